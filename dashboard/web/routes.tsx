@@ -26,7 +26,7 @@ import {
 import { defineSearch, type RawSearch, text } from './search/define-search.ts';
 import { NoOrganization, PageNotFound, ShellFailed } from './shell/fallback-pages.tsx';
 import { Shell } from './shell/shell.tsx';
-import { rememberOrganization, startOrganization } from './shell/use-organization.tsx';
+import { OrganizationPages, rememberOrganization, startOrganization } from './shell/use-organization.tsx';
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()();
 
@@ -86,6 +86,7 @@ const start = createRoute({
 const organization = createRoute({
   getParentRoute: () => app,
   path: '/o/$organization',
+  component: OrganizationPages,
   beforeLoad: ({ params, location }) => {
     rememberOrganization(params.organization);
     if (location.pathname.split('/').filter(Boolean).length === 2)

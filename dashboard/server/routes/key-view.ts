@@ -5,7 +5,7 @@ import { present } from '#core/present.ts';
 import { type KeyDetails, keyDetails } from '#database/keys/key-details.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
 import type { OrganizationCall } from '../http/route.ts';
-import { keyLimitsView } from './limits.ts';
+import { shownAmounts } from './amounts.ts';
 
 /** Owners and operators manage every key of the organization. Members manage their own keys. */
 export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {
@@ -39,14 +39,11 @@ function detailsFor({ deps, organizationId }: OrganizationCall, keyIds: readonly
 function viewOf(call: OrganizationCall, key: KeyRecord, details: KeyDetails | undefined): KeyView {
   const { id, name, note, last4, scopes, models, ipRanges, expiresAtMs, createdAtMs, revokedAtMs, limits } = key;
   const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = details ?? {};
-  const spentThisMonthNanoUsd = details?.spentThisMonthNanoUsd?.toString();
-  const spentInLifetimeNanoUsd = details?.spentInLifetimeNanoUsd?.toString();
+  const { spentThisMonthNanoUsd, spentInLifetimeNanoUsd } = details ?? {};
   return {
     ...{ id, name, last4, state: keyStateAt(key, call.deps.nowMs()), scopes, createdAtMs },
     ...present({ note, models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),
-    ...keyLimitsView(limits),
-    spentTodayNanoUsd: spentTodayNanoUsd.toString(),
-    ...present({ spentThisMonthNanoUsd, spentInLifetimeNanoUsd }),
+    ...shownAmounts({ ...limits, spentTodayNanoUsd, ...present({ spentThisMonthNanoUsd, spentInLifetimeNanoUsd }) }),
     mine: mayManage(call, key),
   };
 }

@@ -1,5 +1,6 @@
 import {
   type KeyChange,
+  type KeyRestrictions,
   type KeyView,
   keyChange,
   keyReplacement,
@@ -8,10 +9,10 @@ import {
 } from '#contract/keys.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
-import type { KeyRecord } from '#database/keys/key-records.ts';
+import type { KeyRecord, KeySettings } from '#database/keys/key-records.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
-import { storedChange, storedSettings } from './key-input.ts';
+import { storedAmounts } from './amounts.ts';
 import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
 
@@ -113,6 +114,12 @@ export const KEY_ROUTES: readonly Route[] = [
   }),
 ];
 
+function storedSettings(organizationId: string, restrictions: KeyRestrictions): KeySettings {
+  const { name, note, scopes, models, ipRanges, expiresAtMs, ...limits } = restrictions;
+  const optional = present({ note, models, ipRanges, expiresAtMs });
+  return { organizationId, name, scopes, ...optional, limits: storedAmounts(limits) };
+}
+
 /** Members manage only the keys that they made. */
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
   const key = await call.deps.administration.key(call.organizationId, call.params.key);
@@ -132,7 +139,7 @@ async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise
   const moved = wanted.expiresAtMs === key.expiresAtMs ? undefined : checkExpiry(call, wanted);
   const wrong = moved ?? (await checkModels(deps, wanted.models, key.models));
   if (wrong) return wrong;
-  const result = await deps.administration.updateKey(organizationId, key.id, storedChange(wanted), actorOf(call));
+  const result = await deps.administration.updateKey(organizationId, key.id, storedAmounts(wanted), actorOf(call));
   switch (result.kind) {
     case 'updated':
       return keyView(call, result.key);

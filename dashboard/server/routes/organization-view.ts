@@ -5,8 +5,8 @@ import { organizationMoney } from '#database/organizations/organization-reads.ts
 import type { OrganizationRecord } from '#database/organizations/organization-records.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../http/route.ts';
+import { shownAmounts } from './amounts.ts';
 import { balanceForecast } from './balance-forecast.ts';
-import { limitsView } from './limits.ts';
 
 /** An organization as its pages show it. */
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
@@ -15,27 +15,21 @@ export async function organizationView(deps: Deps, organizationId: string): Prom
     organizationMoney(deps.database, organizationId, utcDay(deps.nowMs())),
   ]);
   if (record === undefined || money === undefined) return notFound('organization');
+  const { id, name, createdAtMs, suspendedAtMs, priceList } = record;
   // Where a card is charged in time, or every request is refused, it does not end.
-  const ends = !money.topsUpItself && record.suspendedAtMs === undefined;
+  const ends = !money.topsUpItself && suspendedAtMs === undefined;
+  const forecast = ends ? balanceForecast(money, createdAtMs, deps.nowMs()) : undefined;
+  const { topsUpItself: _, spentWeekNanoUsd: _week, ...sums } = money;
   return {
-    id: record.id,
-    name: record.name,
-    createdAtMs: record.createdAtMs,
-    ...present({ suspendedAtMs: record.suspendedAtMs }),
-    balanceNanoUsd: money.balanceNanoUsd.toString(),
-    heldNanoUsd: money.heldNanoUsd.toString(),
-    totalCreditsNanoUsd: money.totalCreditsNanoUsd.toString(),
-    totalUsageNanoUsd: money.totalUsageNanoUsd.toString(),
-    spentTodayNanoUsd: money.spentTodayNanoUsd.toString(),
-    limits: organizationLimits(record),
-    ...present({ forecast: ends ? balanceForecast(money, record.createdAtMs, deps.nowMs()) : undefined }),
-    ...present({ priceList: record.priceList }),
+    ...{ id, name, createdAtMs, limits: organizationLimits(record) },
+    ...shownAmounts(sums),
+    ...present({ suspendedAtMs, forecast, priceList }),
   };
 }
 
 function organizationLimits(record: OrganizationRecord): OrganizationLimits {
   const { limits, maxTokens, concurrency, allowMultipleCompletions } = record;
-  return { ...limitsView(limits), ...present({ maxTokens }), concurrency, allowMultipleCompletions };
+  return { ...shownAmounts(limits), ...present({ maxTokens }), concurrency, allowMultipleCompletions };
 }
 
 /** What its owners set. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { idOf, text } from '#contract/fields.ts';
 import type { OrganizationRow } from '#contract/operator.ts';
 import {
+  type NewOrganizationInput,
   newOrganization,
   type OrganizationChangeInput,
   type OrganizationView,
@@ -12,15 +13,17 @@ import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd } from '#core/money.ts';
 import { present } from '#core/present.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
 import { type OrganizationDetails, organizationDetails } from '#database/keys/organization-details.ts';
 import type {
   CreditResult,
+  NewOrganization,
   OrganizationRecord,
   ReferenceElsewhere,
 } from '#database/organizations/organization-records.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
-import { storedChange, storedSettings } from './organization-input.ts';
+import { shownAmounts, storedAmounts } from './amounts.ts';
 import { organizationView } from './organization-view.ts';
 
 const PAGE = 50;
@@ -69,7 +72,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { deps, organizationId, input } = call;
       const unknown = unknownList(call);
       if (unknown) return unknown;
-      await deps.administration.updateOrganization(organizationId, storedChange(input), actorOf(call));
+      await deps.administration.updateOrganization(organizationId, storedAmounts(input), actorOf(call));
       return organizationView(deps, organizationId);
     },
   }),
@@ -100,6 +103,13 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+function storedSettings(id: string, input: NewOrganizationInput): NewOrganization {
+  const { name, allowMultipleCompletions = false, concurrency = DEFAULT_CONCURRENCY, maxTokens, priceList } = input;
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = input;
+  const limits = storedAmounts(present({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }));
+  return { id, name, allowMultipleCompletions, concurrency, ...present({ maxTokens, priceList }), limits };
+}
 
 function unknownList({
   deps,
@@ -136,15 +146,8 @@ function bookedElsewhere({ organizationId }: ReferenceElsewhere): Problem {
 }
 
 function rowOf(organization: OrganizationRecord, details: OrganizationDetails | undefined): OrganizationRow {
-  const { suspendedAtMs } = organization;
+  const { id, name, suspendedAtMs, balanceNanoUsd, createdAtMs } = organization;
   const { spentTodayNanoUsd = 0n, usableKeys = 0 } = details ?? {};
-  return {
-    id: organization.id,
-    name: organization.name,
-    ...present({ suspendedAtMs }),
-    balanceNanoUsd: organization.balanceNanoUsd.toString(),
-    spentTodayNanoUsd: spentTodayNanoUsd.toString(),
-    usableKeys,
-    createdAtMs: organization.createdAtMs,
-  };
+  const sums = shownAmounts({ balanceNanoUsd, spentTodayNanoUsd });
+  return { id, name, ...present({ suspendedAtMs }), ...sums, usableKeys, createdAtMs };
 }

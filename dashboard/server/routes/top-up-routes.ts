@@ -9,10 +9,19 @@ import {
 } from '#contract/top-ups.ts';
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { NANO_PER_USD, nanoUsdOfCents } from '#core/money.ts';
+import { present } from '#core/present.ts';
 import { findMember } from '#database/members/member-rows.ts';
 import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { listTopUps, paidSession, stateOfTopUp, type TopUpRecord } from '#database/payments/top-ups.ts';
-import { conflictingField, isProblem, notFound, type Problem, problem, unavailable } from '../http/problem.ts';
+import {
+  conflictingField,
+  isProblem,
+  notFound,
+  type Problem,
+  problem,
+  unavailable,
+  wrongField,
+} from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
@@ -95,12 +104,8 @@ export const TOP_UP_ROUTES: readonly Route[] = [
       if (given !== undefined && stripe === undefined) return notConfigured();
       const wrong = given && stripe && (outside('settings', given.amountUsd, stripe) ?? tooSmallDay(given));
       if (wrong) return wrong;
-      const isSet = await setAutomaticTopUp(
-        call.deps.database,
-        call.organizationId,
-        given && stored(given),
-        actorOf(call),
-      );
+      const { deps, organizationId } = call;
+      const isSet = await setAutomaticTopUp(deps.database, organizationId, given && stored(given), actorOf(call));
       return isSet ? {} : conflictingField('settings', 'Save a card first.');
     },
   }),
@@ -108,13 +113,11 @@ export const TOP_UP_ROUTES: readonly Route[] = [
 
 function outside(field: string, amountUsd: number, { leastUsd, mostUsd }: StripeConfig): Problem | undefined {
   if (amountUsd >= leastUsd && amountUsd <= mostUsd) return undefined;
-  const message = `An amount from ${leastUsd} to ${mostUsd} USD.`;
-  return problem('invalid', message, { fields: { [field]: message } });
+  return wrongField(field, `An amount from ${leastUsd} to ${mostUsd} USD.`);
 }
 
 function tooSmallDay({ amountUsd, dailyUsd }: AutomaticTopUpView): Problem | undefined {
-  const message = 'A day must allow one payment at least.';
-  return dailyUsd < amountUsd ? problem('invalid', message, { fields: { settings: message } }) : undefined;
+  return dailyUsd < amountUsd ? wrongField('settings', 'A day must allow one payment at least.') : undefined;
 }
 
 function stored({ belowUsd, amountUsd, dailyUsd }: AutomaticTopUpView) {
@@ -157,7 +160,7 @@ async function topUpsView(
   before: string | undefined,
 ): Promise<TopUpsView> {
   const { stripe } = settings();
-  const query = { organizationId, limit: PAGE_ROWS + 1, ...(before === undefined ? {} : { before }) };
+  const query = { organizationId, limit: PAGE_ROWS + 1, ...present({ before }) };
   const [account, rows] = await Promise.all([
     findPaymentAccount(database, organizationId),
     listTopUps(database, query),
@@ -167,7 +170,7 @@ async function topUpsView(
   const { card, automatic, stopped } = account ?? {};
   return {
     ...(stripe && { offer: { presetsUsd: stripe.presetsUsd, leastUsd: stripe.leastUsd, mostUsd: stripe.mostUsd } }),
-    ...(card === undefined ? {} : { card }),
+    ...present({ card, stopped }),
     ...(automatic && {
       automatic: {
         belowUsd: Number(automatic.belowNanoUsd / NANO_PER_USD),
@@ -175,7 +178,6 @@ async function topUpsView(
         dailyUsd: Number(automatic.dailyCents / 100n),
       },
     }),
-    ...(stopped && { stopped }),
     topUps: shown.map((topUp) => viewOf(topUp, stripe?.invoices === true)),
     ...(rows.length > PAGE_ROWS && last ? { next: last.id } : {}),
   };

@@ -9,8 +9,9 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
 import type { ResponseOf } from '#contract/api.ts';
-import type { AskEndpoint, AskInput, Optional, SendEndpoint, SendInput } from './api.ts';
+import type { AskEndpoint, AskInput, Optional, SendEndpoint, SendInput, Values } from './api.ts';
 import { ApiProblem, ask, send } from './api.ts';
 import { askForPassword } from './form-prompts.ts';
 
@@ -30,11 +31,31 @@ export function askKey<E extends AskEndpoint>(endpoint: E, input: AskInput<E>): 
   return [endpoint, input.params ?? {}, input.query ?? {}];
 }
 
+/** An input without the parameter `organization`, which is then that of the page. */
+export type OnPage<Input> = Input extends { readonly params: infer P extends { readonly organization: string } }
+  ? Omit<Input, 'params'> & WithoutOrganization<Omit<P, 'organization'>>
+  : Input;
+type WithoutOrganization<Others> = keyof Others extends never
+  ? { readonly params?: { readonly organization: string } }
+  : { readonly params: Others & { readonly organization?: string } };
+
+/** Completes inputs with the organization of the page, for endpoints that need one. */
+function useOnPage(endpoint: AskEndpoint | SendEndpoint): <Input>(given: OnPage<Input> | undefined) => Input {
+  const { organization } = useParams({ strict: false });
+  return (given) => {
+    const input: Values = given ?? {};
+    const isNeeded = endpoint.includes(':organization') && organization !== undefined;
+    return { ...input, ...(isNeeded && { params: { organization, ...input.params } }) } as never;
+  };
+}
+
 export function useAsk<E extends AskEndpoint>(
   endpoint: E,
-  input: AskInput<E>,
-  { refreshMs, enabled = true, keepPrevious = false }: AskOptions = {},
+  ...rest: [...Optional<OnPage<AskInput<E>>>, options?: AskOptions]
 ): UseQueryResult<ResponseOf<E>, ApiProblem> {
+  const [given, options = {}] = rest as readonly unknown[] as [given?: OnPage<AskInput<E>>, options?: AskOptions];
+  const { refreshMs, enabled = true, keepPrevious = false } = options;
+  const input = useOnPage(endpoint)<AskInput<E>>(given);
   return useQuery<ResponseOf<E>, ApiProblem, ResponseOf<E>>({
     queryKey: askKey(endpoint, input),
     queryFn: ({ signal }) => ask(endpoint, input, signal),
@@ -62,10 +83,11 @@ export function askPagesKey<E extends PagedEndpoint>(endpoint: E, input: AskInpu
 /** All loaded pages of a list. `cursor` names the query parameter that takes `next`. */
 export function useAskPages<E extends PagedEndpoint>(
   endpoint: E,
-  input: AskInput<E>,
+  given: OnPage<AskInput<E>>,
   cursor: 'before' | 'after',
   { refreshMs, enabled = true, keepPrevious = false, once = false }: AskPagesOptions = {},
 ): UseInfiniteQueryResult<InfiniteData<ResponseOf<E>, Cursor | undefined>, ApiProblem> {
+  const input = useOnPage(endpoint)<AskInput<E>>(given);
   return useInfiniteQuery<
     ResponseOf<E>,
     ApiProblem,
@@ -89,6 +111,8 @@ interface SendOptions<E extends SendEndpoint> {
   /** Endpoints to refetch. Default: everything on the screen. */
   readonly changes?: readonly AskEndpoint[];
   readonly onDone?: (response: ResponseOf<E>) => void;
+  /** For requests of a button, which has no place for the problem: `useFailureToast()`. */
+  readonly onFailed?: (problem: ApiProblem) => void;
 }
 
 /**
@@ -97,11 +121,13 @@ interface SendOptions<E extends SendEndpoint> {
  */
 export function useSend<E extends SendEndpoint>(
   endpoint: E,
-  { changes, onDone }: SendOptions<E> = {},
-): UseMutationResult<ResponseOf<E>, ApiProblem, SendInput<E>> {
+  { changes, onDone, onFailed }: SendOptions<E> = {},
+): UseMutationResult<ResponseOf<E>, ApiProblem, OnPage<SendInput<E>>> {
   const client = useQueryClient();
-  return useMutation<ResponseOf<E>, ApiProblem, SendInput<E>>({
-    mutationFn: async (input) => {
+  const onPage = useOnPage(endpoint);
+  return useMutation<ResponseOf<E>, ApiProblem, OnPage<SendInput<E>>>({
+    mutationFn: async (given) => {
+      const input = onPage<SendInput<E>>(given);
       const attempt = () => send(endpoint, ...([input] as Optional<SendInput<E>>));
       try {
         return await attempt();
@@ -113,6 +139,7 @@ export function useSend<E extends SendEndpoint>(
         return attempt();
       }
     },
+    ...(onFailed && { onError: onFailed }),
     onSuccess: async (response) => {
       onDone?.(response);
       if (changes === undefined) await client.invalidateQueries();

@@ -22,6 +22,12 @@ export function useToast(): (message: ToastMessage) => void {
   return useContext(ToastContext);
 }
 
+/** Says why a request failed that a button without a form has sent. */
+export function useFailureToast(): (problem: Error) => void {
+  const toast = useToast();
+  return ({ message }) => toast({ tone: 'bad', text: message });
+}
+
 /** Ends an overlay with the news of its success: `finish('Key revoked')`. */
 export function useFinish(onClose: () => void): (text: string) => void {
   const toast = useToast();

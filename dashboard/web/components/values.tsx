@@ -60,6 +60,22 @@ export function Muted({ children }: { readonly children: ReactNode }): ReactNode
   return <span className="muted">{children}</span>;
 }
 
+interface DetailedProps {
+  readonly children: ReactNode;
+  /** A smaller line below. Absent: none. */
+  readonly detail?: ReactNode;
+}
+
+/** A value with a detail about it, such as in a cell of a table. */
+export function Detailed({ children, detail }: DetailedProps): ReactNode {
+  return (
+    <span className="stack">
+      <span>{children}</span>
+      {detail && <span className="muted small">{detail}</span>}
+    </span>
+  );
+}
+
 /** A number: short from ten thousand on (`12.3K`), exact as a tooltip. */
 export function Count({ value }: { readonly value: number }): ReactNode {
   const shown = formatCompact(value);

@@ -13,11 +13,11 @@ import { SelectField } from '../forms/choices.tsx';
 import { FormRow } from '../forms/form.tsx';
 import { hasEnded, maskedKey } from '../keys/key-labels.ts';
 import { chats, filterModels, modelToTry } from '../models/model-labels.ts';
+import { useOrganization } from '../shell/use-organization.tsx';
 import { type Client, clientsIn, environment } from './clients.ts';
 import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
 
 interface ConnectProps {
-  readonly organization: string;
   /** A new key, whose secret is shown. Otherwise one of the keys is chosen, without its secret. */
   readonly created?: CreatedKeyView;
   /** Chosen at first. */
@@ -26,11 +26,10 @@ interface ConnectProps {
 }
 
 /** Base URL, key and the code of a client, until the first request arrives. */
-export function Connect({ organization, created, onCopied, ...first }: ConnectProps): ReactNode {
+export function Connect({ created, onCopied, ...first }: ConnectProps): ReactNode {
   const { apiUrl, apis } = useSession();
-  const params = { organization };
-  const keys = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled: !created }).data?.keys;
-  const models = useAsk('GET /api/organizations/:organization/models', { params }).data?.models ?? [];
+  const keys = useAsk('GET /api/organizations/:organization/keys', {}, { enabled: !created }).data?.keys;
+  const models = useAsk('GET /api/organizations/:organization/models').data?.models ?? [];
   const usable = (keys ?? []).filter((one) => !hasEnded(one) && one.scopes.includes('chat'));
   const [keyId, setKeyId] = useState('');
   const key = created?.key ?? usable.find(({ id }) => id === keyId);
@@ -66,7 +65,7 @@ export function Connect({ organization, created, onCopied, ...first }: ConnectPr
           )}
         </FormRow>
       )}
-      <Arrival key={key?.id} organization={organization} keyId={key?.id} isNew={created !== undefined} />
+      <Arrival key={key?.id} keyId={key?.id} isNew={created !== undefined} />
       <Code
         settings={{ apiUrl, secret, scopes: reads ? key.scopes : ['chat'], ...(model !== undefined && { model }) }}
         apis={reads ? undefined : apis}
@@ -131,19 +130,19 @@ async function readClients({ signal }: { readonly signal: AbortSignal }): Promis
 const POLL_MS = 3_000;
 
 interface ArrivalProps {
-  readonly organization: string;
   readonly keyId: string | undefined;
   /** The key has had no request before. */
   readonly isNew: boolean;
 }
 
 /** Looks for the first request from now on, while the page is visible. */
-function Arrival({ organization, keyId, isNew }: ArrivalProps): ReactNode {
+function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
+  const { id: organization } = useOrganization();
   const [knownId, setKnownId] = useState(isNew ? '' : undefined);
   const [arrived, setArrived] = useState<RequestView>();
   const { data, isFetchedAfterMount } = useAsk(
     'GET /api/organizations/:organization/requests',
-    { params: { organization }, query: keyId === undefined ? {} : { keys: [keyId] } },
+    { query: keyId === undefined ? {} : { keys: [keyId] } },
     { refreshMs: POLL_MS, enabled: arrived === undefined },
   );
   useEffect(() => {

@@ -1,5 +1,8 @@
 import { type ReactNode, useId } from 'react';
-import type { ApiProblem } from '../api/api.ts';
+import type { ResponseOf } from '#contract/api.ts';
+import { present } from '#core/present.ts';
+import type { ApiProblem, AskEndpoint, SendEndpoint, SendInput } from '../api/api.ts';
+import { type OnPage, useSend } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import { Form, type FormProps } from './form.tsx';
@@ -39,6 +42,27 @@ export function FormDialog(props: FormDialogProps): ReactNode {
         {children}
       </Form>
     </Dialog>
+  );
+}
+
+interface RequestDialogProps<E extends SendEndpoint> extends Omit<FormDialogProps, 'sending' | 'onSubmit'> {
+  readonly endpoint: E;
+  readonly input: OnPage<SendInput<E>>;
+  readonly changes?: readonly AskEndpoint[];
+  /** Default: closes the dialog. */
+  readonly onDone?: (response: ResponseOf<E>) => void;
+}
+
+/** Asks before it sends one request. */
+export function RequestDialog<E extends SendEndpoint>(props: RequestDialogProps<E>): ReactNode {
+  const { endpoint, input, changes, onDone = props.onClose, ...dialog } = props;
+  const sending = useSend(endpoint, { onDone, ...present({ changes }) });
+  return (
+    <ConfirmDialog
+      {...dialog}
+      sending={sending}
+      onSubmit={() => sending.mutate(...([input] as Parameters<typeof sending.mutate>))}
+    />
   );
 }
 

@@ -10,7 +10,7 @@ import { SelectField } from '../forms/choices.tsx';
 import { changeOf, draftOf } from '../forms/draft.ts';
 import { type BoundField, fieldsOf } from '../forms/field.tsx';
 import { FormRow } from '../forms/form.tsx';
-import { ConfirmDialog, FormDialog } from '../forms/form-dialog.tsx';
+import { FormDialog, RequestDialog } from '../forms/form-dialog.tsx';
 import { MoneyField, TextField } from '../forms/inputs.tsx';
 import { SettingField, type SettingFieldProps } from '../forms/setting-field.tsx';
 import { Dialog } from '../overlays/dialog.tsx';
@@ -229,41 +229,34 @@ function PriceListField({ value, onChange, error }: BoundField<string | undefine
   );
 }
 
-/** Suspends or resumes an organization. */
 function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   const { id, name, suspendedAtMs } = organization;
   const finish = useFinish(onClose);
-  const suspend = useSend('POST /api/organizations/:organization/suspension', {
-    onDone: () => finish(`${name} is suspended`),
-  });
-  const resume = useSend('DELETE /api/organizations/:organization/suspension', {
-    onDone: () => finish(`${name} works again`),
-  });
-  const params = { organization: id };
+  const shared = { onClose, input: { params: { organization: id } } };
   if (suspendedAtMs !== undefined) {
     return (
-      <ConfirmDialog
-        onClose={onClose}
+      <RequestDialog
+        {...shared}
+        endpoint="DELETE /api/organizations/:organization/suspension"
+        onDone={() => finish(`${name} works again`)}
         title={`Resume ${name}?`}
         submit="Resume"
         tone="primary"
-        sending={resume}
-        onSubmit={() => resume.mutate({ params })}
       >
         Its keys work again at once, with the same balance and limits.
-      </ConfirmDialog>
+      </RequestDialog>
     );
   }
   return (
-    <ConfirmDialog
-      onClose={onClose}
+    <RequestDialog
+      {...shared}
+      endpoint="POST /api/organizations/:organization/suspension"
+      onDone={() => finish(`${name} is suspended`)}
       title={`Suspend ${name}?`}
       submit="Suspend"
-      sending={suspend}
-      onSubmit={() => suspend.mutate({ params })}
     >
       Every new request with one of its keys is refused at once, with 403 org_suspended. Requests in flight finish.
       Keys, balance and settings stay, its people can still sign in, and you can resume it at any time.
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }

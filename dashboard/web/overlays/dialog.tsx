@@ -78,11 +78,6 @@ export function Dialog(props: DialogProps): ReactNode {
   );
 }
 
-/** Details of a row at the side. */
-export function Drawer(props: Omit<DialogProps, 'asDrawer' | 'size' | 'mustAnswer'>): ReactNode {
-  return <Dialog {...props} asDrawer />;
-}
-
 interface InvitationDialogProps {
   readonly email: string;
   readonly link: LinkView;

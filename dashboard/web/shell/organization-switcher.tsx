@@ -1,6 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import type { OrganizationChoice } from '#contract/session.ts';
 import { useAsk } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
@@ -10,15 +9,13 @@ import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
 import type { OrganizationFinderProps } from './organization-finder.tsx';
 import styles from './sidebar.module.css';
+import { useShellOrganization } from './use-organization.tsx';
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
 
 /** The user's organizations. Operators find the others by name. */
-export function OrganizationSwitcher({
-  organization,
-}: {
-  readonly organization: OrganizationChoice | undefined;
-}): ReactNode {
+export function OrganizationSwitcher(): ReactNode {
+  const organization = useShellOrganization();
   const { user, organizations } = useSession();
   const [finding, setFinding] = useState(false);
   const navigate = useNavigate();
@@ -60,15 +57,7 @@ export function OrganizationSwitcher({
           </button>
         }
       />
-      {finding && (
-        <FindOrganization
-          onClose={() => setFinding(false)}
-          onFound={(id) => {
-            setFinding(false);
-            open(id);
-          }}
-        />
-      )}
+      {finding && <FindOrganization onClose={() => setFinding(false)} onFound={open} />}
     </>
   );
 }
@@ -84,11 +73,8 @@ interface OrganizationPickerProps {
 export function OrganizationPicker({ value, onChange, placeholder }: OrganizationPickerProps): ReactNode {
   const { attributes } = useFieldControl();
   const [finding, setFinding] = useState(false);
-  const chosen = useAsk(
-    'GET /api/organizations/:organization',
-    { params: { organization: value ?? '' } },
-    { enabled: value !== undefined },
-  );
+  const params = { organization: value ?? '' };
+  const chosen = useAsk('GET /api/organizations/:organization', { params }, { enabled: value !== undefined });
   const name = value === undefined ? placeholder : (chosen.data?.name ?? value);
   return (
     <>
@@ -102,15 +88,7 @@ export function OrganizationPicker({ value, onChange, placeholder }: Organizatio
       >
         {name}
       </Button>
-      {finding && (
-        <FindOrganization
-          onClose={() => setFinding(false)}
-          onFound={(id) => {
-            setFinding(false);
-            onChange(id);
-          }}
-        />
-      )}
+      {finding && <FindOrganization onClose={() => setFinding(false)} onFound={onChange} />}
     </>
   );
 }
@@ -120,11 +98,15 @@ const OrganizationFinder = lazy(() =>
   import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
 );
 
-/** A dialog in which operators find any organization. */
-function FindOrganization(props: OrganizationFinderProps): ReactNode {
+/** A dialog in which operators find any organization. It closes with the choice. */
+function FindOrganization({ onClose, onFound }: OrganizationFinderProps): ReactNode {
+  const choose = (id: string) => {
+    onClose();
+    onFound(id);
+  };
   return (
     <Suspense>
-      <OrganizationFinder {...props} />
+      <OrganizationFinder onClose={onClose} onFound={choose} />
     </Suspense>
   );
 }

@@ -5,8 +5,8 @@ import { useSend } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { LOGO, PRODUCT } from '../components/product.ts';
-import { chooseTheme, useTheme } from '../components/theme.ts';
-import { useToast } from '../components/toast.tsx';
+import { chooseTheme, type Theme, useTheme } from '../components/theme.ts';
+import { useFailureToast } from '../components/toast.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 import styles from './sidebar.module.css';
@@ -76,14 +76,13 @@ export function usePages(): readonly Section[] {
 }
 
 export function Sidebar({ onFind }: { readonly onFind: () => void }): ReactNode {
-  const organization = useShellOrganization();
   return (
     <div className={styles.sidebar}>
       <p className={styles.product}>
         <img src={LOGO} alt="" height="20" />
         {PRODUCT}
       </p>
-      <OrganizationSwitcher organization={organization} />
+      <OrganizationSwitcher />
       <button type="button" className={styles.find} aria-keyshortcuts="Control+K" onClick={onFind}>
         <Icon name="search" />
         Go to…
@@ -91,7 +90,7 @@ export function Sidebar({ onFind }: { readonly onFind: () => void }): ReactNode 
       </button>
       <nav className={styles.nav} aria-label="Main">
         {usePages().map((section) => (
-          <Entries key={section.entries[0]?.to} {...section} organization={organization?.id} />
+          <Entries key={section.entries[0]?.to} {...section} />
         ))}
       </nav>
       <AccountMenu />
@@ -99,11 +98,8 @@ export function Sidebar({ onFind }: { readonly onFind: () => void }): ReactNode 
   );
 }
 
-interface EntriesProps extends Section {
-  readonly organization: string | undefined;
-}
-
-function Entries({ heading, entries, organization }: EntriesProps): ReactNode {
+function Entries({ heading, entries }: Section): ReactNode {
+  const organization = useShellOrganization()?.id;
   return (
     <div className={styles.section}>
       {heading && <h2 className={styles.heading}>{heading}</h2>}
@@ -131,9 +127,13 @@ export function AccountMenu(): ReactNode {
   const theme = useTheme();
   const navigate = useNavigate();
   const client = useQueryClient();
-  const toast = useToast();
+  const themeAction = (value: Theme, label: string, icon: IconName) => ({
+    ...{ label, icon, chosen: theme === value },
+    onSelect: () => chooseTheme(value),
+  });
   const signOut = useSend('DELETE /api/session', {
     changes: [],
+    onFailed: useFailureToast(),
     onDone: ({ signOutUrl }) => {
       if (signOutUrl === undefined) void navigate({ to: '/sign-in' }).then(() => client.clear());
       else window.location.assign(signOutUrl);
@@ -147,25 +147,15 @@ export function AccountMenu(): ReactNode {
         {
           heading: 'Theme',
           actions: [
-            {
-              label: 'System',
-              icon: 'device',
-              chosen: theme === 'system',
-              onSelect: () => chooseTheme('system'),
-            },
-            { label: 'Light', icon: 'sun', chosen: theme === 'light', onSelect: () => chooseTheme('light') },
-            { label: 'Dark', icon: 'moon', chosen: theme === 'dark', onSelect: () => chooseTheme('dark') },
+            themeAction('system', 'System', 'device'),
+            themeAction('light', 'Light', 'sun'),
+            themeAction('dark', 'Dark', 'moon'),
           ],
         },
         {
           actions: [
             { label: 'Account', icon: 'account', onSelect: () => void navigate({ to: '/account' }) },
-            {
-              label: 'Sign out',
-              icon: 'signOut',
-              onSelect: () =>
-                signOut.mutate({}, { onError: (problem) => toast({ tone: 'bad', text: problem.message }) }),
-            },
+            { label: 'Sign out', icon: 'signOut', onSelect: () => signOut.mutate({}) },
           ],
         },
       ]}

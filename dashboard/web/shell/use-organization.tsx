@@ -1,4 +1,4 @@
-import { useParams } from '@tanstack/react-router';
+import { Outlet, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { OrganizationChoice, SessionView } from '#contract/session.ts';
 import { useAsk } from '../api/queries.ts';
@@ -9,6 +9,15 @@ import { Banner } from '../components/panels.tsx';
 export function useOrganization(): OrganizationChoice {
   const { organization } = useParams({ from: '/app/o/$organization' });
   return useChoice(organization);
+}
+
+/**
+ * The pages below `/o/$organization`. The key remounts them for another organization, so that
+ * neither figures nor forms of the former one stay.
+ */
+export function OrganizationPages(): ReactNode {
+  const { organization } = useParams({ from: '/app/o/$organization' });
+  return <Outlet key={organization} />;
 }
 
 /** Notice on pages that send requests or manage their keys. */

@@ -7,7 +7,7 @@ import { useSession, useSignInMethods } from '../../api/session.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
-import { useToast } from '../../components/toast.tsx';
+import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { Badge, Instant } from '../../components/values.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { fieldsOf } from '../../forms/field.tsx';
@@ -139,6 +139,7 @@ function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
   const client = useQueryClient();
   const end = useSend('DELETE /api/devices/:device', {
     changes: device.current ? [] : ['GET /api/devices'],
+    onFailed: useFailureToast(),
     onDone: () => {
       if (device.current) void navigate({ to: '/sign-in' }).then(() => client.clear());
       else toast({ tone: 'good', text: 'Signed out there.' });
@@ -149,12 +150,7 @@ function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
       icon="signOut"
       disabled={end.isPending}
       label={`Sign out ${deviceName(device.userAgent)}, ${device.address}`}
-      onClick={() =>
-        end.mutate(
-          { params: { device: device.id } },
-          { onError: ({ message }) => toast({ tone: 'bad', text: message }) },
-        )
-      }
+      onClick={() => end.mutate({ params: { device: device.id } })}
     />
   );
 }

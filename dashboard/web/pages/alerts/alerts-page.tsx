@@ -7,20 +7,20 @@ import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyBox } from '../../components/copy.tsx';
 import { Banner, Card, Loaded, PageHeader, Skeleton, UnlessFailed } from '../../components/panels.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { ChipsInput } from '../../forms/chips-input.tsx';
 import { SelectField } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
 import { Form, FormButtons } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import { DeliveriesTable, TestAlertsButton } from './deliveries.tsx';
 
 const REFRESH_MS = 5_000;
 
 export function AlertsPage(): ReactNode {
-  const { id } = useOrganization();
+  const alerts = useAsk('GET /api/organizations/:organization/alerts', {}, { refreshMs: REFRESH_MS });
+  const [secret, setSecret] = useState<string>();
   return (
     <>
       <PageHeader
@@ -28,28 +28,14 @@ export function AlertsPage(): ReactNode {
         help="api.html#alerts"
         description="Know before the balance or a budget runs out, or a key expires."
       />
-      {/* The key remounts for another organization, whose values its form starts with. */}
-      <AlertsOf key={id} organization={id} />
-    </>
-  );
-}
-
-function AlertsOf({ organization }: { readonly organization: string }): ReactNode {
-  const params = { organization };
-  const alerts = useAsk('GET /api/organizations/:organization/alerts', { params }, { refreshMs: REFRESH_MS });
-  const [secret, setSecret] = useState<string>();
-  return (
-    <>
       <Loaded query={alerts} skeleton={<Skeleton height="420px" />}>
-        {({ settings, sendsMail }) => (
-          <AlertsForm organization={organization} initial={settings} sendsMail={sendsMail} onSecret={setSecret} />
-        )}
+        {({ settings, sendsMail }) => <AlertsForm initial={settings} sendsMail={sendsMail} onSecret={setSecret} />}
       </Loaded>
       <Card
         title="Deliveries"
-        actions={<TestAlertsButton organization={organization} hasReceiver={hasReceiver(alerts.data?.settings)} />}
+        actions={<TestAlertsButton of="organization" hasReceiver={hasReceiver(alerts.data?.settings)} />}
       >
-        <DeliveriesTable deliveries={alerts.data?.deliveries} organization={organization} />
+        <DeliveriesTable deliveries={alerts.data?.deliveries} of="organization" />
       </Card>
       {secret !== undefined && <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />}
     </>
@@ -61,7 +47,6 @@ function hasReceiver(settings: AlertSettingsInput | undefined): boolean {
 }
 
 interface AlertsFormProps {
-  readonly organization: string;
   /** Settings when the form began. */
   readonly initial: AlertSettingsInput;
   readonly sendsMail: boolean;
@@ -71,7 +56,7 @@ interface AlertsFormProps {
 const CONDITIONS = ['balanceBelowNanoUsd', 'keyBudgets', 'keyExpiry', 'topUps'] as const;
 const EmailsField = asField(ChipsInput);
 
-function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormProps): ReactNode {
+function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNode {
   const { balanceBelowNanoUsd, webhookUrl = '', webhookKind = 'webhook' } = initial;
   const [draft, setDraft] = useState({ ...initial, balanceBelowNanoUsd, webhookUrl, webhookKind });
   const toast = useToast();
@@ -90,7 +75,7 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
       {draft.emails.length === 0 && url === '' && (
         <Banner tone="warn">No recipients yet. Add {sendsMail && 'an email address or '}a webhook.</Banner>
       )}
-      <Form onSubmit={() => save.mutate({ params: { organization }, body })} problem={save.error}>
+      <Form onSubmit={() => save.mutate({ body })} problem={save.error}>
         {CONDITIONS.map((name) => (
           <SettingField key={name} of={ALERT_SETTINGS[name]} {...field(name)} />
         ))}
@@ -116,7 +101,7 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
         />
         <FormButtons>
           {initial.webhookUrl !== undefined && draft.webhookKind === 'webhook' && (
-            <NewSecretButton organization={organization} onSecret={onSecret} />
+            <NewSecretButton onSecret={onSecret} />
           )}
           <Button type="submit" tone="primary" disabled={save.isPending}>
             Save
@@ -127,32 +112,19 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
   );
 }
 
-function NewSecretButton({ organization, onSecret }: Pick<AlertsFormProps, 'organization' | 'onSecret'>): ReactNode {
-  const toast = useToast();
+function NewSecretButton({ onSecret }: Pick<AlertsFormProps, 'onSecret'>): ReactNode {
   const renew = useSend('POST /api/organizations/:organization/alerts/secret', {
     onDone: ({ secret }) => onSecret(secret),
+    onFailed: useFailureToast(),
   });
   return (
-    <Button
-      disabled={renew.isPending}
-      onClick={() =>
-        renew.mutate(
-          { params: { organization } },
-          { onError: (problem) => toast({ tone: 'bad', text: problem.message }) },
-        )
-      }
-    >
+    <Button disabled={renew.isPending} onClick={() => renew.mutate({})}>
       New webhook secret
     </Button>
   );
 }
 
-export interface SecretDialogProps {
-  readonly secret: string;
-  readonly onClose: () => void;
-}
-
-export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactNode {
+function SecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }): ReactNode {
   return (
     <Dialog
       open
@@ -193,8 +165,11 @@ export function OperatorAlertsPage(): ReactNode {
             )}
           </p>
         </Card>
-        <Card title="Deliveries" actions={<TestAlertsButton hasReceiver={(alerts.data?.receivers ?? []).length > 0} />}>
-          <DeliveriesTable deliveries={alerts.data?.deliveries} />
+        <Card
+          title="Deliveries"
+          actions={<TestAlertsButton of="operators" hasReceiver={(alerts.data?.receivers ?? []).length > 0} />}
+        >
+          <DeliveriesTable deliveries={alerts.data?.deliveries} of="operators" />
         </Card>
       </UnlessFailed>
     </>

@@ -5,25 +5,27 @@ import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyBox } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/panels.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 
-interface DeliveriesProps {
+interface OfWhom {
+  readonly of: 'organization' | 'operators';
+}
+
+interface DeliveriesProps extends OfWhom {
   /** Absent while loading. */
   readonly deliveries: readonly DeliveryView[] | undefined;
-  /** Absent: those of the operators. */
-  readonly organization?: string;
 }
 
 /** Messages with each attempt. */
-export function DeliveriesTable({ deliveries, organization }: DeliveriesProps): ReactNode {
+export function DeliveriesTable({ deliveries, of }: DeliveriesProps): ReactNode {
   const [openId, setOpenId] = useState<string>();
   const open = deliveries?.find(({ messageId }) => messageId === openId);
   return (
     <>
-      {open && <DeliveryDrawer delivery={open} organization={organization} onClose={() => setOpenId(undefined)} />}
+      {open && <DeliveryDrawer delivery={open} of={of} onClose={() => setOpenId(undefined)} />}
       <Table
         caption="Deliveries"
         columns={COLUMNS}
@@ -41,30 +43,22 @@ export function DeliveriesTable({ deliveries, organization }: DeliveriesProps): 
   );
 }
 
-interface DeliveryDrawerProps {
+interface DeliveryDrawerProps extends OfWhom {
   readonly delivery: DeliveryView;
-  readonly organization: string | undefined;
   readonly onClose: () => void;
 }
 
 /** What was sent, and each attempt. Alerts of an organization can be sent again. */
-function DeliveryDrawer({ delivery, organization, onClose }: DeliveryDrawerProps): ReactNode {
+function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNode {
   const { kind, body, state, messageId } = delivery;
   const toast = useToast();
   const again = useSend('POST /api/organizations/:organization/alerts/again', {
     onDone: () => toast({ tone: 'good', text: 'It is sent again.' }),
+    onFailed: useFailureToast(),
   });
   const isOver = state !== 'waiting' && kind !== 'invitation';
-  const send = organization !== undefined && isOver && (
-    <Button
-      busy={again.isPending}
-      onClick={() =>
-        again.mutate(
-          { params: { organization }, body: { messageId } },
-          { onError: (problem) => toast({ tone: 'bad', text: problem.message }) },
-        )
-      }
-    >
+  const send = of === 'organization' && isOver && (
+    <Button busy={again.isPending} onClick={() => again.mutate({ body: { messageId } })}>
       Send again
     </Button>
   );
@@ -121,14 +115,13 @@ function Attempts({ of: { attempts, state, nextAttemptAtMs } }: { readonly of: D
   );
 }
 
-interface TestAlertsButtonProps {
-  /** Absent: to the operators. */
-  readonly organization?: string;
-  readonly hasReceiver: boolean;
-}
+const TESTS = {
+  organization: 'POST /api/organizations/:organization/alerts/test',
+  operators: 'POST /api/alerts/test',
+} as const;
 
 /** Sends a test to every receiver of alerts. */
-export function TestAlertsButton({ organization, hasReceiver }: TestAlertsButtonProps): ReactNode {
+export function TestAlertsButton({ of, hasReceiver }: OfWhom & { readonly hasReceiver: boolean }): ReactNode {
   const toast = useToast();
   const onDone = ({ messages }: { readonly messages: number }) =>
     messages === 0
@@ -137,24 +130,15 @@ export function TestAlertsButton({ organization, hasReceiver }: TestAlertsButton
           text: 'Nothing is sent: there was a test within the last minute, or too many messages wait.',
         })
       : toast({ tone: 'good', text: `A test is on its way to ${countOf(messages, 'receiver')}.` });
-  const onError = (problem: Error) => toast({ tone: 'bad', text: problem.message });
-  const ofOrganization = useSend('POST /api/organizations/:organization/alerts/test', { onDone });
-  const ofOperators = useSend('POST /api/alerts/test', { onDone });
+  const test = useSend(TESTS[of], { onDone, onFailed: useFailureToast() });
   return (
-    <Button
-      disabled={!hasReceiver || ofOrganization.isPending || ofOperators.isPending}
-      onClick={() =>
-        organization === undefined
-          ? ofOperators.mutate({}, { onError })
-          : ofOrganization.mutate({ params: { organization } }, { onError })
-      }
-    >
+    <Button disabled={!hasReceiver || test.isPending} onClick={() => test.mutate({})}>
       Send a test
     </Button>
   );
 }
 
-export const WEBHOOK_KINDS: Readonly<Record<WebhookKind, string>> = { webhook: 'Webhook', slack: 'Slack' };
+const WEBHOOK_KINDS: Readonly<Record<WebhookKind, string>> = { webhook: 'Webhook', slack: 'Slack' };
 
 export const STATES = {
   waiting: { tone: 'warn', word: 'Waiting' },

@@ -5,25 +5,22 @@ import { present } from '#core/present.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } from '../../audit/audit-labels.ts';
 import { EmptyState } from '../../components/panels.tsx';
-import { Instant } from '../../components/values.tsx';
+import { Detailed, Instant } from '../../components/values.tsx';
 import { boundsOf, LIST_RANGES } from '../../explore/explore-search.ts';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { FilterSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
 import { type Url, useUrl } from '../../search/use-url.ts';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import { ListPage, type ListPageProps } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import { type AuditState, auditSearch, operatorAuditSearch } from '../searches.ts';
 import styles from './audit.module.css';
 
 export function AuditPage(): ReactNode {
-  const { id: organization } = useOrganization();
   const url = useUrl(auditSearch);
   const query = useAuditFilter(url.search);
-  const input = { params: { organization }, query };
-  const pages = useAskPages('GET /api/organizations/:organization/audit', input, 'before', { keepPrevious: true });
+  const pages = useAskPages('GET /api/organizations/:organization/audit', { query }, 'before', { keepPrevious: true });
   return (
     <ListPage
       {...LIST}
@@ -142,12 +139,9 @@ const BY: readonly Column<AuditEventView>[] = [
   {
     header: 'Who',
     cell: ({ actor, address }) => (
-      <div className="stack">
-        <span>{actor}</span>
-        {actor !== STRIPE && (
-          <span className="muted small">{address === undefined ? 'command line' : `from ${address}`}</span>
-        )}
-      </div>
+      <Detailed detail={actor !== STRIPE && (address === undefined ? 'command line' : `from ${address}`)}>
+        {actor}
+      </Detailed>
     ),
   },
   { header: 'When', cell: ({ atMs }) => <Instant atMs={atMs} show="short" /> },

@@ -2,11 +2,10 @@ import type { ReactNode } from 'react';
 import { Card, PageHeader } from '../../components/panels.tsx';
 import { Connect } from '../../connect/connect.tsx';
 import { useUrl } from '../../search/use-url.ts';
-import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
+import { SuspendedBanner } from '../../shell/use-organization.tsx';
 import { connectSearch } from '../searches.ts';
 
 export function ConnectPage(): ReactNode {
-  const { id } = useOrganization();
   const { model } = useUrl(connectSearch).search;
   return (
     <>
@@ -17,7 +16,7 @@ export function ConnectPage(): ReactNode {
       />
       <SuspendedBanner />
       <Card>
-        <Connect key={id} organization={id} model={model} />
+        <Connect model={model} />
       </Card>
     </>
   );

@@ -8,11 +8,10 @@ import { Banner, Card } from '../../components/panels.tsx';
 import { Fact, Facts, Instant, Muted } from '../../components/values.tsx';
 import { formatCount } from '../../format/format.ts';
 import { fieldsOf } from '../../forms/field.tsx';
-import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
 
-export interface AutomaticTopUpProps {
-  readonly organization: string;
+interface AutomaticTopUpProps {
   readonly payments: TopUpsView & { readonly offer: TopUpOffer };
   /** Somebody comes back from saving a card. */
   readonly hasSaved: boolean;
@@ -21,7 +20,7 @@ export interface AutomaticTopUpProps {
 const CHANGES = ['GET /api/organizations/:organization/top-ups'] as const;
 
 /** Settings, saved card and the last failure of automatic top-up. */
-export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTopUpProps): ReactNode {
+export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): ReactNode {
   const { card, automatic, stopped, offer } = payments;
   const [dialog, setDialog] = useState<'settings' | 'removal'>();
   const save = useSend('POST /api/organizations/:organization/card', {
@@ -41,11 +40,11 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
               Remove card
             </Button>
           )}
-          <Button busy={save.isPending} onClick={() => save.mutate({ params: { organization } })}>
+          <Button busy={save.isPending} onClick={() => save.mutate({})}>
             {card === undefined ? 'Save a card' : 'Replace card'}
           </Button>
           {automatic && (
-            <Button busy={set.isPending} onClick={() => set.mutate({ params: { organization }, body: {} })}>
+            <Button busy={set.isPending} onClick={() => set.mutate({ body: {} })}>
               Turn off
             </Button>
           )}
@@ -59,7 +58,7 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
         <StoppedBanner
           stopped={stopped}
           busy={set.isPending}
-          onRetry={() => set.mutate({ params: { organization }, body: { settings: automatic } })}
+          onRetry={() => set.mutate({ body: { settings: automatic } })}
         />
       )}
       {hasSaved && <SavedCard card={card} isOn={automatic !== undefined} />}
@@ -75,10 +74,8 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
         </Fact>
         {automatic && <Fact label="Daily cap (UTC)">${formatCount(automatic.dailyUsd)}</Fact>}
       </Facts>
-      {dialog === 'settings' && (
-        <SettingsDialog organization={organization} offer={offer} settings={automatic} onClose={close} />
-      )}
-      {dialog === 'removal' && <RemovalDialog organization={organization} onClose={close} />}
+      {dialog === 'settings' && <SettingsDialog offer={offer} settings={automatic} onClose={close} />}
+      {dialog === 'removal' && <RemovalDialog onClose={close} />}
     </Card>
   );
 }
@@ -123,13 +120,12 @@ function SavedCard({ card, isOn }: { readonly card: string | undefined; readonly
 }
 
 interface SettingsDialogProps {
-  readonly organization: string;
   readonly offer: TopUpOffer;
   readonly settings: AutomaticTopUpView | undefined;
   readonly onClose: () => void;
 }
 
-function SettingsDialog({ organization, offer, settings, onClose }: SettingsDialogProps): ReactNode {
+function SettingsDialog({ offer, settings, onClose }: SettingsDialogProps): ReactNode {
   const { leastUsd, mostUsd, presetsUsd } = offer;
   const [draft, setDraft] = useState<Partial<AutomaticTopUpView>>(
     settings ?? present({ belowUsd: leastUsd, amountUsd: presetsUsd[0], dailyUsd: presetsUsd[0] }),
@@ -146,7 +142,7 @@ function SettingsDialog({ organization, offer, settings, onClose }: SettingsDial
       onSubmit={() => {
         const { belowUsd, amountUsd, dailyUsd } = draft;
         if (belowUsd === undefined || amountUsd === undefined || dailyUsd === undefined) return;
-        set.mutate({ params: { organization }, body: { settings: { belowUsd, amountUsd, dailyUsd } } });
+        set.mutate({ body: { settings: { belowUsd, amountUsd, dailyUsd } } });
       }}
     >
       <NumberField
@@ -171,17 +167,17 @@ function SettingsDialog({ organization, offer, settings, onClose }: SettingsDial
   );
 }
 
-function RemovalDialog({ organization, onClose }: Pick<SettingsDialogProps, 'organization' | 'onClose'>): ReactNode {
-  const remove = useSend('DELETE /api/organizations/:organization/card', { changes: CHANGES, onDone: onClose });
+function RemovalDialog({ onClose }: Pick<SettingsDialogProps, 'onClose'>): ReactNode {
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="DELETE /api/organizations/:organization/card"
+      input={{}}
+      changes={CHANGES}
       onClose={onClose}
       title="Remove the saved card?"
       submit="Remove card"
-      sending={remove}
-      onSubmit={() => remove.mutate({ params: { organization } })}
     >
       This also turns off automatic top-up.
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { ModelView } from '#contract/money.ts';
 import type { OrganizationView } from '#contract/organization.ts';
@@ -16,12 +15,11 @@ import { type Column, Table } from '../../table/table.tsx';
 import { creditsSearch } from '../searches.ts';
 import { type AffordableOutput, SMALL_INPUT_TOKENS, shortenedOutputs } from './affordable-outputs.ts';
 import { Ledger } from './ledger.tsx';
-import { Payments, type PaymentsProps } from './payments.tsx';
+import { Payments } from './payments.tsx';
 
 const REFRESH_MS = 15_000;
 
 export function CreditsPage(): ReactNode {
-  const { id } = useOrganization();
   return (
     <>
       <PageHeader
@@ -30,41 +28,30 @@ export function CreditsPage(): ReactNode {
         description="What was paid in, and what every request cost."
         actions={<TopUpButton tone="primary" />}
       />
-      {/* The key remounts for another organization, so that figures of the former one are never
-          shown. */}
-      <CreditsOf key={id} id={id} />
+      <Credits />
     </>
   );
 }
 
-function CreditsOf({ id }: { readonly id: string }): ReactNode {
+function Credits(): ReactNode {
   const { role } = useOrganization();
   const url = useUrl(creditsSearch);
-  const { search, change } = url;
-  const params = { organization: id };
-  const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
+  const organization = useAsk('GET /api/organizations/:organization', {}, { refreshMs: REFRESH_MS });
   const balance = organization.data && BigInt(organization.data.balanceNanoUsd);
-  const models = useAsk('GET /api/organizations/:organization/models', { params });
+  const models = useAsk('GET /api/organizations/:organization/models');
   const isOwner = role !== 'member';
-  const payments = useAsk('GET /api/organizations/:organization/top-ups', { params }, { enabled: isOwner });
+  const payments = useAsk('GET /api/organizations/:organization/top-ups', {}, { enabled: isOwner });
   // All of it arrives at once: what came later would push the ledger down.
   if (organization.isPending || models.isPending || (isOwner && payments.isPending)) return <CreditsSkeleton />;
   return (
     <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} />}
       <CreditStats organization={organization.data} />
-      {isOwner && (
-        <PaymentsOf
-          organization={id}
-          url={search}
-          balanceNanoUsd={balance}
-          onDialog={(open) => change({ dialog: open ? 'top-up' : undefined }, open ? 'step' : undefined)}
-        />
-      )}
+      {isOwner && <Payments url={url} balanceNanoUsd={balance} />}
       {organization.data && models.data && models.data.models.length > 0 && (
         <AffordableCard organization={organization.data} models={models.data.models} />
       )}
-      <Ledger id={id} url={url} />
+      <Ledger url={url} />
     </UnlessFailed>
   );
 }
@@ -76,16 +63,6 @@ function CreditsSkeleton(): ReactNode {
       <Skeleton height="1200px" />
     </>
   );
-}
-
-/** The balance is asked for again with each news of a payment. */
-function PaymentsOf(props: Omit<PaymentsProps, 'onNews'>): ReactNode {
-  const client = useQueryClient();
-  const onNews = () => {
-    for (const endpoint of ['GET /api/organizations/:organization', 'GET /api/organizations/:organization/ledger'])
-      void client.invalidateQueries({ queryKey: [endpoint] });
-  };
-  return <Payments {...props} onNews={onNews} />;
 }
 
 function CreditStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {

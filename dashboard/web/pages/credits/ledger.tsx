@@ -3,13 +3,14 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { EmptyState } from '../../components/panels.tsx';
-import { Instant, StatusPill } from '../../components/values.tsx';
+import { Detailed, Instant, StatusPill } from '../../components/values.tsx';
 import { boundsOf, LIST_RANGES } from '../../explore/explore-search.ts';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import type { Url } from '../../search/use-url.ts';
+import { useOrganization } from '../../shell/use-organization.tsx';
 import { CsvLink, List } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
@@ -17,12 +18,8 @@ import { entryTitle, signedAmount } from './ledger-entry.ts';
 
 const REFRESH_MS = 15_000;
 
-interface LedgerProps {
-  readonly id: string;
-  readonly url: Url<CreditsState>;
-}
-
-export function Ledger({ id, url }: LedgerProps): ReactNode {
+export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode {
+  const { id } = useOrganization();
   const { search, change } = url;
   const { kind } = search;
   const query = useLedgerQuery(search);
@@ -30,12 +27,11 @@ export function Ledger({ id, url }: LedgerProps): ReactNode {
   const [isLong, setLong] = useState(false);
   const pages = useAskPages(
     'GET /api/organizations/:organization/ledger',
-    { params: { organization: id }, query },
+    { query },
     'before',
     isLong ? {} : { refreshMs: REFRESH_MS },
   );
   const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
-  const columns = useMemo(() => ledgerColumns(id), [id]);
   return (
     <>
       <FilterBar url={url} actions={<CsvLink organization={id} table="ledger" query={query} />}>
@@ -52,7 +48,7 @@ export function Ledger({ id, url }: LedgerProps): ReactNode {
         nouns={['entry', 'entries']}
         onMore={() => setLong(true)}
         caption="Ledger"
-        columns={columns}
+        columns={COLUMNS}
         rows={entries}
         rowKey={({ sequence }) => String(sequence)}
         skeletonRows={12}
@@ -80,23 +76,17 @@ function useLedgerQuery({ kind, range, fromMs, toMs }: CreditsState) {
 
 const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
 
-function ledgerColumns(organization: string): readonly Column<LedgerEntryView>[] {
-  return [
-    { header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
-    {
-      header: 'Kind',
-      cell: (entry) => <StatusPill tone={TONES[entryTitle(entry)]}>{entryTitle(entry)}</StatusPill>,
-      width: '120px',
-    },
-    { header: 'About', cell: (entry) => <About organization={organization} entry={entry} /> },
-    { header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
-    {
-      header: 'Balance after',
-      numeric: true,
-      cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd),
-    },
-  ];
-}
+const COLUMNS: readonly Column<LedgerEntryView>[] = [
+  { header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
+  {
+    header: 'Kind',
+    cell: (entry) => <StatusPill tone={TONES[entryTitle(entry)]}>{entryTitle(entry)}</StatusPill>,
+    width: '120px',
+  },
+  { header: 'About', cell: (entry) => <About entry={entry} /> },
+  { header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
+  { header: 'Balance after', numeric: true, cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd) },
+];
 
 function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
   return (
@@ -105,7 +95,8 @@ function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
 }
 
 /** For a charge the request, for a credit its note and actor. */
-function About({ organization, entry }: { readonly organization: string; readonly entry: LedgerEntryView }): ReactNode {
+function About({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
+  const { id: organization } = useOrganization();
   const { generationId, model, keyName, note, reference, actor } = entry;
   if (generationId !== undefined) {
     return (
@@ -122,13 +113,6 @@ function About({ organization, entry }: { readonly organization: string; readonl
       </span>
     );
   }
-  return (
-    <span className="stack">
-      <span>{note ?? 'No note'}</span>
-      <span className="muted small">
-        {reference !== undefined && <>Reference {reference} · </>}
-        by {actor}
-      </span>
-    </span>
-  );
+  const booked = reference === undefined ? `by ${actor}` : `Reference ${reference} · by ${actor}`;
+  return <Detailed detail={booked}>{note ?? 'No note'}</Detailed>;
 }

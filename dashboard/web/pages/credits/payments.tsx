@@ -1,16 +1,17 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import type { TopUpOffer, TopUpView } from '#contract/top-ups.ts';
+import type { TopUpOffer, TopUpsView, TopUpView } from '#contract/top-ups.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Banner, Card, EmptyState } from '../../components/panels.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { useFailureToast } from '../../components/toast.tsx';
 import { Instant, Money, StatusPill } from '../../components/values.tsx';
 import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
+import type { Url } from '../../search/use-url.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
 import { AutomaticTopUp } from './automatic-top-up.tsx';
@@ -22,27 +23,26 @@ const FOLLOW_MS = 1_000;
 /** A payment that was left at Stripe stays open for a day. */
 const FOLLOW_FOR_MS = 10 * 60_000;
 
-export interface PaymentsProps {
-  readonly organization: string;
-  readonly url: CreditsState;
-  readonly onDialog: (open: boolean) => void;
+interface PaymentsProps {
+  readonly url: Url<CreditsState>;
   /** Absent while unknown. */
   readonly balanceNanoUsd: bigint | undefined;
-  /** A payment was begun, made or given back. */
-  readonly onNews: () => void;
 }
 
+const OF_BALANCE = ['GET /api/organizations/:organization', 'GET /api/organizations/:organization/ledger'];
+
 /** Payments of an organization, for its owners. Shows nothing where none are configured. */
-export function Payments({ organization, url, balanceNanoUsd, onDialog, onNews }: PaymentsProps): ReactNode {
-  const { data } = useTopUps(organization, url, balanceNanoUsd);
-  const followed = data?.topUps.find(({ id }) => id === url.topUp);
+export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsProps): ReactNode {
+  const client = useQueryClient();
+  const { data } = useTopUps(search, balanceNanoUsd);
+  const followed = data?.topUps.find(({ id }) => id === search.topUp);
   const mark = data && paymentsMark(data.topUps);
   const seen = useRef(mark);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: reported once for each change.
   useEffect(() => {
-    if (seen.current !== undefined && mark !== seen.current) onNews();
+    const isNews = seen.current !== undefined && mark !== seen.current;
+    for (const endpoint of isNews ? OF_BALANCE : []) void client.invalidateQueries({ queryKey: [endpoint] });
     seen.current = mark;
-  }, [mark]);
+  }, [mark, client]);
   if (data === undefined || (data.offer === undefined && data.topUps.length === 0)) return null;
   const news = followed && topUpNews(followed);
   return (
@@ -51,7 +51,7 @@ export function Payments({ organization, url, balanceNanoUsd, onDialog, onNews }
         <Banner
           tone={news.tone}
           title={news.title}
-          action={followed.state === 'open' && <CheckButton organization={organization} topUp={followed.id} />}
+          action={followed.state === 'open' && <CheckButton topUp={followed.id} />}
         >
           {followed.state === 'paid' ? (
             <>
@@ -66,50 +66,41 @@ export function Payments({ organization, url, balanceNanoUsd, onDialog, onNews }
         title="Payments"
         actions={
           data.offer && (
-            <Button tone="primary" icon="plus" onClick={() => onDialog(true)}>
+            <Button tone="primary" icon="plus" onClick={() => change({ dialog: 'top-up' }, 'step')}>
               Add credit
             </Button>
           )
         }
       >
-        <TopUpsTable topUps={data.topUps} hasOlder={data.next !== undefined} />
+        <TopUpsTable {...data} />
       </Card>
-      {data.offer && (
-        <AutomaticTopUp
-          organization={organization}
-          payments={{ ...data, offer: data.offer }}
-          hasSaved={url.card === 'saved'}
-        />
-      )}
-      {url.dialog === 'top-up' && data.offer && (
-        <TopUpDialog organization={organization} offer={data.offer} onClose={() => onDialog(false)} />
+      {data.offer && <AutomaticTopUp payments={{ ...data, offer: data.offer }} hasSaved={search.card === 'saved'} />}
+      {search.dialog === 'top-up' && data.offer && (
+        <TopUpDialog offer={data.offer} onClose={() => change({ dialog: undefined })} />
       )}
     </>
   );
 }
 
 /** Has the payment read from Stripe: the event about it may be late, or never arrive. */
-function CheckButton({ organization, topUp }: { readonly organization: string; readonly topUp: string }): ReactNode {
+function CheckButton({ topUp }: { readonly topUp: string }): ReactNode {
   const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check', {
     changes: ['GET /api/organizations/:organization/top-ups'],
   });
   return (
-    <Button busy={check.isPending} onClick={() => check.mutate({ params: { organization, topUp } })}>
+    <Button busy={check.isPending} onClick={() => check.mutate({ params: { topUp } })}>
       Check now
     </Button>
   );
 }
 
 /** Asks again soon while a payment is in progress, so that the balance moves by itself. */
-function useTopUps(organization: string, url: CreditsState, balanceNanoUsd: bigint | undefined) {
+function useTopUps(search: CreditsState, balanceNanoUsd: bigint | undefined) {
   const [follows, setFollows] = useState(false);
-  const query = useAsk(
-    'GET /api/organizations/:organization/top-ups',
-    { params: { organization } },
-    { refreshMs: follows ? FOLLOW_MS : REFRESH_MS },
-  );
+  const refreshMs = follows ? FOLLOW_MS : REFRESH_MS;
+  const query = useAsk('GET /api/organizations/:organization/top-ups', {}, { refreshMs });
   const { data } = query;
-  const awaitsCard = url.card === 'saved' && data?.card === undefined;
+  const awaitsCard = search.card === 'saved' && data?.card === undefined;
   const moving = data !== undefined && (awaitsCard || isMoving(data, balanceNanoUsd));
   useEffect(() => {
     setFollows(moving);
@@ -119,12 +110,7 @@ function useTopUps(organization: string, url: CreditsState, balanceNanoUsd: bigi
   return query;
 }
 
-interface TopUpsTableProps {
-  readonly topUps: readonly TopUpView[];
-  readonly hasOlder: boolean;
-}
-
-function TopUpsTable({ topUps, hasOlder }: TopUpsTableProps): ReactNode {
+function TopUpsTable({ topUps, next }: Pick<TopUpsView, 'topUps' | 'next'>): ReactNode {
   return (
     <>
       <Table
@@ -137,7 +123,7 @@ function TopUpsTable({ topUps, hasOlder }: TopUpsTableProps): ReactNode {
           </EmptyState>
         }
       />
-      {hasOlder && <p className="muted">Find older payments in the ledger below, under Credits.</p>}
+      {next !== undefined && <p className="muted">Find older payments in the ledger below, under Credits.</p>}
     </>
   );
 }
@@ -186,36 +172,25 @@ function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): Reac
 
 /** Stripe changes the address of an invoice from time to time, so it is asked for. */
 function InvoiceButton({ topUp }: { readonly topUp: string }): ReactNode {
-  const { id: organization } = useOrganization();
-  const toast = useToast();
   const open = useSend('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
     changes: [],
     onDone: ({ url }) => window.location.assign(url),
+    onFailed: useFailureToast(),
   });
   return (
-    <Button
-      size="small"
-      busy={open.isPending}
-      onClick={() =>
-        open.mutate(
-          { params: { organization, topUp } },
-          { onError: (problem) => toast({ tone: 'bad', text: problem.message }) },
-        )
-      }
-    >
+    <Button size="small" busy={open.isPending} onClick={() => open.mutate({ params: { topUp } })}>
       Invoice
     </Button>
   );
 }
 
 interface TopUpDialogProps {
-  readonly organization: string;
   readonly offer: TopUpOffer;
   readonly onClose: () => void;
 }
 
 /** Chooses an amount and goes to Stripe, which takes the payment. */
-function TopUpDialog({ organization, offer, onClose }: TopUpDialogProps): ReactNode {
+function TopUpDialog({ offer, onClose }: TopUpDialogProps): ReactNode {
   const { presetsUsd, leastUsd, mostUsd } = offer;
   const [amountUsd, setAmount] = useState(presetsUsd[0]);
   const begin = useSend('POST /api/organizations/:organization/top-ups', {
@@ -231,7 +206,7 @@ function TopUpDialog({ organization, offer, onClose }: TopUpDialogProps): ReactN
       submit="Continue to payment"
       sending={begin}
       onSubmit={() => {
-        if (amountUsd !== undefined) begin.mutate({ params: { organization }, body: { amountUsd } });
+        if (amountUsd !== undefined) begin.mutate({ body: { amountUsd } });
       }}
     >
       <SegmentedControl

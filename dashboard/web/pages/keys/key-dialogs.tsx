@@ -6,7 +6,7 @@ import { useFinish } from '../../components/toast.tsx';
 import { Instant } from '../../components/values.tsx';
 import { formatInstant } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
-import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
 import {
   expiryOf,
@@ -24,7 +24,7 @@ import { mayExtend } from './key-status.ts';
 const USUAL = '90d';
 
 /** A later expiry for a key that expires soon or has expired. */
-export function ExtendKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
+export function ExtendKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
   const [expiresAtMs, setExpiresAtMs] = useState(() => expiryOf(USUAL, Date.now()));
   const extend = useSend('PATCH /api/organizations/:organization/keys/:key', {
@@ -43,9 +43,7 @@ export function ExtendKeyDialog({ organization, of: key, onClose }: KeyDialogPro
       description="The key works longer, and your application needs no change. To change the secret, replace the key instead."
       submit="Extend key"
       sending={extend}
-      onSubmit={() =>
-        extend.mutate({ params: { organization, key: key.id }, body: { expiresAtMs: expiresAtMs ?? null } })
-      }
+      onSubmit={() => extend.mutate({ params: { key: key.id }, body: { expiresAtMs: expiresAtMs ?? null } })}
     >
       <ExpiryFields
         initial={USUAL}
@@ -61,7 +59,7 @@ const HOUR_MS = 3_600_000;
 
 type ReplaceKeyDialogProps = KeyDialogProps & { readonly onCreated: (created: CreatedKeyView) => void };
 
-export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: ReplaceKeyDialogProps): ReactNode {
+export function ReplaceKeyDialog({ of: key, onClose, onCreated }: ReplaceKeyDialogProps): ReactNode {
   const [choice, setChoice] = useState<OverlapChoice>('24');
   const [customHours, setCustomHours] = useState<number>();
   const [end, setEnd] = useState<ReplacementEnd>(() => (mayExtend(key, Date.now()) ? '90d' : 'same'));
@@ -80,7 +78,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
       onSubmit={() =>
         hours !== undefined &&
         replace.mutate({
-          params: { organization, key: key.id },
+          params: { key: key.id },
           body: { revokeOldAfterHours: hours, ...replacementExpiry(end, Date.now()) },
         })
       }
@@ -129,24 +127,22 @@ interface RevokeKeyDialogProps extends KeyDialogProps {
   readonly afterwards: RefObject<HTMLElement | null>;
 }
 
-export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: RevokeKeyDialogProps): ReactNode {
+export function RevokeKeyDialog({ of: key, onClose, afterwards }: RevokeKeyDialogProps): ReactNode {
   const finalFocus = useRef<HTMLElement>(null);
   const finish = useFinish(onClose);
-  const revoke = useSend('POST /api/organizations/:organization/keys/:key/revocation', {
-    changes: ['GET /api/organizations/:organization/keys'],
-    onDone: ({ name }) => {
-      finalFocus.current = afterwards.current;
-      finish(`Key “${name}” revoked.`);
-    },
-  });
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="POST /api/organizations/:organization/keys/:key/revocation"
+      input={{ params: { key: key.id } }}
+      changes={['GET /api/organizations/:organization/keys']}
+      onDone={({ name }) => {
+        finalFocus.current = afterwards.current;
+        finish(`Key “${name}” revoked.`);
+      }}
       onClose={onClose}
       title={`Revoke “${key.name}” now?`}
       finalFocus={finalFocus}
       submit="Revoke key"
-      sending={revoke}
-      onSubmit={() => revoke.mutate({ params: { organization, key: key.id } })}
     >
       <p>It stops working at once: requests in progress finish, new ones get 401 key_revoked. This cannot be undone.</p>
       {key.lastUsedAtMs !== undefined && (
@@ -155,6 +151,6 @@ export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: 
           {key.lastAddress !== undefined && ` from ${key.lastAddress}`}.
         </p>
       )}
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }

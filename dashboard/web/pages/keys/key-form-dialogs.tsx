@@ -22,7 +22,6 @@ import { draftProblems, type KeyDraft, type KeyProblems } from './key-draft.ts';
 import styles from './keys.module.css';
 
 interface CreateKeyDialogProps {
-  readonly organization: string;
   readonly open: boolean;
   /** Kept by the page, so that an accidentally closed dialog loses nothing. */
   readonly draft: KeyDraft;
@@ -33,7 +32,7 @@ interface CreateKeyDialogProps {
 }
 
 export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
-  const { organization, draft, onDraft, onCreated } = props;
+  const { draft, onDraft, onCreated } = props;
   const [problems, setProblems] = useState<KeyProblems>({});
   const create = useSend('POST /api/organizations/:organization/keys', {
     changes: ['GET /api/organizations/:organization/keys'],
@@ -48,8 +47,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
     const found = draftProblems(draft, Date.now());
     setProblems(found);
     if (Object.keys(found).length > 0) return;
-    const input = { params: { organization }, body: valuesOf(KEY_SETTINGS, draft) };
-    create.mutate(input, { onError: ({ fields }) => setProblems(fields) });
+    create.mutate({ body: valuesOf(KEY_SETTINGS, draft) }, { onError: ({ fields }) => setProblems(fields) });
   };
   return (
     <FormDialog
@@ -62,19 +60,18 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
       onCancel={() => close(props.onCancel)}
       onSubmit={submit}
     >
-      <KeyFields {...{ organization, draft, onDraft, problems, setProblems }} />
+      <KeyFields {...{ draft, onDraft, problems, setProblems }} />
     </FormDialog>
   );
 }
 
 export interface KeyDialogProps {
-  readonly organization: string;
   /** As it was when the dialog opened, so that concurrent changes are not overwritten. */
   readonly of: KeyView;
   readonly onClose: () => void;
 }
 
-export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
+export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
   const [problems, setProblems] = useState<KeyProblems>({});
   const [draft, onDraft] = useState(() => draftOf(KEY_SETTINGS, key));
@@ -89,7 +86,7 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
     // An unchanged limit above that of the organization is not refused.
     const body = changeOf(KEY_SETTINGS, key, draft);
     if (Object.keys(body).length === 0) return onClose();
-    edit.mutate({ params: { organization, key: key.id }, body }, { onError: ({ fields }) => setProblems(fields) });
+    edit.mutate({ params: { key: key.id }, body }, { onError: ({ fields }) => setProblems(fields) });
   };
   return (
     <FormDialog
@@ -100,7 +97,7 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
       sending={edit}
       onSubmit={submit}
     >
-      <KeyFields {...{ organization, draft, onDraft, problems, setProblems }} />
+      <KeyFields {...{ draft, onDraft, problems, setProblems }} />
     </FormDialog>
   );
 }
@@ -110,7 +107,6 @@ const ModelsField = asField(MultiCombobox);
 const AddressesField = asField(ChipsInput);
 
 interface KeyFieldsProps {
-  readonly organization: string;
   readonly draft: KeyDraft;
   readonly onDraft: (draft: KeyDraft) => void;
   readonly problems: KeyProblems;
@@ -118,7 +114,7 @@ interface KeyFieldsProps {
 }
 
 /** All settings of a key: common ones first, restrictions in sections below. */
-function KeyFields({ organization, draft, onDraft, problems, setProblems }: KeyFieldsProps): ReactNode {
+function KeyFields({ draft, onDraft, problems, setProblems }: KeyFieldsProps): ReactNode {
   /** A problem goes when its field changes. */
   const change = (next: KeyDraft) => {
     const isOld = ([field]: [string, string]) => draft[field as keyof KeyDraft] === next[field as keyof KeyDraft];
@@ -127,7 +123,7 @@ function KeyFields({ organization, draft, onDraft, problems, setProblems }: KeyF
   };
   const field = fieldsOf(draft, change, problems);
   const { scopes = [] } = draft;
-  const shared = { organization, draft, field, problems };
+  const shared = { draft, field, problems };
   return (
     <>
       <SettingField of={KEY_SETTINGS.name} {...field('name')} />
@@ -162,13 +158,13 @@ function KeyFields({ organization, draft, onDraft, problems, setProblems }: KeyF
   );
 }
 
-interface SectionProps extends Pick<KeyFieldsProps, 'organization' | 'draft' | 'problems'> {
+interface SectionProps extends Pick<KeyFieldsProps, 'draft' | 'problems'> {
   readonly field: ReturnType<typeof fieldsOf<KeyDraft>>;
 }
 
 /** What the key may use, from where, and until when. */
-function AccessSections({ organization, draft, field, problems }: SectionProps): ReactNode {
-  const { data: available } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
+function AccessSections({ draft, field, problems }: SectionProps): ReactNode {
+  const { data: available } = useAsk('GET /api/organizations/:organization/models');
   const { models = [], ipRanges = [], expiresAtMs } = draft;
   return (
     <>
@@ -213,8 +209,8 @@ function AccessSections({ organization, draft, field, problems }: SectionProps):
 }
 
 /** Limits within those of the organization, unless these are still loading. */
-function LimitSection({ organization, draft, field, problems }: SectionProps): ReactNode {
-  const { data } = useAsk('GET /api/organizations/:organization', { params: { organization } });
+function LimitSection({ draft, field, problems }: SectionProps): ReactNode {
+  const { data } = useAsk('GET /api/organizations/:organization');
   const limited = (
     name: 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd',
     format: (limit: never) => string,

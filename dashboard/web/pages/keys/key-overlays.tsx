@@ -7,8 +7,9 @@ import { EmptyState, Skeleton } from '../../components/panels.tsx';
 import { Badge, CodeLines, Count, Fact, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
-import { Drawer } from '../../overlays/dialog.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
 import type { Url } from '../../search/use-url.ts';
+import { useOrganization } from '../../shell/use-organization.tsx';
 import type { KeysState } from '../searches.ts';
 import { ExtendKeyDialog, ReplaceKeyDialog, RevokeKeyDialog } from './key-dialogs.tsx';
 import { NEW_KEY } from './key-draft.ts';
@@ -19,7 +20,6 @@ import { KeySpend, KeyState } from './keys-columns.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface KeyOverlaysProps {
-  readonly organization: string;
   readonly keys: readonly KeyView[] | undefined;
   readonly url: Url<KeysState>;
   readonly action: KeyAction | undefined;
@@ -30,7 +30,7 @@ interface KeyOverlaysProps {
 
 /** Drawer and dialogs of the list. The URL has the open drawer, but not what is typed. */
 export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
-  const { organization, keys, url, action, onAct } = props;
+  const { keys, url, action, onAct } = props;
   const { search, change } = url;
   const [draft, setDraft] = useState(NEW_KEY);
   const details = useRef<HTMLDivElement>(null);
@@ -46,20 +46,12 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
   const over = (
     <>
       {action && <ActionDialog {...props} action={action} onCreated={onCreated} afterwards={afterwards} />}
-      {created && (
-        <SecretDialog
-          organization={organization}
-          created={created}
-          onClose={() => setCreated(undefined)}
-          finalFocus={afterwards}
-        />
-      )}
+      {created && <SecretDialog created={created} onClose={() => setCreated(undefined)} finalFocus={afterwards} />}
     </>
   );
   return (
     <>
       <CreateKeyDialog
-        organization={organization}
         open={search.dialog === 'create'}
         draft={draft}
         onDraft={setDraft}
@@ -70,14 +62,7 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
         }}
         onCreated={onCreated}
       />
-      <KeyDrawer
-        organization={organization}
-        id={search.key}
-        keys={keys}
-        onClose={() => change({ key: undefined })}
-        onAct={onAct}
-        details={details}
-      >
+      <KeyDrawer id={search.key} keys={keys} onClose={() => change({ key: undefined })} onAct={onAct} details={details}>
         {/* Dialogs over the drawer are its children: otherwise a click in them would count as
             outside and close it. */}
         {search.key !== undefined && over}
@@ -87,15 +72,15 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
   );
 }
 
-interface ActionDialogProps extends Pick<KeyOverlaysProps, 'organization' | 'onAct'> {
+interface ActionDialogProps extends Pick<KeyOverlaysProps, 'onAct'> {
   readonly action: KeyAction;
   readonly onCreated: (created: CreatedKeyView) => void;
   readonly afterwards: RefObject<HTMLElement | null>;
 }
 
-function ActionDialog({ organization, action, onAct, onCreated, afterwards }: ActionDialogProps): ReactNode {
+function ActionDialog({ action, onAct, onCreated, afterwards }: ActionDialogProps): ReactNode {
   const { what, of } = action;
-  const shared = { organization, of, onClose: () => onAct(undefined) };
+  const shared = { of, onClose: () => onAct(undefined) };
   switch (what) {
     case 'edit':
       return <EditKeyDialog {...shared} />;
@@ -109,7 +94,6 @@ function ActionDialog({ organization, action, onAct, onCreated, afterwards }: Ac
 }
 
 interface KeyDrawerProps {
-  readonly organization: string;
   /** From the URL. */
   readonly id: string | undefined;
   /** Absent while loading. */
@@ -122,10 +106,11 @@ interface KeyDrawerProps {
 }
 
 /** All about one key, beside the list. */
-function KeyDrawer({ organization, id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
+function KeyDrawer({ id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
   const key = keys?.find((one) => one.id === id);
   return (
-    <Drawer
+    <Dialog
+      asDrawer
       open={id !== undefined}
       onClose={onClose}
       title={key?.name ?? 'API key'}
@@ -133,10 +118,10 @@ function KeyDrawer({ organization, id, keys, onClose, onAct, details, children }
       footer={key && whyFixed(key) === undefined && <KeyButtons of={key} onAct={onAct} />}
     >
       <div ref={details} tabIndex={-1} className={styles.details}>
-        {key ? <KeyDetails organization={organization} of={key} /> : <NoKey coming={keys === undefined} />}
+        {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
       </div>
       {children}
-    </Drawer>
+    </Dialog>
   );
 }
 
@@ -163,7 +148,8 @@ function KeyButtons({ of: key, onAct }: { readonly of: KeyView } & Pick<KeyDrawe
   );
 }
 
-function KeyDetails({ organization, of: key }: { readonly organization: string; readonly of: KeyView }): ReactNode {
+function KeyDetails({ of: key }: { readonly of: KeyView }): ReactNode {
+  const { id: organization } = useOrganization();
   const reason = whyFixed(key);
   return (
     <>

@@ -1,10 +1,9 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { countOf } from '#core/count-of.ts';
-import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { useFinish } from '../../components/toast.tsx';
-import { ConfirmDialog } from '../../forms/form-dialog.tsx';
+import { RequestDialog } from '../../forms/form-dialog.tsx';
 import { maskedKey } from '../../keys/key-labels.ts';
 import { Menu } from '../../overlays/menu.tsx';
 import { isSelectable, type KeyChoice, keyChoices } from './key-status.ts';
@@ -31,8 +30,7 @@ export function useKeySelection(): Selection {
   };
 }
 
-export interface KeySelectionBarProps {
-  readonly organization: string;
+interface KeySelectionBarProps {
   readonly keys: readonly KeyView[];
   /** Keys of the present filter. */
   readonly shown: readonly KeyView[];
@@ -43,7 +41,7 @@ export interface KeySelectionBarProps {
 
 /** While keys are selected: selects many at once, and revokes the selected ones. */
 export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
-  const { organization, keys, shown, selection, afterwards } = props;
+  const { keys, shown, selection, afterwards } = props;
   const [revoking, setRevoking] = useState<readonly KeyView[]>();
   if (selection.ids === undefined) return null;
   const { ids: selectedIds, select, end } = selection;
@@ -79,7 +77,6 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
       </Button>
       {revoking && (
         <RevokeKeysDialog
-          organization={organization}
           keys={revoking}
           onClose={() => setRevoking(undefined)}
           onRevoked={end}
@@ -94,7 +91,7 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
 const MOST_NAMES = 12;
 const DAY_MS = 86_400_000;
 
-interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'organization' | 'afterwards'> {
+interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'afterwards'> {
   /** As they were when the dialog opened. */
   readonly keys: readonly KeyView[];
   readonly onClose: () => void;
@@ -103,27 +100,25 @@ interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'organization
 
 /** Asks once for all of the selected keys. */
 function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
-  const { organization, keys, onClose, onRevoked, afterwards } = props;
+  const { keys, onClose, onRevoked, afterwards } = props;
   const finalFocus = useRef<HTMLElement>(null);
   const finish = useFinish(onClose);
-  const revoke = useSend('POST /api/organizations/:organization/keys/revocation', {
-    changes: ['GET /api/organizations/:organization/keys'],
-    onDone: ({ revoked }) => {
-      finalFocus.current = afterwards.current;
-      finish(`${countOf(revoked, 'key')} revoked.`);
-      onRevoked();
-    },
-  });
   const count = countOf(keys.length, 'key');
   const used = keys.filter(({ lastUsedAtMs = 0 }) => Date.now() - lastUsedAtMs < DAY_MS).length;
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="POST /api/organizations/:organization/keys/revocation"
+      input={{ body: { keys: keys.map(({ id }) => id) } }}
+      changes={['GET /api/organizations/:organization/keys']}
+      onDone={({ revoked }) => {
+        finalFocus.current = afterwards.current;
+        finish(`${countOf(revoked, 'key')} revoked.`);
+        onRevoked();
+      }}
       onClose={onClose}
       title={`Revoke ${count} now?`}
       finalFocus={finalFocus}
       submit={`Revoke ${count}`}
-      sending={revoke}
-      onSubmit={() => revoke.mutate({ params: { organization }, body: { keys: keys.map(({ id }) => id) } })}
     >
       <ul className="stack">
         {keys.slice(0, MOST_NAMES).map((key) => (
@@ -137,6 +132,6 @@ function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
       <p>
         They stop working at once: requests in progress finish, new ones get 401 key_revoked. This cannot be undone.
       </p>
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }

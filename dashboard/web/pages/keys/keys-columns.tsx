@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { KeyView } from '#contract/keys.ts';
-import { Badge, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
+import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
 import { maskedKey, restrictionLabels, spendOf, spentFraction } from '../../keys/key-labels.ts';
@@ -80,10 +80,9 @@ const COLUMNS: readonly Column<KeyView>[] = [
     header: 'Last used',
     width: '11%',
     cell: ({ lastUsedAtMs, lastAddress }) => (
-      <div className="stack">
+      <Detailed detail={lastAddress && `from ${lastAddress}`}>
         <LastTime atMs={lastUsedAtMs} />
-        {lastAddress !== undefined && <span className="muted small">from {lastAddress}</span>}
-      </div>
+      </Detailed>
     ),
   },
   { header: 'Spent', numeric: true, width: '17%', cell: (key) => <KeySpends of={key} /> },

@@ -35,8 +35,7 @@ export function KeysPage(): ReactNode {
   const [action, setAction] = useState<KeyAction>();
   const createButton = useRef<HTMLButtonElement>(null);
   const selection = useKeySelection();
-  const params = { organization };
-  const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
+  const query = useAsk('GET /api/organizations/:organization/keys', {}, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
   const filtered = keys && filterKeys(keys, search, Date.now());
   const onCreate = () => change({ dialog: 'create' }, 'step');
@@ -57,19 +56,18 @@ export function KeysPage(): ReactNode {
           </Button>
         </>
       }
-      banners={<Banners keys={keys ?? []} url={url} onAct={setAction} />}
+      banners={
+        <>
+          <SuspendedBanner />
+          <ExpiryBanner keys={keys ?? []} url={url} onAct={setAction} />
+        </>
+      }
       url={url}
       filters={<KeysFilters url={url} />}
       besideFilters={<CsvLink organization={organization} table="keys" query={{ show, search: search.search }} />}
       note={
         filtered && (
-          <KeySelectionBar
-            organization={organization}
-            keys={keys}
-            shown={filtered.shown}
-            selection={selection}
-            afterwards={createButton}
-          />
+          <KeySelectionBar keys={keys} shown={filtered.shown} selection={selection} afterwards={createButton} />
         )
       }
       query={query}
@@ -82,29 +80,8 @@ export function KeysPage(): ReactNode {
       noMatch={false}
       empty={filtered && <NoKeys url={url} counts={filtered.counts} total={keys.length} onCreate={onCreate} />}
     >
-      <KeyOverlays
-        organization={organization}
-        keys={keys}
-        url={url}
-        action={action}
-        onAct={setAction}
-        createButton={createButton}
-      />
+      <KeyOverlays keys={keys} url={url} action={action} onAct={setAction} createButton={createButton} />
     </ListPage>
-  );
-}
-
-interface BannersProps extends Pick<ExpiryBannerProps, 'keys' | 'onAct'> {
-  readonly url: Url<KeysState>;
-}
-
-function Banners({ url: { search, change }, ...shared }: BannersProps): ReactNode {
-  const onShow = () => change({ show: 'expiring', search: undefined });
-  return (
-    <>
-      <SuspendedBanner />
-      <ExpiryBanner {...shared} onShow={search.show === 'expiring' ? undefined : onShow} />
-    </>
   );
 }
 
@@ -126,13 +103,12 @@ const MOST_NAMES = 3;
 
 interface ExpiryBannerProps {
   readonly keys: readonly KeyView[];
+  readonly url: Url<KeysState>;
   readonly onAct: OnKeyAction;
-  /** Absent while the list shows them. */
-  readonly onShow: (() => void) | undefined;
 }
 
 /** Notice of keys that expire within a week, while there is time to extend or replace them. */
-function ExpiryBanner({ keys, onAct, onShow }: ExpiryBannerProps): ReactNode {
+function ExpiryBanner({ keys, url: { search, change }, onAct }: ExpiryBannerProps): ReactNode {
   const nowMs = Date.now();
   const expiring = keys
     .filter((key) => isExpiring(key, nowMs))
@@ -142,7 +118,9 @@ function ExpiryBanner({ keys, onAct, onShow }: ExpiryBannerProps): ReactNode {
   const extend = others.length === 0 && first.mine && (
     <Button onClick={() => onAct({ what: 'extend', of: first })}>Extend</Button>
   );
-  const show = others.length > 0 && onShow && <Button onClick={onShow}>Show them</Button>;
+  const show = others.length > 0 && search.show !== 'expiring' && (
+    <Button onClick={() => change({ show: 'expiring', search: undefined })}>Show them</Button>
+  );
   return (
     <Banner
       tone="warn"

@@ -7,8 +7,7 @@ import { Connect } from '../../connect/connect.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 
-export interface SecretDialogProps {
-  readonly organization: string;
+interface SecretDialogProps {
   readonly created: CreatedKeyView;
   readonly onClose: () => void;
   readonly finalFocus: RefObject<HTMLElement | null> | undefined;
@@ -18,7 +17,7 @@ export interface SecretDialogProps {
  * Shows a key for the only time. Escape, navigation and reload cannot close it by mistake before
  * the key was copied.
  */
-export function SecretDialog({ organization, created, onClose, finalFocus }: SecretDialogProps): ReactNode {
+export function SecretDialog({ created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
   // The base URL, or the code of a client that reads the key from its environment, is not the key.
@@ -47,7 +46,7 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
       {/* Copying by hand counts too. */}
       <div className="parts" onCopy={() => noteCopied(String(getSelection()))}>
         <CopyBox text={created.secret} what="key" onCopied={noteCopied} />
-        <Connect organization={organization} created={created} onCopied={noteCopied} />
+        <Connect created={created} onCopied={noteCopied} />
       </div>
       <ConfirmDialog
         open={asking || blocked}

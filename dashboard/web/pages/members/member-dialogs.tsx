@@ -5,63 +5,59 @@ import { countOf } from '#core/count-of.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { useFinish, useToast } from '../../components/toast.tsx';
 import { RadioGroup, SelectField } from '../../forms/choices.tsx';
-import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
 import { InvitationDialog } from '../../overlays/dialog.tsx';
 import type { MemberAction } from './member-status.ts';
 
 interface MemberDialogProps {
-  readonly organization: string;
   readonly of: MemberView;
   /** The signed-in user, who may be the same. */
   readonly userId: string;
   readonly onClose: () => void;
 }
 
-function RoleDialog({ organization, of: member, userId, onClose }: MemberDialogProps): ReactNode {
+function RoleDialog({ of: member, userId, onClose }: MemberDialogProps): ReactNode {
   const isSelf = member.userId === userId;
   const finish = useFinish(onClose);
   const role = member.role === 'owner' ? 'member' : 'owner';
-  const change = useSend('PATCH /api/organizations/:organization/members/:user', {
-    onDone: ({ email }) => finish(`${email} is ${role === 'owner' ? 'an owner' : 'a member'} now.`),
-  });
+  const name = role === 'owner' ? 'an owner' : 'a member';
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="PATCH /api/organizations/:organization/members/:user"
+      input={{ params: { user: member.userId }, body: { role } }}
+      onDone={({ email }) => finish(`${email} is ${name} now.`)}
       onClose={onClose}
-      title={role === 'owner' ? `Make ${member.email} an owner?` : `Make ${member.email} a member?`}
-      submit={role === 'owner' ? 'Make an owner' : 'Make a member'}
+      title={`Make ${member.email} ${name}?`}
+      submit={`Make ${name}`}
       tone={role === 'owner' ? 'primary' : 'danger'}
-      sending={change}
-      onSubmit={() => change.mutate({ params: { organization, user: member.userId }, body: { role } })}
     >
       {role === 'owner'
         ? 'Owners manage all keys and members of the organization, other owners too, and see the audit log.'
         : `${isSelf ? 'You' : 'They'} will no longer see members and audit log, and manage only keys that ${isSelf ? 'you' : 'they'} made.`}
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }
 
 function NewLinkDialog(props: MemberDialogProps & { readonly onLink: (link: LinkView) => void }): ReactNode {
-  const { organization, of: member, onClose, onLink } = props;
-  const renew = useSend('POST /api/organizations/:organization/members/:user/invitation', {
-    changes: [],
-    onDone: onLink,
-  });
+  const { userId, email } = props.of;
   return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Make a new link for ${member.email}?`}
+    <RequestDialog
+      endpoint="POST /api/organizations/:organization/members/:user/invitation"
+      input={{ params: { user: userId } }}
+      changes={[]}
+      onDone={props.onLink}
+      onClose={props.onClose}
+      title={`Make a new link for ${email}?`}
       submit="Create new link"
       tone="primary"
-      sending={renew}
-      onSubmit={() => renew.mutate({ params: { organization, user: member.userId } })}
     >
       Earlier links for this person stop working.
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }
 
-interface MemberDialogsProps extends Pick<MemberDialogProps, 'organization' | 'userId'> {
+interface MemberDialogsProps extends Pick<MemberDialogProps, 'userId'> {
   readonly inviting: boolean;
   readonly onInvitingEnds: () => void;
   readonly action: MemberAction | undefined;
@@ -70,15 +66,14 @@ interface MemberDialogsProps extends Pick<MemberDialogProps, 'organization' | 'u
 }
 
 export function MemberDialogs(props: MemberDialogsProps): ReactNode {
-  const { organization, userId, action, onAct } = props;
+  const { userId, action, onAct } = props;
   const [made, setMade] = useState<{ readonly email: string; readonly link: LinkView }>();
   const toast = useToast();
-  const shared = action && { organization, userId, of: action.of, onClose: () => onAct(undefined) };
+  const shared = action && { userId, of: action.of, onClose: () => onAct(undefined) };
   return (
     <>
       {props.inviting && (
         <InviteDialog
-          organization={organization}
           onClose={props.onInvitingEnds}
           onInvited={({ email }, link) => {
             props.onInvitingEnds();
@@ -104,7 +99,6 @@ export function MemberDialogs(props: MemberDialogsProps): ReactNode {
 }
 
 interface InviteDialogProps {
-  readonly organization: string;
   readonly onClose: () => void;
   /** Without a link for a user who can sign in already. */
   readonly onInvited: (member: MemberView, link: LinkView | undefined) => void;
@@ -119,7 +113,7 @@ const ROLES = [
   { value: 'owner', label: 'Owner', hint: 'Manages all keys, members, payments and alerts. Sees the audit log.' },
 ] as const;
 
-function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): ReactNode {
+function InviteDialog({ onClose, onInvited }: InviteDialogProps): ReactNode {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<MemberView['role']>('member');
   const invite = useSend('POST /api/organizations/:organization/members', {
@@ -136,12 +130,7 @@ function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): 
       description="They get a link by email. Without a mail server, you get the link to pass on."
       submit="Invite"
       sending={invite}
-      onSubmit={() =>
-        invite.mutate({
-          params: { organization },
-          body: { email: email.trim(), role, ...(warned ? { known: true } : {}) },
-        })
-      }
+      onSubmit={() => invite.mutate({ body: { email: email.trim(), role, ...(warned ? { known: true } : {}) } })}
     >
       <EmailField
         value={email}
@@ -160,34 +149,32 @@ type Keys = 'revoke' | 'hand_over';
 
 /** `inviteButton` gets the focus of the removed row. */
 function RemoveDialog(props: MemberDialogProps & Pick<MemberDialogsProps, 'inviteButton'>): ReactNode {
-  const { organization, of: member, userId, onClose, inviteButton } = props;
+  const { of: member, userId, onClose, inviteButton } = props;
   const isSelf = member.userId === userId;
   const finalFocus = useRef<HTMLElement>(null);
   const [keys, setKeys] = useState<Keys>('revoke');
   const owners = useOwners(props);
   const [chosen, setChosen] = useState<string>();
   const heir = owners.find(({ userId }) => userId === chosen) ?? owners[0];
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const navigate = useNavigate();
-  const remove = useSend('DELETE /api/organizations/:organization/members/:user', {
-    onDone: () => {
-      const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
-      toast({ tone: 'good', text: gone + keysGone(member, keys === 'revoke' ? undefined : heir) });
-      finalFocus.current = inviteButton.current;
-      onClose();
-      if (isSelf) void navigate({ to: '/' });
-    },
-  });
+  const onDone = () => {
+    finalFocus.current = inviteButton.current;
+    const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
+    finish(gone + keysGone(member, keys === 'revoke' ? undefined : heir));
+    if (isSelf) void navigate({ to: '/' });
+  };
   const body = keys === 'hand_over' && heir ? { keysTo: heir.userId } : { revokeKeys: true };
   const count = countOf(member.activeKeys, 'active key');
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="DELETE /api/organizations/:organization/members/:user"
+      input={{ params: { user: member.userId }, body }}
+      onDone={onDone}
       onClose={onClose}
       title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
       finalFocus={finalFocus}
       submit={isSelf ? 'Leave' : 'Remove'}
-      sending={remove}
-      onSubmit={() => remove.mutate({ params: { organization, user: member.userId }, body })}
     >
       <p>{isSelf ? 'You lose' : 'They lose'} access at once.</p>
       {member.activeKeys > 0 && (
@@ -222,13 +209,13 @@ function RemoveDialog(props: MemberDialogProps & Pick<MemberDialogsProps, 'invit
           choices={owners.map(({ userId, email }) => ({ value: userId, label: email }))}
         />
       )}
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }
 
 /** Owners who may take the keys, the user first. */
-function useOwners({ organization, of: { userId: leaver }, userId: self }: MemberDialogProps): readonly MemberView[] {
-  const members = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
+function useOwners({ of: { userId: leaver }, userId: self }: MemberDialogProps): readonly MemberView[] {
+  const members = useAsk('GET /api/organizations/:organization/members');
   const owners = members.data?.members.filter(
     ({ role, userId, invited, disabled }) => role === 'owner' && userId !== leaver && !invited && !disabled,
   );

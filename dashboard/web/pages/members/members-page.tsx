@@ -17,12 +17,12 @@ import { MemberDialogs } from './member-dialogs.tsx';
 import { findMembers, type MemberAction, memberState, whyStays } from './member-status.ts';
 
 export function MembersPage(): ReactNode {
-  const { id: organization, role } = useOrganization();
+  const { role } = useOrganization();
   const { user } = useSession();
   const url = useUrl(membersSearch);
   const { search, change } = url;
   const [action, setAction] = useState<MemberAction>();
-  const query = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
+  const query = useAsk('GET /api/organizations/:organization/members');
   const members = query.data?.members;
   const button = useRef<HTMLButtonElement>(null);
   const inviteButton = (
@@ -72,7 +72,6 @@ export function MembersPage(): ReactNode {
       }
     >
       <MemberDialogs
-        organization={organization}
         userId={user.id}
         inviting={search.dialog === 'invite' && role !== 'member'}
         onInvitingEnds={() => change({ dialog: undefined })}

@@ -28,7 +28,7 @@ export function ModelPage(): ReactNode {
   const { playground } = useSession();
   const [id = ''] = useUrl(exploreSearch).search.model ?? [];
   const params = { organization };
-  const query = useAsk('GET /api/organizations/:organization/models', { params }, { refreshMs: REFRESH_MS });
+  const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
   const model = query.data?.models.find((one) => one.id === id);
   // The button has its place before the model has loaded, so that nothing moves.
   const isPlayable = playground && (query.data === undefined || (model?.state === 'available' && chats(model)));
@@ -58,7 +58,7 @@ export function ModelPage(): ReactNode {
         {() => (
           <>
             {model ? <OneModel key={id} model={model} /> : <NoSuchModel />}
-            <OwnFigures key={`${organization} ${id}`} />
+            <OwnFigures key={id} />
           </>
         )}
       </Loaded>

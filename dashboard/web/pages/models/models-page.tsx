@@ -28,8 +28,8 @@ export function ModelsPage(): ReactNode {
   const navigate = useNavigate();
   const sorting = chosenSorting(search, SORTABLE_MODELS);
   const params = { organization };
-  const query = useAsk('GET /api/organizations/:organization/models', { params }, { refreshMs: REFRESH_MS });
-  const keys = useAsk('GET /api/organizations/:organization/keys', { params }).data?.keys;
+  const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
+  const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
   const models = query.data?.models;
   const key = keys?.find(({ id }) => id === search.key);
   // Waits for the key: a longer list would flash up otherwise.

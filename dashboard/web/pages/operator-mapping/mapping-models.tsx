@@ -6,7 +6,7 @@ import type {
   MappedModelView,
 } from '#contract/operator.ts';
 import { EmptyState } from '../../components/panels.tsx';
-import { Badge, Count, StatusPill } from '../../components/values.tsx';
+import { Badge, Count, Detailed, StatusPill } from '../../components/values.tsx';
 import { formatUtcDay, utcDay } from '../../format/format.ts';
 import { capabilityLabel } from '../../models/model-labels.ts';
 import { ModelPrices } from '../../models/price-entries.tsx';
@@ -161,12 +161,7 @@ const DIFFERENCES: readonly Column<CatalogueDifference>[] = [
     header: 'Difference',
     cell: (row) => {
       const { what, entry } = differenceLabel(row);
-      return (
-        <div className="stack">
-          <span>{what}</span>
-          {entry && <span className="muted small">{entry}</span>}
-        </div>
-      );
+      return <Detailed detail={entry}>{what}</Detailed>;
     },
   },
   {

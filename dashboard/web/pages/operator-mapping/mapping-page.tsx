@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { MappingView, ProviderView } from '#contract/operator.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
-import { CodeLines, Instant, StatusPill } from '../../components/values.tsx';
+import { CodeLines, Detailed, Instant, Muted, StatusPill } from '../../components/values.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { CatalogueDifferences, MappingModels } from './mapping-models.tsx';
 import { failureLabel, healthOf } from './provider-health.ts';
@@ -132,17 +132,16 @@ const COLUMNS: readonly Column<ProviderView>[] = [
   {
     header: 'API key',
     // Also `Sent` if the named key is missing: a banner reports that.
-    cell: ({ hasKey }) => (hasKey ? 'Sent' : <span className="muted">Not sent</span>),
+    cell: ({ hasKey }) => (hasKey ? 'Sent' : <Muted>Not sent</Muted>),
   },
   {
     header: 'Last 5 minutes',
     cell: (provider) => {
       const { tone, state, detail } = healthOf(provider);
       return (
-        <div className="stack">
+        <Detailed detail={detail}>
           <StatusPill tone={tone}>{state}</StatusPill>
-          <span className="muted small">{detail}</span>
-        </div>
+        </Detailed>
       );
     },
   },
@@ -150,14 +149,11 @@ const COLUMNS: readonly Column<ProviderView>[] = [
     header: 'Last failure',
     cell: ({ lastFailure }) =>
       lastFailure === undefined ? (
-        <span className="muted">None</span>
+        <Muted>None</Muted>
       ) : (
-        <div className="stack">
-          <span>{failureLabel(lastFailure.result)}</span>
-          <span className="muted small">
-            <Instant atMs={lastFailure.atMs} show="relative" />
-          </span>
-        </div>
+        <Detailed detail={<Instant atMs={lastFailure.atMs} show="relative" />}>
+          {failureLabel(lastFailure.result)}
+        </Detailed>
       ),
   },
   {

@@ -74,6 +74,8 @@ export function OrganizationsPage(): ReactNode {
   );
 }
 
+const ACTIVE = <StatusPill tone="good">Active</StatusPill>;
+
 const COLUMNS: readonly Column<OrganizationRow>[] = [
   {
     header: 'Organization',
@@ -86,12 +88,7 @@ const COLUMNS: readonly Column<OrganizationRow>[] = [
   },
   {
     header: 'State',
-    cell: ({ suspendedAtMs }) =>
-      suspendedAtMs === undefined ? (
-        <StatusPill tone="good">Active</StatusPill>
-      ) : (
-        <StatusPill tone="bad">Suspended</StatusPill>
-      ),
+    cell: ({ suspendedAtMs }) => (suspendedAtMs === undefined ? ACTIVE : <StatusPill tone="bad">Suspended</StatusPill>),
   },
   {
     header: 'Balance',

@@ -3,7 +3,7 @@ import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, PageHeader, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
-import { Instant, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
+import { Detailed, Instant, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatBytes, formatCount, formatDuration, formatInstant, formatPercent } from '../../format/format.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
@@ -116,27 +116,31 @@ function ProcessesTable({ processes, nowMs }: ProcessesTableProps): ReactNode {
 const COLUMNS: readonly Column<ProcessView>[] = [
   {
     header: 'Process',
-    cell: ({ host, worker, pid, version }) => <Two first={`${host} #${worker}`} second={`pid ${pid}, ${version}`} />,
+    cell: ({ host, worker, pid, version }) => (
+      <Detailed detail={`pid ${pid}, ${version}`}>{`${host} #${worker}`}</Detailed>
+    ),
   },
   { header: 'State', cell: (process) => <State of={process} /> },
   figure('Requests', ({ requestsPerSecond, failuresPerSecond }) => (
-    <Two first={`${formatRate(requestsPerSecond)}/s`} second={`${formatRate(failuresPerSecond)}/s failed`} />
+    <Detailed detail={`${formatRate(failuresPerSecond)}/s failed`}>{`${formatRate(requestsPerSecond)}/s`}</Detailed>
   )),
   figure('In flight', ({ requestsInFlight }) => formatCount(requestsInFlight)),
   figure('Held', ({ heldNanoUsd, holds }) => (
-    <Two first={<Money nanoUsd={heldNanoUsd} />} second={countOf(holds, 'hold')} />
+    <Detailed detail={countOf(holds, 'hold')}>
+      <Money nanoUsd={heldNanoUsd} />
+    </Detailed>
   )),
   figure('Spool', ({ spoolCharges, spoolBytes }) => (
-    <Two first={formatCount(spoolCharges)} second={formatBytes(spoolBytes)} />
+    <Detailed detail={formatBytes(spoolBytes)}>{formatCount(spoolCharges)}</Detailed>
   )),
   figure('Log lines', ({ logRowsWaiting, logRowsDropped }) => (
-    <Two first={`${formatCount(logRowsWaiting)} waiting`} second={`${formatCount(logRowsDropped)} dropped`} />
+    <Detailed detail={`${formatCount(logRowsDropped)} dropped`}>{`${formatCount(logRowsWaiting)} waiting`}</Detailed>
   )),
   figure('Lag p99', ({ eventLoopLagP99Ms }) => (
     <span data-hint="Of the event loop">{formatDuration(eventLoopLagP99Ms)}</span>
   )),
   figure('CPU, memory', ({ cpuFraction, rssBytes }) => (
-    <Two first={formatPercent(cpuFraction)} second={formatBytes(rssBytes)} />
+    <Detailed detail={formatBytes(rssBytes)}>{formatPercent(cpuFraction)}</Detailed>
   )),
 ];
 
@@ -159,12 +163,10 @@ const STATES = {
 
 function State({ of: process }: { readonly of: ProcessView }): ReactNode {
   const { tone, words } = STATES[process.state];
-  const more = moreOf(process);
   return (
-    <div className="stack">
+    <Detailed detail={moreOf(process)}>
       <StatusPill tone={tone}>{words}</StatusPill>
-      {more && <span className="muted small">{more}</span>}
-    </div>
+    </Detailed>
   );
 }
 
@@ -175,13 +177,4 @@ function moreOf({ state, notReadyReason, envoy, reportedAtMs }: ProcessView): Re
 
 function envoyLabel(envoy: NonNullable<ProcessView['envoy']>): string {
   return envoy.reachable ? `Envoy ${envoy.version} ${envoy.state.toLowerCase()}` : 'Envoy does not answer';
-}
-
-function Two({ first, second }: { readonly first: ReactNode; readonly second: ReactNode }): ReactNode {
-  return (
-    <div className="stack">
-      <span>{first}</span>
-      <span className="muted small">{second}</span>
-    </div>
-  );
 }

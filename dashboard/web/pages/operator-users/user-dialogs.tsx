@@ -5,7 +5,7 @@ import { useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { Checkbox, RadioGroup } from '../../forms/choices.tsx';
 import { asField } from '../../forms/field.tsx';
-import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
 import { InvitationDialog } from '../../overlays/dialog.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
@@ -119,52 +119,51 @@ interface UserDialogProps {
 
 function PasswordLinkDialog(props: UserDialogProps & { readonly onLink: (link: LinkView) => void }): ReactNode {
   const { id, email, invited } = props.of;
-  const make = useSend('POST /api/users/:user/reset', { changes: [], onDone: props.onLink });
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="POST /api/users/:user/reset"
+      input={{ params: { user: id } }}
+      changes={[]}
+      onDone={props.onLink}
       onClose={props.onClose}
       title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
       submit="Create link"
       tone="primary"
-      sending={make}
-      onSubmit={() => make.mutate({ params: { user: id } })}
     >
       {invited
         ? 'Earlier links for this person stop working.'
         : 'It goes by mail, or you hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }
 
 function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
   const finish = useFinish(onClose);
   const [revokesKeys, setRevokesKeys] = useState(true);
-  const disable = useSend('POST /api/users/:user/disablement', {
-    onDone: () => finish(`${email} is signed out and disabled`),
-  });
-  const enable = useSend('DELETE /api/users/:user/disablement', { onDone: () => finish(`${email} can sign in again`) });
   const params = { user: id };
   if (disabledAtMs !== undefined) {
     return (
-      <ConfirmDialog
+      <RequestDialog
+        endpoint="DELETE /api/users/:user/disablement"
+        input={{ params }}
+        onDone={() => finish(`${email} can sign in again`)}
         onClose={onClose}
         title={`Enable ${email}?`}
         submit="Enable"
         tone="primary"
-        sending={enable}
-        onSubmit={() => enable.mutate({ params })}
       >
         They can sign in again with their password. Their organizations are unchanged.
-      </ConfirmDialog>
+      </RequestDialog>
     );
   }
   return (
-    <ConfirmDialog
+    <RequestDialog
+      endpoint="POST /api/users/:user/disablement"
+      input={{ params, body: { keepKeys: !revokesKeys } }}
+      onDone={() => finish(`${email} is signed out and disabled`)}
       onClose={onClose}
       title={`Disable ${email}?`}
       submit="Disable"
-      sending={disable}
-      onSubmit={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
     >
       <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
       <Checkbox
@@ -173,6 +172,6 @@ function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDia
         value={revokesKeys}
         onChange={setRevokesKeys}
       />
-    </ConfirmDialog>
+    </RequestDialog>
   );
 }

@@ -5,20 +5,21 @@ import { classNames } from '../../components/class-names.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Card, Skeleton } from '../../components/panels.tsx';
 import { PayButton } from '../../organizations/balance-banner.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
 import styles from './overview.module.css';
 
 // The overview does not wait for it.
 const Connect = lazy(() => import('../../connect/connect.tsx').then((module) => ({ default: module.Connect })));
 
-export interface FirstStepsProps {
-  readonly organization: string;
+interface FirstStepsProps {
   readonly hasKey: boolean;
   /** Without credit the first request is refused. */
   readonly hasCredit: boolean;
 }
 
 /** Replaces empty charts until the first request. */
-export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps): ReactNode {
+export function FirstSteps({ hasKey, hasCredit }: FirstStepsProps): ReactNode {
+  const { id: organization } = useOrganization();
   const { playground } = useSession();
   const first = hasCredit ? 1 : 2;
   return (
@@ -53,7 +54,7 @@ export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps)
           <div className={styles.words}>
             <h3>Send the first request</h3>
             <Suspense fallback={<Skeleton height="420px" />}>
-              <Connect organization={organization} />
+              <Connect />
             </Suspense>
             {playground && (
               <LinkButton icon="play" to="/o/$organization/playground" params={{ organization }}>

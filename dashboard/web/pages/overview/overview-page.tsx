@@ -8,13 +8,13 @@ import { useAsk } from '../../api/queries.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { ErrorState, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { ExploreBar } from '../../explore/explore-bar.tsx';
-import { type ExploreState, exploreSearch, requestsIn } from '../../explore/explore-search.ts';
+import { exploreSearch, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
 import { GroupsCsv, GroupTable } from '../../explore/group-table.tsx';
 import { useExplore } from '../../explore/use-explore.ts';
 import { ViewsMenu } from '../../explore/views-menu.tsx';
 import { BalanceBanner } from '../../organizations/balance-banner.tsx';
-import { type Url, useUrl } from '../../search/use-url.ts';
+import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { BalanceStats } from './balance-stats.tsx';
 import { FirstSteps } from './first-steps.tsx';
@@ -27,23 +27,21 @@ const PANEL_HEIGHT = '60px';
 
 export function OverviewPage(): ReactNode {
   const { id } = useOrganization();
-  const url = useUrl(exploreSearch);
   return (
     <>
       <PageHeader title="Overview" actions={<ViewsMenu organization={id} />} />
-      {/* The key remounts for another organization, so that figures of the former one are never
-          shown. */}
-      <OverviewOf key={id} id={id} url={url} />
+      <Overview />
     </>
   );
 }
 
-function OverviewOf({ id, url }: { readonly id: string; readonly url: Url<ExploreState> }): ReactNode {
-  const { role } = useOrganization();
+function Overview(): ReactNode {
+  const { id, role } = useOrganization();
+  const url = useUrl(exploreSearch);
   const navigate = useNavigate();
   const { by = 'model' } = url.search;
   const { query } = useExplore(id, url.search, by);
-  const { organization, firstSteps, failed } = useHomeData(id, query);
+  const { organization, firstSteps, failed } = useHomeData(query);
   if (failed?.error) return <ErrorState problem={failed.error} onRetry={() => void failed.refetch()} />;
   const requests = { to: '/o/$organization/requests', params: { organization: id } } as const;
   return (
@@ -56,7 +54,7 @@ function OverviewOf({ id, url }: { readonly id: string; readonly url: Url<Explor
       )}
       <BalanceStats organization={organization} />
       {firstSteps ? (
-        <FirstSteps organization={id} hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
+        <FirstSteps hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
       ) : (
         <>
           <ExploreBar organization={id} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
@@ -93,15 +91,11 @@ interface HomeData {
 
 const REFRESH_MS = 15_000;
 
-function useHomeData(id: string, explore: UseQueryResult<Explore, ApiProblem>): HomeData {
-  const params = { organization: id };
-  const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
+function useHomeData(explore: UseQueryResult<Explore, ApiProblem>): HomeData {
+  const refreshMs = REFRESH_MS;
+  const organization = useAsk('GET /api/organizations/:organization', {}, { refreshMs });
   const isNew = organization.data?.totalUsageNanoUsd === '0' && explore.data?.totals.requests === 0;
-  const keys = useAsk(
-    'GET /api/organizations/:organization/keys',
-    { params },
-    { enabled: isNew, refreshMs: REFRESH_MS },
-  );
+  const keys = useAsk('GET /api/organizations/:organization/keys', {}, { enabled: isNew, refreshMs });
   const known = organization.data !== undefined && explore.data !== undefined;
   const isSettled = known && !(isNew && keys.isPending);
   const unused = isNew && keys.data?.keys.every(({ lastUsedAtMs }) => lastUsedAtMs === undefined);

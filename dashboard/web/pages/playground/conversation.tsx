@@ -10,6 +10,7 @@ import { Duration, Money, StatusPill } from '../../components/values.tsx';
 import { AboutError } from '../../errors/about-error.tsx';
 import { formatCount, formatDollars, formatMoney } from '../../format/format.ts';
 import { PayButton, useMayPay } from '../../organizations/balance-banner.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
 import { statusLabel, statusTone } from '../requests/request-labels.ts';
 import { CodeBlock, Markdown } from './markdown.tsx';
 import type { PlayFailure, PlayIds, PlayUsage } from './play.ts';
@@ -17,13 +18,12 @@ import { isEmpty, isOpen, type Play, type PlayResponse } from './play-response.t
 import styles from './playground.module.css';
 
 interface ConversationProps {
-  readonly organization: string;
   readonly plays: readonly Play[];
   /** Absent while a request is in progress. */
   readonly onAgain: ((play: Play, column: number) => void) | undefined;
 }
 
-export function Conversation({ organization, plays, onAgain }: ConversationProps): ReactNode {
+export function Conversation({ plays, onAgain }: ConversationProps): ReactNode {
   return (
     <ol className={styles.conversation} aria-label="Conversation">
       {plays.map((play) => (
@@ -43,7 +43,7 @@ export function Conversation({ organization, plays, onAgain }: ConversationProps
                   <code>{model}</code>
                   {response.text !== '' && !isOpen(response) && <CopyButton text={response.text} what="response" />}
                 </h2>
-                <ResponseView organization={organization} response={response} />
+                <ResponseView response={response} />
                 {isEmpty(response) && response.state !== 'complete' && onAgain && (
                   <div>
                     <Button size="small" icon="refresh" onClick={() => onAgain(play, column)}>
@@ -60,13 +60,7 @@ export function Conversation({ organization, plays, onAgain }: ConversationProps
   );
 }
 
-function ResponseView({
-  organization,
-  response,
-}: {
-  readonly organization: string;
-  readonly response: PlayResponse;
-}): ReactNode {
+function ResponseView({ response }: { readonly response: PlayResponse }): ReactNode {
   const { state, text, reasoning, calls, usage, ids } = response;
   return (
     <>
@@ -82,20 +76,15 @@ function ResponseView({
       ))}
       {state === 'waiting' && <p className="muted">Waiting for the first token…</p>}
       <Failure response={response} />
-      {state === 'stopped' && <Stopped organization={organization} response={response} />}
-      {ids !== undefined && !isOpen(response) && <LogLine organization={organization} ids={ids} usage={usage} />}
+      {state === 'stopped' && <Stopped response={response} />}
+      {ids !== undefined && !isOpen(response) && <LogLine ids={ids} usage={usage} />}
     </>
   );
 }
 
 /** The ids of a request come with the beginning of its response. */
-function Stopped({
-  organization,
-  response,
-}: {
-  readonly organization: string;
-  readonly response: PlayResponse;
-}): ReactNode {
+function Stopped({ response }: { readonly response: PlayResponse }): ReactNode {
+  const { id: organization } = useOrganization();
   if (response.ids !== undefined) {
     return <p className="muted">Stopped. You are charged for the output so far.</p>;
   }
@@ -172,21 +161,17 @@ const LOOK_EVERY_MS = 700;
 const LOOK_FOR_MS = 30_000;
 
 interface LogLineProps {
-  readonly organization: string;
   readonly ids: PlayIds;
   /** Usage in the stream, shown until the log has the request. Absent: the stream had none. */
   readonly usage: PlayUsage | undefined;
 }
 
 /** The request as the log has it: what it cost, and a link to everything else. */
-export function LogLine({ organization, ids, usage }: LogLineProps): ReactNode {
+function LogLine({ ids, usage }: LogLineProps): ReactNode {
   const search = ids.generationId ?? ids.requestId ?? '';
   const [looking, setLooking] = useState(search !== '');
-  const query = useAsk(
-    'GET /api/organizations/:organization/requests',
-    { params: { organization }, query: { search } },
-    { refreshMs: LOOK_EVERY_MS, enabled: looking },
-  );
+  const options = { refreshMs: LOOK_EVERY_MS, enabled: looking };
+  const query = useAsk('GET /api/organizations/:organization/requests', { query: { search } }, options);
   const request = query.data?.requests[0];
   useEffect(() => {
     if (request !== undefined) setLooking(false);
@@ -195,7 +180,7 @@ export function LogLine({ organization, ids, usage }: LogLineProps): ReactNode {
     const timer = setTimeout(() => setLooking(false), LOOK_FOR_MS);
     return () => clearTimeout(timer);
   }, []);
-  if (request !== undefined) return <Line organization={organization} request={request} />;
+  if (request !== undefined) return <Line request={request} />;
   return (
     <p className={styles.figures}>
       {usage && (
@@ -209,7 +194,8 @@ export function LogLine({ organization, ids, usage }: LogLineProps): ReactNode {
   );
 }
 
-function Line({ organization, request }: { readonly organization: string; readonly request: RequestView }): ReactNode {
+function Line({ request }: { readonly request: RequestView }): ReactNode {
+  const { id: organization } = useOrganization();
   const { promptTokens, completionTokens = 0, costNanoUsd, firstEventMs, durationMs } = request;
   return (
     <p className={styles.figures}>

@@ -27,11 +27,9 @@ import { usePlay } from './use-play.ts';
 const REFRESH_MS = 15_000;
 
 export function PlaygroundPage(): ReactNode {
-  const { id } = useOrganization();
   const { playground } = useSession();
-  const params = { organization: id };
-  const payer = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS }).data;
-  const models = useAsk('GET /api/organizations/:organization/models', { params });
+  const payer = useAsk('GET /api/organizations/:organization', {}, { refreshMs: REFRESH_MS }).data;
+  const models = useAsk('GET /api/organizations/:organization/models');
   if (playground === undefined) return <NoPlayground />;
   return (
     <>
@@ -49,9 +47,7 @@ export function PlaygroundPage(): ReactNode {
       />
       <SuspendedBanner />
       <Loaded query={models} skeleton={<Skeleton height="420px" />}>
-        {(data) => (
-          <Playing key={id} organization={id} models={filterModels(data.models, {}, undefined).filter(chats)} />
-        )}
+        {(data) => <Playing models={filterModels(data.models, {}, undefined).filter(chats)} />}
       </Loaded>
     </>
   );
@@ -76,12 +72,8 @@ function NoModels(): ReactNode {
   );
 }
 
-interface PlayingProps {
-  readonly organization: string;
-  readonly models: readonly ModelView[];
-}
-
-function Playing({ organization, models }: PlayingProps): ReactNode {
+function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNode {
+  const { id: organization } = useOrganization();
   const { search, change } = useUrl(playgroundSearch);
   const [draft, setDraft] = useState(NEW_PLAY);
   const [text, setText] = useState('');
@@ -89,7 +81,7 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
   const { plays, busy, send, sendAgain, stop, clear } = usePlay(organization);
   const talk = useRef<HTMLDivElement>(null);
   useFollow(talk, plays, plays.length);
-  const { keys, likeKey, asked } = useAsked(organization, models, search);
+  const { keys, likeKey, asked } = useAsked(models, search);
   const [first] = asked;
   if (first === undefined) return <NoModels />;
   const images = asked.every(({ capabilities }) => capabilities.includes('vision')) ? attached : [];
@@ -109,7 +101,6 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
         <div className={styles.talk} ref={talk}>
           {plays.length > 0 && (
             <Conversation
-              organization={organization}
               plays={plays}
               onAgain={busy ? undefined : (play, column) => sendAgain(play, column, settings)}
             />
@@ -151,16 +142,8 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
 }
 
 /** What the address names: the models to ask and the key to act as, as far as there are any. */
-function useAsked(
-  organization: string,
-  models: readonly ModelView[],
-  search: {
-    readonly model?: string | undefined;
-    readonly beside?: string | undefined;
-    readonly key?: string | undefined;
-  },
-) {
-  const keys = useAsk('GET /api/organizations/:organization/keys', { params: { organization } }).data?.keys;
+function useAsked(models: readonly ModelView[], search: ReturnType<typeof playgroundSearch>) {
+  const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
   // A key of the address may have ended.
   const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
   const find = (id: string | undefined) => models.find((model) => model.id === id);

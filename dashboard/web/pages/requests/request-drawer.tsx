@@ -10,13 +10,13 @@ import { Duration, Fact, Facts, Instant, Money, Muted, StatusPill } from '../../
 import { AboutError } from '../../errors/about-error.tsx';
 import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import { formatCount } from '../../format/format.ts';
-import { Drawer } from '../../overlays/dialog.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
 import { ChargeDetails } from './charge-details.tsx';
 import { routeLabel, statusLabel, statusTone } from './request-labels.ts';
 import styles from './requests.module.css';
 
 interface RequestDrawerProps {
-  readonly organization: string;
   /** Absent while closed. */
   readonly id: string | undefined;
   readonly rows: readonly RequestView[] | undefined;
@@ -25,10 +25,10 @@ interface RequestDrawerProps {
 }
 
 /** All about one request. The arrow keys select the neighbouring rows. */
-export function RequestDrawer({ organization, id, rows, onOpen, onClose }: RequestDrawerProps): ReactNode {
+export function RequestDrawer({ id, rows, onOpen, onClose }: RequestDrawerProps): ReactNode {
   const detail = useAsk(
     'GET /api/organizations/:organization/requests/:request',
-    { params: { organization, request: id ?? '' } },
+    { params: { request: id ?? '' } },
     { enabled: id !== undefined },
   );
   const index = rows?.findIndex((row) => row.id === id) ?? -1;
@@ -40,7 +40,8 @@ export function RequestDrawer({ organization, id, rows, onOpen, onClose }: Reque
     if (next !== undefined) onOpen(next);
   });
   return (
-    <Drawer
+    <Dialog
+      asDrawer
       open={id !== undefined}
       onClose={onClose}
       title={request ? (request.model ?? routeLabel(request.route)) : 'Request'}
@@ -61,11 +62,11 @@ export function RequestDrawer({ organization, id, rows, onOpen, onClose }: Reque
       <UnlessFailed query={detail}>
         <div className="parts">
           {request?.code !== undefined && <RequestError code={request.code} />}
-          <RequestDetails organization={organization} request={request} detail={detail.data} />
+          <RequestDetails request={request} detail={detail.data} />
           {detail.data?.charge && <ChargeDetails charge={detail.data.charge} />}
         </div>
       </UnlessFailed>
-    </Drawer>
+    </Dialog>
   );
 }
 
@@ -113,13 +114,13 @@ export function CodeNote({ code }: { readonly code: string }): ReactNode {
 }
 
 interface RequestDetailsProps {
-  readonly organization: string;
   /** The row of the table until the details are loaded. */
   readonly request: RequestView | undefined;
   readonly detail: RequestDetail | undefined;
 }
 
-function RequestDetails({ organization, request, detail }: RequestDetailsProps): ReactNode {
+function RequestDetails({ request, detail }: RequestDetailsProps): ReactNode {
+  const { id: organization } = useOrganization();
   const { playground } = useSession();
   if (request === undefined) return <Skeleton height="480px" />;
   return (

@@ -26,12 +26,7 @@ const WITH_ADDRESS = ['address'];
 const NOTHING: readonly string[] = [];
 
 export function RequestsPage(): ReactNode {
-  const { id } = useOrganization();
-  // The key remounts for another organization, so that its requests never mix.
-  return <RequestsOf key={id} organization={id} />;
-}
-
-function RequestsOf({ organization }: { readonly organization: string }): ReactNode {
+  const { id: organization } = useOrganization();
   const url = useUrl(exploreSearch);
   const { search, change } = url;
   const { by = 'status' } = search;
@@ -78,19 +73,12 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
           onSpan={(span) => change(requestsIn(search, span), 'step')}
         />
       )}
-      <LogList
-        organization={organization}
-        url={url}
-        filter={filter}
-        following={canFollow(search) && !paused && !lost}
-        look={look}
-      />
+      <LogList url={url} filter={filter} following={canFollow(search) && !paused && !lost} look={look} />
     </>
   );
 }
 
 interface LogListProps {
-  readonly organization: string;
   readonly url: Url<ExploreState>;
   readonly filter: RequestFilter;
   readonly following: boolean;
@@ -98,7 +86,8 @@ interface LogListProps {
 }
 
 /** The list, which follows the log while the reader is at its top. */
-function LogList({ organization, url, filter, following, look }: LogListProps): ReactNode {
+function LogList({ url, filter, following, look }: LogListProps): ReactNode {
+  const { id: organization } = useOrganization();
   const { search, change } = url;
   const scrolledDown = useScrolledDown(TOP_PX);
   const log = useRequestLog(organization, filter, { following, holding: scrolledDown });
@@ -126,11 +115,10 @@ function LogList({ organization, url, filter, following, look }: LogListProps): 
         openKey={search.open}
         onOpen={({ id }) => change({ open: id }, search.open === undefined ? 'step' : undefined)}
         skeletonRows={14}
-        empty={<NoRequests organization={organization} search={search} filtered={url.isFiltered} />}
+        empty={<NoRequests search={search} filtered={url.isFiltered} />}
       />
       <NewRequests count={log.waiting} more={log.waitingMore} onShow={log.show} />
       <RequestDrawer
-        organization={organization}
         id={search.open}
         rows={rows}
         onOpen={(id) => change({ open: id })}
@@ -189,12 +177,12 @@ function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
 }
 
 interface NoRequestsProps {
-  readonly organization: string;
   readonly search: ExploreState;
   readonly filtered: boolean;
 }
 
-function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactNode {
+function NoRequests({ search, filtered }: NoRequestsProps): ReactNode {
+  const { id: organization } = useOrganization();
   if (search.search !== undefined) {
     return (
       <EmptyState icon="search" title="No request has this id">

@@ -12,28 +12,16 @@ import { changeOf, draftOf } from '../../forms/draft.ts';
 import { fieldsOf } from '../../forms/field.tsx';
 import { Form, FormButtons } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
 
 /** What owners set of their organization, and the limits that the operator has set. */
 export function SettingsPage(): ReactNode {
-  const { id } = useOrganization();
+  const own = useAsk('GET /api/organizations/:organization/settings');
+  const view = useAsk('GET /api/organizations/:organization');
   return (
     <>
       <PageHeader title="Settings" description="Organization name, billing details and limits." />
-      {/* The key remounts for another organization, whose values its form starts with. */}
-      <SettingsOf key={id} organization={id} />
-    </>
-  );
-}
-
-function SettingsOf({ organization }: { readonly organization: string }): ReactNode {
-  const params = { organization };
-  const own = useAsk('GET /api/organizations/:organization/settings', { params });
-  const view = useAsk('GET /api/organizations/:organization', { params });
-  return (
-    <>
       <Loaded query={own} skeleton={<Skeleton height="520px" />}>
-        {(settings) => <OwnForm organization={organization} initial={settings} />}
+        {(settings) => <OwnForm initial={settings} />}
       </Loaded>
       <Loaded query={view} skeleton={<Skeleton height="260px" />}>
         {({ limits }) => <LimitsCard limits={limits} />}
@@ -42,15 +30,10 @@ function SettingsOf({ organization }: { readonly organization: string }): ReactN
   );
 }
 
-interface OwnFormProps {
-  readonly organization: string;
-  /** Settings when the form began. */
-  readonly initial: OwnSettings;
-}
-
 const NAMES = Object.keys(OWN_SETTINGS) as (keyof OwnSettings)[];
 
-function OwnForm({ organization, initial }: OwnFormProps): ReactNode {
+/** `initial` are the settings when the form began. */
+function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
   const [before, setBefore] = useState(initial);
   const [draft, setDraft] = useState(() => draftOf(OWN_SETTINGS, initial));
   const toast = useToast();
@@ -61,7 +44,7 @@ function OwnForm({ organization, initial }: OwnFormProps): ReactNode {
     },
   });
   const field = fieldsOf(draft, setDraft, save.error?.fields);
-  const submit = () => save.mutate({ params: { organization }, body: changeOf(OWN_SETTINGS, before, draft) });
+  const submit = () => save.mutate({ body: changeOf(OWN_SETTINGS, before, draft) });
   return (
     <Card title="Organization">
       <Form onSubmit={submit} problem={save.error}>
