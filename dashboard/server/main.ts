@@ -26,8 +26,9 @@ import { loadStaticFiles } from './http/static-files.ts';
 import { watchProxies } from './http/untrusted-proxies.ts';
 import { listenOn } from './listen.ts';
 import { createIssuers } from './oidc/issuers.ts';
-import { type AutomaticDeps, topUpAutomatically } from './payments/automatic.ts';
+import { topUpAutomatically } from './payments/automatic.ts';
 import { readOpenPayments } from './payments/open-payments.ts';
+import type { PaymentDeps } from './payments/settle.ts';
 import { Playground } from './playground/playground.ts';
 import { ROUTES } from './routes.ts';
 
@@ -147,8 +148,8 @@ function followConfig(initial: LoadedConfig<DashboardProcessConfig>, log: Log): 
  * Looks for balances below their threshold and for payments without an event, until it is closed.
  * `config`: absent while payments are off.
  */
-function watchPayments(deps: AutomaticDeps, config: () => StripeConfig | undefined): Background {
-  const whileOn = (work: (config: StripeConfig, deps: AutomaticDeps) => Promise<void>) => async () => {
+function watchPayments(deps: PaymentDeps, config: () => StripeConfig | undefined): Background {
+  const whileOn = (work: (config: StripeConfig, deps: PaymentDeps) => Promise<void>) => async () => {
     const stripe = config();
     if (stripe !== undefined) await work(stripe, deps);
   };

@@ -6,7 +6,7 @@ import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
 import { type BodyBounds, freeBody, readBody } from './http/bodies.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
-import { sessionCookie } from './http/cookies.ts';
+import { cookiesOf } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
 import { type AppContext, sendProblem, streamCsv } from './http/responses.ts';
@@ -60,8 +60,8 @@ async function decide(
   // Read before the checks: a body may take 30 s to arrive, and rights may end meanwhile.
   const sent = route.method === 'GET' ? undefined : await readBody(context, bodies);
   if (sent !== undefined && isProblem(sent)) return sent;
-  const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
-  const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.token);
+  const cookies = cookiesOf(context, caller.origin.startsWith('https:'));
+  const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.session.value);
   const params = context.req.param() as Record<string, string>;
   for (const [name, value] of Object.entries(params)) {
     const prefix = PARAMETERS[name];
@@ -71,7 +71,7 @@ async function decide(
   if (isProblem(granted)) return granted;
   const input = readInput(context, route, sent && new TextDecoder().decode(sent));
   if (isProblem(input)) return input;
-  if (needsPassword(route, granted, input.value, deps)) return passwordNeeded();
+  if (needsPassword(route, granted, input.value, deps)) return PASSWORD_NEEDED;
   const countChange = () => limitChanges(deps, route, granted);
   const tooMany = route.countsItself ? undefined : await countChange();
   if (tooMany) return tooMany;
@@ -90,9 +90,7 @@ function needsPassword(
   return session.passwordAgeMs > settings().session.freshPasswordMs;
 }
 
-function passwordNeeded(): Problem {
-  return problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
-}
+const PASSWORD_NEEDED = problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
 
 /**
  * Requests without a session use the entry connections, signed-in users take turns. Operators do

@@ -1,7 +1,7 @@
 import type { Log } from '#core/log/log.ts';
 import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { type BodyBounds, freeBody, readBody, refuseBody } from './http/bodies.ts';
-import { isProblem, notFound, type Problem, problem, unavailable } from './http/problem.ts';
+import { isProblem, notFound, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
 import type { Deps } from './http/route.ts';
 import { takeStripeEvent, type WebhookAnswer } from './payments/webhook.ts';
@@ -19,7 +19,7 @@ export async function serveStripeWebhook(
   const { stripe } = deps.settings();
   if (stripe === undefined) return sendProblem(context, notFound('route'));
   const signature = context.req.header('stripe-signature');
-  if (signature === undefined) return sendProblem(context, refuseBody(context, bodies, forged()));
+  if (signature === undefined) return sendProblem(context, refuseBody(context, bodies, FORGED));
   const body = await readBody(context, bodies);
   if (isProblem(body)) return sendProblem(context, body);
   const { database } = storesInTurn(deps, { userId: 'stripe' });
@@ -31,11 +31,9 @@ export async function serveStripeWebhook(
 }
 
 function respond(context: AppContext, answer: WebhookAnswer): Response {
-  if (answer === 'forged') return sendProblem(context, forged());
+  if (answer === 'forged') return sendProblem(context, FORGED);
   if (answer === 'later') return sendProblem(context, unavailable('The event cannot be followed now.'));
   return context.json({ received: true });
 }
 
-function forged(): Problem {
-  return problem('invalid', 'The signature does not match.');
-}
+const FORGED = problem('invalid', 'The signature does not match.');

@@ -13,21 +13,12 @@ const ENTRY_CONNECTIONS = 3;
 const BACKGROUND_CONNECTIONS = 2;
 const ENTRY_STATEMENT_MS = 3_000;
 
-export function openDatabase(url: string, log: StoreLog): Database {
-  return createPool(url, TURN_LIMITS.atOnce, { connectMs: CONNECT_MS, statementMs: STATEMENT_MS }, log, {
-    plans: 'by_values',
-  });
-}
-
+export const openDatabase = opensPool(TURN_LIMITS.atOnce, STATEMENT_MS);
 /** Alerts take no connection from users. */
-export function openBackground(url: string, log: StoreLog): Database {
-  return createPool(url, BACKGROUND_CONNECTIONS, { connectMs: CONNECT_MS, statementMs: STATEMENT_MS }, log, {
-    plans: 'by_values',
-  });
-}
+export const openBackground = opensPool(BACKGROUND_CONNECTIONS, STATEMENT_MS);
+export const openEntry = opensPool(ENTRY_CONNECTIONS, ENTRY_STATEMENT_MS);
 
-export function openEntry(url: string, log: StoreLog): Database {
-  return createPool(url, ENTRY_CONNECTIONS, { connectMs: CONNECT_MS, statementMs: ENTRY_STATEMENT_MS }, log, {
-    plans: 'by_values',
-  });
+function opensPool(connections: number, statementMs: number) {
+  return (url: string, log: StoreLog): Database =>
+    createPool(url, connections, { connectMs: CONNECT_MS, statementMs }, log, { plans: 'by_values' });
 }

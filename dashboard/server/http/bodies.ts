@@ -62,7 +62,7 @@ const uploads = new WeakMap<ServerResponse, Upload>();
  */
 export async function readBody(context: AppContext, bounds: BodyBounds): Promise<Buffer | Problem> {
   const { incoming, outgoing } = context.env;
-  if (declaresMore(incoming, bounds)) return refuseBody(context, bounds, tooLarge());
+  if (declaresMore(incoming, bounds)) return refuseBody(context, bounds, TOO_LARGE);
   const upload = new Upload(incoming, bounds);
   uploads.set(outgoing, upload);
   outgoing.once('close', () => upload.release());
@@ -81,7 +81,7 @@ export function freeBody({ env: { outgoing } }: AppContext): void {
 /** Refuses it unread. The connection is closed, so that nothing more of it is taken. */
 export function refuseBody(context: AppContext, bounds: BodyBounds, why: Problem): Problem {
   context.header('connection', 'close');
-  return declaresMore(context.env.incoming, bounds) ? tooLarge() : why;
+  return declaresMore(context.env.incoming, bounds) ? TOO_LARGE : why;
 }
 
 function declaresMore({ headers }: IncomingMessage, { mostBytes }: BodyBounds): boolean {
@@ -107,13 +107,13 @@ class Upload {
     if (this.#incoming.destroyed && !this.#incoming.readableEnded) this.#leave();
     else if (this.#hasPlace) {
       this.#incoming.on('data', this.#take).once('end', this.#end).once('close', this.#leave);
-    } else this.#refuse(busy());
+    } else this.#refuse(BUSY);
     return this.#done.promise;
   }
 
   /** Others need what it has. */
   giveWay(): void {
-    this.#refuse(busy());
+    this.#refuse(BUSY);
   }
 
   release(): void {
@@ -127,8 +127,8 @@ class Upload {
 
   readonly #take = (piece: Buffer): void => {
     const size = this.#size + piece.length;
-    if (size > this.#bounds.mostBytes) this.#refuse(tooLarge());
-    else if (size > this.#buffer.length && !this.#grow(size)) this.#refuse(busy());
+    if (size > this.#bounds.mostBytes) this.#refuse(TOO_LARGE);
+    else if (size > this.#buffer.length && !this.#grow(size)) this.#refuse(BUSY);
     else {
       piece.copy(this.#buffer, this.#size);
       this.#size = size;
@@ -166,10 +166,6 @@ class Upload {
   }
 }
 
-function tooLarge(): Problem {
-  return problem('too_large', 'The request is too large.');
-}
+const TOO_LARGE = problem('too_large', 'The request is too large.');
 
-function busy(): Problem {
-  return unavailable('Too many requests at once.');
-}
+const BUSY = unavailable('Too many requests at once.');

@@ -1,6 +1,5 @@
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { newId } from '#core/ids.ts';
-import type { Log } from '#core/log/log.ts';
 import {
   beginAutomaticTopUps,
   type DueTopUp,
@@ -8,18 +7,11 @@ import {
   failDueTopUp,
   takeDueTopUp,
 } from '#database/payments/automatic-top-ups.ts';
-import type { Database } from '../fairness/stores.ts';
 import { metadataOf } from './checkout.ts';
 import { settleForgottenPayments } from './forgotten-payments.ts';
 import { refusalText } from './read-payment.ts';
-import { settleFromStripe } from './settle.ts';
+import { type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
-
-export interface AutomaticDeps {
-  readonly database: Database;
-  readonly nowMs: () => number;
-  readonly log: Log;
-}
 
 /** Errors that concern this card or this payment, not the operator's key. */
 const REFUSALS = ['StripeCardError', 'StripeInvalidRequestError', 'StripeIdempotencyError'] as const;
@@ -37,7 +29,7 @@ const CARD_REPLACED = 'Nothing was charged: the card was replaced before Stripe 
  * Begins what is due, and asks Stripe for it, one after the other. Rejects at the first that Stripe
  * does not answer; the next round begins with another one.
  */
-export async function topUpAutomatically(config: StripeConfig, deps: AutomaticDeps): Promise<void> {
+export async function topUpAutomatically(config: StripeConfig, deps: PaymentDeps): Promise<void> {
   const { database, nowMs } = deps;
   const stripe = await stripeClient(config);
   // A card that was charged before a restore would be charged again.
@@ -52,7 +44,7 @@ export async function topUpAutomatically(config: StripeConfig, deps: AutomaticDe
   }
 }
 
-async function charge(stripe: StripeClient, config: StripeConfig, deps: AutomaticDeps, due: DueTopUp): Promise<void> {
+async function charge(stripe: StripeClient, config: StripeConfig, deps: PaymentDeps, due: DueTopUp): Promise<void> {
   const { id, organizationId, amountCents, customerId, paymentMethodId } = due;
   const payment = await stripe.paymentIntents
     .create(
@@ -83,7 +75,7 @@ async function charge(stripe: StripeClient, config: StripeConfig, deps: Automati
 }
 
 /** Settles the payment of a top-up that was asked for before. False: Stripe has made none. */
-async function settleMadeBefore(stripe: StripeClient, deps: AutomaticDeps, due: DueTopUp): Promise<boolean> {
+async function settleMadeBefore(stripe: StripeClient, deps: PaymentDeps, due: DueTopUp): Promise<boolean> {
   const made = await findPayment(stripe, due);
   if (made !== undefined) await settleFromStripe({ ...deps, stripe }, made);
   return made !== undefined;

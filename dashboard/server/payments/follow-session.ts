@@ -1,21 +1,13 @@
 import type { Stripe } from 'stripe';
-import type { Log } from '#core/log/log.ts';
 import { saveCard } from '#database/payments/payment-accounts.ts';
 import { expireSession } from '#database/payments/top-ups.ts';
 import type { Database } from '../fairness/stores.ts';
-import { settleFromStripe } from './settle.ts';
-import type { StripeClient } from './stripe-client.ts';
-
-interface SessionDeps {
-  readonly stripe: StripeClient;
-  readonly database: Database;
-  readonly log: Log;
-}
+import { type StripeDeps, settleFromStripe } from './settle.ts';
 
 const ID = /^[A-Za-z0-9_]{1,180}$/;
 
 /** Reads a Checkout session from Stripe, and follows what came of it. */
-export async function followSession(deps: SessionDeps, id: string): Promise<void> {
+export async function followSession(deps: StripeDeps, id: string): Promise<void> {
   const { stripe, database } = deps;
   const session = await stripe.checkout.sessions.retrieve(id, { expand: ['setup_intent.payment_method'] });
   if (session.mode === 'setup') return keepCard(database, session);

@@ -4,15 +4,7 @@ import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/pa
 import type { Database } from '../fairness/stores.ts';
 import { idOf } from './follow-session.ts';
 import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
-import { settleFromStripe } from './settle.ts';
-import type { StripeClient } from './stripe-client.ts';
-
-interface ForgottenDeps {
-  readonly stripe: StripeClient;
-  readonly database: Database;
-  readonly nowMs: () => number;
-  readonly log: Log;
-}
+import { type PaymentDeps, type StripeDeps, settleFromStripe } from './settle.ts';
 
 /** A restored backup is younger, and Stripe keeps events for as long. */
 const LOOKS_BACK_SECONDS = 30 * 86_400;
@@ -32,7 +24,7 @@ const lookedIn = new WeakMap<Database, string>();
  * in each other ledger epoch, because the database may have gone back in time. Rejects where Stripe
  * does not answer; what was settled until then stays. Returns the epoch in which all is settled.
  */
-export async function settleForgottenPayments(deps: ForgottenDeps): Promise<string> {
+export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): Promise<string> {
   const { stripe, database, nowMs, log } = deps;
   const epoch = await currentEpoch(database);
   if (lookedIn.get(database) === epoch) return epoch;

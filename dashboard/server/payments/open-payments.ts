@@ -1,5 +1,4 @@
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
-import type { Log } from '#core/log/log.ts';
 import {
   endMissingTopUp,
   endUnboundTopUps,
@@ -8,15 +7,11 @@ import {
   takeOpenTopUp,
 } from '#database/payments/open-top-ups.ts';
 import { stateOfTopUp } from '#database/payments/top-ups.ts';
-import type { Database } from '../fairness/stores.ts';
 import { followSession } from './follow-session.ts';
-import { settleFromStripe } from './settle.ts';
+import { type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
 
-interface OpenDeps {
-  readonly database: Database;
-  readonly log: Log;
-}
+type OpenDeps = Pick<PaymentDeps, 'database' | 'log'>;
 
 /** Reads of one round. */
 const MOST_READS = 20;

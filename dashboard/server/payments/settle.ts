@@ -5,6 +5,17 @@ import type { Database } from '../fairness/stores.ts';
 import { readPayment, topUpOfPayment } from './read-payment.ts';
 import type { StripeClient } from './stripe-client.ts';
 
+export interface PaymentDeps {
+  readonly database: Database;
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+/** With the client of the configuration in force. */
+export interface StripeDeps extends Pick<PaymentDeps, 'database' | 'log'> {
+  readonly stripe: StripeClient;
+}
+
 /**
  * Brings ledger and top-up to what Stripe says about the payment. Repeating it changes nothing. A
  * top-up that the database has forgotten, as after a restore, is made again as its payment
@@ -12,7 +23,7 @@ import type { StripeClient } from './stripe-client.ts';
  * `isCheckoutOver`: see `readPayment`.
  */
 export async function settleFromStripe(
-  { stripe, database, log }: { readonly stripe: StripeClient; readonly database: Database; readonly log: Log },
+  { stripe, database, log }: StripeDeps,
   paymentIntentId: string,
   isCheckoutOver = false,
 ): Promise<void> {

@@ -1,23 +1,15 @@
 import type { Stripe } from 'stripe';
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { isObject } from '#core/json-object.ts';
-import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { Database } from '../fairness/stores.ts';
 import { followSession, idOf } from './follow-session.ts';
-import { settleFromStripe } from './settle.ts';
+import { type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
 
 /** Far above any event about a payment. */
 export const MAX_EVENT_BYTES = 256 * 1024;
 /** As Stripe recommends. An event that was recorded is refused later. */
 const TOLERANCE_SECONDS = 300;
-
-export interface WebhookDeps {
-  readonly database: Database;
-  readonly nowMs: () => number;
-  readonly log: Log;
-}
 
 export type WebhookAnswer = 'received' | 'forged' | 'later';
 
@@ -27,7 +19,7 @@ export type WebhookAnswer = 'received' | 'forged' | 'later';
  */
 export async function takeStripeEvent(
   config: StripeConfig,
-  deps: WebhookDeps,
+  deps: PaymentDeps,
   body: Buffer,
   signature: string,
 ): Promise<WebhookAnswer> {
@@ -53,7 +45,7 @@ export async function takeStripeEvent(
 function verified(
   stripe: StripeClient,
   { webhookSecret }: StripeConfig,
-  { nowMs }: WebhookDeps,
+  { nowMs }: PaymentDeps,
   body: Buffer,
   signature: string,
 ): Stripe.Event | undefined {
@@ -65,7 +57,7 @@ function verified(
 }
 
 /** A signature says who sent an event, and nothing about its form. */
-async function follow(stripe: StripeClient, deps: WebhookDeps, event: unknown): Promise<void> {
+async function follow(stripe: StripeClient, deps: PaymentDeps, event: unknown): Promise<void> {
   const { type, data } = isObject(event) ? event : {};
   if (typeof type !== 'string') return;
   const object = isObject(data) && isObject(data.object) ? data.object : {};

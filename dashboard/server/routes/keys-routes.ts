@@ -78,7 +78,7 @@ export const KEY_ROUTES: readonly Route[] = [
         case 'unknown_key':
           return notFound('key');
         case 'not_allowed':
-          return notYours();
+          return NOT_YOURS;
       }
     },
   }),
@@ -124,13 +124,11 @@ function storedSettings(organizationId: string, restrictions: KeyRestrictions): 
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
   const key = await call.deps.administration.key(call.organizationId, call.params.key);
   if (key === undefined) return notFound('key');
-  if (!mayManage(call, key)) return notYours();
+  if (!mayManage(call, key)) return NOT_YOURS;
   return work(key);
 }
 
-function notYours(): Problem {
-  return problem('not_allowed', 'Somebody else made this key: ask an owner.');
-}
+const NOT_YOURS = problem('not_allowed', 'Somebody else made this key: ask an owner.');
 
 async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise<KeyView | Problem> {
   const { deps, organizationId } = call;

@@ -43,7 +43,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
         const invited = await setInvitedRole(database, organizationId, params.user, input.role, actorOf(call));
         return invited ?? notFound('member');
       }
-      return result.kind === 'last_owner' ? nobodyLeft() : result.member;
+      return result.kind === 'last_owner' ? NOBODY_LEFT : result.member;
     },
   }),
   route('DELETE /api/organizations/:organization/members/:user', {
@@ -62,8 +62,8 @@ export const MEMBER_ROUTES: readonly Route[] = [
         if (withdrawn === 'operators_own') return operatorsOwn('to withdraw the invitation');
         return withdrawn === 'withdrawn' ? {} : notFound('member');
       }
-      if (result.kind === 'no_such_owner') return chooseOwner();
-      return result.kind === 'last_owner' ? nobodyLeft() : {};
+      if (result.kind === 'no_such_owner') return CHOOSE_OWNER;
+      return result.kind === 'last_owner' ? NOBODY_LEFT : {};
     },
   }),
   route('POST /api/organizations/:organization/members/:user/invitation', {
@@ -91,13 +91,13 @@ async function add(call: OrganizationCall, user: UserRecord, { role, known }: Ad
     case 'added':
       return { member: result.member };
     case 'already_member':
-      return alreadyMember();
+      return ALREADY_MEMBER;
     case 'unknown_user':
       return notFound('user');
     case 'unknown_organization':
       return notFound('organization');
     case 'organization_full':
-      return organizationFull();
+      return ORGANIZATION_FULL;
   }
 }
 
@@ -121,13 +121,13 @@ async function invite(call: OrganizationCall, { email: address, role }: Addition
       return isProblem(link) ? link : { member, link };
     }
     case 'already_member':
-      return alreadyMember();
+      return ALREADY_MEMBER;
     case 'already_invited':
       return conflictingField('email', 'Is invited already: the list of members makes a new link.');
     case 'unknown_organization':
       return notFound('organization');
     case 'organization_full':
-      return organizationFull();
+      return ORGANIZATION_FULL;
   }
 }
 
@@ -161,9 +161,7 @@ function operatorsOwn(wish: string): Problem {
   return problem('conflict', `The operator invited this person: ask there ${wish}.`);
 }
 
-function alreadyMember(): Problem {
-  return conflictingField('email', 'Is a member already.');
-}
+const ALREADY_MEMBER = conflictingField('email', 'Is a member already.');
 
 /** Keys are revoked unless the request hands them over. The default new owner is the caller. */
 function keysOfLeaver(
@@ -174,21 +172,15 @@ function keysOfLeaver(
     return revokeKeys ? wrongField('keysTo', 'Revoked keys cannot be handed over.') : { handTo: keysTo };
   }
   if (revokeKeys !== false) return 'revoke';
-  return params.user === session.user.id ? chooseOwner() : { handTo: session.user.id };
+  return params.user === session.user.id ? CHOOSE_OWNER : { handTo: session.user.id };
 }
 
-function chooseOwner(): Problem {
-  return wrongField('keysTo', 'Choose another owner of the organization as the new owner of the keys.');
-}
+const CHOOSE_OWNER = wrongField('keysTo', 'Choose another owner of the organization as the new owner of the keys.');
 
 function lastOwner({ role }: OrganizationCall): LastOwner {
   return role === 'operator' ? 'may_go' : 'must_stay';
 }
 
-function nobodyLeft(): Problem {
-  return problem('conflict', 'The organization needs an owner: make another member an owner first.');
-}
+const NOBODY_LEFT = problem('conflict', 'The organization needs an owner: make another member an owner first.');
 
-export function organizationFull(): Problem {
-  return problem('conflict', 'The organization has as many members as it can.');
-}
+export const ORGANIZATION_FULL = problem('conflict', 'The organization has as many members as it can.');

@@ -6,10 +6,10 @@ import { notFound, type Problem } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
 import { signOutUrl } from '../sign-in/issuer-sign-in.ts';
-import { findLink, linkGone } from '../sign-in/links.ts';
+import { findLink, LINK_GONE } from '../sign-in/links.ts';
 import { findSignedIn, sessionView } from '../sign-in/session.ts';
 import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
-import { passwordsOff, signIn } from '../sign-in/sign-in.ts';
+import { PASSWORDS_OFF, signIn } from '../sign-in/sign-in.ts';
 
 /**
  * Only compared, never stored. The response must not depend on whether it could be an address or a
@@ -22,7 +22,7 @@ const token = z.string({ error: 'This must be text.' }).max(100, { error: 'This 
 function ifPasswords<Call extends { readonly deps: Deps }, Response>(
   handle: (call: Call) => Promise<Response | Problem>,
 ): (call: Call) => Promise<Response | Problem> {
-  return async (call) => (call.deps.settings().signIn.password ? handle(call) : passwordsOff());
+  return async (call) => (call.deps.settings().signIn.password ? handle(call) : PASSWORDS_OFF);
 }
 
 export const SESSION_ROUTES: readonly Route[] = [
@@ -40,8 +40,8 @@ export const SESSION_ROUTES: readonly Route[] = [
     access: 'anyone',
     async handle(call) {
       const { deps, caller, cookies } = call;
-      const signedIn = await findSignedIn(deps, cookies.token);
-      cookies.clearToken();
+      const signedIn = await findSignedIn(deps, cookies.session.value);
+      cookies.session.clear();
       if (!signedIn) return {};
       const ended = await deleteSession(deps.database, signedIn.user, signedIn.session.id, caller.address);
       return present({ signOutUrl: ended && (await signOutUrl(call, ended)) });
@@ -57,7 +57,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     input: z.strictObject({ token }),
     async handle({ deps, input }) {
       const link = await findLink(deps, input.token);
-      if (!link) return linkGone();
+      if (!link) return LINK_GONE;
       const { email, expiresAtMs } = link;
       if (link.kind === 'password')
         return { email, expiresAtMs, purpose: link.purpose === 'forgotten' ? 'reset' : link.purpose };
@@ -102,7 +102,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     async handle({ deps, session, caller, cookies, params }) {
       const ended = await deleteSession(deps.database, session.user, params.device, caller.address);
       if (!ended) return notFound('device');
-      if (params.device === session.session.id) cookies.clearToken();
+      if (params.device === session.session.id) cookies.session.clear();
       return {};
     },
   }),

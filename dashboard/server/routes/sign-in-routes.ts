@@ -3,7 +3,7 @@ import { redeemSignInLink } from '#database/sign-in/password-links.ts';
 import { resetsByMail } from '../alerts/forgotten-password.ts';
 import { type Route, route } from '../http/route.ts';
 import { beginAtIssuer, finishAtIssuer } from '../sign-in/issuer-sign-in.ts';
-import { linkGone } from '../sign-in/links.ts';
+import { LINK_GONE } from '../sign-in/links.ts';
 import { hashToken } from '../sign-in/session-token.ts';
 import { enter } from '../sign-in/sign-in.ts';
 
@@ -41,7 +41,7 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
     async handle(call) {
       const tokenHash = hashToken(call.input.token);
       const used = tokenHash && (await redeemSignInLink(call.deps.database, tokenHash));
-      return used ? enter(call, { id: used.userId, beganBy: { by: 'link' } }) : linkGone();
+      return used ? enter(call, { id: used.userId, beganBy: { by: 'link' } }) : LINK_GONE;
     },
   }),
 ];

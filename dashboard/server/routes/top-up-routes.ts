@@ -40,13 +40,13 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     input: topUp,
     async handle(call) {
       const { stripe } = call.deps.settings();
-      if (stripe === undefined) return notConfigured();
+      if (stripe === undefined) return NOT_CONFIGURED;
       const wrong = outside('amountUsd', call.input.amountUsd, stripe);
       if (wrong) return wrong;
       const work = await checkoutFor(call);
       if (isProblem(work)) return work;
       const begun = await beginTopUp(stripe, work, call.input.amountUsd);
-      return begun.kind === 'begun' ? { id: begun.topUpId ?? '', url: begun.url } : stripeAway();
+      return begun.kind === 'begun' ? { id: begun.topUpId ?? '', url: begun.url } : STRIPE_AWAY;
     },
   }),
   route('POST /api/organizations/:organization/top-ups/:topUp/check', {
@@ -54,7 +54,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     async handle({ deps, organizationId, params: { topUp = '' } }) {
       if ((await stateOfTopUp(deps.database, organizationId, topUp)) === undefined) return notFound('top-up');
       const { stripe } = deps.settings();
-      if (stripe === undefined) return notConfigured();
+      if (stripe === undefined) return NOT_CONFIGURED;
       await checkTopUp(stripe, deps, organizationId, topUp);
       return {};
     },
@@ -63,7 +63,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     access: 'owner',
     async handle({ deps, organizationId, params: { topUp = '' } }) {
       const { stripe } = deps.settings();
-      if (stripe === undefined) return notConfigured();
+      if (stripe === undefined) return NOT_CONFIGURED;
       const session = await paidSession(deps.database, organizationId, topUp);
       if (session === undefined) return notFound('top-up');
       try {
@@ -79,11 +79,11 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     access: 'owner',
     async handle(call) {
       const { stripe } = call.deps.settings();
-      if (stripe === undefined) return notConfigured();
+      if (stripe === undefined) return NOT_CONFIGURED;
       const work = await checkoutFor(call);
       if (isProblem(work)) return work;
       const begun = await beginSavingCard(stripe, work);
-      return begun.kind === 'begun' ? { url: begun.url } : stripeAway();
+      return begun.kind === 'begun' ? { url: begun.url } : STRIPE_AWAY;
     },
   }),
   route('DELETE /api/organizations/:organization/card', {
@@ -101,7 +101,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     async handle(call) {
       const given = call.input.settings;
       const { stripe } = call.deps.settings();
-      if (given !== undefined && stripe === undefined) return notConfigured();
+      if (given !== undefined && stripe === undefined) return NOT_CONFIGURED;
       const wrong = given && stripe && (outside('settings', given.amountUsd, stripe) ?? tooSmallDay(given));
       if (wrong) return wrong;
       const { deps, organizationId } = call;
@@ -146,13 +146,9 @@ async function checkoutFor(call: OrganizationCall): Promise<CheckoutFor | Proble
   };
 }
 
-function notConfigured(): Problem {
-  return problem('conflict', 'Payments are not set up here. Ask your operator for credit.');
-}
+const NOT_CONFIGURED = problem('conflict', 'Payments are not set up here. Ask your operator for credit.');
 
-function stripeAway(): Problem {
-  return unavailable('Stripe does not respond at the moment. Nothing was paid.');
-}
+const STRIPE_AWAY = unavailable('Stripe does not respond at the moment. Nothing was paid.');
 
 async function topUpsView(
   { database, settings }: OrganizationCall['deps'],

@@ -8,8 +8,8 @@ import { createUser, type KeysOfDisabled, setDisabled } from '#database/users/us
 import { handOverPasswordLink } from '../alerts/link-mail.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Route, route, type UserCall } from '../http/route.ts';
-import { passwordsOff } from '../sign-in/sign-in.ts';
-import { organizationFull } from './members-routes.ts';
+import { PASSWORDS_OFF } from '../sign-in/sign-in.ts';
+import { ORGANIZATION_FULL } from './members-routes.ts';
 
 const PAGE = 50;
 
@@ -60,7 +60,7 @@ export const USER_ROUTES: readonly Route[] = [
         case 'unknown_organization':
           return wrongField('organizationId', 'There is no such organization.');
         case 'organization_full':
-          return organizationFull();
+          return ORGANIZATION_FULL;
       }
     },
   }),
@@ -70,7 +70,7 @@ export const USER_ROUTES: readonly Route[] = [
     async handle(call) {
       const user = await findUser(call.deps.database, call.params.user);
       if (user === undefined) return notFound('user');
-      if (!user.invited && !call.deps.settings().signIn.password) return passwordsOff();
+      if (!user.invited && !call.deps.settings().signIn.password) return PASSWORDS_OFF;
       const purpose = user.invited ? 'invitation' : 'reset';
       return handOverPasswordLink(call, { userId: user.id, purpose, email: user.email });
     },

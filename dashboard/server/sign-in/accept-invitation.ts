@@ -5,7 +5,7 @@ import { findCredentials } from '#database/users/users.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { EntryCall, UserCall } from '../http/route.ts';
 import { actorOf } from '../http/route.ts';
-import { findLink, linkGone } from './links.ts';
+import { findLink, LINK_GONE } from './links.ts';
 import { newPasswordHash } from './new-password.ts';
 import { findSignedIn, sessionView } from './session.ts';
 import { enter, provePassword } from './sign-in.ts';
@@ -29,7 +29,7 @@ export async function acceptInvitation(
       await forgetAttempts(database, email);
       return enter(call, { id, passwordHash: passwordHash.hash });
     case 'gone':
-      return linkGone();
+      return LINK_GONE;
     // The account was created a moment ago, concurrently.
     case 'has_account':
       return acceptWithPassword(call, tokenHash, { email, password });
@@ -51,19 +51,19 @@ async function acceptWithPassword(
   }
   const by = { actor: given.email, userId: user.id, address: call.caller.address };
   const { kind } = await acceptAsUser(call.deps.database, tokenHash, by);
-  return kind === 'accepted' ? enter(call, user) : linkGone();
+  return kind === 'accepted' ? enter(call, user) : LINK_GONE;
 }
 
 /** Accepts an invitation as the signed-in user. */
 export async function acceptSignedIn(call: UserCall, token: string): Promise<SessionView | Problem> {
   const link = await findLink(call.deps, token);
-  if (link?.kind !== 'invitation') return linkGone();
+  if (link?.kind !== 'invitation') return LINK_GONE;
   const { user } = call.session;
   const { kind } = await acceptAsUser(call.deps.database, link.tokenHash, { ...actorOf(call), userId: user.id });
-  if (kind === 'gone') return linkGone();
+  if (kind === 'gone') return LINK_GONE;
   if (kind === 'for_somebody_else') {
     return problem('conflict', `This invitation is for ${link.email}, and you are signed in as ${user.email}.`);
   }
-  const now = await findSignedIn(call.deps, call.cookies.token);
-  return now ? sessionView(now, call.caller, call.deps) : linkGone();
+  const now = await findSignedIn(call.deps, call.cookies.session.value);
+  return now ? sessionView(now, call.caller, call.deps) : LINK_GONE;
 }

@@ -10,13 +10,12 @@ const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONF
 /** The problem that the sign-in page shows for a failed sign-in. Never words of the issuer. */
 export function problemOfFailure(error: unknown): Problem {
   if (error instanceof AuthorizationResponseError) {
-    return REFUSALS.includes(error.error) ? issuerRefused() : issuerUnavailable();
+    return REFUSALS.includes(error.error) ? ISSUER_REFUSED : ISSUER_UNAVAILABLE;
   }
-  if (error instanceof ResponseBodyError)
-    return error.error === 'invalid_grant' ? signInExpired() : issuerUnavailable();
-  if (isUnusable(error)) return issuerUnavailable();
-  if (!(error instanceof ClientError) || UNAVAILABLE.includes(error.code ?? '')) return issuerUnavailable();
-  return identityRefused();
+  if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? SIGN_IN_EXPIRED : ISSUER_UNAVAILABLE;
+  if (isUnusable(error)) return ISSUER_UNAVAILABLE;
+  if (!(error instanceof ClientError) || UNAVAILABLE.includes(error.code ?? '')) return ISSUER_UNAVAILABLE;
+  return IDENTITY_REFUSED;
 }
 
 /** The library wraps an error of its fetch. */
@@ -24,29 +23,25 @@ function isUnusable(error: unknown): boolean {
   return error instanceof UnusableIssuer || (error instanceof Error && error.cause instanceof UnusableIssuer);
 }
 
-export function identityRefused(): Problem {
-  return problem(
-    'identity_refused',
-    'The identity provider sent a sign-in that is not valid. Ask the operator: the log has the reason.',
-  );
-}
+export const IDENTITY_REFUSED = problem(
+  'identity_refused',
+  'The identity provider sent a sign-in that is not valid. Ask the operator: the log has the reason.',
+);
 
-export function issuerUnavailable(): Problem {
-  const message = 'The identity provider does not respond as it should. Try again in a minute, or ask the operator.';
-  return problem('issuer_unavailable', message, { retryAfterSeconds: 5 });
-}
+export const ISSUER_UNAVAILABLE = problem(
+  'issuer_unavailable',
+  'The identity provider does not respond as it should. Try again in a minute, or ask the operator.',
+  { retryAfterSeconds: 5 },
+);
 
-function issuerRefused(): Problem {
-  return problem('issuer_refused', 'The sign-in was cancelled, or the identity provider refused it.');
-}
+const ISSUER_REFUSED = problem('issuer_refused', 'The sign-in was cancelled, or the identity provider refused it.');
 
-export function signInExpired(): Problem {
-  return problem('sign_in_expired', 'This sign-in has expired, or was used before. Sign in again.');
-}
+export const SIGN_IN_EXPIRED = problem(
+  'sign_in_expired',
+  'This sign-in has expired, or was used before. Sign in again.',
+);
 
-export function emailUnverified(): Problem {
-  return problem(
-    'email_unverified',
-    'The identity provider has not verified your email address. Verify it there, then sign in again.',
-  );
-}
+export const EMAIL_UNVERIFIED = problem(
+  'email_unverified',
+  'The identity provider has not verified your email address. Verify it there, then sign in again.',
+);

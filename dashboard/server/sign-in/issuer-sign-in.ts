@@ -20,16 +20,16 @@ import {
 } from '../oidc/authorization.ts';
 import { explainFailure } from '../oidc/explain-failure.ts';
 import {
-  emailUnverified,
-  identityRefused,
-  issuerUnavailable,
+  EMAIL_UNVERIFIED,
+  IDENTITY_REFUSED,
+  ISSUER_UNAVAILABLE,
   problemOfFailure,
-  signInExpired,
+  SIGN_IN_EXPIRED,
 } from './issuer-problems.ts';
 import { attemptOf } from './known-browser.ts';
 import { findSignedIn } from './session.ts';
 import { hashToken } from './session-token.ts';
-import { busy, enter, tooManyAttempts } from './sign-in.ts';
+import { BUSY, enter, tooManyAttempts } from './sign-in.ts';
 
 /** Time for the sign-in at the issuer. */
 const FLOW_SECONDS = 600;
@@ -45,8 +45,8 @@ export async function beginAtIssuer(call: EntryCall, again: boolean): Promise<{ 
   const issuer = await deps.issuers.find(oidc);
   const flow = newFlow(again);
   const url = issuer && (await authorizationUrl(issuer, oidc, flow, caller.origin));
-  if (url === undefined) return issuerUnavailable();
-  cookies.setFlow(writeFlow(flow), FLOW_SECONDS);
+  if (url === undefined) return ISSUER_UNAVAILABLE;
+  cookies.flow.set(writeFlow(flow), FLOW_SECONDS);
   return { url };
 }
 
@@ -55,17 +55,17 @@ export async function finishAtIssuer(call: EntryCall, query: string): Promise<Se
   const { deps, cookies, caller } = call;
   const { oidc } = deps.settings().signIn;
   if (oidc === undefined) return notFound('identity provider');
-  const flow = readFlow(cookies.flow);
+  const flow = readFlow(cookies.flow.value);
   const url = URL.parse(`${redirectUri(caller.origin)}?${query.replace(/^\?/, '')}`);
   // A response that this browser did not ask for could sign its user in as somebody else.
-  if (flow === undefined || url === null || url.searchParams.get('state') !== flow.state) return signInExpired();
-  cookies.clearFlow();
+  if (flow === undefined || url === null || url.searchParams.get('state') !== flow.state) return SIGN_IN_EXPIRED;
+  cookies.flow.clear();
   // Each attempt is one of its own, so that only those of an address and its network are bounded.
   const attempt = { ...attemptOf(call, flow.state), atIssuer: true } as const;
   const counted = await countAttempt(deps.database, attempt);
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const issuer = await deps.issuers.find(oidc);
-  if (issuer === undefined) return issuerUnavailable();
+  if (issuer === undefined) return ISSUER_UNAVAILABLE;
   let user: VerifiedUser | 'busy';
   try {
     user = await deps.issuers.ask(() => verifyResponse(issuer, oidc, flow, url));
@@ -73,7 +73,7 @@ export async function finishAtIssuer(call: EntryCall, query: string): Promise<Se
     deps.issuers.log.warn({ issuer: oidc.issuer, reason: explainFailure(error) }, 'a sign-in at the issuer failed');
     return problemOfFailure(error);
   }
-  if (user === 'busy') return busy();
+  if (user === 'busy') return BUSY;
   await forgetAttempts(deps.database, attempt.email, attempt);
   return enterAs(call, user, flow);
 }
@@ -82,14 +82,14 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
   const { deps, caller, cookies } = call;
   const { password, oidc } = deps.settings().signIn;
   const stateHash = hashToken(flow.state);
-  if (oidc === undefined || stateHash === undefined) return signInExpired();
+  if (oidc === undefined || stateHash === undefined) return SIGN_IN_EXPIRED;
   const { claims, idToken, provedAt } = user;
-  if (!SUBJECT.test(claims.sub)) return identityRefused();
+  if (!SUBJECT.test(claims.sub)) return IDENTITY_REFUSED;
   const email = typeof claims.email === 'string' ? normalizeEmail(claims.email) : undefined;
   // Amazon Cognito sends text.
-  if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean)) return emailUnverified();
+  if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean)) return EMAIL_UNVERIFIED;
   const { issuer, operatorClaim } = oidc;
-  const session = await findSignedIn(deps, cookies.token);
+  const session = await findSignedIn(deps, cookies.session.value);
   const isFresh = session !== undefined && session.passwordAgeMs <= deps.settings().session.freshPasswordMs;
   const result = await signInByIdentity(deps.database, {
     ...{ issuer, subject: claims.sub, email, stateHash },
@@ -115,7 +115,7 @@ function hasValue(claim: unknown, value: string): boolean {
 function refusalOf({ kind }: Exclude<IdentityResult, { kind: 'user' }>, email: string): Problem {
   switch (kind) {
     case 'replayed':
-      return signInExpired();
+      return SIGN_IN_EXPIRED;
     case 'no_account':
       return problem('no_account', `There is no account for ${email}. Ask an owner of your organization to invite it.`);
     case 'has_password':

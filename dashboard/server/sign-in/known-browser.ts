@@ -14,12 +14,7 @@ const MAX_AGE_SECONDS = KNOWN_BROWSER_DAYS * 86_400;
 /** The sign-in attempt of a call, for the typed address. */
 export function attemptOf({ caller, cookies }: Pick<EntryCall, 'caller' | 'cookies'>, email: string): SignInAttempt {
   const { address, claimedAddress } = caller;
-  const browserHash = cookies.browserToken === undefined ? undefined : hashToken(cookies.browserToken);
-  return {
-    email,
-    address,
-    ...present({ claimedAddress, browserHash }),
-  };
+  return { email, address, ...present({ claimedAddress, browserHash: browserHashOf(cookies) }) };
 }
 
 /** `passwordHash` is the hash that the user has just proved or set. */
@@ -28,12 +23,15 @@ export async function noteBrowser(
   user: { readonly id: string; readonly passwordHash: string },
 ): Promise<void> {
   const { token, tokenHash } = newToken();
-  const formerTokenHash = cookies.browserToken === undefined ? undefined : hashToken(cookies.browserToken);
   await rememberBrowser(deps.database, {
     userId: user.id,
     tokenHash,
     passwordHash: user.passwordHash,
-    ...(formerTokenHash === undefined ? {} : { formerTokenHash }),
+    ...present({ formerTokenHash: browserHashOf(cookies) }),
   });
-  cookies.setBrowserToken(token, MAX_AGE_SECONDS);
+  cookies.browser.set(token, MAX_AGE_SECONDS);
+}
+
+function browserHashOf({ browser: { value } }: EntryCall['cookies']): Buffer | undefined {
+  return value === undefined ? undefined : hashToken(value);
 }

@@ -51,6 +51,7 @@ export async function findLink({ database }: Deps, token: string): Promise<Found
   return invitation && { ...invitation, kind: 'invitation', tokenHash };
 }
 
-export function linkGone(): Problem {
-  return problem('link_used_or_expired', 'This link has been used or has expired. Ask for another one.');
-}
+export const LINK_GONE = problem(
+  'link_used_or_expired',
+  'This link has been used or has expired. Ask for another one.',
+);

@@ -1,7 +1,7 @@
 import { type Problem, wrongField } from '../http/problem.ts';
 import { hashPassword } from './password.ts';
 import { MAX_PASSWORD, MIN_PASSWORD, type PasswordProblem, passwordProblem } from './password-rules.ts';
-import { busy } from './sign-in.ts';
+import { BUSY } from './sign-in.ts';
 
 const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_short: `At least ${MIN_PASSWORD} characters.`,
@@ -22,5 +22,5 @@ export async function newPasswordHash(
   const objection = passwordProblem(password, email);
   if (objection) return wrongField(field, MESSAGE[objection]);
   const hash = await hashPassword(password);
-  return hash === 'busy' ? busy() : { hash };
+  return hash === 'busy' ? BUSY : { hash };
 }

@@ -9,10 +9,10 @@ import type { EntryCall, UserCall } from '../http/route.ts';
 import { actorOf } from '../http/route.ts';
 import { acceptInvitation } from './accept-invitation.ts';
 import { attemptOf, noteBrowser } from './known-browser.ts';
-import { findLink, linkGone } from './links.ts';
+import { findLink, LINK_GONE } from './links.ts';
 import { newPasswordHash } from './new-password.ts';
 import { verifyPassword } from './password.ts';
-import { busy, enter, tooManyAttempts } from './sign-in.ts';
+import { BUSY, enter, tooManyAttempts } from './sign-in.ts';
 
 /** Sets a password by a link, or accepts an invitation, and signs the user in. */
 export async function setPasswordByLink(
@@ -21,12 +21,12 @@ export async function setPasswordByLink(
 ): Promise<SessionView | Problem> {
   const { deps, caller } = call;
   const link = await findLink(deps, given.token);
-  if (!link) return linkGone();
+  if (!link) return LINK_GONE;
   if (link.kind === 'invitation') return acceptInvitation(call, link, given.password);
   const passwordHash = await newPasswordHash(given.password, link.email, 'password');
   if (isProblem(passwordHash)) return passwordHash;
   const used = await redeemPasswordLink(deps.database, link.tokenHash, passwordHash.hash, caller.address);
-  if (!used) return linkGone();
+  if (!used) return LINK_GONE;
   await forgetAttempts(deps.database, link.email);
   return enter(call, { id: used.userId, passwordHash: passwordHash.hash });
 }
@@ -77,7 +77,7 @@ async function proveOwnPassword(
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const passwordHash = (await findCredentials(deps.database, email))?.passwordHash;
   const verified = await verifyPassword(password, passwordHash, 'known');
-  if (verified === 'busy') return busy();
+  if (verified === 'busy') return BUSY;
   if (!verified || passwordHash === undefined) {
     await noteFailedSignIn(deps.database, { user: { id, email }, address: caller.address });
     return wrongPassword(field);

@@ -48,7 +48,7 @@ export async function provePassword(
   // unknown addresses are mostly counted only, so they are written when it has ended.
   const passwordHash = user?.disabled ? undefined : user?.passwordHash;
   const verified = await verifyPassword(given.password, passwordHash, counted.knownBrowser ? 'known' : 'stranger');
-  if (verified === 'busy') return busy();
+  if (verified === 'busy') return BUSY;
   if (verified && email !== undefined && user !== undefined && passwordHash !== undefined) {
     await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
     // Each sign-in is an audit event, and none may be omitted.
@@ -58,7 +58,7 @@ export async function provePassword(
   }
   const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };
   await call.afterResponse(() => noteFailedSignIn(deps.database, { ...known, address: caller.address }));
-  return wrongPassword();
+  return WRONG_PASSWORD;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function enter(
   user: ProvedUser | PasswordlessUser,
 ): Promise<SessionView | Problem> {
   const { database } = deps;
-  const former = await findSignedIn(deps, cookies.token);
+  const former = await findSignedIn(deps, cookies.session.value);
   const { token, tokenHash } = newToken();
   const { address, userAgent } = caller;
   const lengths = deps.settings().session;
@@ -82,12 +82,12 @@ export async function enter(
     address,
     ...(userAgent === undefined ? {} : { userAgent }),
   };
-  if (!(await createSession(database, session, lengths))) return wrongPassword();
+  if (!(await createSession(database, session, lengths))) return WRONG_PASSWORD;
   if (former) await deleteSession(database, former.user, former.session.id, address);
   const signedIn = await findSignedIn(deps, token);
   // The user was disabled or the password changed a moment ago.
-  if (!signedIn) return wrongPassword();
-  cookies.setToken(token, Math.ceil(lengths.absoluteMs / 1000));
+  if (!signedIn) return WRONG_PASSWORD;
+  cookies.session.set(token, Math.ceil(lengths.absoluteMs / 1000));
   if (user.passwordHash !== undefined) await noteBrowser({ deps, cookies }, user);
   return sessionView(signedIn, caller, deps);
 }
@@ -99,15 +99,9 @@ export function tooManyAttempts(retryAfterSeconds: number): Problem {
 }
 
 /** Password hashing is expensive by design, and the queue is full. */
-export function busy(): Problem {
-  return unavailable('Too many people sign in at this moment. Try again in some seconds.');
-}
+export const BUSY = unavailable('Too many people sign in at this moment. Try again in some seconds.');
 
 /** `password: false` takes passwords away. */
-export function passwordsOff(): Problem {
-  return problem('passwords_off', 'Passwords are off here: sign in with single sign-on.');
-}
+export const PASSWORDS_OFF = problem('passwords_off', 'Passwords are off here: sign in with single sign-on.');
 
-function wrongPassword(): Problem {
-  return problem('wrong_password', 'The email address or the password is wrong.');
-}
+const WRONG_PASSWORD = problem('wrong_password', 'The email address or the password is wrong.');

@@ -41,17 +41,18 @@ export function StatusPill({ tone, children }: { readonly tone: Tone; readonly c
   );
 }
 
-/** A list of labels and values: `<Facts><Fact label="Model">gpt-5</Fact></Facts>`. */
-export function Facts({ children }: { readonly children: ReactNode }): ReactNode {
-  return <dl className={styles.facts}>{children}</dl>;
-}
-
-export function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
+/** Values by their labels: `<Facts of={{ Model: 'gpt-5' }} />`. Those without a value are left out. */
+export function Facts({ of: facts }: { readonly of: Readonly<Record<string, ReactNode>> }): ReactNode {
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== false);
   return (
-    <div className={styles.fact}>
-      <dt className="muted">{label}</dt>
-      <dd className={styles.value}>{children}</dd>
-    </div>
+    <dl className={styles.facts}>
+      {known.map(([label, value]) => (
+        <div key={label} className={styles.fact}>
+          <dt className="muted">{label}</dt>
+          <dd className={styles.value}>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { LinkButton } from '../components/button.tsx';
-import { Fact, Facts } from '../components/values.tsx';
+import { Facts } from '../components/values.tsx';
 import { adviceFor } from './error-advice.ts';
 
 /** Advice about an error code. An unknown one has none. */
@@ -9,11 +9,7 @@ export function AboutError({ code }: { readonly code: string }): ReactNode {
   if (advice === undefined) return null;
   return (
     <>
-      <Facts>
-        <Fact label="What to do">{advice.entry.advice}</Fact>
-        <Fact label="Retry">{advice.retry}</Fact>
-        <Fact label="Billed">{advice.billed}</Fact>
-      </Facts>
+      <Facts of={{ 'What to do': advice.entry.advice, Retry: advice.retry, Billed: advice.billed }} />
       <div>
         <LinkButton size="small" to="/errors" hash={code} icon="errors">
           About {code}

@@ -10,7 +10,7 @@ import { Button } from '../components/button.tsx';
 import { Banner } from '../components/panels.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import formStyles from './form.module.css';
-import { CurrentPasswordField, HiddenEmail, TextField } from './inputs.tsx';
+import { AccountEmailField, CurrentPasswordField, HiddenEmail } from './inputs.tsx';
 
 interface PromptProps extends Pick<DialogProps, 'title' | 'description' | 'mustAnswer' | 'children'> {
   readonly leave: string;
@@ -143,16 +143,7 @@ export function SignInAgain(): ReactNode {
     >
       {atIssuer === undefined ? (
         <>
-          <TextField
-            label="Email"
-            required
-            type="email"
-            name="email"
-            value={user.email}
-            onChange={() => {}}
-            autoComplete="username"
-            readOnly
-          />
+          <AccountEmailField value={user.email} onChange={() => {}} readOnly />
           <CurrentPasswordField value={password} onChange={setPassword} autoFocus />
         </>
       ) : (

@@ -67,6 +67,11 @@ function TextArea({ value, onChange, rows = 3, ...rest }: TextAreaProps): ReactN
 export const TextField = asField(TextInput);
 export const TextAreaField = asField(TextArea);
 
+/** The address of the account that signs in. */
+export function AccountEmailField(props: Omit<ComponentProps<typeof TextField>, 'label' | 'type' | 'name'>) {
+  return <TextField label="Email" required type="email" name="email" autoComplete="username" {...props} />;
+}
+
 /** The address of a person who is invited. */
 export function EmailField(props: Pick<TextInputProps, 'value' | 'onChange'> & { readonly error: string | undefined }) {
   return <TextField label="Email" required type="email" maxLength={254} autoComplete="off" {...props} />;

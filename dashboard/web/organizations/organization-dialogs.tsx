@@ -4,7 +4,7 @@ import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { useAsk, useSend } from '../api/queries.ts';
 import { Banner, ErrorState } from '../components/panels.tsx';
 import { useFinish } from '../components/toast.tsx';
-import { Fact, Facts } from '../components/values.tsx';
+import { Facts } from '../components/values.tsx';
 import { formatMoney, formatMoneyInFull } from '../format/format.ts';
 import { SelectField } from '../forms/choices.tsx';
 import { changeOf, draftOf } from '../forms/draft.ts';
@@ -109,12 +109,12 @@ function CreditDialog({ organization, onClose }: OrganizationDialogProps): React
         autoComplete="off"
         spellCheck={false}
       />
-      <Facts>
-        <Fact label="Current balance">{formatMoneyInFull(organization.balanceNanoUsd)}</Fact>
-        <Fact label="New balance">
-          <strong role="status">{after === undefined ? '–' : formatMoneyInFull(after)}</strong>
-        </Fact>
-      </Facts>
+      <Facts
+        of={{
+          'Current balance': formatMoneyInFull(organization.balanceNanoUsd),
+          'New balance': <strong role="status">{after === undefined ? '–' : formatMoneyInFull(after)}</strong>,
+        }}
+      />
       {after?.startsWith('-') && (
         <Banner tone="warn">Below zero, requests are refused with 402 insufficient_credits.</Banner>
       )}

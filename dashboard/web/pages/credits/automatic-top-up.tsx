@@ -5,7 +5,7 @@ import { present } from '#core/present.ts';
 import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Banner, Card } from '../../components/panels.tsx';
-import { Fact, Facts, Instant, Muted } from '../../components/values.tsx';
+import { Facts, Instant, Muted } from '../../components/values.tsx';
 import { formatCount } from '../../format/format.ts';
 import { fieldsOf } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
@@ -63,17 +63,17 @@ export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): Rea
       )}
       {hasSaved && <SavedCard card={card} isOn={automatic !== undefined} />}
       {problem && <Banner tone="bad">{problem.message}</Banner>}
-      <Facts>
-        <Fact label="Card">{card ?? <Muted>No card</Muted>}</Fact>
-        <Fact label="Top-up">
-          {automatic ? (
+      <Facts
+        of={{
+          Card: card ?? <Muted>No card</Muted>,
+          'Top-up': automatic ? (
             `$${formatCount(automatic.amountUsd)} when the balance is below $${formatCount(automatic.belowUsd)}`
           ) : (
             <Muted>Off</Muted>
-          )}
-        </Fact>
-        {automatic && <Fact label="Daily cap (UTC)">${formatCount(automatic.dailyUsd)}</Fact>}
-      </Facts>
+          ),
+          'Daily cap (UTC)': automatic && `$${formatCount(automatic.dailyUsd)}`,
+        }}
+      />
       {dialog === 'settings' && <SettingsDialog offer={offer} settings={automatic} onClose={close} />}
       {dialog === 'removal' && <RemovalDialog onClose={close} />}
     </Card>

@@ -4,7 +4,7 @@ import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';
-import { Badge, CodeLines, Count, Fact, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
+import { Badge, CodeLines, Count, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Dialog } from '../../overlays/dialog.tsx';
@@ -16,7 +16,7 @@ import { NEW_KEY } from './key-draft.ts';
 import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
 import { type KeyAction, mayExtend, mayReplace, type OnKeyAction, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
-import { KeySpend, KeyState } from './keys-columns.tsx';
+import { KeySpend, type KeySpendProps, KeyState } from './keys-columns.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface KeyOverlaysProps {
@@ -177,57 +177,37 @@ function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
   );
 }
 
-const SPENDS = [
-  ['day', 'Spent today'],
-  ['month', 'Spent this month'],
-  ['lifetime', 'Spent in all'],
-] as const;
-
 /** Settings and use of a key. */
 function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
+  const { note, scopes, models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress } = key;
+  const spend = (period: KeySpendProps['period']) =>
+    spendOf(key, period).spentNanoUsd !== undefined && <KeySpend of={key} period={period} />;
   return (
-    <Facts>
-      {SPENDS.map(
-        ([period, label]) =>
-          spendOf(key, period).spentNanoUsd !== undefined && (
-            <Fact key={period} label={label}>
-              <KeySpend of={key} period={period} />
-            </Fact>
-          ),
-      )}
-      {key.note !== undefined && (
-        <Fact label="Note">
-          <span className="stack">{key.note}</span>
-        </Fact>
-      )}
-      <Fact label="Last used">
-        <LastTime atMs={key.lastUsedAtMs} />
-        {key.lastAddress !== undefined && <div className="muted">from {key.lastAddress}</div>}
-      </Fact>
-      <Fact label="Scopes">{key.scopes.map((scope) => SCOPE_LABELS[scope].title).join(', ')}</Fact>
-      <Fact label="Models">{key.models === undefined ? <Muted>All models</Muted> : <CodeLines of={key.models} />}</Fact>
-      <Fact label="Addresses">
-        {key.ipRanges === undefined ? <Muted>Any address</Muted> : <CodeLines of={key.ipRanges} />}
-      </Fact>
-      <Fact label="Expires">
-        {key.expiresAtMs === undefined ? <Muted>Never</Muted> : <Instant atMs={key.expiresAtMs} show="full" />}
-      </Fact>
-      <Fact label="Limits">
-        <Limits of={key} />
-      </Fact>
-      {key.revokedAtMs !== undefined && (
-        <Fact label={key.state === 'revoked' ? 'Revoked' : 'To be revoked'}>
-          <Instant atMs={key.revokedAtMs} show="full" />
-        </Fact>
-      )}
-      <Fact label="Belongs to">{key.createdBy ?? 'Organization (created by operator)'}</Fact>
-      <Fact label="Created">
-        <Instant atMs={key.createdAtMs} />
-      </Fact>
-      <Fact label="Id">
-        <code>{key.id}</code>
-      </Fact>
-    </Facts>
+    <Facts
+      of={{
+        'Spent today': spend('day'),
+        'Spent this month': spend('month'),
+        'Spent in all': spend('lifetime'),
+        Note: note !== undefined && <span className="stack">{note}</span>,
+        'Last used': (
+          <>
+            <LastTime atMs={lastUsedAtMs} />
+            {lastAddress !== undefined && <div className="muted">from {lastAddress}</div>}
+          </>
+        ),
+        Scopes: scopes.map((scope) => SCOPE_LABELS[scope].title).join(', '),
+        Models: models === undefined ? <Muted>All models</Muted> : <CodeLines of={models} />,
+        Addresses: ipRanges === undefined ? <Muted>Any address</Muted> : <CodeLines of={ipRanges} />,
+        Expires: expiresAtMs === undefined ? <Muted>Never</Muted> : <Instant atMs={expiresAtMs} show="full" />,
+        Limits: <Limits of={key} />,
+        [key.state === 'revoked' ? 'Revoked' : 'To be revoked']: revokedAtMs !== undefined && (
+          <Instant atMs={revokedAtMs} show="full" />
+        ),
+        'Belongs to': key.createdBy ?? 'Organization (created by operator)',
+        Created: <Instant atMs={key.createdAtMs} />,
+        Id: <code>{key.id}</code>,
+      }}
+    />
   );
 }
 

@@ -6,7 +6,7 @@ import { useSession } from '../../api/session.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { CodeSnippet, CopyButton } from '../../components/copy.tsx';
 import { Card, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
-import { Fact, Facts } from '../../components/values.tsx';
+import { CodeLines, Facts } from '../../components/values.tsx';
 import { KEY_TO_FILL_IN, snippets } from '../../connect/snippets.ts';
 import { exploreSearch, RANGES, type Range, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
@@ -96,28 +96,22 @@ function OneModel({ model }: { readonly model: ModelView }): ReactNode {
           <ModelPrices of={model} />
         </Card>
         <Card title="Limits and features">
-          <Facts>
-            <Fact label="Context window">{formatCount(contextWindow)} tokens</Fact>
-            {maxOutputTokens > 0 && (
-              <Fact label="Output limit">
-                {formatCount(maxOutputTokens)} tokens
-                {defaultOutputTokens !== maxOutputTokens && (
-                  <div className="muted">{formatCount(defaultOutputTokens)} if a request gives none</div>
-                )}
-              </Fact>
-            )}
-            <Fact label="Features">
-              <Abilities of={model} />
-            </Fact>
-            {!takesTemperature && <Fact label="Temperature">Is left out: the model takes none.</Fact>}
-            <Fact label="Endpoints">
-              <div className="stack">
-                {doors.map((door) => (
-                  <code key={door}>POST /v1/{door}</code>
-                ))}
-              </div>
-            </Fact>
-          </Facts>
+          <Facts
+            of={{
+              'Context window': `${formatCount(contextWindow)} tokens`,
+              'Output limit': maxOutputTokens > 0 && (
+                <>
+                  {formatCount(maxOutputTokens)} tokens
+                  {defaultOutputTokens !== maxOutputTokens && (
+                    <div className="muted">{formatCount(defaultOutputTokens)} if a request gives none</div>
+                  )}
+                </>
+              ),
+              Features: <Abilities of={model} />,
+              Temperature: !takesTemperature && 'Is left out: the model takes none.',
+              Endpoints: <CodeLines of={doors.map((door) => `POST /v1/${door}`)} />,
+            }}
+          />
         </Card>
       </div>
       <Card

@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import type { RequestDetail, RequestView } from '#contract/request-log.ts';
+import { present } from '#core/present.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Banner, Skeleton, UnlessFailed } from '../../components/panels.tsx';
-import { Duration, Fact, Facts, Instant, Money, Muted, StatusPill } from '../../components/values.tsx';
+import { Duration, Facts, Instant, Money, Muted, StatusPill } from '../../components/values.tsx';
 import { AboutError } from '../../errors/about-error.tsx';
 import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import { formatCount } from '../../format/format.ts';
@@ -123,95 +124,81 @@ function RequestDetails({ request, detail }: RequestDetailsProps): ReactNode {
   const { id: organization } = useOrganization();
   const { playground } = useSession();
   if (request === undefined) return <Skeleton height="480px" />;
+  const { keyId, keyName, model, route, firstEventMs, costNanoUsd } = request;
   return (
-    <Facts>
-      <Fact label="Time">
-        <Instant atMs={request.atMs} show="full" />
-      </Fact>
-      <Fact label="Key">
-        <Link to="/o/$organization/keys" params={{ organization }} search={{ key: request.keyId, show: 'all' }}>
-          {request.keyName}
-        </Link>
-        {detail?.keyLast4 !== undefined && <span className="muted"> …{detail.keyLast4}</span>}
-      </Fact>
-      <Fact label="Operation">
-        <code>{routeLabel(request.route)}</code>
-        {request.streamed && <span className="muted"> streamed</span>}
-      </Fact>
-      <Fact label="Input tokens">
-        <Tokens count={request.promptTokens} of={detail?.cachedTokens} word="cached" />
-      </Fact>
-      <Fact label="Output tokens">
-        <Tokens count={request.completionTokens} of={detail?.reasoningTokens} word="reasoning" />
-      </Fact>
-      <Fact label="Cost">
-        {request.costNanoUsd === undefined ? <Muted>Not charged</Muted> : <Money nanoUsd={request.costNanoUsd} />}
-      </Fact>
-      <Fact label="First token">
-        {request.firstEventMs === undefined ? <Muted>None</Muted> : <Duration milliseconds={request.firstEventMs} />}
-      </Fact>
-      <Fact label="Duration">
-        <Duration milliseconds={request.durationMs} />
-      </Fact>
-      <Fact label="Messages">
-        Not stored.
-        {playground && request.model !== undefined && (
+    <Facts
+      of={{
+        Time: <Instant atMs={request.atMs} show="full" />,
+        Key: (
           <>
-            {' '}
-            <Link
-              to="/o/$organization/playground"
-              params={{ organization }}
-              search={{ model: request.model, key: request.keyId }}
-            >
-              Try the model and key in the playground
+            <Link to="/o/$organization/keys" params={{ organization }} search={{ key: keyId, show: 'all' }}>
+              {keyName}
             </Link>
+            {detail?.keyLast4 !== undefined && <span className="muted"> …{detail.keyLast4}</span>}
           </>
-        )}
-      </Fact>
-      <Origin detail={detail} />
-    </Facts>
+        ),
+        Operation: (
+          <>
+            <code>{routeLabel(route)}</code>
+            {request.streamed && <span className="muted"> streamed</span>}
+          </>
+        ),
+        'Input tokens': <Tokens count={request.promptTokens} of={detail?.cachedTokens} word="cached" />,
+        'Output tokens': <Tokens count={request.completionTokens} of={detail?.reasoningTokens} word="reasoning" />,
+        Cost: costNanoUsd === undefined ? <Muted>Not charged</Muted> : <Money nanoUsd={costNanoUsd} />,
+        'First token': firstEventMs === undefined ? NONE : <Duration milliseconds={firstEventMs} />,
+        Duration: <Duration milliseconds={request.durationMs} />,
+        Messages: (
+          <>
+            Not stored.{' '}
+            {playground && model !== undefined && (
+              <Link to="/o/$organization/playground" params={{ organization }} search={{ model, key: keyId }}>
+                Try the model and key in the playground
+              </Link>
+            )}
+          </>
+        ),
+        ...originOf(detail),
+      }}
+    />
   );
 }
 
 /** Facts that only the details have. */
-function Origin({ detail }: Pick<RequestDetailsProps, 'detail'>): ReactNode {
-  return (
-    <>
-      {(detail?.replayed || detail?.clientGone) && (
-        <Fact label="Notes">
-          {detail.replayed && (
-            <div>
-              Replayed: the stored response to an earlier request with the same Idempotency-Key. Not charged again.
-            </div>
-          )}
-          {detail.clientGone && <div>The client disconnected before the end.</div>}
-        </Fact>
-      )}
-      <Fact label="Provider">{detail ? (detail.provider ?? <Muted>Not asked</Muted>) : <Skeleton width="80px" />}</Fact>
-      <Fact label="Request id">{detail ? <Id text={detail.requestId} what="request id" /> : <Skeleton />}</Fact>
-      <Fact label="Generation id">
-        {detail === undefined ? (
-          <Skeleton />
-        ) : detail.generationId === undefined ? (
-          <Muted>None</Muted>
-        ) : (
-          <Id text={detail.generationId} what="generation id" />
+function originOf(detail: RequestDetail | undefined): Readonly<Record<string, ReactNode>> {
+  const known = (value: (of: RequestDetail) => ReactNode, width?: string) =>
+    detail ? value(detail) : <Skeleton {...present({ width })} />;
+  return {
+    Notes: (detail?.replayed || detail?.clientGone) && (
+      <>
+        {detail.replayed && (
+          <div>
+            Replayed: the stored response to an earlier request with the same Idempotency-Key. Not charged again.
+          </div>
         )}
-      </Fact>
-      <Fact label="Address">{detail ? <code>{detail.address}</code> : <Skeleton width="120px" />}</Fact>
-      <Fact label="User">{detail ? (detail.user ?? <Muted>None</Muted>) : <Skeleton />}</Fact>
-      <Fact label="Metadata">{detail ? (detail.metadata ?? <Muted>None</Muted>) : <Skeleton />}</Fact>
-      <Fact label="User agent">{detail ? (detail.userAgent ?? <Muted>None</Muted>) : <Skeleton />}</Fact>
-    </>
-  );
+        {detail.clientGone && <div>The client disconnected before the end.</div>}
+      </>
+    ),
+    Provider: known(({ provider }) => provider ?? <Muted>Not asked</Muted>, '80px'),
+    'Request id': known(({ requestId }) => <Id text={requestId} what="request id" />),
+    'Generation id': known(({ generationId }) =>
+      generationId === undefined ? NONE : <Id text={generationId} what="generation id" />,
+    ),
+    Address: known(({ address }) => <code>{address}</code>, '120px'),
+    User: known(({ user }) => user ?? NONE),
+    Metadata: known(({ metadata }) => metadata ?? NONE),
+    'User agent': known(({ userAgent }) => userAgent ?? NONE),
+  };
 }
+
+const NONE = <Muted>None</Muted>;
 
 function Tokens(props: {
   readonly count: number | undefined;
   readonly of: number | undefined;
   readonly word: string;
 }): ReactNode {
-  if (props.count === undefined) return <Muted>None</Muted>;
+  if (props.count === undefined) return NONE;
   return (
     <>
       {formatCount(props.count)}

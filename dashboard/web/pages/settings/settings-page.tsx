@@ -6,7 +6,7 @@ import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Card, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { Fact, Facts, Muted } from '../../components/values.tsx';
+import { Facts, Muted } from '../../components/values.tsx';
 import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { changeOf, draftOf } from '../../forms/draft.ts';
 import { fieldsOf } from '../../forms/field.tsx';
@@ -72,15 +72,12 @@ const LIMITS: readonly LimitName[] = [
 ];
 
 function LimitsCard({ limits }: { readonly limits: OrganizationLimits }): ReactNode {
+  const facts = Object.fromEntries(
+    LIMITS.map((name) => [ORGANIZATION_SETTINGS[name].label, limitText(ORGANIZATION_SETTINGS[name], limits[name])]),
+  );
   return (
     <Card title="Limits">
-      <Facts>
-        {LIMITS.map((name) => (
-          <Fact key={name} label={ORGANIZATION_SETTINGS[name].label}>
-            {limitText(ORGANIZATION_SETTINGS[name], limits[name])}
-          </Fact>
-        ))}
-      </Facts>
+      <Facts of={facts} />
       <p className="muted small">Shared by all keys. Set by your operator.</p>
     </Card>
   );

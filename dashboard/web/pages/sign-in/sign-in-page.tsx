@@ -10,7 +10,7 @@ import { Button, LinkButton } from '../../components/button.tsx';
 import { Banner, Skeleton } from '../../components/panels.tsx';
 import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { CurrentPasswordField, TextField } from '../../forms/inputs.tsx';
+import { AccountEmailField, CurrentPasswordField } from '../../forms/inputs.tsx';
 import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { backAddress } from './back-address.ts';
@@ -37,15 +37,7 @@ export function SignInPage(): ReactNode {
       )}
       {hasPasswords && (
         <Form onSubmit={() => signIn.mutate({ body: { ...draft, email: draft.email.trim() } })} problem={signIn.error}>
-          <TextField
-            label="Email"
-            required
-            type="email"
-            name="email"
-            {...field('email')}
-            autoComplete="username"
-            autoFocus
-          />
+          <AccountEmailField {...field('email')} autoFocus />
           <CurrentPasswordField
             hint={
               resetsByMail ? (
@@ -78,17 +70,7 @@ export function ForgottenPasswordPage(): ReactNode {
         </p>
       ) : (
         <Form onSubmit={() => ask.mutate({ body: { email: email.trim() } })} problem={ask.error}>
-          <TextField
-            label="Email"
-            required
-            type="email"
-            name="email"
-            value={email}
-            onChange={setEmail}
-            error={ask.error?.fields.email}
-            autoComplete="username"
-            autoFocus
-          />
+          <AccountEmailField value={email} onChange={setEmail} error={ask.error?.fields.email} autoFocus />
           <Button type="submit" tone="primary" busy={ask.isPending}>
             Send link
           </Button>
