@@ -8,7 +8,6 @@ const MAX_URL = 2000;
 export type WebhookKind = z.infer<typeof webhookKind>;
 const webhookKind = z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' });
 
-/** Alerts of an organization, and their receivers. */
 export type AlertSettingsInput = Readonly<z.infer<typeof alertSettings>>;
 export const alertSettings = z.strictObject({
   /** Absent: no alert about the balance. */
@@ -91,6 +90,5 @@ export interface AlertsApi {
   /** Sends a finished message of alerts again, to the same receiver, if that is one still. */
   'POST /api/organizations/:organization/alerts/again': { body: { messageId: string }; response: Empty };
   'GET /api/alerts': { query: Empty; response: OperatorAlertsView };
-  /** As that of an organization. */
   'POST /api/alerts/test': { body: Empty; response: { readonly messages: number } };
 }

@@ -21,7 +21,6 @@ export interface CostRowView {
   readonly provider?: string;
   readonly organizationId?: string;
   readonly organizationName?: string;
-  /** Charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: string;
   /** Sum of list prices: of what the models' own prices would have charged. */

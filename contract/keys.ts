@@ -75,9 +75,7 @@ export interface KeyView extends KeyRestrictions {
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
   readonly spentTodayNanoUsd: string;
-  /** Present if the key has a monthly budget. */
   readonly spentThisMonthNanoUsd?: string;
-  /** Present if the key has a lifetime budget. */
   readonly spentInLifetimeNanoUsd?: string;
   /** True if the caller may edit, replace and revoke it. */
   readonly mine: boolean;

@@ -42,9 +42,7 @@ export interface PlayToolCall {
  */
 export const GATEWAY_STATUS = 'x-gateway-status';
 
-/** The largest output limit of a play. */
 export const MAX_PLAY_TOKENS = 16_384;
-/** Messages of a conversation. */
 export const MAX_PLAY_MESSAGES = 200;
 
 /** Absent in the session: there is no playground. */

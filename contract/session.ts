@@ -63,7 +63,6 @@ export interface PasswordLinkView {
   readonly role?: 'owner' | 'member';
 }
 
-/** A signed-in browser. */
 export interface DeviceView {
   readonly id: string;
   readonly current: boolean;
@@ -94,7 +93,6 @@ export interface SessionApi {
    * a sign-in attempt.
    */
   'POST /api/password-links/use': { body: { token: string; password: string }; response: SessionView };
-  /** Accepts an invitation as the signed-in user. */
   'POST /api/invitations/acceptance': { body: { token: string }; response: SessionView };
   /**
    * Ends every other session of the user. A wrong `current` is `wrong_password` and counts as a

@@ -28,7 +28,6 @@ export interface TopUpView {
   readonly amountNanoUsd: string;
   /** `refused`: it does not match what Stripe has; the operator has to look. */
   readonly state: 'open' | 'paid' | 'failed' | 'expired' | 'refused';
-  /** Why it failed or was refused. */
   readonly failure?: string;
   /** Given back by refunds and disputes. */
   readonly returnedNanoUsd: string;

@@ -2,7 +2,6 @@ import { clientAddress, withoutPort } from '#core/net/client-address.ts';
 import { inRanges, normalizeAddress } from '#core/net/ip-ranges.ts';
 import type { Settings } from './settings.ts';
 
-/** Facts about a request before anybody is signed in. */
 export interface Caller {
   /** The peer, or the client that a trusted proxy names. */
   readonly address: string;

@@ -8,10 +8,8 @@ interface Cookie {
   clear(): void;
 }
 
-/** The cookies of this server. */
 export interface Cookies {
   readonly session: Cookie;
-  /** The known browser. */
   readonly browser: Cookie;
   /** The sign-in at the issuer that this browser has begun. */
   readonly flow: Cookie;

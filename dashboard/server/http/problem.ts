@@ -1,6 +1,5 @@
 import type { ProblemCode, ProblemView } from '#contract/api.ts';
 
-/** A refused request of the page, as a value. */
 export interface Problem {
   readonly kind: 'problem';
   readonly status: number;

@@ -60,7 +60,6 @@ interface AnyCall {
   countChange(): Promise<Problem | undefined>;
 }
 
-/** A call of a route that needs a session. */
 export interface UserCall extends AnyCall {
   readonly session: SignedIn;
 }
@@ -172,10 +171,8 @@ export function relayRoute<I>(
   return { method: 'POST', path, access, input, kind: 'relay', countsItself: true, serve };
 }
 
-/** The signed-in user as the actor of audit events. */
 export function actorOf({ session, caller }: Pick<UserCall, 'session' | 'caller'>): Actor {
   return { actor: session.user.email, userId: session.user.id, address: caller.address };
 }
 
-/** A call of a route that can sign somebody in. */
 export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies' | 'afterResponse'>;

@@ -8,7 +8,6 @@ import type {
 } from '#core/config/dashboard-config.ts';
 import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
 
-/** The part of the configuration that the dashboard uses. */
 export interface Settings {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;

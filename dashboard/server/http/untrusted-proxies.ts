@@ -9,7 +9,6 @@ export interface SeenProxy {
 /** Detects proxies that are not configured: behind one, all callers seem to have one address. */
 export interface UntrustedProxies {
   note(address: string): void;
-  /** The newest of the last hour. */
   newest(): SeenProxy | undefined;
 }
 

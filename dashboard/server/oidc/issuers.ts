@@ -21,7 +21,6 @@ const HOLD_OFF_MS = 5_000;
 /** Sign-ins that wait for the issuer: a slow one keeps few of them. */
 const MAX_AT_ONCE = 32;
 
-/** The configured issuer, as its metadata describes it. */
 export interface Issuers {
   /** `undefined`: unavailable, or no metadata of this issuer. It has been logged. */
   find(config: OidcConfig): Promise<Configuration | undefined>;

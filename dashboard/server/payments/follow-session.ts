@@ -6,7 +6,6 @@ import { type StripeDeps, settleFromStripe } from './settle.ts';
 
 const ID = /^[A-Za-z0-9_]{1,180}$/;
 
-/** Reads a Checkout session from Stripe, and follows what came of it. */
 export async function followSession(deps: StripeDeps, id: string): Promise<void> {
   const { stripe, database } = deps;
   const session = await stripe.checkout.sessions.retrieve(id, { expand: ['setup_intent.payment_method'] });

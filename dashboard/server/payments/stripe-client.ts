@@ -65,7 +65,6 @@ async function inTime<T>(work: Promise<T>, timeoutMs: number, timeoutError: () =
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** Stripe's name of the kind of an error. */
 type StripeErrorKind =
   `Stripe${'Connection' | 'API' | 'RateLimit' | 'Card' | 'InvalidRequest' | 'Idempotency' | 'Authentication' | 'Permission'}Error`;
 

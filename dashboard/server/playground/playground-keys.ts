@@ -11,7 +11,6 @@ export interface MadeKey {
   readonly secret: string;
 }
 
-/** A key that somebody's playground needs. */
 export interface KeyWish<Refused> {
   /** Names the user and the organization. */
   readonly holder: string;

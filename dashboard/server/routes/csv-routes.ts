@@ -12,7 +12,6 @@ import { CSV_LEDGER_COLUMNS, requestColumns } from './csv-tables.ts';
 import { readRequests } from './requests-routes.ts';
 import { everyRequestFilter, type KeyFilter, keyFilter, requestFilter } from './table-filters.ts';
 
-/** Tables of the page as files, with the page's filters. */
 export const CSV_ROUTES: readonly Route[] = [
   csvRoute('/api/organizations/:organization/requests.csv', {
     access: 'member',

@@ -88,7 +88,6 @@ const COST_FIGURES: Columns<CostRowView> = [
   ['list_usd', ({ listNanoUsd }) => usd(listNanoUsd)],
 ];
 
-/** Includes only the columns of the chosen groups. */
 export function costColumns(groupBy: ReadonlySet<CostGroupName>): Columns<CostRowView> {
   return [...[...groupBy].flatMap((group) => COST_GROUPS[group]), ...COST_FIGURES];
 }

@@ -3,7 +3,6 @@ import { currentConfiguration, listProcesses } from '#database/process-reports/p
 import { type Route, route } from '../http/route.ts';
 import { mappingView, processView } from './operations-view.ts';
 
-/** Routes of the operator's pages about processes and the mapping. */
 export const OPERATION_ROUTES: readonly Route[] = [
   route('GET /api/mapping', {
     access: 'operator',

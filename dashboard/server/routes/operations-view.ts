@@ -9,7 +9,6 @@ import {
 } from '#database/process-reports/report.ts';
 import { NO_LIST, pricesView } from './price-table-view.ts';
 
-/** Mapping as gateway processes report it. */
 type ReportedMapping = Omit<MappingView, 'catalogue'>;
 
 /** The current mapping, with the health of each provider as the live processes report it. */

@@ -8,7 +8,6 @@ import type { Deps } from '../http/route.ts';
 import { shownAmounts } from './amounts.ts';
 import { balanceForecast } from './balance-forecast.ts';
 
-/** An organization as its pages show it. */
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
   const [record, money] = await Promise.all([
     deps.administration.organization(organizationId),

@@ -7,7 +7,6 @@ import { actorOf, type Route, route } from '../http/route.ts';
 import { organizationView, ownSettings } from './organization-view.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
 
-/** Routes of one organization, its settings and its models. */
 export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
     access: 'member',

@@ -7,7 +7,6 @@ import { LINK_GONE } from '../sign-in/links.ts';
 import { hashToken } from '../sign-in/session-token.ts';
 import { enter } from '../sign-in/sign-in.ts';
 
-/** Ways to sign in without a password. */
 export const SIGN_IN_ROUTES: readonly Route[] = [
   route('GET /api/sign-in', {
     access: 'anyone',

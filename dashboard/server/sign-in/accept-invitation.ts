@@ -54,7 +54,6 @@ async function acceptWithPassword(
   return kind === 'accepted' ? enter(call, user) : LINK_GONE;
 }
 
-/** Accepts an invitation as the signed-in user. */
 export async function acceptSignedIn(call: UserCall, token: string): Promise<SessionView | Problem> {
   const link = await findLink(call.deps, token);
   if (link?.kind !== 'invitation') return LINK_GONE;

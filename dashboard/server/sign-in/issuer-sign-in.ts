@@ -31,7 +31,6 @@ import { findSignedIn } from './session.ts';
 import { hashToken } from './session-token.ts';
 import { BUSY, enter, tooManyAttempts } from './sign-in.ts';
 
-/** Time for the sign-in at the issuer. */
 const FLOW_SECONDS = 600;
 const MAX_ID_TOKEN_CHARACTERS = 16_384;
 /** As OpenID Connect defines it. */

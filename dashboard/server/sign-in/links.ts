@@ -11,7 +11,6 @@ import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type Deps, type UserCall } from '../http/route.ts';
 import { hashToken, newToken } from './session-token.ts';
 
-/** The user of a link, and its purpose. */
 export interface LinkWanted {
   readonly userId: string;
   readonly purpose: LinkPurpose;

@@ -21,7 +21,6 @@ export async function signIn(
   return isProblem(user) ? user : enter(call, user);
 }
 
-/** A user whose password was just verified. */
 export interface ProvedUser {
   readonly id: string;
   readonly passwordHash: string;

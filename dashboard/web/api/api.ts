@@ -12,7 +12,6 @@ export function ask<E extends AskEndpoint>(
   return request(endpoint, input, undefined, signal) as Promise<ResponseOf<E>>;
 }
 
-/** Sends a request that changes something. */
 export function send<E extends SendEndpoint>(endpoint: E, ...[input]: Optional<SendInput<E>>): Promise<ResponseOf<E>> {
   const { params, body = {} } = (input ?? {}) as { params?: Values['params']; body?: unknown };
   return request(endpoint, { params }, body) as Promise<ResponseOf<E>>;
@@ -84,7 +83,6 @@ export interface Values {
   readonly query?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Method and URL of an endpoint with its parameters filled in. */
 export function endpointUrl(endpoint: keyof Api, { params = {}, query = {} }: Values): { method: string; url: string } {
   const space = endpoint.indexOf(' ');
   const path = endpoint.slice(space + 1).replace(/:(\w+)/g, (_, name: string) => {

@@ -35,7 +35,6 @@ export async function checkConnection(): Promise<void> {
   set(!answered);
 }
 
-/** Calls `goOn` each time the server can be reached again. */
 export function onReturn(goOn: () => void): () => void {
   const listener = () => {
     if (!lost) goOn();

@@ -43,7 +43,6 @@ export function sessionGoesOn(): void {
   notify();
 }
 
-/** True in the form that asks to sign in again. */
 export function useAsksToSignIn(id: string): boolean {
   return useSyncExternalStore(subscribe, () => hasSessionEnded && isNewestForm(id));
 }

@@ -64,7 +64,6 @@ export function PageHeader({ title, description, actions, help }: PageHeaderProp
 
 interface CardProps {
   readonly title?: string;
-  /** Right of the title. */
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
@@ -112,7 +111,6 @@ interface BannerProps {
   readonly tone: Exclude<Tone, 'neutral' | 'accent'> | 'neutral';
   readonly title?: string;
   readonly children?: ReactNode;
-  /** A Button or LinkButton. */
   readonly action?: ReactNode;
 }
 
@@ -161,7 +159,6 @@ const TITLES: Partial<Record<ApiProblem['problem'], string>> = {
   not_found: 'Not found',
 };
 
-/** Replaces content that could not be loaded. */
 export function ErrorState({
   problem,
   onRetry,
@@ -231,7 +228,6 @@ interface SkeletonProps {
   readonly height?: string;
 }
 
-/** Placeholder of the same size as the expected content. */
 export function Skeleton({ width = '100%', height }: SkeletonProps): ReactNode {
   return <span className={styles.skeleton} style={{ width, ...(height && { height }) }} aria-hidden="true" />;
 }

@@ -56,7 +56,6 @@ export function Facts({ of: facts }: { readonly of: Readonly<Record<string, Reac
   );
 }
 
-/** A value that says that there is none. */
 export function Muted({ children }: { readonly children: ReactNode }): ReactNode {
   return <span className="muted">{children}</span>;
 }
@@ -88,7 +87,6 @@ export function Count({ value }: { readonly value: number }): ReactNode {
   );
 }
 
-/** A duration: `840 ms`, `1.24 s`. */
 export function Duration({ milliseconds }: { readonly milliseconds: number }): ReactNode {
   return <span className={styles.figure}>{formatDuration(milliseconds)}</span>;
 }
@@ -197,7 +195,6 @@ export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactN
   );
 }
 
-/** Each on a line of its own. */
 export function CodeLines({ of: lines }: { readonly of: readonly string[] }): ReactNode {
   return (
     <ul className="stack">

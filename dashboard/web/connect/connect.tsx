@@ -20,7 +20,6 @@ import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
 interface ConnectProps {
   /** A new key, whose secret is shown. Otherwise one of the keys is chosen, without its secret. */
   readonly created?: CreatedKeyView;
-  /** Chosen at first. */
   readonly model?: string | undefined;
   readonly onCopied?: (text: string) => void;
 }

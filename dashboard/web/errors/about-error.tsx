@@ -3,7 +3,6 @@ import { LinkButton } from '../components/button.tsx';
 import { Facts } from '../components/values.tsx';
 import { adviceFor } from './error-advice.ts';
 
-/** Advice about an error code. An unknown one has none. */
 export function AboutError({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;

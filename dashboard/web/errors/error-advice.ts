@@ -8,12 +8,6 @@ export interface ErrorAdvice {
   readonly billed: string;
 }
 
-export interface ErrorGroup {
-  readonly status: number;
-  readonly title: string;
-  readonly errors: readonly ErrorAdvice[];
-}
-
 const TITLES: Readonly<Record<number, string>> = {
   400: 'The request is not right',
   401: 'The key is not accepted',
@@ -70,8 +64,7 @@ export function readableMessage({ message }: ErrorEntry): string {
     : message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
 }
 
-/** Error codes that contain every word of `search`, by status. */
-export function findErrors(search: string): readonly ErrorGroup[] {
+export function findErrors(search: string) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const all = Object.entries<ErrorEntry>(ERROR_CODES).map(([code, entry]) => adviceOf(code as ErrorCode, entry));
   const found = all.filter(({ code, entry }) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatRelative, formatUtc, utcDay } from './format.ts';
+import { formatRelative, formatShortDate, formatUtc, utcDay } from './format.ts';
 
 const AT = Date.UTC(2026, 10, 21, 23, 30, 5);
 
@@ -21,5 +21,12 @@ describe('moments', () => {
     [3 * 365 * 86_400_000, 'in 3 years'],
   ])('%i ms from now are %s', (offsetMs, text) => {
     expect(formatRelative(AT + offsetMs, AT)).toBe(text);
+  });
+});
+
+describe('formatShortDate', () => {
+  it('names the year where it is another one', () => {
+    expect(formatShortDate(Date.UTC(2026, 11, 3, 12), AT)).toBe('Dec 3');
+    expect(formatShortDate(Date.UTC(2027, 1, 3, 12), AT)).toBe('Feb 3, 2027');
   });
 });

@@ -37,13 +37,21 @@ export function formatInstant(atMs: number): string {
 /** `11:43:31` today, `Nov 20, 11:43:31` this year, otherwise with the year. */
 export function formatShortInstant(atMs: number, nowMs: number): string {
   if (localDate.format(atMs) === localDate.format(nowMs)) return localTime.format(atMs);
-  if (new Date(atMs).getFullYear() !== new Date(nowMs).getFullYear()) return formatInstant(atMs);
-  return `${localDay.format(atMs)}, ${localTime.format(atMs)}`;
+  return isSameYear(atMs, nowMs) ? `${localDay.format(atMs)}, ${localTime.format(atMs)}` : formatInstant(atMs);
 }
 
 /** `Nov 21, 2026` */
 export function formatDate(atMs: number): string {
   return localDate.format(atMs);
+}
+
+/** `Dec 3`, with the year if it is not the present one. */
+export function formatShortDate(atMs: number, nowMs: number): string {
+  return (isSameYear(atMs, nowMs) ? localDay : localDate).format(atMs);
+}
+
+function isSameYear(atMs: number, nowMs: number): boolean {
+  return new Date(atMs).getFullYear() === new Date(nowMs).getFullYear();
 }
 
 /** `2026-11-21 10:43:31 UTC` */
@@ -93,7 +101,6 @@ export function formatMoney(nanoUsd: string): string {
   return `${sign}$${(rounded / scale).toLocaleString('en-US')}.${shown}`;
 }
 
-/** Number of zeros after the point of an amount below a dollar. */
 function leadingZeros(magnitude: bigint): number {
   return 9 - magnitude.toString().length;
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useId } from 'react';
 import { classNames } from '../components/class-names.ts';
 import { Icon } from '../components/icon.tsx';
 import styles from './choices.module.css';
@@ -77,14 +77,12 @@ export function SelectField<Value extends string>(props: SelectProps<Value> & Fi
 interface FilterSelectProps<Value extends string>
   extends Pick<SelectProps<Value>, 'choices'>,
     Required<Pick<SelectProps<Value>, 'label'>> {
-  /** Absent: no filter. */
   readonly value: Value | undefined;
   readonly onChange: (value: Value | undefined) => void;
   /** Label of the choice of no filter: `All keys`. */
   readonly all: string;
 }
 
-/** A filter by one value, or by none. */
 export function FilterSelect<Value extends string>(props: FilterSelectProps<Value>): ReactNode {
   const { label, value = '', onChange, choices, all } = props;
   return (
@@ -116,31 +114,19 @@ interface ExplainedChoice<Value extends string> extends Choice<Value> {
   readonly hint?: ReactNode;
 }
 
-/** A few choices with an explanation each. */
 export function RadioGroup<Value extends string>(props: RadioProps<Value, ExplainedChoice<Value>>): ReactNode {
   const name = useId();
   return (
     <fieldset className={styles.group}>
       <legend className={styles.legend}>{props.label}</legend>
       {listOf<Value, ExplainedChoice<Value>>(props.choices).map(({ value, label, hint, disabled }) => (
-        <div key={value} className={styles.choice}>
-          <input
-            id={`${name}-${value}`}
-            className={styles.box}
-            type="radio"
-            name={name}
-            checked={value === props.value}
-            disabled={disabled}
-            aria-describedby={hint ? `${name}-${value}-hint` : undefined}
-            onChange={() => props.onChange(value)}
-          />
-          <label htmlFor={`${name}-${value}`}>{label}</label>
-          {hint && (
-            <div className={styles.hint} id={`${name}-${value}-hint`}>
-              {hint}
-            </div>
-          )}
-        </div>
+        <Explained
+          key={value}
+          {...{ label, hint, disabled, name }}
+          type="radio"
+          checked={value === props.value}
+          onChange={() => props.onChange(value)}
+        />
       ))}
     </fieldset>
   );
@@ -179,19 +165,21 @@ interface CheckboxProps {
   readonly disabled?: boolean;
 }
 
-export function Checkbox({ label, hint, value, onChange, disabled }: CheckboxProps): ReactNode {
+export function Checkbox({ value, onChange, ...rest }: CheckboxProps): ReactNode {
+  return <Explained {...rest} type="checkbox" checked={value} onChange={(event) => onChange(event.target.checked)} />;
+}
+
+interface ExplainedProps extends ComponentProps<'input'> {
+  readonly label: string;
+  readonly hint?: ReactNode;
+}
+
+/** A box or a radio button with its label and hint. */
+function Explained({ label, hint, ...input }: ExplainedProps): ReactNode {
   const id = useId();
   return (
     <div className={styles.choice}>
-      <input
-        id={id}
-        className={styles.box}
-        type="checkbox"
-        checked={value}
-        disabled={disabled}
-        aria-describedby={hint ? `${id}-hint` : undefined}
-        onChange={(event) => onChange(event.target.checked)}
-      />
+      <input {...input} id={id} className={styles.box} aria-describedby={hint ? `${id}-hint` : undefined} />
       <label htmlFor={id}>{label}</label>
       {hint && (
         <div className={styles.hint} id={`${id}-hint`}>

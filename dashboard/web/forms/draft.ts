@@ -3,7 +3,6 @@ import type { Change, Setting, Settings } from '#contract/setting.ts';
 /** Values of a form. `undefined` for an empty box. */
 export type Draft<Values> = { readonly [Name in keyof Values]-?: Values[Name] | undefined };
 
-/** The settings of a record, or of a new one with some values. */
 export function draftOf<Values extends object>(settings: Settings<Values>, values: Partial<Values>): Draft<Values> {
   return Object.fromEntries(namesOf(settings).map((name) => [name, values[name]])) as Draft<Values>;
 }

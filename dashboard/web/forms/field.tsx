@@ -6,7 +6,6 @@ interface FieldControl {
   readonly required: boolean;
   readonly invalid: boolean;
   readonly describedBy: string | undefined;
-  /** Reports a problem with the typed value. */
   readonly report: (problem: string | undefined) => void;
 }
 

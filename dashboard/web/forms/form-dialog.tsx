@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from 'react';
 import type { ResponseOf } from '#contract/api.ts';
 import { present } from '#core/present.ts';
-import type { ApiProblem, AskEndpoint, SendEndpoint, SendInput } from '../api/api.ts';
+import type { AskEndpoint, SendEndpoint, SendInput } from '../api/api.ts';
 import { type OnPage, useSend } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
@@ -9,18 +9,14 @@ import { Form, type FormProps } from './form.tsx';
 
 export interface FormDialogProps
   extends Pick<DialogProps, 'onClose' | 'title' | 'description' | 'size' | 'finalFocus'>,
-    Omit<FormProps, 'id' | 'problem'> {
+    Omit<FormProps, 'id' | 'submit' | 'beside' | 'tone'> {
   readonly open?: boolean;
   /** The action: `Revoke key`, never `OK`. */
   readonly submit: string;
   readonly tone?: 'primary' | 'danger';
-  /** The request of useSend that the form submits, if it submits one. */
-  readonly sending?: { readonly isPending: boolean; readonly error: ApiProblem | null };
-  /** Default: `onClose`. */
   readonly onCancel?: () => void;
 }
 
-/** A form in a dialog, with its buttons in the footer. */
 export function FormDialog(props: FormDialogProps): ReactNode {
   const { open = true, submit, tone = 'primary', sending, onCancel, ...rest } = props;
   const { onSubmit, hasFields = true, children, ...dialog } = rest;
@@ -38,7 +34,7 @@ export function FormDialog(props: FormDialogProps): ReactNode {
         </>
       }
     >
-      <Form id={id} onSubmit={onSubmit} problem={sending?.error ?? null} hasFields={hasFields}>
+      <Form id={id} onSubmit={onSubmit} sending={sending} hasFields={hasFields}>
         {children}
       </Form>
     </Dialog>

@@ -11,6 +11,7 @@ import {
 } from 'react';
 import type { ApiProblem } from '../api/api.ts';
 import { isNewestForm, keepForm, useAsksForPassword, useAsksToSignIn } from '../api/form-prompts.ts';
+import { Button, type ButtonTone } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Banner } from '../components/panels.tsx';
 import styles from './form.module.css';
@@ -23,14 +24,24 @@ export interface FormProps {
   readonly id?: string;
   /** Called only if the browser finds every field valid. */
   readonly onSubmit: () => void;
-  /** Shown below the fields, unless the fields show it themselves. */
-  readonly problem?: ApiProblem | null;
+  /**
+   * The request of useSend that the form sends. Its problem is shown below the fields, unless the
+   * fields show it themselves.
+   */
+  readonly sending?: { readonly isPending: boolean; readonly error: ApiProblem | null } | undefined;
+  /** The action: `Save`. Absent: the button is elsewhere. */
+  readonly submit?: string;
+  readonly tone?: ButtonTone;
+  /** Another button before the one that submits. */
+  readonly beside?: ReactNode;
   /** False: no field shows a problem of its own. Default: true. */
   readonly hasFields?: boolean;
-  readonly children: ReactNode;
+  readonly children?: ReactNode;
 }
 
-export function Form({ id, onSubmit, problem, hasFields = true, children }: FormProps): ReactNode {
+export function Form(props: FormProps): ReactNode {
+  const { id, onSubmit, sending, submit: action, tone = 'primary', beside, hasFields = true, children } = props;
+  const problem = sending?.error;
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
@@ -43,6 +54,14 @@ export function Form({ id, onSubmit, problem, hasFields = true, children }: Form
   return (
     <form ref={form} id={id} className={styles.form} onSubmit={submit}>
       {children}
+      {action && (
+        <div className="row">
+          {beside}
+          <Button type="submit" tone={tone} busy={sending?.isPending ?? false}>
+            {action}
+          </Button>
+        </div>
+      )}
       {problem &&
         problem.problem !== 'not_signed_in' &&
         problem.problem !== 'password_needed' &&
@@ -68,10 +87,6 @@ function showProblem(form: RefObject<HTMLFormElement | null>): () => void {
 /** Short fields side by side if they fit. */
 export function FormRow({ children }: { readonly children: ReactNode }): ReactNode {
   return <div className={styles.row}>{children}</div>;
-}
-
-export function FormButtons({ children }: { readonly children: ReactNode }): ReactNode {
-  return <div className="row">{children}</div>;
 }
 
 // Rarely needed.

@@ -49,7 +49,6 @@ interface TextAreaProps
   readonly ref?: Ref<HTMLTextAreaElement>;
 }
 
-/** A text of several lines. */
 function TextArea({ value, onChange, rows = 3, ...rest }: TextAreaProps): ReactNode {
   const { attributes } = useFieldControl();
   return (
@@ -143,7 +142,6 @@ interface NumberInputProps {
   readonly placeholder?: string | undefined;
 }
 
-/** A whole number. */
 function NumberInput({ min = 0, max = 1_000_000_000, ...rest }: NumberInputProps): ReactNode {
   const parse = useCallback(
     (text: string) => {

@@ -10,7 +10,6 @@ interface SingleSignOnProps extends Luggage {
   readonly label?: string;
 }
 
-/** Sends the browser to the issuer. */
 export function SingleSignOn({
   issuer,
   tone,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { restrictionLabels, shortDate } from './key-labels.ts';
+import { restrictionLabels } from './key-labels.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DECEMBER_3 = Date.UTC(2026, 11, 3, 12);
@@ -47,12 +47,5 @@ describe('restrictionLabels', () => {
     expect(restrictionLabels({ name: 'a', scopes: [], expiresAtMs: DECEMBER_3 }, DECEMBER_3)).toEqual([
       'expired Dec 3',
     ]);
-  });
-});
-
-describe('shortDate', () => {
-  it('names the year where it is another one', () => {
-    expect(shortDate(DECEMBER_3, NOW)).toBe('Dec 3');
-    expect(shortDate(Date.UTC(2027, 1, 3, 12), NOW)).toBe('Feb 3, 2027');
   });
 });

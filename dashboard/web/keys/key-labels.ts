@@ -1,20 +1,11 @@
 import type { KeyRestrictions, KeyView, ScopeName } from '#contract/keys.ts';
 import { KEY_SETTINGS } from '#contract/shown-settings.ts';
-import { briefSettings } from '../format/format.ts';
-
-const dayOfYear = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
-const dayOfAnyYear = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric' });
+import { briefSettings, formatShortDate } from '../format/format.ts';
 
 export const SCOPE_LABELS: Readonly<Record<ScopeName, { readonly title: string; readonly means: string }>> = {
   chat: { title: 'Chat', means: 'Send chat completions, which cost money.' },
   'usage:read': { title: 'Read usage', means: 'Read balance, usage and single requests. Costs nothing.' },
 };
-
-/** `Dec 3`, with the year if it is not the present one. */
-export function shortDate(atMs: number, nowMs: number): string {
-  const sameYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear();
-  return (sameYear ? dayOfYear : dayOfAnyYear).format(atMs);
-}
 
 /**
  * Restrictions of a key as short texts: `2 models`, `60 rpm`, `$5/day`. Empty for an unrestricted
@@ -35,7 +26,7 @@ export function countLabel(items: readonly string[], what: string): string | und
 }
 
 function expiryLabel(expiresAtMs: number, nowMs: number): string {
-  return `${expiresAtMs <= nowMs ? 'expired' : 'expires'} ${shortDate(expiresAtMs, nowMs)}`;
+  return `${expiresAtMs <= nowMs ? 'expired' : 'expires'} ${formatShortDate(expiresAtMs, nowMs)}`;
 }
 
 /** A key without its secret: `sk-gw-…ab12`. */

@@ -38,7 +38,6 @@ export const MODEL_STATES = {
   },
 } as const satisfies Record<ModelView['state'], { tone: string; text: string; means: string | undefined }>;
 
-/** A choice in the list of a key's models. */
 export function modelChoice(model: ModelView): { value: string; label: string; detail: string } {
   const { text } = MODEL_STATES[model.state];
   const words = [
@@ -59,7 +58,6 @@ interface LabelledPrices {
   readonly prices: PricesView;
 }
 
-/** All price entries of a table, those of the default tier first. */
 export function priceEntries(table: PriceTableView): readonly LabelledPrices[] {
   return [
     ...entriesOf(undefined, table),
@@ -145,7 +143,6 @@ export function modelToTry(models: readonly ModelView[], key: Pick<KeyView, 'mod
   return cheapest(filterModels(models, {}, key))?.id ?? key.models?.[0];
 }
 
-/** The cheapest model that chats now. */
 export function cheapest(models: readonly ModelView[]): ModelView | undefined {
   const [first] = models
     .filter((model) => model.state === 'available' && chats(model))

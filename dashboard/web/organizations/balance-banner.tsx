@@ -8,12 +8,8 @@ import { Instant, Money } from '../components/values.tsx';
 import { useOrganization } from '../shell/use-organization.tsx';
 import { balanceWarning } from './balance-warning.ts';
 
-export interface BalanceBannerProps {
-  readonly organization: OrganizationView;
-}
-
 /** Warns that requests are refused, or will be soon. Usually shows nothing. */
-export function BalanceBanner({ organization }: BalanceBannerProps): ReactNode {
+export function BalanceBanner({ organization }: { readonly organization: OrganizationView }): ReactNode {
   const { topUpUrl } = useSession();
   const isOperator = useOrganization().role === 'operator';
   const mayPay = useMayPay();

@@ -54,7 +54,6 @@ export function OrganizationDialog({ action: { what, id }, onClose }: Organizati
   }
 }
 
-/** An action on an organization that needs a dialog. */
 export interface OrganizationAction {
   readonly what: 'edit' | 'credit' | 'suspension';
   readonly id: string;

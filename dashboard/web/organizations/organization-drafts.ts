@@ -19,7 +19,6 @@ export function newOrganization(draft: OrganizationDraft, reference: string): Ne
   return { ...valuesOf(ORGANIZATION_SETTINGS, draft), ...credit };
 }
 
-/** The settings of an organization as it is. */
 export function settingsOf({
   name,
   limits,

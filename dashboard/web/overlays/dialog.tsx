@@ -60,7 +60,7 @@ export function Dialog(props: DialogProps): ReactNode {
           {...(props.finalFocus && { finalFocus: props.finalFocus })}
         >
           <header className={styles.head}>
-            <div className={styles.words}>
+            <div className="fill">
               <BaseDialog.Title ref={heading} tabIndex={-1} className={styles.title}>
                 {title}
               </BaseDialog.Title>

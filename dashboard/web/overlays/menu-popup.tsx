@@ -10,7 +10,6 @@ export interface MenuAction {
   readonly icon?: IconName;
   readonly tone?: 'bad';
   readonly disabled?: boolean;
-  /** True for the present choice. */
   readonly chosen?: boolean;
   /** The menu stays open, because several of its choices may be made. */
   readonly staysOpen?: boolean;
@@ -23,11 +22,9 @@ export interface MenuGroup {
 }
 
 export interface MenuProps {
-  /** A Button or IconButton. */
   readonly trigger: ReactElement<Record<string, unknown>>;
   readonly groups: readonly MenuGroup[];
   readonly align?: 'start' | 'end';
-  /** As wide as the trigger. */
   readonly fitTrigger?: boolean;
 }
 
@@ -68,7 +65,7 @@ function MenuItem({ action }: { readonly action: MenuAction }): ReactNode {
       onClick={action.onSelect}
     >
       {action.icon && <Icon name={action.icon} />}
-      <span className={styles.label}>
+      <span className="fill">
         {action.label}
         {action.detail && <span className={styles.detail}>{action.detail}</span>}
       </span>

@@ -8,12 +8,11 @@ export interface FrontDoorProps {
   readonly children: ReactNode;
 }
 
-/** Frame of the pages before the sign-in. */
 export function FrontDoor({ title, children }: FrontDoorProps): ReactNode {
   return (
     <main className={styles.door}>
       <div className={styles.panel}>
-        <p className={styles.product}>
+        <p className="product">
           <img src={LOGO} alt="" height="24" />
           {PRODUCT}
         </p>

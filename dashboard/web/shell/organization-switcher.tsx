@@ -98,7 +98,6 @@ const OrganizationFinder = lazy(() =>
   import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
 );
 
-/** A dialog in which operators find any organization. It closes with the choice. */
 function FindOrganization({ onClose, onFound }: OrganizationFinderProps): ReactNode {
   const choose = (id: string) => {
     onClose();

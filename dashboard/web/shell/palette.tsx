@@ -70,12 +70,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
             role="option"
             tabIndex={-1}
             aria-selected={index === chosen}
-            className={classNames(styles.option, index === chosen && styles.chosen)}
+            className={classNames('option', index === chosen && styles.chosen)}
             onMouseMove={() => setAt(index)}
             onClick={() => go(one)}
           >
             <Icon name={one.icon} />
-            <span className={styles.label}>{one.label}</span>
+            <span className="fill">{one.label}</span>
             <span className="muted small">{one.detail ?? one.kind}</span>
           </div>
         ))}

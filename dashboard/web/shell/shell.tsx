@@ -16,7 +16,6 @@ const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(() => loadPalette().then((module) => ({ default: module.Palette })));
 const Shortcuts = lazy(() => loadPalette().then((module) => ({ default: module.Shortcuts })));
 
-/** Frame of every page after the sign-in. */
 export function Shell(): ReactNode {
   const [open, setOpen] = useState<'navigation' | 'palette' | 'shortcuts'>();
   const place = useTitlePlace();
@@ -44,7 +43,7 @@ export function Shell(): ReactNode {
       </a>
       <header className={styles.topbar}>
         <IconButton icon="menu" label="Open navigation" onClick={() => setOpen('navigation')} />
-        <span className={styles.product}>{PRODUCT}</span>
+        <span className="product">{PRODUCT}</span>
       </header>
       <aside className={styles.sidebar}>
         <Sidebar onFind={find} />

@@ -5,7 +5,6 @@ import dialogStyles from '../overlays/dialog.module.css';
 import styles from './sidebar.module.css';
 import { Sidebar } from './sidebar.tsx';
 
-/** Navigation for narrow windows. */
 export function SidebarDrawer({
   onClose,
   onFind,

@@ -68,7 +68,6 @@ function useChoice(id: string): OrganizationChoice {
 
 const NAME = 'organization';
 
-/** The organization that this browser opened last. */
 export function lastOrganization(): string | undefined {
   try {
     return localStorage.getItem(NAME) ?? undefined;

@@ -4,14 +4,14 @@ import { type ReactNode, useState } from 'react';
 import type { DeviceView, PendingInvitation } from '#contract/session.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { useSession, useSignInMethods } from '../../api/session.ts';
-import { Button, IconButton } from '../../components/button.tsx';
+import { IconButton } from '../../components/button.tsx';
 import { Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
 import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { Badge, Instant } from '../../components/values.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { fieldsOf } from '../../forms/field.tsx';
-import { Form, FormButtons } from '../../forms/form.tsx';
+import { Form } from '../../forms/form.tsx';
 import { HiddenEmail, NewPasswordField, PasswordField } from '../../forms/inputs.tsx';
 import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 import { type Column, Table } from '../../table/table.tsx';
@@ -85,22 +85,21 @@ function ChangePassword(): ReactNode {
   return (
     <Card title="Password">
       <div className="narrow">
-        <Form onSubmit={() => change.mutate({ body: draft })} problem={wrong ? null : change.error}>
+        <Form
+          onSubmit={() => change.mutate({ body: draft })}
+          sending={wrong ? { ...change, error: null } : change}
+          submit="Change password"
+          tone="neutral"
+        >
           <HiddenEmail email={user.email} />
           <PasswordField label="Current password" required {...field('current')} autoComplete="current-password" />
           <NewPasswordField {...field('next')} />
-          <FormButtons>
-            <Button type="submit" busy={change.isPending}>
-              Change password
-            </Button>
-          </FormButtons>
         </Form>
       </div>
     </Card>
   );
 }
 
-/** All signed-in browsers. */
 function Devices(): ReactNode {
   const devices = useAsk('GET /api/devices', {});
   return (

@@ -11,7 +11,7 @@ import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { ChipsInput } from '../../forms/chips-input.tsx';
 import { SelectField } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
-import { Form, FormButtons } from '../../forms/form.tsx';
+import { Form } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import { DeliveriesTable, TestAlertsButton } from './deliveries.tsx';
@@ -75,7 +75,14 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
       {draft.emails.length === 0 && url === '' && (
         <Banner tone="warn">No recipients yet. Add {sendsMail && 'an email address or '}a webhook.</Banner>
       )}
-      <Form onSubmit={() => save.mutate({ body })} problem={save.error}>
+      <Form
+        onSubmit={() => save.mutate({ body })}
+        sending={save}
+        submit="Save"
+        beside={
+          initial.webhookUrl !== undefined && draft.webhookKind === 'webhook' && <NewSecretButton onSecret={onSecret} />
+        }
+      >
         {CONDITIONS.map((name) => (
           <SettingField key={name} of={ALERT_SETTINGS[name]} {...field(name)} />
         ))}
@@ -99,14 +106,6 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
             { value: 'slack', label: 'Text for Slack' },
           ]}
         />
-        <FormButtons>
-          {initial.webhookUrl !== undefined && draft.webhookKind === 'webhook' && (
-            <NewSecretButton onSecret={onSecret} />
-          )}
-          <Button type="submit" tone="primary" disabled={save.isPending}>
-            Save
-          </Button>
-        </FormButtons>
       </Form>
     </Card>
   );

@@ -19,7 +19,6 @@ interface DeliveriesProps extends OfWhom {
   readonly deliveries: readonly DeliveryView[] | undefined;
 }
 
-/** Messages with each attempt. */
 export function DeliveriesTable({ deliveries, of }: DeliveriesProps): ReactNode {
   const [openId, setOpenId] = useState<string>();
   const open = deliveries?.find(({ messageId }) => messageId === openId);
@@ -120,7 +119,6 @@ const TESTS = {
   operators: 'POST /api/alerts/test',
 } as const;
 
-/** Sends a test to every receiver of alerts. */
 export function TestAlertsButton({ of, hasReceiver }: OfWhom & { readonly hasReceiver: boolean }): ReactNode {
   const toast = useToast();
   const onDone = ({ messages }: { readonly messages: number }) =>

@@ -19,7 +19,6 @@ interface AutomaticTopUpProps {
 
 const CHANGES = ['GET /api/organizations/:organization/top-ups'] as const;
 
-/** Settings, saved card and the last failure of automatic top-up. */
 export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): ReactNode {
   const { card, automatic, stopped, offer } = payments;
   const [dialog, setDialog] = useState<'settings' | 'removal'>();

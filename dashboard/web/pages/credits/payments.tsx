@@ -189,7 +189,6 @@ interface TopUpDialogProps {
   readonly onClose: () => void;
 }
 
-/** Chooses an amount and goes to Stripe, which takes the payment. */
 function TopUpDialog({ offer, onClose }: TopUpDialogProps): ReactNode {
   const { presetsUsd, leastUsd, mostUsd } = offer;
   const [amountUsd, setAmount] = useState(presetsUsd[0]);

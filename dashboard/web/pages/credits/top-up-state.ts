@@ -3,21 +3,20 @@ import { NANO_PER_USD } from '#core/money.ts';
 
 type Tone = 'good' | 'warn' | 'bad' | 'neutral';
 
-/** The state of a payment in a word. */
-export function topUpState({
-  state,
-  automatic,
-  returnedNanoUsd,
-}: Pick<TopUpView, 'state' | 'automatic' | 'returnedNanoUsd'>): {
+interface StateLabel {
   readonly tone: Tone;
   readonly word: string;
-} {
+}
+
+type Told = Pick<TopUpView, 'state' | 'automatic' | 'returnedNanoUsd'>;
+
+export function topUpState({ state, automatic, returnedNanoUsd }: Told): StateLabel {
   if (state === 'paid' && BigInt(returnedNanoUsd) > 0n) return { tone: 'warn', word: 'Returned' };
   if (state === 'open' && !automatic) return { tone: 'neutral', word: 'Not paid yet' };
   return STATES[state];
 }
 
-const STATES: Readonly<Record<TopUpView['state'], { readonly tone: Tone; readonly word: string }>> = {
+const STATES: Readonly<Record<TopUpView['state'], StateLabel>> = {
   open: { tone: 'neutral', word: 'In progress' },
   paid: { tone: 'good', word: 'Paid' },
   failed: { tone: 'bad', word: 'Failed' },

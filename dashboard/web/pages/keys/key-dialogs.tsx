@@ -106,7 +106,6 @@ export function ReplaceKeyDialog({ of: key, onClose, onCreated }: ReplaceKeyDial
   );
 }
 
-/** A control with its label above it. */
 function LabelledControl<Value extends string>(props: Parameters<typeof SegmentedControl<Value>>[0]): ReactNode {
   return (
     <div className="stack">

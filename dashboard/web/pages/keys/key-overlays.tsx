@@ -101,11 +101,9 @@ interface KeyDrawerProps {
   readonly onClose: () => void;
   readonly onAct: OnKeyAction;
   readonly details: RefObject<HTMLDivElement | null>;
-  /** Overlays above the drawer. */
   readonly children: ReactNode;
 }
 
-/** All about one key, beside the list. */
 function KeyDrawer({ id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
   const key = keys?.find((one) => one.id === id);
   return (
@@ -177,7 +175,6 @@ function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
   );
 }
 
-/** Settings and use of a key. */
 function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
   const { note, scopes, models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress } = key;
   const spend = (period: KeySpendProps['period']) =>

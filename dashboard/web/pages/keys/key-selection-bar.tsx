@@ -32,7 +32,6 @@ export function useKeySelection(): Selection {
 
 interface KeySelectionBarProps {
   readonly keys: readonly KeyView[];
-  /** Keys of the present filter. */
   readonly shown: readonly KeyView[];
   readonly selection: Selection;
   /** Gets the focus when the selection has ended. */
@@ -98,7 +97,6 @@ interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'afterwards'>
   readonly onRevoked: () => void;
 }
 
-/** Asks once for all of the selected keys. */
 function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
   const { keys, onClose, onRevoked, afterwards } = props;
   const finalFocus = useRef<HTMLElement>(null);

@@ -22,7 +22,6 @@ export function keyStatus(key: KeyView, nowMs: number): KeyStatus {
   }
 }
 
-/** The reason why the user cannot change the key, or undefined. */
 export function whyFixed({ state, mine, createdBy }: KeyView): string | undefined {
   if (state === 'revoked') return 'A revoked key stays revoked: create another one instead.';
   if (mine) return undefined;
@@ -41,7 +40,6 @@ export function mayExtend(key: KeyView, nowMs: number): boolean {
   return kind === 'expiring' || kind === 'expired';
 }
 
-/** An action on a key that needs a dialog. */
 export interface KeyAction {
   readonly what: 'edit' | 'extend' | 'replace' | 'revoke';
   readonly of: KeyView;
@@ -52,7 +50,6 @@ export type OnKeyAction = (action: KeyAction | undefined) => void;
 
 export interface FilteredKeys {
   readonly shown: readonly KeyView[];
-  /** Number of matches in each group. */
   readonly counts: Readonly<Record<KeyGroup, number>>;
 }
 
@@ -72,7 +69,6 @@ const UNUSED_MS = UNUSED_DAYS * 86_400_000;
 /** More people than these are found by a search. */
 const MOST_PEOPLE = 50;
 
-/** Keys that one choice selects. */
 export interface KeyChoice {
   readonly label: string;
   readonly ids: readonly string[];
@@ -85,7 +81,6 @@ interface KeyChoices {
   readonly people: readonly KeyChoice[];
 }
 
-/** True if the user may revoke the key. */
 export function isSelectable(key: KeyView): boolean {
   return whyFixed(key) === undefined;
 }

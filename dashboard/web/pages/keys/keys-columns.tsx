@@ -132,7 +132,6 @@ const PILLS: Readonly<
   revoked: { tone: 'neutral', word: 'Revoked' },
 };
 
-/** Status of the key, with its moment. */
 export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
   const { kind, atMs } = keyStatus(key, Date.now());
   const { tone, word } = PILLS[kind];

@@ -141,7 +141,6 @@ function ExpiryBanner({ keys, url: { search, change }, onAct }: ExpiryBannerProp
 interface NoKeysProps {
   readonly url: Url<KeysState>;
   readonly counts: FilteredKeys['counts'];
-  /** All keys of the organization. */
   readonly total: number;
   readonly onCreate: () => void;
 }

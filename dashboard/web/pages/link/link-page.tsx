@@ -6,7 +6,7 @@ import type { ApiProblem } from '../../api/api.ts';
 import { ask, send } from '../../api/api.ts';
 import { useSend } from '../../api/queries.ts';
 import { startSession, useSignInMethods } from '../../api/session.ts';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { LinkButton } from '../../components/button.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../components/panels.tsx';
 import { formatInstant } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
@@ -78,13 +78,10 @@ function LinkGone(): ReactNode {
 function SignInByLink({ token, link, onEntered }: PasswordFormProps): ReactNode {
   const use = useSend('POST /api/sign-in-links/use', { changes: [], onDone: onEntered });
   return (
-    <Form onSubmit={() => use.mutate({ body: { token } })} problem={use.error}>
+    <Form onSubmit={() => use.mutate({ body: { token } })} sending={use} submit="Sign in">
       <p>
         As <strong>{link.email}</strong>. The link works once, until {formatInstant(link.expiresAtMs)}.
       </p>
-      <Button type="submit" tone="primary" busy={use.isPending}>
-        Sign in
-      </Button>
     </Form>
   );
 }
@@ -111,15 +108,12 @@ function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode 
   }
   if (use.error?.problem === 'link_used_or_expired') return <p role="alert">{use.error.message}</p>;
   return (
-    <Form onSubmit={() => use.mutate({ body: { token, password } })} problem={use.error}>
+    <Form onSubmit={() => use.mutate({ body: { token, password } })} sending={use} submit="Set password and sign in">
       <p>
         For <strong>{link.email}</strong>. The link works once, until {formatInstant(link.expiresAtMs)}.
       </p>
       <HiddenEmail email={link.email} />
       <NewPasswordField value={password} onChange={setPassword} error={use.error?.fields.password} />
-      <Button type="submit" tone="primary" busy={use.isPending}>
-        Set password and sign in
-      </Button>
     </Form>
   );
 }
@@ -182,13 +176,7 @@ function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProps): Rea
 
 function AcceptSignedIn({ token, onJoined }: Omit<AcceptInvitationProps, 'link'>): ReactNode {
   const accept = useSend('POST /api/invitations/acceptance', { changes: [], onDone: onJoined });
-  return (
-    <Form onSubmit={() => accept.mutate({ body: { token } })} problem={accept.error}>
-      <Button type="submit" tone="primary" busy={accept.isPending}>
-        Join
-      </Button>
-    </Form>
-  );
+  return <Form onSubmit={() => accept.mutate({ body: { token } })} sending={accept} submit="Join" />;
 }
 
 function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): ReactNode {
@@ -208,7 +196,7 @@ function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): R
     );
   const error = use.error?.fields.password;
   return (
-    <Form onSubmit={submit} problem={use.error}>
+    <Form onSubmit={submit} sending={use} submit={account === 'new' ? 'Set password and sign in' : 'Sign in and join'}>
       <SegmentedControl label="Account" value={account} onChange={choose} choices={ACCOUNTS} />
       <HiddenEmail email={link.email} />
       {account === 'new' ? (
@@ -216,9 +204,6 @@ function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): R
       ) : (
         <CurrentPasswordField error={error} value={password} onChange={setPassword} />
       )}
-      <Button type="submit" tone="primary" busy={use.isPending}>
-        {account === 'new' ? 'Set password and sign in' : 'Sign in and join'}
-      </Button>
     </Form>
   );
 }

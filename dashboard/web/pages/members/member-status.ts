@@ -29,7 +29,6 @@ export function whyStays(members: readonly MemberView[], member: MemberView, rol
   return others.length === 0 ? 'The last owner: make somebody else an owner first' : undefined;
 }
 
-/** An action on a member that needs a dialog. */
 export interface MemberAction {
   readonly what: 'role' | 'remove' | 'link';
   readonly of: MemberView;

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { MappingView, ProviderView } from '#contract/operator.ts';
+import { countOf } from '#core/count-of.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { CodeLines, Detailed, Instant, Muted, StatusPill } from '../../components/values.tsx';
@@ -63,12 +64,8 @@ function Mapping({ mapping }: { readonly mapping: MappingView }): ReactNode {
   );
 }
 
-/** Problems of the configuration file and the mapping. */
-function MappingBanners({
-  mapping: { problems, warnings, restartNeeded, processesBehind },
-}: {
-  readonly mapping: MappingView;
-}): ReactNode {
+function MappingBanners({ mapping }: { readonly mapping: MappingView }): ReactNode {
+  const { problems, warnings, restartNeeded, processesBehind } = mapping;
   return (
     <>
       {problems.length > 0 && (
@@ -77,10 +74,7 @@ function MappingBanners({
         </Banner>
       )}
       {processesBehind > 0 && (
-        <Banner
-          tone="warn"
-          title={`${processesBehind} ${processesBehind === 1 ? 'process has' : 'processes have'} another mapping`}
-        >
+        <Banner tone="warn" title={`${countOf(processesBehind, 'process has', 'processes have')} another mapping`}>
           This is normal right after a change. If it lasts, the file on that host differs or has errors.
         </Banner>
       )}

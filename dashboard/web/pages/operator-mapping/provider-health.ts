@@ -10,7 +10,6 @@ export interface HealthLabel {
 
 const FAILING_FRACTION = 0.05;
 
-/** Health of a provider in the last five minutes. */
 export function healthOf({ ejected, attempts, failures, restingTargets }: ProviderView): HealthLabel {
   const asked =
     attempts === 0

@@ -1,24 +1,13 @@
 import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
 
-export interface SystemTotals {
-  readonly ready: number;
-  /** All that report, ready or not. */
-  readonly reporting: number;
-  readonly requestsInFlight: number;
-  readonly requestsPerSecond: number;
-  readonly failuresPerSecond: number;
-  readonly heldNanoUsd: string;
-  readonly spoolCharges: number;
-  readonly logRowsDropped: number;
-}
-
 /** Sums over the processes that report. */
-export function totalsOf(processes: readonly ProcessView[]): SystemTotals {
+export function totalsOf(processes: readonly ProcessView[]) {
   const live = processes.filter(({ state }) => state !== 'gone');
   const sum = (figure: (process: ProcessView) => number) => live.reduce((total, process) => total + figure(process), 0);
   return {
     ready: live.filter(({ state }) => state === 'ready').length,
+    /** Ready or not. */
     reporting: live.length,
     requestsInFlight: sum((process) => process.requestsInFlight),
     requestsPerSecond: sum((process) => process.requestsPerSecond),

@@ -42,7 +42,6 @@ export function SystemPage(): ReactNode {
   );
 }
 
-/** Renders text between backticks as code. */
 function withCode(text: string): ReactNode {
   return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }

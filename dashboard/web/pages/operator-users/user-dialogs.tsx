@@ -11,7 +11,6 @@ import { InvitationDialog } from '../../overlays/dialog.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
 
-/** An action on a user that needs a dialog. */
 export interface UserAction {
   readonly what: 'link' | 'disablement';
   readonly of: UserRow;

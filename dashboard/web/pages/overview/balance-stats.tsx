@@ -8,7 +8,6 @@ import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import { dayBudget, nextResetMs } from './day-budget.ts';
 import styles from './overview.module.css';
 
-/** The present balance and what is spent of it today. */
 export function BalanceStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
   return (
     <StatRow>

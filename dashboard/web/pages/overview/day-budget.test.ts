@@ -4,14 +4,14 @@ import { dayBudget, nextResetMs } from './day-budget.ts';
 
 describe('the budget of a day', () => {
   it('says what is left of it', () => {
-    expect(dayBudget('25', '100')).toMatchObject({ leftNanoUsd: '75', fraction: 0.25, level: 'fine' });
-    expect(dayBudget('80', '100')).toMatchObject({ leftNanoUsd: '20', fraction: 0.8, level: 'near' });
-    expect(dayBudget('100', '100')).toMatchObject({ leftNanoUsd: '0', fraction: 1, level: 'used' });
+    expect(dayBudget('25', '100')).toMatchObject({ leftNanoUsd: '75', fraction: 0.25 });
+    expect(dayBudget('80', '100')).toMatchObject({ leftNanoUsd: '20', fraction: 0.8 });
+    expect(dayBudget('100', '100')).toMatchObject({ leftNanoUsd: '0', fraction: 1 });
   });
 
   it('is used up where it is nothing, or was lowered below what was spent', () => {
-    expect(dayBudget('0', '0')).toMatchObject({ fraction: 1, level: 'used' });
-    expect(dayBudget('300', '100')).toMatchObject({ leftNanoUsd: '0', fraction: 1, level: 'used' });
+    expect(dayBudget('0', '0')).toMatchObject({ fraction: 1 });
+    expect(dayBudget('300', '100')).toMatchObject({ leftNanoUsd: '0', fraction: 1 });
   });
 
   it('never leaves the bar', () => {

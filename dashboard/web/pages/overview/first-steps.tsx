@@ -13,7 +13,6 @@ const Connect = lazy(() => import('../../connect/connect.tsx').then((module) => 
 
 interface FirstStepsProps {
   readonly hasKey: boolean;
-  /** Without credit the first request is refused. */
   readonly hasCredit: boolean;
 }
 

@@ -2,7 +2,6 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { Explore } from '#contract/explore.ts';
-import type { OrganizationView } from '#contract/organization.ts';
 import type { ApiProblem } from '../../api/api.ts';
 import { useAsk } from '../../api/queries.ts';
 import { LinkButton } from '../../components/button.tsx';
@@ -77,21 +76,9 @@ function Overview(): ReactNode {
   );
 }
 
-interface HomeData {
-  /**
-   * Absent while loading. It arrives together with the banner and first steps, so that nothing
-   * moves.
-   */
-  readonly organization: OrganizationView | undefined;
-  /** Present before the first request. */
-  readonly firstSteps: { readonly hasKey: boolean } | undefined;
-  /** The failed query without which the page cannot be shown. */
-  readonly failed: Pick<UseQueryResult<unknown, ApiProblem>, 'error' | 'refetch'> | undefined;
-}
-
 const REFRESH_MS = 15_000;
 
-function useHomeData(explore: UseQueryResult<Explore, ApiProblem>): HomeData {
+function useHomeData(explore: UseQueryResult<Explore, ApiProblem>) {
   const refreshMs = REFRESH_MS;
   const organization = useAsk('GET /api/organizations/:organization', {}, { refreshMs });
   const isNew = organization.data?.totalUsageNanoUsd === '0' && explore.data?.totals.requests === 0;
@@ -100,8 +87,11 @@ function useHomeData(explore: UseQueryResult<Explore, ApiProblem>): HomeData {
   const isSettled = known && !(isNew && keys.isPending);
   const unused = isNew && keys.data?.keys.every(({ lastUsedAtMs }) => lastUsedAtMs === undefined);
   return {
+    // It arrives together with the banner and first steps, so that nothing moves.
     organization: isSettled ? organization.data : undefined,
+    // Before the first request.
     firstSteps: unused ? { hasKey: keys.data?.keys.some(({ state }) => state === 'usable') ?? false } : undefined,
+    // The query without which the page cannot be shown.
     failed: [organization, explore].find(({ data, error }) => data === undefined && error !== null),
   };
 }

@@ -99,7 +99,6 @@ function Stopped({ response }: { readonly response: PlayResponse }): ReactNode {
   );
 }
 
-/** Why a response is not complete, and what to do. */
 function Failure({ response }: { readonly response: PlayResponse }): ReactNode {
   const { state, failure, problem } = response;
   if (problem !== undefined) return <Banner tone="bad">{problem.message}</Banner>;

@@ -22,7 +22,6 @@ export interface PlayResponse {
   readonly problem?: ApiProblem;
 }
 
-/** What one model answers to a message. */
 export interface Answer {
   readonly model: string;
   readonly response: PlayResponse;

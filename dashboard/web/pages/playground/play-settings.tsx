@@ -26,7 +26,6 @@ export interface PlaySettingsProps {
 const TemperatureField = asField(ParsedInput<number>);
 const TOOLS_EXAMPLE = '[{"type": "function", "function": {"name": "get_weather", "parameters": {…}}}]';
 
-/** What the model, or one of the two, can be asked for. */
 export function PlaySettings(props: PlaySettingsProps): ReactNode {
   const { models, asked, draft, onModel, onBeside, onDraft } = props;
   const [first, beside] = asked;

@@ -170,7 +170,6 @@ function Side({ asked: [first], draft, next, children }: SideProps): ReactNode {
   );
 }
 
-/** The next request in several languages. */
 function AsCode({ chat }: { readonly chat: PlayChat }): ReactNode {
   const { apiUrl } = useSession();
   const { model, ...rest } = chat;

@@ -5,7 +5,6 @@ import { priceEntryLabel } from '../../models/model-labels.ts';
 import styles from './charge-details.module.css';
 import { chargeLines, chargeSum } from './charge-lines.ts';
 
-/** Shows how a charge follows from tokens and prices. */
 export function ChargeDetails({ charge }: { readonly charge: ChargeView }): ReactNode {
   const { usage, costNanoUsd, pricedTier, pricedAboveTokens } = charge;
   const sum = chargeSum(charge);

@@ -19,7 +19,6 @@ export interface ChargeSum {
   readonly roundedNanoUsd: string;
   /** True if a part of a nano-dollar was rounded up. */
   readonly isRounded: boolean;
-  /** Reason why less was charged. */
   readonly cutTo?: 'hold' | 'balance';
 }
 

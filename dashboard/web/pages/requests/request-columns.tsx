@@ -41,7 +41,6 @@ const CHOOSABLE: Readonly<Record<string, Column<RequestView>>> = {
   },
 };
 
-/** What a reader chose of the list. */
 interface LogLook {
   readonly hidden: readonly string[];
   readonly roomy: boolean;

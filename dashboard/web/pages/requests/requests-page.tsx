@@ -135,7 +135,6 @@ interface FollowSwitchProps {
   readonly onChange: (paused: boolean) => void;
 }
 
-/** Switches the automatic update of the list. */
 function FollowSwitch({ paused, lost, onChange }: FollowSwitchProps): ReactNode {
   return (
     <span className="row">
@@ -213,7 +212,6 @@ function NoRequests({ search, filtered }: NoRequestsProps): ReactNode {
   );
 }
 
-/** The number of omitted requests. */
 function OmittedNote({ leftOut: count, leftOutSinceMs }: RequestPage): ReactNode {
   if (count === 0 && leftOutSinceMs === undefined) return null;
   return (

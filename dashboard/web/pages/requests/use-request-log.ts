@@ -86,9 +86,7 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
 
 interface FollowOptions {
   readonly enabled: boolean;
-  /** Moment of the last load. */
   readonly sinceMs: number;
-  /** Moment of the newest known request. */
   readonly newestMs: number | undefined;
   readonly take: (page: RequestPage) => void;
 }

@@ -3,14 +3,13 @@ import type { OrganizationLimits, OwnSettings } from '#contract/organization.ts'
 import type { Setting } from '#contract/setting.ts';
 import { ORGANIZATION_SETTINGS, OWN_SETTINGS } from '#contract/shown-settings.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
-import { Button } from '../../components/button.tsx';
 import { Card, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { Facts, Muted } from '../../components/values.tsx';
 import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { changeOf, draftOf } from '../../forms/draft.ts';
 import { fieldsOf } from '../../forms/field.tsx';
-import { Form, FormButtons } from '../../forms/form.tsx';
+import { Form } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 
 /** What owners set of their organization, and the limits that the operator has set. */
@@ -47,15 +46,10 @@ function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
   const submit = () => save.mutate({ body: changeOf(OWN_SETTINGS, before, draft) });
   return (
     <Card title="Organization">
-      <Form onSubmit={submit} problem={save.error}>
+      <Form onSubmit={submit} sending={save} submit="Save">
         {NAMES.map((name) => (
           <SettingField key={name} of={OWN_SETTINGS[name]} {...field(name)} />
         ))}
-        <FormButtons>
-          <Button type="submit" tone="primary" busy={save.isPending}>
-            Save
-          </Button>
-        </FormButtons>
       </Form>
     </Card>
   );

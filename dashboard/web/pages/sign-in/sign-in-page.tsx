@@ -6,7 +6,7 @@ import type { ApiProblem } from '../../api/api.ts';
 import { send } from '../../api/api.ts';
 import { useSend } from '../../api/queries.ts';
 import { startSession, takeLuggage, useSignedInElsewhere, useSignInMethods } from '../../api/session.ts';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { LinkButton } from '../../components/button.tsx';
 import { Banner, Skeleton } from '../../components/panels.tsx';
 import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
@@ -36,7 +36,11 @@ export function SignInPage(): ReactNode {
         <SingleSignOn issuer={issuer} back={back} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
       )}
       {hasPasswords && (
-        <Form onSubmit={() => signIn.mutate({ body: { ...draft, email: draft.email.trim() } })} problem={signIn.error}>
+        <Form
+          onSubmit={() => signIn.mutate({ body: { ...draft, email: draft.email.trim() } })}
+          sending={signIn}
+          submit="Sign in"
+        >
           <AccountEmailField {...field('email')} autoFocus />
           <CurrentPasswordField
             hint={
@@ -48,9 +52,6 @@ export function SignInPage(): ReactNode {
             }
             {...field('password')}
           />
-          <Button type="submit" tone="primary" busy={signIn.isPending}>
-            Sign in
-          </Button>
         </Form>
       )}
     </FrontDoor>
@@ -69,11 +70,8 @@ export function ForgottenPasswordPage(): ReactNode {
           It works for 30 minutes.
         </p>
       ) : (
-        <Form onSubmit={() => ask.mutate({ body: { email: email.trim() } })} problem={ask.error}>
+        <Form onSubmit={() => ask.mutate({ body: { email: email.trim() } })} sending={ask} submit="Send link">
           <AccountEmailField value={email} onChange={setEmail} error={ask.error?.fields.email} autoFocus />
-          <Button type="submit" tone="primary" busy={ask.isPending}>
-            Send link
-          </Button>
         </Form>
       )}
       <LinkButton to="/sign-in">Back to sign-in</LinkButton>
