@@ -30,32 +30,6 @@ import { OrganizationPages, rememberOrganization, startOrganization } from './sh
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()();
 
-const signInSearch = defineSearch({}, { back: text });
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: '/sign-in',
-  validateSearch: signInSearch,
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
-});
-
-const forgottenPassword = createRoute({
-  getParentRoute: () => root,
-  path: '/forgotten-password',
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'ForgottenPasswordPage'),
-});
-
-const callback = createRoute({
-  getParentRoute: () => root,
-  path: '/sign-in/callback',
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'CallbackPage'),
-});
-
-const link = createRoute({
-  getParentRoute: () => root,
-  path: '/link',
-  component: lazyRouteComponent(() => import('./pages/link/link-page.tsx'), 'LinkPage'),
-});
-
 /** Routes that need a session. */
 const app = createRoute({
   getParentRoute: () => root,
@@ -95,7 +69,7 @@ const organization = createRoute({
 });
 
 /** Makes routes of pages, which are loaded when they are opened. */
-function pagesBelow<Parent extends typeof app | typeof organization>(parent: Parent) {
+function pagesBelow<Parent extends typeof root | typeof app | typeof organization>(parent: Parent) {
   return <const Path extends string, Name extends string, State extends object = object>(
     path: Path,
     load: () => Promise<Readonly<Record<Name, RouteComponent>>>,
@@ -108,6 +82,15 @@ function pagesBelow<Parent extends typeof app | typeof organization>(parent: Par
 }
 const inOrganization = pagesBelow(organization);
 const inApp = pagesBelow(app);
+const before = pagesBelow(root);
+
+const signInSearch = defineSearch({}, { back: text });
+const pagesBefore = [
+  before('/sign-in', () => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage', signInSearch),
+  before('/forgotten-password', () => import('./pages/sign-in/sign-in-page.tsx'), 'ForgottenPasswordPage'),
+  before('/sign-in/callback', () => import('./pages/sign-in/sign-in-page.tsx'), 'CallbackPage'),
+  before('/link', () => import('./pages/link/link-page.tsx'), 'LinkPage'),
+] as const;
 
 const organizationPages = [
   inOrganization('overview', () => import('./pages/overview/overview-page.tsx'), 'OverviewPage', exploreSearch),
@@ -165,9 +148,6 @@ const otherPages = [
 const unknown = createRoute({ getParentRoute: () => app, path: '$', component: PageNotFound });
 
 export const routeTree = root.addChildren([
-  signIn,
-  forgottenPassword,
-  callback,
-  link,
+  ...pagesBefore,
   app.addChildren([start, organization.addChildren([...organizationPages, usage]), ...otherPages, unknown]),
 ]);

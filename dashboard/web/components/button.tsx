@@ -77,3 +77,13 @@ export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProp
  * organization }}>`.
  */
 export const LinkButton = createLink(ButtonAnchor);
+
+/** In a link that opens a new tab. */
+export function NewTab(): ReactNode {
+  return (
+    <>
+      <Icon name="external" />
+      <span className="visually-hidden">(opens in a new tab)</span>
+    </>
+  );
+}

@@ -41,7 +41,7 @@ export function StatusPill({ tone, children }: { readonly tone: Tone; readonly c
   );
 }
 
-/** Values by their labels: `<Facts of={{ Model: 'gpt-5' }} />`. Those without a value are left out. */
+/** Values by label: `<Facts of={{ Model: 'gpt-5' }} />`. Those without a value are left out. */
 export function Facts({ of: facts }: { readonly of: Readonly<Record<string, ReactNode>> }): ReactNode {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== false);
   return (

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
 import { useSession } from '../api/session.ts';
-import { ButtonAnchor, LinkButton } from '../components/button.tsx';
-import { Icon } from '../components/icon.tsx';
+import { ButtonAnchor, LinkButton, NewTab } from '../components/button.tsx';
 import { Banner } from '../components/panels.tsx';
 import { Instant, Money } from '../components/values.tsx';
 import { useOrganization } from '../shell/use-organization.tsx';
@@ -56,15 +55,6 @@ export function PayButton({ beside = false }: { readonly beside?: boolean }): Re
       Add credit
       {beside && <NewTab />}
     </LinkButton>
-  );
-}
-
-function NewTab(): ReactNode {
-  return (
-    <>
-      <Icon name="external" />
-      <span className="visually-hidden">(opens in a new tab)</span>
-    </>
   );
 }
 

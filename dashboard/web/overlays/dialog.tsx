@@ -1,5 +1,5 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog';
-import { type ReactNode, type RefObject, useRef } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { LinkView } from '#contract/people.ts';
 import { Button, IconButton } from '../components/button.tsx';
 import { classNames } from '../components/class-names.ts';
@@ -78,17 +78,22 @@ export function Dialog(props: DialogProps): ReactNode {
   );
 }
 
-interface InvitationDialogProps {
+interface Invitation {
   readonly email: string;
   readonly link: LinkView;
-  readonly onClose: () => void;
+}
+
+/** The dialog of the invitation that was made last, and what opens it. */
+export function useInvitation(): readonly [dialog: ReactNode, onMade: (made: Invitation) => void] {
+  const [made, setMade] = useState<Invitation>();
+  return [made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />, setMade];
 }
 
 /**
  * A link that goes by mail is not shown. Another one is shown once, but a new one can be made, so
  * the dialog may be closed freely.
  */
-export function InvitationDialog({ email, link, onClose }: InvitationDialogProps): ReactNode {
+function InvitationDialog({ email, link, onClose }: Invitation & Pick<DialogProps, 'onClose'>): ReactNode {
   return (
     <Dialog
       open

@@ -1,9 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import type { TopUpOffer, TopUpsView, TopUpView } from '#contract/top-ups.ts';
+import type { TopUpOffer, TopUpView } from '#contract/top-ups.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
-import { Button } from '../../components/button.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { Button, NewTab } from '../../components/button.tsx';
 import { Banner, Card, EmptyState } from '../../components/panels.tsx';
 import { useFailureToast } from '../../components/toast.tsx';
 import { Instant, Money, StatusPill } from '../../components/values.tsx';
@@ -72,7 +71,17 @@ export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsPr
           )
         }
       >
-        <TopUpsTable {...data} />
+        <Table
+          caption="Payments"
+          columns={COLUMNS}
+          rows={data.topUps}
+          empty={
+            <EmptyState icon="credits" title="No payments yet">
+              Card payments and receipts appear here.
+            </EmptyState>
+          }
+        />
+        {data.next !== undefined && <p className="muted">Find older payments in the ledger below, under Credits.</p>}
       </Card>
       {data.offer && <AutomaticTopUp payments={{ ...data, offer: data.offer }} hasSaved={search.card === 'saved'} />}
       {search.dialog === 'top-up' && data.offer && (
@@ -108,24 +117,6 @@ function useTopUps(search: CreditsState, balanceNanoUsd: bigint | undefined) {
     return () => clearTimeout(timer);
   }, [moving]);
   return query;
-}
-
-function TopUpsTable({ topUps, next }: Pick<TopUpsView, 'topUps' | 'next'>): ReactNode {
-  return (
-    <>
-      <Table
-        caption="Payments"
-        columns={COLUMNS}
-        rows={topUps}
-        empty={
-          <EmptyState icon="credits" title="No payments yet">
-            Card payments and receipts appear here.
-          </EmptyState>
-        }
-      />
-      {next !== undefined && <p className="muted">Find older payments in the ledger below, under Credits.</p>}
-    </>
-  );
 }
 
 const COLUMNS: readonly Column<TopUpView>[] = [
@@ -164,8 +155,7 @@ function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): Reac
   if (receiptUrl === undefined) return <span className="muted">None</span>;
   return (
     <a href={receiptUrl} target="_blank" rel="noreferrer">
-      Receipt <Icon name="external" />
-      <span className="visually-hidden">(opens in a new tab)</span>
+      Receipt <NewTab />
     </a>
   );
 }

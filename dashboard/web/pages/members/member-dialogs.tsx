@@ -7,7 +7,7 @@ import { useFinish, useToast } from '../../components/toast.tsx';
 import { RadioGroup, SelectField } from '../../forms/choices.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
-import { InvitationDialog } from '../../overlays/dialog.tsx';
+import { useInvitation } from '../../overlays/dialog.tsx';
 import type { MemberAction } from './member-status.ts';
 
 interface MemberDialogProps {
@@ -67,7 +67,7 @@ interface MemberDialogsProps extends Pick<MemberDialogProps, 'userId'> {
 
 export function MemberDialogs(props: MemberDialogsProps): ReactNode {
   const { userId, action, onAct } = props;
-  const [made, setMade] = useState<{ readonly email: string; readonly link: LinkView }>();
+  const [invitation, setMade] = useInvitation();
   const toast = useToast();
   const shared = action && { userId, of: action.of, onClose: () => onAct(undefined) };
   return (
@@ -93,7 +93,7 @@ export function MemberDialogs(props: MemberDialogsProps): ReactNode {
           }}
         />
       )}
-      {made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />}
+      {invitation}
     </>
   );
 }

@@ -58,7 +58,17 @@ function Mapping({ mapping }: { readonly mapping: MappingView }): ReactNode {
       </section>
       <section className="section" aria-labelledby="providers">
         <h2 id="providers">Providers</h2>
-        <MappingProviders providers={providers} />
+        <Table
+          caption="Providers"
+          columns={COLUMNS}
+          rows={providers}
+          rowKey={({ name }) => name}
+          empty={
+            <EmptyState icon="mapping" title="The configuration has no providers">
+              Add them under providers in the configuration file.
+            </EmptyState>
+          }
+        />
       </section>
     </>
   );
@@ -94,22 +104,6 @@ function MappingBanners({ mapping }: { readonly mapping: MappingView }): ReactNo
         </Banner>
       )}
     </>
-  );
-}
-
-function MappingProviders({ providers }: { readonly providers: readonly ProviderView[] }): ReactNode {
-  return (
-    <Table
-      caption="Providers"
-      columns={COLUMNS}
-      rows={providers}
-      rowKey={({ name }) => name}
-      empty={
-        <EmptyState icon="mapping" title="The configuration has no providers">
-          Add them under providers in the configuration file.
-        </EmptyState>
-      }
-    />
   );
 }
 

@@ -31,7 +31,18 @@ export function SystemPage(): ReactNode {
         <SystemStats processes={data?.processes} />
         <section className="section" aria-labelledby="processes">
           <h2 id="processes">Processes</h2>
-          <ProcessesTable processes={data && inOrder(data.processes)} nowMs={data?.nowMs ?? 0} />
+          <Table
+            caption="Gateway processes"
+            columns={[...COLUMNS, uptime(data?.nowMs ?? 0)]}
+            rows={data && inOrder(data.processes)}
+            density="dense"
+            skeletonRows={1}
+            empty={
+              <EmptyState icon="system" title="No gateway process is reporting">
+                Start the gateway with this database. Its processes appear here within seconds.
+              </EmptyState>
+            }
+          />
         </section>
         <section className="section" aria-labelledby="database">
           <h2 id="database">Database</h2>
@@ -88,30 +99,6 @@ function DatabaseStats({ database }: { readonly database: SystemView['database']
   );
 }
 
-interface ProcessesTableProps {
-  /** Absent while loading. */
-  readonly processes: readonly ProcessView[] | undefined;
-  /** The server's clock. */
-  readonly nowMs: number;
-}
-
-function ProcessesTable({ processes, nowMs }: ProcessesTableProps): ReactNode {
-  return (
-    <Table
-      caption="Gateway processes"
-      columns={[...COLUMNS, uptime(nowMs)]}
-      rows={processes}
-      density="dense"
-      skeletonRows={1}
-      empty={
-        <EmptyState icon="system" title="No gateway process is reporting">
-          Start the gateway with this database. Its processes appear here within seconds.
-        </EmptyState>
-      }
-    />
-  );
-}
-
 const COLUMNS: readonly Column<ProcessView>[] = [
   {
     header: 'Process',
@@ -148,6 +135,7 @@ function figure(header: string, cell: (process: ProcessView) => ReactNode): Colu
   return { header, numeric: true, cell: (process) => (process.state === 'gone' ? '–' : cell(process)) };
 }
 
+/** `nowMs` is the server's clock. */
 function uptime(nowMs: number): Column<ProcessView> {
   return figure('Up', ({ startedAtMs }) => (
     <span data-hint={`Since ${formatInstant(startedAtMs)}`}>{formatDuration(Math.max(0, nowMs - startedAtMs))}</span>

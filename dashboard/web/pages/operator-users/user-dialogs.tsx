@@ -7,7 +7,7 @@ import { Checkbox, RadioGroup } from '../../forms/choices.tsx';
 import { asField } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
-import { InvitationDialog } from '../../overlays/dialog.tsx';
+import { useInvitation } from '../../overlays/dialog.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
 
@@ -24,7 +24,7 @@ export interface UserDialogsProps {
 }
 
 export function UserDialogs({ inviting, onInvitingEnds, action, onAct }: UserDialogsProps): ReactNode {
-  const [made, setMade] = useState<{ readonly email: string; readonly link: LinkView }>();
+  const [invitation, setMade] = useInvitation();
   const onClose = () => onAct(undefined);
   return (
     <>
@@ -48,7 +48,7 @@ export function UserDialogs({ inviting, onInvitingEnds, action, onAct }: UserDia
         />
       )}
       {action?.what === 'disablement' && <DisablementDialog of={action.of} onClose={onClose} />}
-      {made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />}
+      {invitation}
     </>
   );
 }
