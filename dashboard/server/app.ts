@@ -7,7 +7,7 @@ import { Bound } from './http/bodies.ts';
 import { brandedPage, brandFile } from './http/brand.ts';
 import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
-import { type AppContext, sendProblem } from './http/responses.ts';
+import { headOf, sendProblem } from './http/responses.ts';
 import type { Deps, Route } from './http/route.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import type { StaticFiles } from './http/static-files.ts';
@@ -35,7 +35,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   const ofEvents = { mostBytes: MAX_EVENT_BYTES, memory, places: new Bound(MAX_EVENTS_AT_ONCE) };
   app.use(async (context, next) => {
     await next();
-    const isHttps = originOf(context, deps).startsWith('https:');
+    const isHttps = callerOf(headOf(context), deps.settings()).origin.startsWith('https:');
     for (const [name, value] of Object.entries(securityHeaders(isHttps))) context.res.headers.set(name, value);
     if (context.req.path.startsWith('/api/')) context.res.headers.set('cache-control', 'no-store');
   });
@@ -84,12 +84,4 @@ function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {
 /** Addresses of the page have no file extension. */
 function isPageAddress(path: string): boolean {
   return !path.startsWith('/assets/') && !/\.[a-z0-9]+$/i.test(path);
-}
-
-function originOf(context: AppContext, deps: Deps): string {
-  const head = {
-    peerAddress: context.env.incoming.socket.remoteAddress ?? '',
-    header: (name: string) => context.req.header(name),
-  };
-  return callerOf(head, deps.settings()).origin;
 }

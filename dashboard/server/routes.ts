@@ -6,7 +6,6 @@ import { CSV_ROUTES } from './routes/csv-routes.ts';
 import { EXPLORE_ROUTES } from './routes/explore-routes.ts';
 import { KEY_ROUTES } from './routes/keys-routes.ts';
 import { MEMBER_ROUTES } from './routes/members-routes.ts';
-import { MONEY_ROUTES } from './routes/money-routes.ts';
 import { OPERATION_ROUTES } from './routes/operations-routes.ts';
 import { ORGANIZATION_ROUTES } from './routes/organizations-routes.ts';
 import { OWN_ORGANIZATION_ROUTES } from './routes/own-organization-routes.ts';
@@ -29,7 +28,6 @@ export const ROUTES: readonly Route[] = [
   ...EXPLORE_ROUTES,
   ...REQUEST_ROUTES,
   ...PLAYGROUND_ROUTES,
-  ...MONEY_ROUTES,
   ...TOP_UP_ROUTES,
   ...OPERATION_ROUTES,
   ...ALERT_ROUTES,

@@ -9,7 +9,7 @@ import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/cal
 import { cookiesOf } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
-import { type AppContext, sendProblem, streamCsv } from './http/responses.ts';
+import { type AppContext, headOf, sendProblem, streamCsv } from './http/responses.ts';
 import type { Deps, Relay, Route } from './http/route.ts';
 import { limitChanges } from './limit-changes.ts';
 import { findSignedIn } from './sign-in/session.ts';
@@ -50,10 +50,7 @@ async function decide(
   deps: Deps,
   log: Log,
 ): Promise<object | Problem> {
-  const head: RequestHead = {
-    peerAddress: context.env.incoming.socket.remoteAddress ?? '',
-    header: (name) => context.req.header(name),
-  };
+  const head = headOf(context);
   const caller = callerOf(head, deps.settings());
   if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
   if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);

@@ -1,9 +1,14 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Log } from '#core/log/log.ts';
+import type { RequestHead } from './caller.ts';
 import type { Problem } from './problem.ts';
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;
+
+export function headOf({ env, req }: AppContext): RequestHead {
+  return { peerAddress: env.incoming.socket.remoteAddress ?? '', header: (name) => req.header(name) };
+}
 
 export function sendProblem(context: Context, { status, view }: Problem): Response {
   if (view.retryAfterSeconds !== undefined) context.header('retry-after', String(view.retryAfterSeconds));

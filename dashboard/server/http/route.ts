@@ -124,8 +124,8 @@ export interface UncheckedCall extends AnyCall {
 export function route<E extends Endpoint, A extends Access>(endpoint: E, definition: Definition<E, A>): Route {
   const [method = '', path = ''] = endpoint.split(' ');
   const { access, input = nothing, endsAccess, needsFreshPassword } = definition;
-  // The only cast from values that were checked at run time to the types of the route.
-  const serve = (call: UncheckedCall) => definition.handle(call as unknown as Call<E, A>);
+  // Here and below: values that were checked at run time get the types of the route.
+  const serve = definition.handle as unknown as Route['serve'];
   return {
     ...{ method, path, access, input, kind: 'json', serve },
     ...(endsAccess ? { endsAccess } : {}),
@@ -144,9 +144,8 @@ export function csvRoute<I>(
     lines(call: OrganizationCall & { readonly input: I }): Promise<AsyncIterable<string> | Problem>;
   },
 ): Route {
-  const { access, input } = definition;
-  const serve = (call: UncheckedCall) => definition.lines(call as unknown as OrganizationCall & { readonly input: I });
-  return { method: 'GET', path, access, input, kind: 'csv', serve };
+  const { access, input, lines } = definition;
+  return { method: 'GET', path, access, input, kind: 'csv', serve: lines as unknown as Route['serve'] };
 }
 
 /** A request to the gateway that is made when all checks are passed. */
@@ -166,8 +165,8 @@ export function relayRoute<I>(
     relay(call: OrganizationCall & { readonly input: I }): Promise<Relay | Problem>;
   },
 ): Route {
-  const { access, input } = definition;
-  const serve = (call: UncheckedCall) => definition.relay(call as unknown as OrganizationCall & { readonly input: I });
+  const { access, input, relay } = definition;
+  const serve = relay as unknown as Route['serve'];
   return { method: 'POST', path, access, input, kind: 'relay', countsItself: true, serve };
 }
 

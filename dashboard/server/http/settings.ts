@@ -7,6 +7,7 @@ import type {
   StripeConfig,
 } from '#core/config/dashboard-config.ts';
 import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
+import { present } from '#core/present.ts';
 
 export interface Settings {
   readonly api: Address;
@@ -38,14 +39,15 @@ export function settingsOf(config: DashboardProcessConfig): Settings {
     session: dashboard.session,
     signIn,
     brand,
-    ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
-    ...(dashboard.apiUrl === undefined ? {} : { apiUrl: dashboard.apiUrl.replace(/\/+$/, '') }),
     privateNetworks,
-    ...(dashboard.playgroundUrl === undefined ? {} : { playgroundUrl: dashboard.playgroundUrl.replace(/\/+$/, '') }),
-    ...(topUpUrl === undefined ? {} : { topUpUrl }),
-    ...(mail === undefined ? {} : { mail }),
-    ...(stripe === undefined ? {} : { stripe }),
+    ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
+    ...present({ apiUrl: withoutSlash(dashboard.apiUrl), playgroundUrl: withoutSlash(dashboard.playgroundUrl) }),
+    ...present({ topUpUrl, mail, stripe }),
   };
+}
+
+function withoutSlash(url: string | undefined): string | undefined {
+  return url?.replace(/\/+$/, '');
 }
 
 /** Warnings about values that are valid, and a mistake in most places. */

@@ -16,6 +16,7 @@ import { bodyOf } from '../alerts/link-mail.ts';
 import { webhookUrlProblem } from '../alerts/webhook-request.ts';
 import { notFound, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Deps, type Route, route } from '../http/route.ts';
+import { shownAmounts, storedAmounts } from './amounts.ts';
 
 const SECRET_BYTES = 32;
 
@@ -105,21 +106,13 @@ function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-function viewOf({ balanceBelowNanoUsd: balance, webhook, ...settings }: AlertSettings): AlertSettingsInput {
-  return {
-    ...settings,
-    ...(balance === undefined ? {} : { balanceBelowNanoUsd: balance.toString() }),
-    ...(webhook === undefined ? {} : { webhookUrl: webhook.url, webhookKind: webhook.kind }),
-  };
+function viewOf({ webhook, ...settings }: AlertSettings): AlertSettingsInput {
+  return { ...shownAmounts(settings), ...(webhook && { webhookUrl: webhook.url, webhookKind: webhook.kind }) };
 }
 
 function settingsOf(
-  { balanceBelowNanoUsd: balance, webhookUrl: _, webhookKind: _kind, ...settings }: AlertSettingsInput,
+  { webhookUrl: _, webhookKind: _kind, ...settings }: AlertSettingsInput,
   webhook: Webhook | undefined,
 ): AlertSettings {
-  return {
-    ...settings,
-    ...(balance === undefined ? {} : { balanceBelowNanoUsd: BigInt(balance) }),
-    ...(webhook === undefined ? {} : { webhook }),
-  };
+  return { ...storedAmounts(settings), ...present({ webhook }) };
 }

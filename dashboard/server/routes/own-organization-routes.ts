@@ -1,11 +1,14 @@
-import type { ModelView } from '#contract/money.ts';
+import { ledgerPageInput, type ModelView } from '#contract/money.ts';
 import { ownChange } from '#contract/organization.ts';
 import type { PriceList } from '#core/price-list.ts';
+import { ledgerPage } from '#database/ledger/ledger-pages.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
 import { actorOf, type Route, route } from '../http/route.ts';
 import { organizationView, ownSettings } from './organization-view.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
+
+const PAGE_ROWS = 50;
 
 export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
@@ -37,6 +40,12 @@ export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
       const list = priceListOf(configuration?.priceLists, organization?.priceList);
       return { models: configuration?.models.map((model) => modelView(model, list, deps.nowMs())) ?? [] };
     },
+  }),
+  route('GET /api/organizations/:organization/ledger', {
+    access: 'member',
+    input: ledgerPageInput,
+    handle: ({ deps, organizationId, role, input }) =>
+      ledgerPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),
 ];
 

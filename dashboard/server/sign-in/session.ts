@@ -1,5 +1,6 @@
 import type { PlaygroundView } from '#contract/playground.ts';
 import type { Role, SessionView } from '#contract/session.ts';
+import { present } from '#core/present.ts';
 import { findSession, type SignedIn } from '#database/sign-in/sessions.ts';
 import { type Caller, isTrustedProxy } from '../http/caller.ts';
 import type { Deps } from '../http/route.ts';
@@ -28,8 +29,8 @@ export function sessionView(
     apiUrl: apiUrl(caller, settings),
     apis: settings.apis,
     signedInBy: beganBy,
-    ...(settings.playgroundUrl === undefined ? {} : { playground: playgroundView() }),
-    ...(settings.topUpUrl === undefined ? {} : { topUpUrl: settings.topUpUrl }),
+    ...present({ topUpUrl: settings.topUpUrl }),
+    ...(settings.playgroundUrl === undefined ? {} : { playground: PLAYGROUND }),
     ...(settings.stripe === undefined ? {} : { takesPayments: true }),
     ...(passwordHandedOut && beganBy === 'password' ? { choosePassword: true } : {}),
     ...(invitations.length === 0 ? {} : { invitations }),
@@ -37,9 +38,10 @@ export function sessionView(
   };
 }
 
-function playgroundView(): PlaygroundView {
-  return { budgetNanoUsd: KEY_BUDGET_NANO_USD.toString(), keyMinutes: KEY_LIFETIME_MS / 60_000 };
-}
+const PLAYGROUND: PlaygroundView = {
+  budgetNanoUsd: KEY_BUDGET_NANO_USD.toString(),
+  keyMinutes: KEY_LIFETIME_MS / 60_000,
+};
 
 /** The configured URL. Otherwise the host of the dashboard with Envoy's port. */
 function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: Settings): string {
