@@ -55,19 +55,12 @@ function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
   );
 }
 
-type LimitName = keyof OrganizationLimits;
-const LIMITS: readonly LimitName[] = [
-  'requestsPerMinute',
-  'tokensPerMinute',
-  'dailyBudgetNanoUsd',
-  'maxTokens',
-  'concurrency',
-  'allowMultipleCompletions',
-];
+const { name: _, priceList: _list, ...LIMITS } = ORGANIZATION_SETTINGS;
+type LimitName = keyof typeof LIMITS;
 
 function LimitsCard({ limits }: { readonly limits: OrganizationLimits }): ReactNode {
   const facts = Object.fromEntries(
-    LIMITS.map((name) => [ORGANIZATION_SETTINGS[name].label, limitText(ORGANIZATION_SETTINGS[name], limits[name])]),
+    Object.entries<Setting>(LIMITS).map(([name, limit]) => [limit.label, limitText(limit, limits[name as LimitName])]),
   );
   return (
     <Card title="Limits">
