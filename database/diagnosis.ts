@@ -1,31 +1,12 @@
 import pg from 'pg';
+import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
 import { run, type Statement, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
-import type { ReportedConfiguration, ReportedProcess } from './process-reports/report.ts';
 import { APPLIED_MIGRATIONS, type AppliedMigration, isBeforeBaseline, servesCode } from './schema/migrate.ts';
 import { readSchemaFiles } from './schema/schema-files.ts';
 
-/**
- * Diagnoses a database without changing it, on one connection with read-only transactions. Rejects
- * with StoreUnavailable.
- */
-export interface DatabaseDiagnosis {
-  readonly server: ServerFigures;
-  schema(): Promise<SchemaFigures>;
-  ledger(): Promise<LedgerFigures>;
-  processes(): Promise<readonly ReportedProcess[]>;
-  /** `undefined`: no process has reported one. */
-  configuration(): Promise<ReportedConfiguration | undefined>;
-  /**
-   * Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies` did
-   * not name them; 20 at most.
-   */
-  untrustedProxies(): Promise<readonly string[]>;
-  priceLists(): Promise<readonly PriceListUse[]>;
-  hasEnabledUser(email: string): Promise<boolean>;
-  close(): Promise<void>;
-}
+export type DatabaseDiagnosis = Awaited<ReturnType<typeof openDiagnosis>>;
 
 /** Organizations that have a price list. */
 export interface PriceListUse {
@@ -35,7 +16,7 @@ export interface PriceListUse {
   readonly organizations: readonly string[];
 }
 
-export interface ServerFigures {
+export interface ServerFigures extends ServerClock {
   /** `18.4` */
   readonly version: string;
   /** `180004` */
@@ -47,11 +28,6 @@ export interface ServerFigures {
   readonly connections: number;
   /** Connections that ordinary users may have together. */
   readonly maxConnections: number;
-  /** Median latency of several empty statements. */
-  readonly latencyMs: number;
-  /** Lead of the server's clock over ours; the network makes it this uncertain. */
-  readonly clockAheadMs: number;
-  readonly clockUncertaintyMs: number;
 }
 
 export interface SchemaFigures {
@@ -85,9 +61,12 @@ const STATEMENT_MS = 5_000;
  * Limit of a reply: PostgreSQL reports its own timeout before, unless it or the network is frozen.
  */
 const ANSWER_MS = 5_500;
-const PINGS = 5;
 
-export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
+/**
+ * Diagnoses a database without changing it, on one connection with read-only transactions. Rejects
+ * with StoreUnavailable.
+ */
+export async function openDiagnosis(url: string) {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'inference-gateway doctor',
@@ -112,9 +91,14 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
       schema: () => inTurn(() => schema(client)),
       ledger: () => inTurn(() => ledger(client)),
       processes: () => inTurn(() => listProcesses(client)),
+      /** `undefined`: no process has reported one. */
       configuration: () => inTurn(() => currentConfiguration(client)),
-      hasEnabledUser: (email) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
+      hasEnabledUser: (email: string) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
       priceLists: () => inTurn(() => run<PriceListUse>(client, PRICE_LISTS, [])),
+      /**
+       * Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies`
+       * did not name them; 20 at most.
+       */
       untrustedProxies: () => inTurn(() => untrustedProxies(client)),
       close: () => client.end(),
     };
@@ -136,29 +120,13 @@ const CLOCK = sql('diagnose_clock')`select extract(epoch from clock_timestamp())
 
 const ENABLED_USER = sql('diagnose_user')`select from users where email = $1 and disabled_at is null`;
 
-type Told = Omit<ServerFigures, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
-
 async function look(client: pg.Client): Promise<ServerFigures> {
-  const [told] = await run<Told>(client, SERVER, []);
+  const [told] = await run<Omit<ServerFigures, keyof ServerClock>>(client, SERVER, []);
   if (told === undefined) throw new Error('a select without from gave no row');
   // Prepares the statement before the measurement.
   await run(client, CLOCK, []);
-  const pings: { tookMs: number; aheadMs: number }[] = [];
-  for (let i = 0; i < PINGS; i++) {
-    const startedMs = performance.now();
-    const before = Date.now();
-    const [row] = await run<{ ms: string }>(client, CLOCK, []);
-    const tookMs = performance.now() - startedMs;
-    pings.push({ tookMs, aheadMs: Number(row?.ms) - before - tookMs / 2 });
-  }
-  pings.sort((a, b) => a.tookMs - b.tookMs);
-  const [fastest] = pings;
-  return {
-    ...told,
-    latencyMs: pings[Math.floor(PINGS / 2)]?.tookMs ?? 0,
-    clockAheadMs: fastest?.aheadMs ?? 0,
-    clockUncertaintyMs: (fastest?.tookMs ?? 0) / 2,
-  };
+  const clock = await compareClocks(async () => Number((await run<{ ms: string }>(client, CLOCK, []))[0]?.ms));
+  return { ...told, ...clock };
 }
 
 const APPLIED: Statement = {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { asStoreError } from './unavailable.ts';
 
 /** Limit of one statement. Its reads are bounded, so only an overloaded machine takes as long. */
-const TIMEOUT_MS = 600_000;
+export const PATIENCE_MS = 600_000;
 
 /** Runs large bounded reads with a long timeout, on a connection that is closed afterwards. */
 export interface PatientSession {
@@ -15,17 +15,9 @@ export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
   });
-  const read = async <R extends object>(text: string, values: unknown[] = []): Promise<R[]> => {
-    // `query_timeout` is read from the statement by pg, but missing from its types.
-    const statement = { text, values, query_timeout: TIMEOUT_MS + 1_000 };
-    try {
-      return (await client.query<R>(statement)).rows;
-    } catch (error) {
-      throw asStoreError(error);
-    }
-  };
+  const read = <R extends object>(text: string, values: unknown[] = []) => readPatiently<R>(client, text, values);
   try {
-    await read(`set statement_timeout = ${TIMEOUT_MS}`);
+    await read(`set statement_timeout = ${PATIENCE_MS}`);
     // A generic plan would read all partitions of the request log.
     await read(`set plan_cache_mode = force_custom_plan`);
     return await work({
@@ -39,5 +31,20 @@ export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession
     });
   } finally {
     client.release(true);
+  }
+}
+
+/** Replaces the connection's timeout for one statement. The session's is set beside it. */
+export async function readPatiently<R extends object>(
+  client: pg.PoolClient,
+  text: string,
+  values: unknown[],
+): Promise<R[]> {
+  // `query_timeout` is read from the statement by pg, but missing from its types.
+  const statement = { text, values, query_timeout: PATIENCE_MS + 1_000 };
+  try {
+    return (await client.query<R>(statement)).rows;
+  } catch (error) {
+    throw asStoreError(error);
   }
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { exists } from '#core/exists.ts';
 import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { localReplyMappers } from './local-replies.ts';
 import { boundAddresses, writeConnectionModule } from './per-address.ts';
@@ -174,11 +175,4 @@ function renderTlsSecret(tls: { readonly certificatePath: string; readonly priva
       },
     ],
   });
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

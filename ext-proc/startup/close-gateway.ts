@@ -1,5 +1,6 @@
 import { CUTTING_MS } from '#core/config/drain-timeout.ts';
 import type { Log } from '#core/log/log.ts';
+import { within } from '#core/within.ts';
 import type { Transport } from '../transport/start.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 import type { EnvoyDrain } from './open-envoy-drain.ts';
@@ -67,18 +68,4 @@ export async function closeGateway(parts: ClosingParts, drainMs: number): Promis
   if (holds === 0) return 0;
   log.error({ holds }, 'the process ends although something is held that was neither charged nor given back');
   return 1;
-}
-
-/**
- * True if `closing` ended in time. Its timer keeps the process alive, which would otherwise end
- * while only the wait is left.
- */
-async function within(closing: Promise<unknown>, limitMs: number): Promise<boolean> {
-  const late = Promise.withResolvers<false>();
-  const timer = setTimeout(() => late.resolve(false), limitMs);
-  try {
-    return await Promise.race([closing.then(() => true as const), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,7 +1,8 @@
-import { access, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { exists } from '#core/exists.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**
@@ -82,11 +83,4 @@ export const NO_ENVOY_DRAIN: EnvoyDrain = {
 async function handedOutAll(adminSocket: string): Promise<boolean> {
   const load = await readIngressLoad(adminSocket);
   return load === undefined || (load.requests === 0 && load.bufferedBytes === 0);
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -3,6 +3,7 @@ import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
+import { loopbackFor } from '#core/net/loopback.ts';
 
 /**
  * Ready means that a request through Envoy would be served, so readiness sends one: with a key that
@@ -103,9 +104,4 @@ function probe(host: string, listen: ListenConfig, authorization: string): Promi
     outgoing.on('error', (error) => resolve(`a request through Envoy failed: ${error.message}`));
     outgoing.end();
   });
-}
-
-function loopbackFor(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  return host === '::' ? '::1' : host;
 }

@@ -1,6 +1,6 @@
-import { access } from 'node:fs/promises';
 import { embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
+import { exists } from '#core/exists.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
@@ -81,7 +81,7 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
   // Loading the configuration costs more than the rest of a command, so it is done only if needed.
   const { loadConfig } = await import('#core/config/load.ts');
   const path = configPath(env);
-  if (!(await access(path).then(yes, no))) return embedded(env);
+  if (!(await exists(path))) return embedded(env);
   const loaded = await loadConfig(path, env, { secrets: 'none' });
   if (loaded.ok) {
     const { postgres } = loaded.config.stores;
@@ -89,9 +89,6 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
   }
   return refused(`${path} is invalid, so its database is unknown: run check-config, or set DATABASE_URL.`);
 }
-
-const yes = () => true;
-const no = () => false;
 
 export function configPath(env: Environment): string {
   return env.GATEWAY_CONFIG ?? 'config/gateway.yaml';

@@ -4,8 +4,8 @@ import { connect } from 'node:tls';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { checkServerCertificate } from '#core/config/server-certificate.ts';
 import { countOf } from '#core/count-of.ts';
+import { loopbackFor } from '#core/net/loopback.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
-import { reachable } from './readiness.ts';
 
 const DAY_MS = 86_400_000;
 /** Certificates are usually renewed a month ahead: by now it should have happened. */
@@ -18,7 +18,7 @@ const CONNECT_MS = 3_000;
  */
 export async function lookAtCertificate(
   { api, tls }: ListenConfig,
-  envoyHost = reachable(api.host),
+  envoyHost = loopbackFor(api.host),
 ): Promise<readonly Finding[]> {
   const check = 'certificate';
   if (tls === undefined) return [ok(check, 'the API is served without TLS: a load balancer has to add it')];

@@ -1,9 +1,5 @@
+import type { ServerClock } from '#core/net/server-clock.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
-
-export interface ClockFigures {
-  readonly clockAheadMs: number;
-  readonly clockUncertaintyMs: number;
-}
 
 /**
  * Keys expire by the clock of the gateway process, and are revoked by that of PostgreSQL; limits
@@ -14,7 +10,7 @@ const FAR_OFF_MS = 30_000;
 
 export function clockFinding(
   check: string,
-  { clockAheadMs, clockUncertaintyMs }: ClockFigures,
+  { clockAheadMs, clockUncertaintyMs }: Omit<ServerClock, 'latencyMs'>,
   whose: string,
 ): Finding {
   const offMs = Math.max(0, Math.abs(clockAheadMs) - clockUncertaintyMs);

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { Address } from '#core/config/gateway-config.ts';
+import { loopbackFor } from '#core/net/loopback.ts';
 import { type Finding, ok, problem } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -24,7 +25,7 @@ type Answer = { kind: 'answer'; status: number; text: string } | { kind: 'silent
 function ask({ host, port }: Address, path: string): Promise<Answer> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const call = request({ host: reachable(host), port, path, agent: false, signal }, (response) => {
+    const call = request({ host: loopbackFor(host), port, path, agent: false, signal }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
         text += piece;
@@ -38,10 +39,4 @@ function ask({ host, port }: Address, path: string): Promise<Answer> {
     });
     call.end();
   });
-}
-
-/** A wildcard address can be listened on, not connected to. */
-export function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  return host === '::' ? '::1' : host;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
-import { within } from '#supervisor/children/child-process.ts';
+import { within } from '#core/within.ts';
 import { keepOutput, type LaunchedProcess } from './launched-process.ts';
 import { removeWhenWeEnd } from './leftovers.ts';
 import { withChildren } from './process-tree.ts';

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { counts } from '../responses/usage.ts';
 import { servedTier } from './service-tier.ts';
 
 /**
@@ -49,8 +50,4 @@ function sumOf(values: readonly unknown[]): number | undefined {
     sum += value;
   }
   return sum;
-}
-
-function counts(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
 }

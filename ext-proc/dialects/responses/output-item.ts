@@ -68,6 +68,11 @@ function partsOf(parts: unknown): OutputPart[] {
 /** Between texts of different messages, and between parts of the reasoning. */
 export const BLANK_LINE = '\n\n';
 
+/** Chat has one text, in which those of two messages or blocks stand apart. */
+export function withoutBlankLine(text: string): string {
+  return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
+}
+
 /** Longest id and model that are repeated in every chunk. */
 const LONGEST_NAME = 200;
 

@@ -30,6 +30,6 @@ function lastingWrites(input: unknown): number | undefined {
   return typeof lasting === 'number' && lasting > 0 ? lasting : undefined;
 }
 
-function counts(members: JsonObject): JsonObject {
+export function counts(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
 }

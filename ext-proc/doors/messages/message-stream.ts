@@ -2,7 +2,7 @@ import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
+import { withoutBlankLine } from '../../dialects/responses/output-item.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from '../responses/carried-reasoning.ts';
@@ -210,11 +210,6 @@ export class MessageStream implements DoorStream {
     const signed = signature === undefined ? '' : this.#delta({ type: 'signature_delta', signature });
     return signed + sentEvent('content_block_stop', { index: this.#index });
   }
-}
-
-/** Chat has one text and one reasoning, in which those of two blocks stand apart. */
-function withoutBlankLine(text: string): string {
-  return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
 }
 
 /** The signature that a target of the same API has made, or all that must come back. */

@@ -1,7 +1,7 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
+import { withoutBlankLine } from '../../dialects/responses/output-item.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from './carried-reasoning.ts';
@@ -252,11 +252,6 @@ export class ResponseStream implements DoorStream {
   #event(type: string, members: JsonObject): string {
     return sentEvent(type, { sequence_number: this.#sequence++, ...members });
   }
-}
-
-/** Chat has one message, in which texts of two stand apart. */
-function withoutBlankLine(text: string): string {
-  return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
 }
 
 function inputEvent({ type }: CallItem): string {

@@ -1,10 +1,11 @@
+import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
 import { connectToAny } from './connection.ts';
 import { asStoreError } from './redis-errors.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { refuseMissingRights } from './rights.ts';
 
 /** State of a Redis that keeps limits. */
-export interface RedisDiagnosis {
+export interface RedisDiagnosis extends ServerClock {
   /** `7.0.15` */
   readonly version: string;
   /** `standalone`, `cluster`, `sentinel` */
@@ -23,13 +24,8 @@ export interface RedisDiagnosis {
   readonly persistent: boolean;
   /** True if the last write to disk failed. With some settings the server then refuses writes. */
   readonly persistenceFailed: boolean;
-  /** Median of several calls. */
-  readonly latencyMs: number;
-  readonly clockAheadMs: number;
-  readonly clockUncertaintyMs: number;
 }
 
-const PINGS = 5;
 const QUIET = { info: () => {}, warn: () => {} };
 
 /**
@@ -55,7 +51,7 @@ export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
       maxClients: Number(info('maxclients') ?? 0),
       persistent: info('aof_enabled') === '1' || Number(info('rdb_last_bgsave_time_sec') ?? -1) >= 0,
       persistenceFailed: info('rdb_last_bgsave_status') === 'err' || info('aof_last_write_status') === 'err',
-      ...(await clockOf(() => redis.call('TIME'))),
+      ...(await compareClocks(async () => millisecondsOf(await redis.call('TIME')))),
     };
   } catch (error) {
     throw asStoreError(error);
@@ -69,23 +65,8 @@ function infoOf(text: string): (field: string) => string | undefined {
   return (field) => fields.get(field);
 }
 
-type Clock = Pick<RedisDiagnosis, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
-
-async function clockOf(readTime: () => Promise<unknown>): Promise<Clock> {
-  const pings: { tookMs: number; aheadMs: number }[] = [];
-  for (let i = 0; i < PINGS; i++) {
-    const startedMs = performance.now();
-    const before = Date.now();
-    const reply = await readTime();
-    const tookMs = performance.now() - startedMs;
-    const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
-    pings.push({ tookMs, aheadMs: (seconds ?? 0) * 1000 + (microseconds ?? 0) / 1000 - before - tookMs / 2 });
-  }
-  pings.sort((a, b) => a.tookMs - b.tookMs);
-  const [fastest] = pings;
-  return {
-    latencyMs: pings[Math.floor(PINGS / 2)]?.tookMs ?? 0,
-    clockAheadMs: fastest?.aheadMs ?? 0,
-    clockUncertaintyMs: (fastest?.tookMs ?? 0) / 2,
-  };
+/** Of the reply to `TIME`. */
+function millisecondsOf(reply: unknown): number {
+  const [seconds = 0, microseconds = 0] = Array.isArray(reply) ? reply.map(Number) : [];
+  return seconds * 1000 + microseconds / 1000;
 }

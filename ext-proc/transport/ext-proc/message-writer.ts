@@ -12,6 +12,11 @@ export function fieldBytes(payloadBytes: number): number {
   return 1 + varintBytes(payloadBytes) + payloadBytes;
 }
 
+/** Bytes of the header at that place. */
+export function headerBytes(headers: readonly string[], at: number): number {
+  return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
+}
+
 function varintBytes(value: number): number {
   if (value < 2 ** 7) return 1;
   if (value < 2 ** 14) return 2;

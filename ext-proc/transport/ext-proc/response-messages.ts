@@ -1,4 +1,4 @@
-import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
+import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
 /**
  * The messages of a response on the ext_proc stream, encoded by hand because nearly every request
@@ -56,9 +56,4 @@ export function encodeResponse({ headers, body, ended }: ResponseMessages): Buff
   writer.open(BODY_BYTES, body.length);
   writer.copy(body);
   return writer.bytes;
-}
-
-/** Bytes of the header at that place. */
-function headerBytes(headers: readonly string[], at: number): number {
-  return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
 }

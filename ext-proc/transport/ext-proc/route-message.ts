@@ -1,4 +1,4 @@
-import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
+import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
 /**
  * The reply to a request's headers that routes it, encoded by hand because every stream begins with
@@ -55,8 +55,4 @@ export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer
 /** Bytes of the header at that place with its append action. */
 function optionBytes(headers: readonly string[], at: number): number {
   return fieldBytes(headerBytes(headers, at)) + SMALL_NUMBER_BYTES;
-}
-
-function headerBytes(headers: readonly string[], at: number): number {
-  return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
 }
