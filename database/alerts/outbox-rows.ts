@@ -1,17 +1,11 @@
 import type pg from 'pg';
 import { records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import type { Channel, MessageContent } from './outbox.ts';
+import type { NewMessage } from './outbox.ts';
 
-export interface DeliveryRecord {
+export interface DeliveryRecord extends NewMessage {
   readonly messageId: string;
-  readonly channel: Channel;
-  /** Address of mail, or the organization of the webhook. */
-  readonly receiver: string;
-  readonly kind: string;
-  readonly content: MessageContent;
   /** Absent: not about one organization. */
-  readonly organizationId?: string;
   readonly organizationName?: string;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly createdAtMs: number;

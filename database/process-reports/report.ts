@@ -1,3 +1,4 @@
+import type { Problem } from '#core/config/problem.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { PercentChange } from '#core/price-list.ts';
 import type { ScheduleJson } from '#core/price-schedule-json.ts';
@@ -139,21 +140,14 @@ export interface ReportedConfiguration {
   readonly priceLists: Readonly<Record<string, ReportedPriceList>>;
   readonly providers: readonly ReportedProvider[];
   /** Well formed, but it cannot work. */
-  readonly warnings: readonly ReportedProblem[];
+  readonly warnings: readonly Problem[];
   /**
    * Present if the current file was refused; the configuration before it is still in force. Null:
    * the file is in force.
    */
-  readonly refused: { readonly atMs: number; readonly problems: readonly ReportedProblem[] } | null;
+  readonly refused: { readonly atMs: number; readonly problems: readonly Problem[] } | null;
   /** Fields that were changed in the file, and stay as they were until a restart. */
   readonly restartNeeded: readonly string[];
-}
-
-export interface ReportedProblem {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
 }
 
 export interface ReportedPrices {

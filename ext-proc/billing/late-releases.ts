@@ -2,24 +2,18 @@ import type { Clock } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 
-/**
- * Repeats releases until the limit store confirms them: an unreleased hold keeps its money for as
- * long as a request may live.
- */
-export interface LateReleases {
-  /** What is only owed does not take the place of the end of its hold. */
-  add(release: HoldRelease): void;
-  waiting(): number;
-  /** Tries all of them once more. Never rejects. */
-  close(): Promise<void>;
-}
+export type LateReleases = ReturnType<typeof createLateReleases>;
 
 const RETRY_EVERY_MS = 1_000;
 /** Enough for an outage of minutes. Further holds end with their quarantine. */
 const MOST_WAITING = 20_000;
 const MOST_TOGETHER = 200;
 
-export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: Clock): LateReleases {
+/**
+ * Repeats releases until the limit store confirms them: an unreleased hold keeps its money for as
+ * long as a request may live.
+ */
+export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: Clock) {
   const waiting = new Map<string, HoldRelease>();
   let trying = false;
   const timer = setInterval(() => void tryAll(), RETRY_EVERY_MS);
@@ -48,13 +42,15 @@ export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: C
   }
 
   return {
-    add(release) {
+    /** What is only owed does not take the place of the end of its hold. */
+    add(release: HoldRelease): void {
       const { holdId, owedNanoUsd } = release;
       if (owedNanoUsd !== undefined && waiting.has(holdId)) return;
       if (waiting.size < MOST_WAITING) waiting.set(holdId, release);
     },
     waiting: () => waiting.size,
-    async close() {
+    /** Tries all of them once more. Never rejects. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await tryAll();
     },

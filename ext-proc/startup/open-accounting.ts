@@ -29,27 +29,13 @@ export interface OpenAccountingOptions extends GatewayContext {
 }
 
 /** Parts that hold money while a request runs, and charge it: leases, log, accounting, claims. */
-export interface OpenAccounting {
-  readonly accounting: Accounting;
-  readonly claims: Claims;
-  readonly holds: HoldKeeper;
-  /** Charges that have waited for PostgreSQL for longer than they do in health. */
-  spooled(): readonly WaitingCharge[];
-  /** Charges in the log that PostgreSQL does not have yet. */
-  waiting(): number;
-  /** Held, and neither charged nor given back; what waits in the log is charged. */
-  openHolds(): number;
-  /** After the last request: nothing is renewed any more. */
-  close(): Promise<void>;
-  /** After everything that could still charge. */
-  closeLog(): Promise<void>;
-}
+export type OpenAccounting = Awaited<ReturnType<typeof openAccounting>>;
 
 /**
  * Resolves when the charges that a crash left in the log are in the balances, before any request is
  * admitted against them (docs/design.md, "Charges").
  */
-export async function openAccounting(options: OpenAccountingOptions): Promise<OpenAccounting> {
+export async function openAccounting(options: OpenAccountingOptions) {
   const { stores, attempts, paths, workerIndex, config, clock, metrics, log } = options;
   const { database, limits, mirror } = stores;
   const folder = paths.spoolDir;
@@ -89,17 +75,22 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     accounting,
     claims,
     holds,
-    spooled() {
+    /** Charges that have waited for PostgreSQL for longer than they do in health. */
+    spooled(): readonly WaitingCharge[] {
       const late = new Set(accounting.shipper.waitingFor(LONG_WAIT_MS));
       return chargeLog.waiting().filter(({ generationId }) => late.has(generationId));
     },
+    /** Charges in the log that PostgreSQL does not have yet. */
     waiting: () => chargeLog.waiting().length,
+    /** Held, and neither charged nor given back; what waits in the log is charged. */
     openHolds: () => holds.live().filter(({ owedNanoUsd }) => owedNanoUsd === undefined).length,
+    /** After the last request: nothing is renewed any more. */
     close: async () => {
       holds.close();
       claims.close();
       await accounting.close();
     },
+    /** After everything that could still charge. */
     closeLog: async () => {
       room.close();
       await chargeLog.close();

@@ -1,4 +1,4 @@
-import { MAX_NOTE_CHARACTERS } from '#core/field-bounds.ts';
+import { MAX_CONCURRENCY, MAX_NOTE_CHARACTERS, MAX_REFERENCE, MAX_TOKENS_PER_MINUTE } from '#core/field-bounds.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
 import { present } from '#core/present.ts';
@@ -31,13 +31,12 @@ const SETTING_FLAGS: readonly FlagSpec[] = [
 ];
 
 const MAX_RPM = 1_000_000_000;
-const MAX_TPM = 1_000_000_000_000;
 
 function readSettings(values: ValueReader) {
   return {
     requestsPerMinute: values.count('rpm', MAX_RPM),
-    tokensPerMinute: values.count('tpm', MAX_TPM),
-    concurrency: values.count('concurrency', 1_000_000),
+    tokensPerMinute: values.count('tpm', MAX_TOKENS_PER_MINUTE),
+    concurrency: values.count('concurrency', MAX_CONCURRENCY),
     dailyBudgetNanoUsd: values.budget('daily-budget'),
     maxTokens: values.count('max-tokens', 1_000_000_000),
     allowMultipleCompletions: values.isOn('allow-n'),
@@ -63,7 +62,7 @@ const create: Command = {
       (values) => ({
         name: values.name('name'),
         creditNanoUsd: values.credit('credit') ?? 0n,
-        given: values.text('reference', 200),
+        given: values.text('reference', MAX_REFERENCE),
         ...readSettings(values),
       }),
       async ({ administration }, { name = '', creditNanoUsd, ...settings }) => {
@@ -153,7 +152,7 @@ const credit: Command = {
     if (typeof amountNanoUsd === 'string') return { kind: 'usage', message: amountNanoUsd };
     const reference = referenceOf(call);
     const readValues = (values: ValueReader) =>
-      present({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', 200) });
+      present({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', MAX_REFERENCE) });
     let decided = false;
     const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
       const entry = { amountNanoUsd, reference, ...(note === undefined ? {} : { note }) };

@@ -2,6 +2,7 @@ import { countOf } from '#core/count-of.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { hasTransactionPooler, TRANSACTION_POOLER } from '#database/connection/transaction-pooler.ts';
 import { type DatabaseDiagnosis, openDiagnosis, type SchemaFigures, type ServerFigures } from '#database/diagnosis.ts';
+import type { DatabaseAddress } from '../command-line/database.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 
@@ -12,12 +13,6 @@ const SLOW_MS = 10;
 const FEW_CONNECTIONS = 5;
 const SMALL_SHARE = 0.2;
 
-export interface DatabaseAt {
-  readonly url: string;
-  /** Without the credentials that a URL may carry. */
-  readonly where: string;
-}
-
 export interface LookedAt {
   readonly findings: readonly Finding[];
   /** Absent if the database cannot be queried. */
@@ -26,7 +21,7 @@ export interface LookedAt {
   readonly readable: boolean;
 }
 
-export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<LookedAt> {
+export async function lookAtDatabase({ url, where }: DatabaseAddress): Promise<LookedAt> {
   let database: DatabaseDiagnosis;
   try {
     database = await openDiagnosis(url);

@@ -18,16 +18,14 @@ export function failingRule(
 ): Pick<Refused, 'rule' | 'resetsAtMs'> | undefined {
   const { organizationLimits: ofOrganization, keyLimits: ofKey, tokens, holdNanoUsd, nowMs } = request;
   if (organization.slots >= request.concurrency) return { rule: 'concurrency', resetsAtMs: nowMs };
-  for (const [window, limits] of [
+  const windows = [
     [organization.window, ofOrganization],
     [key.window, ofKey],
-  ] as const) {
+  ] as const;
+  for (const [window, limits] of windows) {
     if (!hasRequest(window, limits.requestsPerMinute)) return { rule: 'requests', resetsAtMs: endOf(window) };
   }
-  for (const [window, limits] of [
-    [organization.window, ofOrganization],
-    [key.window, ofKey],
-  ] as const) {
+  for (const [window, limits] of windows) {
     if (!hasTokens(window, limits.tokensPerMinute, tokens)) return { rule: 'tokens', resetsAtMs: endOf(window) };
   }
   if (

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig, Model, Provider, Target } from '#core/config/gateway-config.ts';
 import type { LoadedConfig } from '#core/config/load.ts';
+import type { Problem } from '#core/config/problem.ts';
 import type { ModelPrices, PriceList } from '#core/price-list.ts';
 import { scheduleJson, tableJson } from '#core/price-schedule-json.ts';
 import type {
@@ -9,7 +10,6 @@ import type {
   ReportedModel,
   ReportedPriceList,
   ReportedPrices,
-  ReportedProblem,
   ReportedProvider,
 } from '#database/process-reports/report.ts';
 
@@ -19,10 +19,10 @@ export interface ConfigurationReport {
   current(): ReportedConfiguration;
   inForce(
     config: GatewayConfig,
-    notes: { readonly warnings: readonly ReportedProblem[]; readonly restartNeeded?: readonly string[] },
+    notes: { readonly warnings: readonly Problem[]; readonly restartNeeded?: readonly string[] },
   ): void;
   /** The file was refused, so the configuration before it stays in force. */
-  refused(problems: readonly ReportedProblem[]): void;
+  refused(problems: readonly Problem[]): void;
 }
 
 export function createConfigurationReport(path: string, clock: Clock, initial: LoadedConfig): ConfigurationReport {
@@ -108,6 +108,6 @@ function describeProvider({ name, baseUrl, endpoints, apiKey, auth, onDisconnect
   };
 }
 
-function describeProblem({ file, line, column, message }: ReportedProblem): ReportedProblem {
+function describeProblem({ file, line, column, message }: Problem): Problem {
   return { file, line, column, message };
 }

@@ -2,21 +2,18 @@ import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '#core/clock.ts';
 import type { ProcessReport } from '#database/process-reports/report.ts';
 
-/** Measures the CPU, the memory and the event-loop lag of the process. */
-export interface MachineMeter {
-  /** Since the last call. */
-  take(): Pick<ProcessReport, 'overMs' | 'eventLoopLagMs' | 'rssBytes' | 'heapUsedBytes' | 'cpuFraction'>;
-  close(): void;
-}
+export type MachineMeter = ReturnType<typeof createMachineMeter>;
 
 /** Interval of a timer whose delay is the lag. Shorter would wake an idle process more often. */
 const RESOLUTION_MS = 50;
 
 /**
+ * Measures the CPU, the memory and the event-loop lag of the process.
+ *
  * A timer of our own: `monitorEventLoopDelay` forgets at every reset when it fired last, so it
  * misses a stall that begins just after one, such as that of the report itself.
  */
-export function createMachineMeter(clock: Clock): MachineMeter {
+export function createMachineMeter(clock: Clock) {
   const lag = createHistogram();
   let firedMs = clock.monotonicMs();
   const timer = setInterval(() => {
@@ -28,7 +25,8 @@ export function createMachineMeter(clock: Clock): MachineMeter {
   let atMs = clock.monotonicMs();
   let cpu = process.cpuUsage();
   return {
-    take() {
+    /** Since the last call. */
+    take(): Pick<ProcessReport, 'overMs' | 'eventLoopLagMs' | 'rssBytes' | 'heapUsedBytes' | 'cpuFraction'> {
       const nowMs = clock.monotonicMs();
       const nowCpu = process.cpuUsage();
       const overMs = Math.max(1, nowMs - atMs);

@@ -1,8 +1,9 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
+import type { EnvoyState } from '../../envoy-config/envoy-admin.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
-import { type EnvoyLook, gatherReport, type ReportSources } from './process-report.ts';
+import { gatherReport, type ReportSources } from './process-report.ts';
 import { watchActivity } from './process-report-activity.ts';
 import { createConfigurationReport } from './process-report-configuration.ts';
 import { createMachineMeter } from './process-report-machine.ts';
@@ -10,7 +11,7 @@ import { createMachineMeter } from './process-report-machine.ts';
 const clock = { nowMs: () => 1_000_000, monotonicMs: () => performance.now() };
 const config = configWith(modelWith());
 const never = new AbortController().signal;
-const LOOK: EnvoyLook = { version: '1.39.3', state: 'LIVE', uptimeMs: 12_000, ejected: new Set() };
+const LOOK: EnvoyState = { version: '1.39.3', state: 'LIVE', uptimeMs: 12_000, ejected: new Set() };
 
 function sources(changes: Partial<ReportSources> = {}): ReportSources {
   const source = { files: [], secretFiles: [], fingerprint: 'unused' };
@@ -82,7 +83,7 @@ it('tells Envoy that does not answer from one that another process asks', async 
 });
 
 it('does not wait for what hangs, and not at all when the process ends', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const hanging = { notReady: () => new Promise<undefined>(() => {}), envoy: () => new Promise<undefined>(() => {}) };
   const late = gatherReport(sources(hanging), never);
   await vi.advanceTimersByTimeAsync(3_000);

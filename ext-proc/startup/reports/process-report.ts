@@ -6,7 +6,9 @@ import type {
   ReportedConfiguration,
   ReportedEnvoy,
 } from '#database/process-reports/report.ts';
+import type { EnvoyState } from '../../envoy-config/envoy-admin.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
+import { settlesWithin } from '../../fairness/wait.ts';
 import type { Hold } from '../../limits/limit-store.ts';
 import type { ProcessActivity } from './process-report-activity.ts';
 import { sumHolds } from './process-report-holds.ts';
@@ -27,15 +29,7 @@ export interface ReportSources {
   readonly requestLog?: () => NonNullable<ProcessReport['requestLog']>;
   readonly notReady: () => Promise<string | undefined>;
   /** Absent: another process asks Envoy. `undefined`: Envoy does not answer. */
-  readonly envoy?: () => Promise<EnvoyLook | undefined>;
-}
-
-export interface EnvoyLook {
-  readonly version: string;
-  readonly state: string;
-  readonly uptimeMs: number;
-  /** Clusters that get no requests now. */
-  readonly ejected: ReadonlySet<string>;
+  readonly envoy?: () => Promise<EnvoyState | undefined>;
 }
 
 /**
@@ -68,22 +62,10 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
 
 /** `undefined` for a part that does not come in time. */
 async function inTime<T, Late>(promise: Promise<T>, late: Late, stopping: AbortSignal): Promise<T | Late> {
-  let giveUp: (() => void) | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<Late>((resolve) => {
-    giveUp = () => resolve(late);
-    timer = setTimeout(giveUp, LOOK_WITHIN_MS);
-    stopping.addEventListener('abort', giveUp);
-  });
-  try {
-    return await Promise.race([promise, over]);
-  } finally {
-    clearTimeout(timer);
-    if (giveUp !== undefined) stopping.removeEventListener('abort', giveUp);
-  }
+  return (await settlesWithin(promise, LOOK_WITHIN_MS, stopping)) ? promise : late;
 }
 
-function envoyAsReported(look: EnvoyLook | undefined): ReportedEnvoy {
+function envoyAsReported(look: EnvoyState | undefined): ReportedEnvoy {
   if (look === undefined) return { reachable: false };
   const { version, state, uptimeMs } = look;
   return { reachable: true, version, state, uptimeMs };
@@ -91,7 +73,7 @@ function envoyAsReported(look: EnvoyLook | undefined): ReportedEnvoy {
 
 function providerHealth(
   { config, activity, clock, restingTargets }: ReportSources,
-  look: EnvoyLook | undefined,
+  look: EnvoyState | undefined,
 ): Record<string, ProviderHealth> {
   const known = config().providers;
   const resting = restingTargets(known.keys());
