@@ -7,7 +7,7 @@ import { DeltaTemplate } from './delta-template.ts';
 const EVENT = { type: 'text.delta', sequence_number: 4, delta: 'one', item: 'msg_1', logprobs: [], obfuscation: 'aB' };
 
 function learning(data: string, delta = 'one'): DeltaTemplate {
-  const template = new DeltaTemplate('delta', 'obfuscation', 'sequence_number');
+  const template = new DeltaTemplate('delta');
   template.learn(data, delta);
   return template;
 }

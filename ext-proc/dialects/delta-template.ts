@@ -5,6 +5,10 @@ const BACKSLASH = 0x5c;
 const ZERO = 0x30;
 const NINE = 0x39;
 
+/** Members of Responses. Servers that copy its form may add them to events of other APIs. */
+const PADDING = 'obfuscation';
+const NUMBER = 'sequence_number';
+
 /** A member that differs from event to event. */
 interface Slot {
   readonly name: string;
@@ -24,7 +28,6 @@ interface Slot {
 export class DeltaTemplate {
   readonly #names: ReadonlyMap<string, 'text' | 'number'>;
   readonly #delta: string;
-  readonly #padding: string;
   #slots: readonly Slot[] = [];
   #after = '';
   #end = 0;
@@ -34,17 +37,13 @@ export class DeltaTemplate {
   /** Padding, as the delta; `undefined`: such events have none. */
   padding: string | undefined;
 
-  /**
-   * Takes the names of three members: the continued text, the random padding, and the sequence
-   * number.
-   */
-  constructor(delta: string, padding: string, number: string) {
+  /** Takes the name of the continued text. */
+  constructor(delta: string) {
     this.#delta = delta;
-    this.#padding = padding;
     this.#names = new Map([
       [delta, 'text'],
-      [padding, 'text'],
-      [number, 'number'],
+      [PADDING, 'text'],
+      [NUMBER, 'number'],
     ]);
   }
 
@@ -87,7 +86,7 @@ export class DeltaTemplate {
       if (data.slice(this.#end, start) !== before) return -1;
       if (!(isText ? this.#readText(data, start) : this.#readNumber(data, start))) return -1;
       if (name === this.#delta) this.delta = data.slice(start, this.#end);
-      else if (name === this.#padding) this.padding = data.slice(start, this.#end);
+      else if (name === PADDING) this.padding = data.slice(start, this.#end);
     }
     const end = this.#end + this.#after.length;
     return data.slice(this.#end, end) === this.#after ? end : -1;

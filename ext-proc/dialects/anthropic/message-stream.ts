@@ -38,9 +38,9 @@ export class MessageStream implements StreamTranslator {
   #isTextDivided = false;
   #lastThinking: OpenBlock | undefined;
   readonly #templates: Readonly<Record<DeltaName, DeltaTemplate>> = {
-    text: templateOf('text'),
-    thinking: templateOf('thinking'),
-    partial_json: templateOf('partial_json'),
+    text: new DeltaTemplate('text'),
+    thinking: new DeltaTemplate('thinking'),
+    partial_json: new DeltaTemplate('partial_json'),
   };
   #template = this.#templates.text;
   /** Passes on a delta of the same block as the one that was learnt. */
@@ -277,11 +277,6 @@ export class MessageStream implements StreamTranslator {
 }
 
 const TOO_MUCH = chatError({ type: 'api_error', message: 'The stream has more parts than can be followed.' });
-
-/** Anthropic's deltas have no padding and no number; servers that copy other APIs may add them. */
-function templateOf(name: DeltaName): DeltaTemplate {
-  return new DeltaTemplate(name, 'obfuscation', 'sequence_number');
-}
 
 const SPACE = 0x20;
 const LAST_BRACE = 0x7d;

@@ -55,7 +55,7 @@ export class ResponsesStream implements StreamTranslator {
   #textItem: SentItem | undefined;
   #reasoningParts: boolean[] | undefined;
   #reasoningPart: unknown;
-  readonly #template = new DeltaTemplate('delta', 'obfuscation', 'sequence_number');
+  readonly #template = new DeltaTemplate('delta');
   /** The deltas that the template knows, and those of the last event that was parsed. */
   #learnt: Continuation | undefined;
   #latest: Continuation | undefined;
