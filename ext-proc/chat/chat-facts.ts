@@ -97,3 +97,8 @@ export function eachMember(
     return invalidField(paramOf(`.${cursor.keyText(LONGEST_ECHO)}`), `is not a field; ${meant} is`);
   });
 }
+
+/** Names a member of what `param` names. */
+export function at(param: string): (member: string) => string {
+  return (member) => param + member;
+}

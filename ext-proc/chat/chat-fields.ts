@@ -1,4 +1,4 @@
-import { eachMember, type FieldRule, invalidField } from './chat-facts.ts';
+import { at, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { checkMessages } from './chat-messages.ts';
 import { checkPrediction } from './chat-prediction.ts';
 import { checkResponseFormat, checkToolChoice, checkTools } from './chat-tools.ts';
@@ -112,26 +112,22 @@ function streamOptionsRule(...[cursor, facts, field]: Parameters<FieldRule>): Re
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const others: { start: number; end: number }[] = [];
   let isNextToLast = false;
-  const refusal = eachMember(
-    cursor,
-    (member) => field + member,
-    (name) => {
-      const kind = cursor.kind();
-      if (name !== 'include_usage') {
-        const { keyStart: start, end } = cursor;
-        const last = others.at(-1);
-        if (isNextToLast && last) last.end = end;
-        else others.push({ start, end });
-        isNextToLast = true;
-        return void cursor.skip();
-      }
-      isNextToLast = false;
-      if (kind === 'null') return void cursor.skip();
-      if (kind !== 'boolean') return invalidField(`${field}.include_usage`, 'must be true or false');
-      facts.includeUsage = cursor.boolean();
-      return undefined;
-    },
-  );
+  const refusal = eachMember(cursor, at(field), (name) => {
+    const kind = cursor.kind();
+    if (name !== 'include_usage') {
+      const { keyStart: start, end } = cursor;
+      const last = others.at(-1);
+      if (isNextToLast && last) last.end = end;
+      else others.push({ start, end });
+      isNextToLast = true;
+      return void cursor.skip();
+    }
+    isNextToLast = false;
+    if (kind === 'null') return void cursor.skip();
+    if (kind !== 'boolean') return invalidField(`${field}.include_usage`, 'must be true or false');
+    facts.includeUsage = cursor.boolean();
+    return undefined;
+  });
   facts.otherStreamOptions = others;
   return refusal;
 }

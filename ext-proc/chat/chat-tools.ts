@@ -1,4 +1,4 @@
-import { eachMember, type FieldRule, invalidField } from './chat-facts.ts';
+import { at, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
@@ -15,9 +15,6 @@ export const checkTools: Rule = (cursor, facts, field) => {
     return checkTool(cursor, `${field}[${index}]`);
   });
 };
-
-/** Names a member of what `param` names. */
-const at = (param: string) => (member: string) => param + member;
 
 function checkTool(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(param, 'must be an object');
