@@ -62,7 +62,7 @@ psql() {
 }
 `;
 
-export async function raiseCluster(): Promise<Cluster> {
+export async function raiseCluster(images: readonly ImageVariable[] = IMAGES): Promise<Cluster> {
   // A fresh one, whatever a former run left.
   const raise = `bash '${dirname(UP)}/down.sh'; eval "$(bash '${UP}')"; printf '%s\\n' "$KUBECONFIG" "$PATH"`;
   // Images and volumes are there, too much for memory.
@@ -92,8 +92,14 @@ export async function raiseCluster(): Promise<Cluster> {
       rmSync(folder, { recursive: true });
     },
   };
-  await run(`bash '${dirname(UP)}/load.sh' ${IMAGES.map(imageOf).join(' ')}`);
+  if (images.length > 0) await run(`bash '${dirname(UP)}/load.sh' ${images.map(imageOf).join(' ')}`);
   return cluster;
+}
+
+/** Builds a program of programs/go.mod beside those of Kubernetes, where `run` finds it. */
+export async function buildProgram(cluster: Cluster, goPackage: string): Promise<void> {
+  await cluster.run(`cd '${REPOSITORY}/test/deploy/programs'
+    CGO_ENABLED=0 nice go build -mod=readonly -o "$(dirname "$(command -v kubectl)")/" ${goPackage}`);
 }
 
 /** PostgreSQL and Redis in a namespace of their own, outside of what is installed. */
