@@ -39,7 +39,7 @@ const LONG = named(
  */
 const CONTAINERS = named('deploy/compose');
 const HELM = named('deploy/helm');
-const CLUSTER = named('deploy/cluster', 'deploy/cluster-picker');
+const CLUSTER = named('deploy/cluster', 'deploy/cluster-helm', 'deploy/cluster-picker');
 const leavesOut = (program: string, argument: string): boolean =>
   process.env.CI === 'true' && spawnSync(program, [argument], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
 const withoutContainers = leavesOut('docker', 'info');
