@@ -102,9 +102,12 @@ function ChoosePassword(): ReactNode {
   );
 }
 
+/** Popovers stay in the document while they are closed. */
+const OPEN_DIALOG = '[role="dialog"]:not([popover]:not(:popover-open))';
+
 /** Not where one types, and not over a dialog. */
 function shortcutOf(event: KeyboardEvent): 'palette' | 'shortcuts' | undefined {
-  if (document.querySelector('[role="dialog"]')) return undefined;
+  if (document.querySelector(OPEN_DIALOG)) return undefined;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette';
   const types = event.target instanceof Element && event.target.closest('input, select, textarea');
   return event.key === '?' && !types ? 'shortcuts' : undefined;
