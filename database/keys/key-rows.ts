@@ -17,12 +17,14 @@ export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.name,
   ${nearestMilliseconds('k.expires_at')} as "expiresAtMs", ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
   coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;
 
+/** The newest revoked ones begin after the first that is left out. It is looked up once. */
 const LIST = sql('list_keys')`
   select ${KEY_COLUMNS} from keys k
-    where k.organization_id = $1 and not k.playground and (not coalesce(${IS_REVOKED}, false) or k.id = any (array(
-      select k.id from keys k where k.organization_id = $1 and not k.playground and ${IS_REVOKED}
-      order by k.created_at desc, k.id desc limit $2
-    ))) order by k.created_at, k.id`;
+    where k.organization_id = $1 and not k.playground and (not coalesce(${IS_REVOKED}, false) or coalesce((k.created_at, k.id) > (
+      select k.created_at, k.id from keys k
+      where k.organization_id = $1 and not k.playground and ${IS_REVOKED} and $2::integer is not null
+      order by k.created_at desc, k.id desc offset $2::integer limit 1
+    ), true)) order by k.created_at, k.id`;
 const SHOW = sql('show_key')`
   select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
 /**

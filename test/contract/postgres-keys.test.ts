@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { listKeys } from '#database/keys/key-rows.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import {
   addCustomer,
   addKey,
@@ -8,13 +11,17 @@ import {
   DAY,
   openStore,
   settlementOf,
+  sql,
   type TestStore,
 } from '../harness/database.ts';
+import { cpuMicros } from '../harness/process-cpu.ts';
 
 describe('keys in PostgreSQL', () => {
   let store: TestStore;
+  let url = '';
   beforeAll(async () => {
-    store = await openStore(await createDatabase());
+    url = await createDatabase();
+    store = await openStore(url);
   });
   afterAll(() => store.close());
 
@@ -130,5 +137,30 @@ describe('keys in PostgreSQL', () => {
     expect(record).not.toHaveProperty('hash');
     expect(record).toMatchObject({ id: customer.keyId, last4: 'test' });
     expect(await store.administration.keys(`org-${'0'.repeat(26)}`)).toBeUndefined();
+  });
+
+  it('lists the newest revoked ones, at a cost that grows only as their number does', async () => {
+    const customer = await addCustomer(store);
+    const count = 20_000;
+    await sql(
+      url,
+      `insert into keys (id, organization_id, name, hash, last4, scopes, created_at, revoked_at)
+       select 'key-' || lpad(n::text, 26, '0'), '${customer.organizationId}', 'k', sha256(n::text::bytea), 'abcd', array['chat'],
+         now() - interval '1 year' + n * interval '1 second', now() - interval '1 hour' from generate_series(1, ${count}) n`,
+    );
+    const pool = createPool(url, 1, PATIENT, { info: () => {}, warn: () => {}, error: () => {} });
+    onTestFinished(() => pool.end());
+    const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const spentMs = () => (cpuMicros({ server: [rows[0]?.pid ?? 0] }).server ?? 0) / 1_000;
+    const listed = async (mostRevoked?: number) =>
+      (await listKeys(pool, customer.organizationId, mostRevoked))?.map(({ id }) => id) ?? [];
+    const named = (n: number) => `key-${String(n).padStart(26, '0')}`;
+    expect(await listed(2)).toEqual([named(count - 1), named(count), customer.keyId]);
+    expect(await listed(0)).toEqual([customer.keyId]);
+    expect(await listed(count)).toHaveLength(count + 1);
+    const before = spentMs();
+    expect(await listed()).toHaveLength(count + 1);
+    // Some 30 ms; where each is compared with all others, some 3 s.
+    expect(spentMs() - before).toBeLessThan(800);
   });
 });
