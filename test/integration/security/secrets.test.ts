@@ -29,6 +29,8 @@ const IDEMPOTENCY_KEY = 'idempotency-sentinel-0c4d';
 const WRONG_PASSWORD = 'wrong password sentinel 7a31';
 const OWN_PASSWORD = 'own password sentinel 52fe';
 const INVITED_PASSWORD = 'invited password sentinel b9d0';
+/** In the request log, and in no line of a process. */
+const OF_CUSTOMERS = { user: 'end-user-sentinel-27cd', metadata: { team: 'metadata-sentinel-64b8' } };
 const MESSAGES = [{ role: 'user', content: PROMPT }];
 const THINKS = { provider: 'fake', model: 'thinks', api: 'responses' };
 
@@ -97,6 +99,9 @@ requirement(missingRedis, () => {
       }
       expect(Object.keys(secrets).length).toBeGreaterThan(15);
       expect(findSecrets(places, secrets)).toEqual([]);
+      const sentinels = { user: OF_CUSTOMERS.user, ...OF_CUSTOMERS.metadata };
+      expect(findSecrets(new Map([['logs', stack.logs()]]), sentinels)).toEqual([]);
+      expect(findSecrets(new Map([['the database', places.get('the database') ?? '']]), sentinels)).toHaveLength(2);
     });
     test('would be found out', () => {
       const places: Places = new Map([
@@ -211,7 +216,7 @@ async function requestsOfEveryKind(): Promise<void> {
   for (const act of acts) {
     provider.script('one', act);
     for (const stream of [false, true]) {
-      const received = await client.chat({ model: 'one', messages: MESSAGES, stream });
+      const received = await client.chat({ model: 'one', messages: MESSAGES, stream, ...OF_CUSTOMERS });
       if (received.status !== 200) errors.push(received.text);
     }
   }
