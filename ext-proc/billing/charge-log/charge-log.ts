@@ -186,7 +186,8 @@ class SegmentedLog implements ChargeLog {
   async sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
     const former = this.#epochs;
     if ([...former].every((one) => one === epoch)) return 0;
-    this.#writer.flush();
+    // What a note says is read from the segments.
+    await this.#writer.writeNotes();
     this.#epochs = new Set([epoch]);
     let sent = 0;
     let group: Settlement[] = [];

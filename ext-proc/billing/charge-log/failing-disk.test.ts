@@ -98,6 +98,53 @@ describe('the charge log on a disk that fails', () => {
     expect([idsIn(log), idsIn(await open())]).toEqual([['c'], ['c']]);
   });
 
+  it('notes a commit again in the present segment when a former one could not be synced', async () => {
+    let nowMs = Date.now();
+    const disk = playedDisk();
+    const log = await open({ disk, clock: { nowMs: () => nowMs, monotonicMs: () => performance.now() } });
+    for (const id of ['a', 'b']) await log.append(charge(id));
+    const { fdatasync } = disk;
+    const syncing = Promise.withResolvers<(error: Error) => void>();
+    Object.assign(disk, { fdatasync: (...[, done]: Parameters<typeof fdatasync>) => syncing.resolve(done) });
+    log.committed(['a'], 'epoch-1');
+    const appended = log.append(charge('c'));
+    const fail = await syncing.promise;
+    Object.assign(disk, { fdatasync });
+    nowMs += 61_000;
+    await log.append(charge('d'));
+    fail(new Error('EIO'));
+    await appended;
+    await log.prove();
+    const ids = ['b', 'd', 'c'];
+    expect([idsIn(log), idsIn(await open())]).toEqual([ids, ids]);
+  });
+
+  it('notes a commit again when it is closed, if the disk takes it by then', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    for (const id of ['a', 'b']) await log.append(charge(id));
+    Object.assign(disk, { failing: ['fdatasync'] });
+    log.committed(['a'], 'epoch-1');
+    await expect(log.append(charge('c'))).rejects.toThrow('EIO');
+    Object.assign(disk, { failing: [] });
+    await log.close();
+    expect(idsIn(await open())).toEqual(['b']);
+  });
+
+  it('sends a commit of another epoch again as soon as the disk has the note of it', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('a'));
+    Object.assign(disk, { failing: ['fdatasync'] });
+    log.committed(['a'], 'epoch-1');
+    await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+    const sent: unknown[] = [];
+    const sendAgain = () => log.sendAgain('epoch-2', async (settlements) => void sent.push(...settlements));
+    await expect(sendAgain()).rejects.toThrow('EIO');
+    Object.assign(disk, { failing: [] });
+    expect([await sendAgain(), sent]).toEqual([1, [charge('a')]]);
+  });
+
   it('is not proved to take the log while it keeps what was reported as not taken', async () => {
     const disk = playedDisk();
     const log = await open({ disk });

@@ -35,7 +35,7 @@ const WRITE_CHARACTERS = 8 * 1024 * 1024;
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #lines: LogLine[] = [];
-  /** Notes that no segment has taken: the next one begins with them. */
+  /** Notes that no segment has taken: the next one begins with them. None while there is one. */
   #owed: LogLine[] = [];
   #flushing = false;
   /** Absent: the disk has not taken one yet, or no longer takes it. */
@@ -94,6 +94,12 @@ export class LogWriter {
     this.#behind = false;
   }
 
+  /** Resolves when every note is written. Rejects if the disk does not take those that it owes. */
+  async writeNotes(): Promise<void> {
+    this.flush();
+    if (this.#owed.length > 0) await this.prove();
+  }
+
   /** Writes what was added. */
   flush(): void {
     for (let lines = this.#nextLines(); lines.length > 0; lines = this.#nextLines()) this.#write(lines);
@@ -109,7 +115,7 @@ export class LogWriter {
   /** Resolves when what was added is durable, or rejected. */
   async close(): Promise<void> {
     this.flush();
-    if (this.#segment) await this.prove().catch(() => undefined);
+    if (this.#segment || this.#owed.length > 0) await this.prove().catch(() => undefined);
     clearTimeout(this.#retry);
     this.#segment?.end();
     this.#segment = undefined;
@@ -178,7 +184,7 @@ export class LogWriter {
     this.#failed(error);
     const again: LogLine[] = [];
     for (const one of lines) {
-      if (one.isNote) this.#owed.push(one);
+      if (one.isNote) (this.#segment ? again : this.#owed).push(one);
       else if (one.wait?.hasFailed) one.wait.reject(error);
       else if (one.wait) {
         one.wait.hasFailed = true;
