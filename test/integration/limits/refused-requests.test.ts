@@ -77,7 +77,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     },
   );
 
-  test('408 of uploads that stall counts, and says that the body did not arrive', async () => {
+  test('408 of uploads that stall counts, and says that the body did not arrive', async ({ expect }) => {
     const { client, key } = await customerWith();
     const neighbour = await customerWith();
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${neighbour.key}\r\ncontent-length: 9`;
