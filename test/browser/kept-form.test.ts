@@ -72,4 +72,25 @@ requirement(NO_CHROMIUM, () => {
     await other.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await other.close();
   });
+
+  test('what was typed for one organization is not in the form of another', async () => {
+    const other = await stack.operator.customer({ organization: { name: 'Beta' } });
+    const { page } = await openPage(stack);
+    const email = 'operator@gateway.example';
+    await signIn(page, email, await stack.createUser(email, 'operator'));
+    const to = (organization: string) =>
+      // As back and forward do, without loading the page again.
+      page.evaluate(
+        `history.pushState(null, '', '/o/${organization}/playground'); dispatchEvent(new PopStateEvent('popstate'))`,
+      );
+    await page.goto(`/o/${other.organizationId}/playground`);
+    await page.getByText('Balance of Beta').waitFor();
+    await to(organizationId);
+    await page.getByText('Balance of Acme').waitFor();
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('Typed for Acme');
+    await to(other.organizationId);
+    await page.getByText('Balance of Beta').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue()).toBe('');
+    await page.context().close();
+  });
 });
