@@ -37,6 +37,13 @@ const ROUND_MS = 600_000;
 const CLIENTS = 12;
 /** `timeouts.total` and a minute, in which the holds of a killed process end. */
 const HELD_MS = 100_000;
+const QUIET_PER_SECOND = 2;
+/** Autoscaling by CPU sooner than by the base: at 75m, and down without ten quiet minutes. */
+const AUTOSCALER = {
+  '/spec/maxReplicas': 3,
+  '/spec/metrics/0/containerResource/target/averageUtilization': 30,
+  '/spec/behavior/scaleDown/stabilizationWindowSeconds': 15,
+};
 const IN_NAMESPACE = `kubectl() { command kubectl -n ${NAMESPACE} "$@"; }`;
 
 let cluster: Cluster;
@@ -139,6 +146,14 @@ requirement(missingCluster(), () => {
     expect(await lives()).toEqual(before);
   });
 
+  test('under load 2 pods become 3, and later 2 again, and no request is lost', { timeout: 3 * ROUND_MS }, async () => {
+    const patch = Object.entries(AUTOSCALER).map(([path, value]) => ({ op: 'replace', path, value }));
+    await cluster.run(`${IN_NAMESPACE}; kubectl patch hpa gateway --type=json -p '${JSON.stringify(patch)}'`);
+    const busy = await underLoad('autoscaling, busy', () => untilReady(cluster, 3));
+    const quiet = await underLoad('autoscaling, quiet', () => untilReady(cluster, 2), QUIET_PER_SECOND);
+    expect([...lost(busy), ...lost(quiet)]).toEqual([]);
+  });
+
   const changes: Readonly<Record<string, string>> = {
     'a rolling restart': `kubectl rollout restart statefulset gateway; kubectl rollout status statefulset gateway --timeout=9m`,
     'a drained node': `kubectl drain node-1 --pod-selector=statefulset.kubernetes.io/pod-name=gateway-0 --delete-emptydir-data --timeout=5m
@@ -231,14 +246,18 @@ async function lives() {
 }
 
 /** Requests of all kinds while something happens; then every promise about charges was kept. */
-async function underLoad(name: string, happen: () => Promise<void>): Promise<readonly Seen[]> {
+async function underLoad(
+  name: string,
+  happen: () => Promise<void>,
+  perSecond = REQUESTS_PER_SECOND,
+): Promise<readonly Seen[]> {
   const organization = { concurrency: 10_000 };
   const rich = await operator.customer({ credit: '1000', organization });
   const poor = await operator.customer({ credit: POOR_CREDIT_USD, organization });
   const clientsOf = (key: string): GatewayClient[] => Array.from({ length: CLIENTS }, () => gatewayClient(origin, key));
   const clients = { rich: clientsOf(rich.key), poor: clientsOf(poor.key) };
   const ended = new AbortController();
-  const load = startLoad(clients, REQUESTS_PER_SECOND);
+  const load = startLoad(clients, perSecond);
   const crediting = creditPoor(operator, poor.organizationId, ended.signal);
   try {
     await happen();
