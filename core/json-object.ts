@@ -23,3 +23,8 @@ export function parseError(text: string): unknown {
     return text;
   }
 }
+
+/** The members that are numbers. */
+export function numbersIn(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
+}

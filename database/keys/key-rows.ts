@@ -17,7 +17,10 @@ export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.name,
   ${nearestMilliseconds('k.expires_at')} as "expiresAtMs", ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
   coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;
 
-/** The newest revoked ones begin after the first that is left out. It is looked up once. */
+/**
+ * Of the revoked keys only the newest are listed: those after the newest one that is left out. That
+ * one is looked up once.
+ */
 const LIST = sql('list_keys')`
   select ${KEY_COLUMNS} from keys k
     where k.organization_id = $1 and not k.playground and (not coalesce(${IS_REVOKED}, false) or coalesce((k.created_at, k.id) > (

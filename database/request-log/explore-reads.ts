@@ -54,7 +54,7 @@ export interface Explored {
 
 /** Rows that are read at most: about half a second of work. */
 const MOST_ROWS = 200_000;
-/** Sums of the ledger by end user that are read at most. */
+/** One view reads at most this many of the ledger's sums by end user. */
 const MOST_SUMS = 250_000;
 
 /**
@@ -85,7 +85,7 @@ export async function explore(
   return { source: 'rows', steps: fine, cells, completeFromMs };
 }
 
-/** Sums by end user are many too: one for each day, key, model and user. */
+/** Sums by end user are many, too: there is one for each day, key, model and user. */
 async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number): Promise<Explored> {
   const steps = stepsOf(query.fromMs, query.toMs, DAY_MS);
   const source = needs(query.filter, ['users']) ? 'ledger' : 'ledger_of_users';
@@ -94,7 +94,7 @@ async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number):
     const cells = await readCells(pool, query, source, steps, { fromMs: completeFromMs });
     return { source, steps, cells, completeFromMs };
   }
-  // The time before, of which no user is asked for, is in the sums of all users together.
+  // Without a filter for users, the time before is compared by the sums of all users together.
   const isFast = source === 'ledger_of_users' || !query.compare;
   const compare = isFast ? query.compare : (await boundOfSums(pool, query, stepsBefore(steps), mostSums)) === undefined;
   return readFrom(pool, { ...query, compare }, source, steps);
@@ -106,7 +106,7 @@ const FIRST_UNREAD_SUM = sql('first_unread_usage_of_users')`
       and day < to_timestamp($3::double precision / 1000)::date
     order by day desc offset $4::integer limit 1`;
 
-/** The day since which the sums can be read. Over all organizations, no index tells. */
+/** The day since which the sums can be read. No index answers that over all organizations. */
 async function boundOfSums(
   pool: pg.Pool,
   { organizationId }: ExploreQuery,

@@ -11,7 +11,10 @@ const HELM = 'helm.sh/helm/v3/cmd/helm';
 const POSTGRES = 'registry.test/postgres:trial';
 const INSTALL_MS = 1_200_000;
 
-/** The official image can be any user, also 999 of the chart; a stand-in's script asks `su`. */
+/**
+ * The chart runs PostgreSQL as user 999, as the official image can. A stand-in lacks this user, and
+ * its script changes users by `su`, which only root may.
+ */
 const POSTGRES_DOCKERFILE = `FROM ${imageOf('POSTGRES_IMAGE')}
 RUN groupmod -g 999 postgres && usermod -u 999 postgres && mkdir -p /var/run/postgresql && chown -R postgres /var/run/postgresql
 RUN printf '#!/bin/sh\\nexec sh -c "$3"\\n' >/usr/local/bin/su && chmod 755 /usr/local/bin/su

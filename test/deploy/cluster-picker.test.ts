@@ -106,7 +106,7 @@ requirement(missingCluster(), () => {
     ] as const) {
       say(servers[busy], 50);
       say(servers[idle], 0);
-      // By chance it is so once in a million times.
+      // Chance alone sends all of them to one server once in a million times.
       await expect.poll(() => send(20), { timeout: FOUND_MS }).toEqual(idle === 0 ? [20, 0] : [0, 20]);
     }
   });

@@ -38,7 +38,7 @@ const CLIENTS = 12;
 /** `timeouts.total` and a minute, in which the holds of a killed process end. */
 const HELD_MS = 100_000;
 const QUIET_PER_SECOND = 2;
-/** Autoscaling by CPU sooner than by the base: at 75m, and down without ten quiet minutes. */
+/** Scales sooner than the base does: up at 75m of CPU, and down without ten quiet minutes. */
 const AUTOSCALER = {
   '/spec/maxReplicas': 3,
   '/spec/metrics/0/containerResource/target/averageUtilization': 30,

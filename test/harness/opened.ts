@@ -9,7 +9,7 @@ type Openable = { close(): unknown } | { stop(): unknown };
  */
 export function opened<T extends Openable>(open: () => Promise<T>): T {
   let value: T | undefined;
-  const present = (): T => {
+  const valueNow = (): T => {
     if (value === undefined) throw new Error('this is not open: it is opened before the tests, and ended after them');
     return value;
   };
@@ -21,10 +21,10 @@ export function opened<T extends Openable>(open: () => Promise<T>): T {
   });
   return new Proxy({} as T, {
     get: (_, name) => {
-      const part = Reflect.get(present(), name);
-      return typeof part === 'function' ? part.bind(present()) : part;
+      const part = Reflect.get(valueNow(), name);
+      return typeof part === 'function' ? part.bind(valueNow()) : part;
     },
-    set: (_, name, part) => Reflect.set(present(), name, part),
-    has: (_, name) => name in present(),
+    set: (_, name, part) => Reflect.set(valueNow(), name, part),
+    has: (_, name) => name in valueNow(),
   });
 }

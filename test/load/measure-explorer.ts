@@ -11,6 +11,7 @@ import pg from 'pg';
 import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { readRequests } from '#dashboard/server/routes/requests-routes.ts';
 import { openAdministration } from '#database/administration/administration.ts';
@@ -160,14 +161,17 @@ async function addOrganization(nowMs: number): Promise<string> {
   return id;
 }
 
-/** Of PostgreSQL and of this process, with what its server did for others meanwhile. */
+/** The CPU of PostgreSQL and of this process, and the time. Other clients of the server count. */
 async function timed(ask: () => Promise<unknown>): Promise<string> {
   const tries: { readonly cpuMs: number; readonly wallMs: number }[] = [];
   for (let i = 0; i < TRIES; i++) {
     const [startMs, startMicros] = [performance.now(), cpuMicros(processes)];
     const failed = await ask().then(
       () => false,
-      () => true,
+      (error: unknown) => {
+        if (error instanceof StoreUnavailable) return true;
+        throw error;
+      },
     );
     if (failed) return 'more than 8 s';
     const micros = cpuMicros(processes);

@@ -16,7 +16,7 @@ export interface TimeChoiceProps<Range extends string> {
   readonly utc?: boolean;
 }
 
-/** Up to here, times of the day matter. */
+/** For ranges up to this length, the time of day can be chosen. */
 const SHORT_MS = 3 * DAY_MS;
 
 interface TimePanelProps extends Required<TimeChoiceProps<string>> {
@@ -71,7 +71,7 @@ interface TimesProps {
   readonly onChange: (fromMs: number, toMs: number) => void;
 }
 
-/** Midnight is the end of the last day. */
+/** Midnight in the second box is the end of the last day. */
 function Times({ fromMs, toMs, onChange }: TimesProps): ReactNode {
   const [first, last] = [LOCAL_DAYS.dayOf(fromMs), LOCAL_DAYS.dayOf(toMs - 1)];
   const change = (from: number, to: number) => from < to && onChange(from, to);
@@ -93,7 +93,7 @@ interface TimeBoxProps {
   readonly onChange: (minutes: number) => void;
 }
 
-/** Counts when it is left: a half-typed time is one, too. */
+/** Reports the time when the box loses the focus, because a half-typed time is valid, too. */
 function TimeBox({ label, atMs, onChange }: TimeBoxProps): ReactNode {
   const minutes = LOCAL_DAYS.minutesOf(atMs);
   const text = [minutes / 60, minutes % 60].map((part) => String(Math.floor(part)).padStart(2, '0')).join(':');
@@ -109,7 +109,7 @@ function TimeBox({ label, atMs, onChange }: TimeBoxProps): ReactNode {
         onBlur={({ target }) => {
           const [hour = Number.NaN, minute = 0] = target.value.split(':').map(Number);
           if (target.value !== '' && target.value !== text) onChange(hour * 60 + minute);
-          // What is refused is taken back; what counts makes a new box.
+          // A refused time is undone. An accepted one replaces the box, whose key it is.
           target.value = text;
         }}
       />

@@ -186,7 +186,7 @@ class SegmentedLog implements ChargeLog {
   async sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
     const former = this.#epochs;
     if ([...former].every((one) => one === epoch)) return 0;
-    // What a note says is read from the segments.
+    // The segments are read below, and an owed note is in none of them.
     await this.#writer.writeNotes();
     this.#epochs = new Set([epoch]);
     let sent = 0;

@@ -35,7 +35,7 @@ const WRITE_CHARACTERS = 8 * 1024 * 1024;
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #lines: LogLine[] = [];
-  /** Notes that no segment has taken: the next one begins with them. None while there is one. */
+  /** Notes that no segment has taken. The next segment begins with them, so none is owed after. */
   #owed: LogLine[] = [];
   #flushing = false;
   /** Absent: the disk has not taken one yet, or no longer takes it. */
@@ -63,8 +63,8 @@ export class LogWriter {
   }
 
   /**
-   * Adds an entry that the log has to have in the end: what the disk does not take now is written
-   * when it does.
+   * Adds an entry that must not be lost while the process runs: if the disk does not take it, it is
+   * written again as soon as the disk works.
    */
   note(entry: string): void {
     const note: LogLine = { line: checkedLine(entry), isNote: true };
@@ -94,7 +94,7 @@ export class LogWriter {
     this.#behind = false;
   }
 
-  /** Resolves when every note is written. Rejects if the disk does not take those that it owes. */
+  /** Resolves when every note is written. Rejects if the disk does not take an owed note. */
   async writeNotes(): Promise<void> {
     this.flush();
     if (this.#owed.length > 0) await this.prove();

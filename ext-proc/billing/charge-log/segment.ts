@@ -41,7 +41,7 @@ export interface LogLine {
     /** True if a segment did not take it. */
     hasFailed?: boolean;
   };
-  /** True if the next segment has to have it if this one does not take it. Nobody waits for it. */
+  /** True if the line goes into another segment when this one does not take it. */
   readonly isNote?: true;
 }
 

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from '#core/json-object.ts';
-import { counts } from '../responses/usage.ts';
+import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
 import { servedTier } from './service-tier.ts';
 
 /**
@@ -14,14 +13,14 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
   const completion = sumOf([usage.output_tokens]);
   const { output_tokens_details: output, cache_creation: writes } = usage;
   return {
-    ...counts({
+    ...numbersIn({
       prompt_tokens: prompt,
       completion_tokens: completion,
       total_tokens: sumOf([prompt, completion]),
     }),
-    prompt_tokens_details: counts({ cached_tokens: read, cache_write_tokens: written }),
-    ...(isObject(output) ? { completion_tokens_details: counts({ reasoning_tokens: output.thinking_tokens }) } : {}),
-    ...(isObject(writes) ? { cache_creation: counts(writes) } : {}),
+    prompt_tokens_details: numbersIn({ cached_tokens: read, cache_write_tokens: written }),
+    ...(isObject(output) ? { completion_tokens_details: numbersIn({ reasoning_tokens: output.thinking_tokens }) } : {}),
+    ...(isObject(writes) ? { cache_creation: numbersIn(writes) } : {}),
   };
 }
 

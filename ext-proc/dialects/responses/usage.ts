@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
 
 /**
  * Usage in chat's form. Counts are copied as they came: whether they are plausible is judged where
@@ -9,13 +9,15 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
   const { input_tokens_details: input, output_tokens_details: output } = usage;
   const lasting = lastingWrites(input);
   return {
-    ...counts({
+    ...numbersIn({
       prompt_tokens: usage.input_tokens,
       completion_tokens: usage.output_tokens,
       total_tokens: usage.total_tokens,
     }),
-    ...(isObject(input) ? { prompt_tokens_details: counts(input) } : {}),
-    ...(isObject(output) ? { completion_tokens_details: counts({ reasoning_tokens: output.reasoning_tokens }) } : {}),
+    ...(isObject(input) ? { prompt_tokens_details: numbersIn(input) } : {}),
+    ...(isObject(output)
+      ? { completion_tokens_details: numbersIn({ reasoning_tokens: output.reasoning_tokens }) }
+      : {}),
     ...(lasting === undefined ? {} : { cache_creation: { ephemeral_1h_input_tokens: lasting } }),
   };
 }
@@ -28,8 +30,4 @@ function lastingWrites(input: unknown): number | undefined {
   const details = isObject(input) ? input.cache_write_tokens_details : undefined;
   const lasting = isObject(details) ? details.ttl_12h_tokens : undefined;
   return typeof lasting === 'number' && lasting > 0 ? lasting : undefined;
-}
-
-export function counts(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
 }
