@@ -5,13 +5,12 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queryText } from './api/api.ts';
+import { queryText, readQuery } from '#contract/define-search.ts';
 import { createQueryClient, onReturn } from './api/connection.ts';
 import { askInForm } from './api/form-prompts.ts';
 import { ToastProvider } from './components/toast.tsx';
 import { HintLayer } from './overlays/hint-layer.tsx';
 import { routeTree } from './routes.tsx';
-import { readQuery } from './search/define-search.ts';
 import { PageFailed, PageNotFound } from './shell/fallback-pages.tsx';
 
 const queryClient = createQueryClient(() => {

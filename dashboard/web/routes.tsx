@@ -6,9 +6,10 @@ import {
   type RouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { defineSearch, type RawSearch, text } from '#contract/define-search.ts';
+import { exploreSearch, fromUsage, withFormerDays } from '#contract/explore-search.ts';
 import { ApiProblem } from './api/api.ts';
 import { loadSession } from './api/session.ts';
-import { exploreSearch, fromUsage, withFormerDays } from './explore/explore-search.ts';
 import {
   auditSearch,
   connectSearch,
@@ -23,7 +24,6 @@ import {
   playgroundSearch,
   usersSearch,
 } from './pages/searches.ts';
-import { defineSearch, type RawSearch, text } from './search/define-search.ts';
 import { NoOrganization, PageNotFound, ShellFailed } from './shell/fallback-pages.tsx';
 import { Shell } from './shell/shell.tsx';
 import { OrganizationPages, rememberOrganization, startOrganization } from './shell/use-organization.tsx';

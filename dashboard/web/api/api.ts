@@ -1,4 +1,5 @@
 import type { Api, Body, Endpoint, PathParameter, ProblemCode, ProblemView, Query, ResponseOf } from '#contract/api.ts';
+import { queryText } from '#contract/define-search.ts';
 
 /** Longer than every deadline of the server, so that the server's own response comes first. */
 const TIMEOUT_MS = 20_000;
@@ -91,14 +92,6 @@ export function endpointUrl(endpoint: keyof Api, { params = {}, query = {} }: Va
     return encodeURIComponent(value);
   });
   return { method: endpoint.slice(0, space), url: path + queryText(query) };
-}
-
-/** `?a=1&b=2&b=3`, or nothing. Absent and empty values are left out, except in lists. */
-export function queryText(query: Readonly<Record<string, unknown>>): string {
-  const pairs = Object.entries(query)
-    .filter(([, value]) => value !== undefined && value !== '')
-    .flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]));
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
 /** `unreachable`: no response; `timed_out`: none within the deadline. Both may be retried. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endpointUrl, queryText } from './api.ts';
+import { queryText } from '#contract/define-search.ts';
+import { endpointUrl } from './api.ts';
 
 describe('the URL of an endpoint', () => {
   it('has its parameters filled in', () => {

@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ExploreGrouping } from '#contract/explore.ts';
+import { type ExploreState, LIST_LABELS, LISTS, type ListName, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
 import { useAsk } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
@@ -8,7 +9,6 @@ import { Checkbox, Select } from '../forms/choices.tsx';
 import { FilterBar, SearchBox } from '../forms/filter-bar.tsx';
 import type { Url } from '../search/use-url.ts';
 import styles from './explore.module.css';
-import { type ExploreState, LIST_LABELS, LISTS, type ListName, RANGES, USUAL_RANGE } from './explore-search.ts';
 import { TimeChoice } from './time-choice.tsx';
 
 // With the boxes for many values, which the charts do not wait for.

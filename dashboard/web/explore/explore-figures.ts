@@ -1,7 +1,7 @@
 import type { Explore, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
+import { MEASURES, type Measure } from '#contract/explore-search.ts';
 import type { ChartProps, ChartSeries, ChartValue } from '../charts/chart-data.ts';
 import { dollars, formatCompact, formatDollars, formatDuration, formatPercent } from '../format/format.ts';
-import { MEASURES, type Measure } from './explore-search.ts';
 
 /** Figures of a step, a group or the whole range. */
 type Unsure = 'firstEventP50Ms' | 'firstEventP95Ms' | 'tokensPerSecond';

@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useRef } from 'react';
 import type { Explore, ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreState, Measure, Span } from '#contract/explore-search.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { Chart } from '../charts/chart.tsx';
 import { useHiddenSeries } from '../charts/hidden-series.ts';
@@ -11,7 +12,6 @@ import type { Url } from '../search/use-url.ts';
 import { type Change, pointChange, relativeChange } from './change.ts';
 import styles from './explore.module.css';
 import { chartSeries, inKnownOrder, MEASURE_VIEWS, shareOf, shownMeasures, stepValues } from './explore-figures.ts';
-import type { ExploreState, Measure, Span } from './explore-search.ts';
 
 interface ExplorerProps {
   readonly query: Query<Explore>;

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { STATUS_CLASSES } from '#contract/explore.ts';
+import { type ExploreState, exploreSearch, LIST_LABELS, LISTS, type ListName } from '#contract/explore-search.ts';
 import { CLIENT_GONE_STATUS, ERROR_CODES } from '#core/errors/error-codes.ts';
 import { useAsk } from '../api/queries.ts';
 import { ChipsInput } from '../forms/chips-input.tsx';
@@ -9,7 +10,6 @@ import { FormDialog } from '../forms/form-dialog.tsx';
 import { MoneyField, NumberField } from '../forms/inputs.tsx';
 import { type ComboboxChoice, MultiCombobox } from '../forms/multi-combobox.tsx';
 import type { Url } from '../search/use-url.ts';
-import { type ExploreState, exploreSearch, LIST_LABELS, LISTS, type ListName } from './explore-search.ts';
 
 interface FilterDialogProps {
   readonly organization: string | undefined;

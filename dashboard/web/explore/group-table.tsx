@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import type { Explore, ExploreGroup, ExploreGrouping } from '#contract/explore.ts';
+import { type ExploreState, LIST_LABELS, LISTS, type ListName, MEASURES } from '#contract/explore-search.ts';
 import { csvLine } from '#core/csv.ts';
 import { formatUsd } from '#core/money.ts';
 import { Button } from '../components/button.tsx';
@@ -12,7 +13,6 @@ import type { Column } from '../table/table.tsx';
 import { Table } from '../table/table.tsx';
 import styles from './explore.module.css';
 import { daysLeft, MEASURE_VIEWS, shownMeasures } from './explore-figures.ts';
-import { type ExploreState, LIST_LABELS, LISTS, type ListName, MEASURES } from './explore-search.ts';
 import { Figure } from './explorer.tsx';
 
 interface GroupTableProps {

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import type { TimeState } from '#contract/explore-search.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import inputStyles from '../forms/inputs.module.css';
 import type { Url } from '../search/use-url.ts';
 import { Calendar } from './calendar.tsx';
 import { type Days, LOCAL_DAYS, UTC_DAYS } from './calendar-days.ts';
-import type { TimeState } from './explore-search.ts';
 import styles from './time-choice.module.css';
 
 export interface TimeChoiceProps<Range extends string> {

@@ -1,9 +1,9 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Explore, ExploreGrouping, ExploreInput } from '#contract/explore.ts';
+import { type ExploreState, filterOf, spanOf } from '#contract/explore-search.ts';
 import type { ApiProblem } from '../api/api.ts';
 import { useAsk } from '../api/queries.ts';
-import { type ExploreState, filterOf, spanOf } from './explore-search.ts';
 
 const REFRESH_MS = 15_000;
 

@@ -1,10 +1,10 @@
 import { useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ExploreState, exploreSearch } from '#contract/explore-search.ts';
 import { Button } from '../components/button.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
 import { useKept } from '../search/use-kept.ts';
-import { type ExploreState, exploreSearch } from './explore-search.ts';
 
 // With the forms, which the home page does not wait for.
 const NameDialog = lazy(() => import('./name-dialog.tsx').then((module) => ({ default: module.NameDialog })));

@@ -1,8 +1,8 @@
+import { defineSearch, idOf, moment, oneOf, text } from '#contract/define-search.ts';
+import { DAY_RANGES, LIST_RANGES } from '#contract/explore-search.ts';
 import { KEY_GROUPS } from '#core/key-filter.ts';
 import { ACTIONS } from '../audit/audit-labels.ts';
-import { DAY_RANGES, LIST_RANGES } from '../explore/explore-search.ts';
 import { ABILITIES, MODEL_SORTS } from '../models/model-labels.ts';
-import { defineSearch, idOf, moment, oneOf, text } from '../search/define-search.ts';
 
 const namesOf = <Name extends string>(ranges: Readonly<Record<Name, string>>) => Object.keys(ranges) as Name[];
 const TIMES = { range: oneOf(namesOf(LIST_RANGES), 'all'), fromMs: moment, toMs: moment };

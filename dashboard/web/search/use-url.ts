@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { RawSearch, Search } from './define-search.ts';
+import type { RawSearch, Search } from '#contract/define-search.ts';
 
 /** The address of the page as its state. */
 export interface Url<State> {

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import type { CsvTable, OperatorCsvTable } from '#contract/api.ts';
+import { queryText } from '#contract/define-search.ts';
 import { countOf } from '#core/count-of.ts';
 import { present } from '#core/present.ts';
-import { queryText } from '../api/api.ts';
 import { Button, ButtonAnchor } from '../components/button.tsx';
 import { classNames } from '../components/class-names.ts';
 import {

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
+import { boundsOf, LIST_RANGES } from '#contract/explore-search.ts';
 import type { AuditEventView, AuditFilter } from '#contract/people.ts';
 import { present } from '#core/present.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } from '../../audit/audit-labels.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Detailed, Instant } from '../../components/values.tsx';
-import { boundsOf, LIST_RANGES } from '../../explore/explore-search.ts';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { FilterSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
+import { boundsOf, LIST_RANGES } from '#contract/explore-search.ts';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Detailed, Instant, StatusPill } from '../../components/values.tsx';
-import { boundsOf, LIST_RANGES } from '../../explore/explore-search.ts';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { exploreSearch, RANGES, type Range, requestsIn } from '#contract/explore-search.ts';
 import type { ModelView } from '#contract/money.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
@@ -8,7 +9,6 @@ import { CodeSnippet, CopyButton } from '../../components/copy.tsx';
 import { Card, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { CodeLines, Facts } from '../../components/values.tsx';
 import { KEY_TO_FILL_IN, snippets } from '../../connect/snippets.ts';
-import { exploreSearch, RANGES, type Range, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
 import { useExplore } from '../../explore/use-explore.ts';
 import { formatCount } from '../../format/format.ts';

@@ -1,7 +1,7 @@
 import type { CostRowView } from '#contract/costs.ts';
+import { spanOf } from '#contract/explore-search.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { type ChartSeries, sumOf } from '../../charts/chart-data.ts';
-import { spanOf } from '../../explore/explore-search.ts';
 import { dollars, formatPercent, utcDay } from '../../format/format.ts';
 import { COSTS_RANGE, type CostMeasure, type CostsState } from '../searches.ts';
 

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import type { CostRowView } from '#contract/costs.ts';
+import { DAY_RANGES } from '#contract/explore-search.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Banner, Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { Count, Money } from '../../components/values.tsx';
-import { DAY_RANGES } from '../../explore/explore-search.ts';
 import { Tiles } from '../../explore/explorer.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatDollars, formatUtcDay } from '../../format/format.ts';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
+import { exploreSearch, requestsIn } from '#contract/explore-search.ts';
 import { PageHeader } from '../../components/panels.tsx';
 import { ExploreBar } from '../../explore/explore-bar.tsx';
-import { exploreSearch, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
 import { GroupsCsv, GroupTable } from '../../explore/group-table.tsx';
 import { useExplore } from '../../explore/use-explore.ts';

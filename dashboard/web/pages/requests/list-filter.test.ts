@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExploreState } from '../../explore/explore-search.ts';
+import type { ExploreState } from '#contract/explore-search.ts';
 import { canFollow, filterTextOf, listFilter } from './list-filter.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);

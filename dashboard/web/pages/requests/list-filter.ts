@@ -1,5 +1,5 @@
+import { type ExploreState, filterOf, spanOf } from '#contract/explore-search.ts';
 import type { RequestFilter } from '#contract/request-log.ts';
-import { type ExploreState, filterOf, spanOf } from '../../explore/explore-search.ts';
 
 /** The filter of the list. Up to now: without an end, so that new requests match. */
 export function listFilter(state: ExploreState, nowMs: number): RequestFilter {

@@ -1,11 +1,11 @@
 import { type ReactNode, useMemo, useState } from 'react';
+import { type ExploreState, exploreSearch, requestsIn } from '#contract/explore-search.ts';
 import type { RequestFilter, RequestPage } from '#contract/request-log.ts';
 import { useConnectionLost } from '../../api/connection.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Banner, EmptyState, PageHeader } from '../../components/panels.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
 import { ExploreBar } from '../../explore/explore-bar.tsx';
-import { type ExploreState, exploreSearch, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
 import { useExplore } from '../../explore/use-explore.ts';
 import { ViewsMenu } from '../../explore/views-menu.tsx';

@@ -1,12 +1,7 @@
-import {
-  type ExploreFilter,
-  type ExploreGrouping,
-  LONGEST_EXPLORED_MS,
-  SHORTEST_EXPLORED_MS,
-} from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import { defineSearch, idOf, list, moment, oneOf, type RawSearch, text, wholeNumber } from '../search/define-search.ts';
+import { defineSearch, idOf, list, moment, oneOf, type RawSearch, text, wholeNumber } from './define-search.ts';
+import { type ExploreFilter, type ExploreGrouping, LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from './explore.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from '#contract/explore.ts';
 import { DAY_MS } from '#core/clock.ts';
-import { queryText } from '../api/api.ts';
-import { readQuery } from '../search/define-search.ts';
+import { queryText, readQuery } from './define-search.ts';
+import { LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from './explore.ts';
 import { boundsOf, exploreSearch, filterOf, fromUsage, RANGES, type Range, spanOf } from './explore-search.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);

@@ -1,6 +1,6 @@
-import { MOST_FILTER_VALUES } from '#contract/explore.ts';
 import { isIdOf } from '#core/id-form.ts';
 import { present } from '#core/present.ts';
+import { MOST_FILTER_VALUES } from './explore.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
 export type RawSearch = Readonly<Record<string, unknown>>;
@@ -43,6 +43,14 @@ export function readQuery(search: string): RawSearch {
       return [name, values.length === 1 ? values[0] : values];
     }),
   );
+}
+
+/** `?a=1&b=2&b=3`, or nothing. Absent and empty values are left out, except in lists. */
+export function queryText(query: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== '')
+    .flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]));
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
 /** Longer than any name that the server accepts. */
