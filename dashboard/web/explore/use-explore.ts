@@ -19,15 +19,9 @@ export function useExplore(
     () => ({ ...spanOf(state, nowMs), ...filterOf(state), by: by === 'metadata.' ? 'none' : by, compare: true }),
     [state, nowMs, by],
   );
-  const isOne = organization !== undefined;
-  const options = { keepPrevious: true };
-  const own = useAsk(
-    'GET /api/organizations/:organization/explore',
-    { params: { organization: organization ?? '' }, query: input },
-    { ...options, enabled: isOne },
-  );
-  const all = useAsk('GET /api/explore', { query: input }, { ...options, enabled: !isOne });
-  return { query: isOne ? own : all, input };
+  const endpoint = organization === undefined ? 'GET /api/explore' : 'GET /api/organizations/:organization/explore';
+  const params = { organization: organization ?? '' };
+  return { query: useAsk(endpoint, { params, query: input }, { keepPrevious: true }), input };
 }
 
 /** The present moment, which moves on while the page is visible. */
