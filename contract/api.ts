@@ -9,6 +9,7 @@ import type { PeopleApi } from './people.ts';
 import type { RequestLogApi } from './request-log.ts';
 import type { SessionApi } from './session.ts';
 import type { TopUpsApi } from './top-ups.ts';
+import type { ViewsApi } from './views.ts';
 
 /**
  * The page's requests to its server: method and path, input, response. Both sides are checked
@@ -25,7 +26,8 @@ export interface Api
     TopUpsApi,
     OperatorApi,
     CostsApi,
-    ExploreApi {}
+    ExploreApi,
+    ViewsApi {}
 
 export type Endpoint = keyof Api;
 export type ResponseOf<E extends Endpoint> = Api[E]['response'];

@@ -189,6 +189,8 @@ export const AUDIT_FIELDS = {
   stoppedAtMs: { label: 'Automatic top-up stopped', none: 'no' },
   issuer: { label: 'Issuer', none: 'none' },
   subject: { label: 'User of the issuer', none: 'none' },
+  page: { label: 'Page', none: 'none' },
+  search: { label: 'Filters', none: 'none' },
   failuresWithinMinute: { label: 'Failures within the minute' },
 } as const satisfies Readonly<Record<string, Pick<Setting, 'label' | 'none'>>>;
 

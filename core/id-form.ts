@@ -2,7 +2,7 @@
  * Form of identifiers. Apart from ids.ts, which makes them, because the dashboard's page checks ids
  * too.
  */
-export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd' | 'top';
+export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd' | 'top' | 'viw';
 
 /** The digits of Crockford's base32, in their order. */
 export const ID_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

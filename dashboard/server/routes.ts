@@ -15,6 +15,7 @@ import { SESSION_ROUTES } from './routes/session-routes.ts';
 import { SIGN_IN_ROUTES } from './routes/sign-in-routes.ts';
 import { TOP_UP_ROUTES } from './routes/top-up-routes.ts';
 import { USER_ROUTES } from './routes/users-routes.ts';
+import { VIEW_ROUTES } from './routes/views-routes.ts';
 
 /** Every route of the page's API. Each names its access, which app.ts checks. */
 export const ROUTES: readonly Route[] = [
@@ -34,4 +35,5 @@ export const ROUTES: readonly Route[] = [
   ...AUDIT_ROUTES,
   ...CSV_ROUTES,
   ...COSTS_ROUTES,
+  ...VIEW_ROUTES,
 ];

@@ -21,6 +21,7 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   device: 'ses',
   request: 'log',
   topUp: 'top',
+  view: 'viw',
 };
 
 /**

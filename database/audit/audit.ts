@@ -51,7 +51,10 @@ export type AuditAction =
   | 'user.sign_in_link'
   | 'alerts.updated'
   /** The webhook is signed with another secret now. */
-  | 'alerts.secret_replaced';
+  | 'alerts.secret_replaced'
+  | 'view.created'
+  | 'view.updated'
+  | 'view.deleted';
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 

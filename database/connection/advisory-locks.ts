@@ -8,3 +8,5 @@ export const CHECKPOINT_LOCK = 7_164_004;
 /** Locks for the outbox, by organization; and for looking at conditions of alerts. */
 export const OUTBOX_LOCK = 7_164_005;
 export const ALERTS_LOCK = 7_164_006;
+/** Locks for changes of saved views, by organization. */
+export const VIEWS_LOCK = 7_164_007;

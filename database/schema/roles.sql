@@ -69,6 +69,7 @@ grant update (is_operator, operator_by_claim) on users to gateway_dashboard, gat
 grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on change_counts to gateway_dashboard;
+grant select, insert, update, delete on saved_views to gateway_dashboard;
 -- Only the dashboard sends mail and webhooks, and signs with the secrets of receivers.
 grant select, insert, update, delete on alert_settings, alert_states, outbox, outbox_attempts to gateway_dashboard;
 -- `ledger dead-letters`: the charge goes through the function that the gateway process charges

@@ -850,6 +850,19 @@ create table audit_log (
 create table audit_log_other partition of audit_log default;
 create index audit_log_by_organization on audit_log (organization_id, id);
 
+-- Addresses of the explorer by name, which everybody of their organization reads.
+create table saved_views (
+  id text collate "C" primary key check (id ~ '^viw-[0-9A-HJKMNP-TV-Z]{26}$'),
+  -- Null: over all organizations, of the operators.
+  organization_id text collate "C" references organizations,
+  name text not null check (length(name) between 1 and 200),
+  page text not null check (page in ('overview', 'requests')),
+  search text not null check (length(search) <= 4000),
+  created_by text collate "C" not null,
+  created_at timestamptz not null default now()
+);
+create unique index saved_views_by_name on saved_views (coalesce(organization_id, ''), name);
+
 -- Alerts, and the outbox of what the dashboard sends by mail and webhook.
 
 create table alert_settings (

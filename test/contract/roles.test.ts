@@ -38,6 +38,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'select from sessions',
     'select from password_links',
     'select from audit_log',
+    'select from saved_views',
     "update users set password_hash = 'x'",
     "insert into keys (id, organization_id, name, hash, last4, scopes) select 'key-0', organization_id, 'x', sha256('x'), 'xxxx', scopes from keys",
     "update keys set scopes = '{chat}'",
@@ -71,6 +72,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     "select record_provider_attempts('{}'::provider_attempt[])",
   ],
   gateway_operator: [
+    'select from saved_views',
     'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
     'delete from ledger_entries',
     'delete from audit_log',

@@ -1,14 +1,18 @@
 import type { KeyView } from '#contract/keys.ts';
+import type { Role } from '#contract/session.ts';
 import { utcDay } from '#core/clock.ts';
 import { keyStateAt } from '#core/key-state.ts';
 import { present } from '#core/present.ts';
 import { type KeyDetails, keyDetails } from '#database/keys/key-details.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
-import type { OrganizationCall } from '../http/route.ts';
+import type { OrganizationCall, UserCall } from '../http/route.ts';
 import { shownAmounts } from './amounts.ts';
 
-/** Owners and operators manage every key of the organization. Members manage their own keys. */
-export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {
+/** Owners and operators manage everything of an organization. Members manage what they made. */
+export function mayManage(
+  { role, session }: Pick<UserCall, 'session'> & { readonly role?: Role },
+  { createdBy }: { readonly createdBy?: string },
+): boolean {
   return role !== 'member' || createdBy === session.user.id;
 }
 

@@ -32,6 +32,9 @@ const WORDS: Readonly<Record<string, string>> = {
   'user.signed_out': 'Signed out',
   'alerts.updated': 'Changed the alerts of the organization {}',
   'alerts.secret_replaced': 'Replaced the webhook secret of the organization {}',
+  'view.created': 'Saved the view {}',
+  'view.updated': 'Changed the view {}',
+  'view.deleted': 'Deleted the view {}',
   'user.identity_bound': 'Bound {} to a user of the issuer',
   'user.identity_removed': 'Unbound {} from the issuer',
   'user.operator_changed': 'Changed whether {} is an operator',
@@ -46,7 +49,7 @@ export function actionChoice(action: string): { readonly value: string; readonly
   const general = label
     .replace('the organization {}', 'an organization')
     .replace('the refused generation {}', 'a refused charge')
-    .replace(/the (key|user) \{\}/, 'a $1');
+    .replace(/the (key|user|view) \{\}/, 'a $1');
   return { value: action, label: general.replace('{}', 'somebody') };
 }
 

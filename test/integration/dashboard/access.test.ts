@@ -80,13 +80,15 @@ describe('every route', () => {
   );
 
   /** State of the objects that the parameters name, as their own organization's owner sees them. */
-  async function stateOf({ key, user }: Readonly<Record<string, string>>): Promise<unknown> {
+  async function stateOf({ key, user, view }: Readonly<Record<string, string>>): Promise<unknown> {
     const owner = await scene.browserOf('owner');
     const base = `/api/organizations/${scene.organizationId}`;
     const { body } = await owner.get<{ members: { userId: string }[] }>(`${base}/members`);
+    const { views } = (await owner.get<{ views: { id: string }[] }>(`${base}/views`)).body;
     return {
       key: key === undefined ? undefined : (await owner.get(`${base}/keys/${key}`)).text,
       member: body.members.find(({ userId }) => userId === user),
+      view: views.find(({ id }) => id === view),
     };
   }
 

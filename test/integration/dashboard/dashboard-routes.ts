@@ -17,6 +17,7 @@ export interface Decision {
 
 const ORGANIZATION = '/api/organizations/:organization';
 const EXPLORED = { fromMs: 1_764_000_000_000, toMs: 1_764_086_400_000, by: 'model' };
+const VIEW = { name: 'Spend by model', page: 'overview', search: '?by=model' };
 const COSTS = { from: '2026-11-01', to: '2026-11-30', by: 'day,model' };
 
 const PAGE_ROUTES = {
@@ -75,6 +76,15 @@ const PAGE_ROUTES = {
     input: { revokeOldAfterHours: 1 },
     tells: 'key',
   },
+
+  'GET /api/organizations/:organization/views': { access: 'member' },
+  'POST /api/organizations/:organization/views': { access: 'member', input: VIEW },
+  'PATCH /api/organizations/:organization/views/:view': { access: 'member', input: { search: '?by=key' } },
+  'DELETE /api/organizations/:organization/views/:view': { access: 'member' },
+  'GET /api/views': { access: 'operator' },
+  'POST /api/views': { access: 'operator', input: VIEW },
+  'PATCH /api/views/:view': { access: 'operator', input: { search: '?by=key' } },
+  'DELETE /api/views/:view': { access: 'operator' },
 
   'GET /api/organizations/:organization/explore': { access: 'member', input: EXPLORED },
   'GET /api/explore': { access: 'operator', input: EXPLORED },

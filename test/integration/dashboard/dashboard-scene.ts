@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { newId } from '#core/ids.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import type { Route } from '#dashboard/server/http/route.ts';
+import { changeView } from '#database/organizations/saved-views.ts';
 import { createTopUp } from '#database/payments/top-ups.ts';
 import type { Role } from '#database/schema/roles.ts';
 import { sessionsOf } from '#database/sign-in/sessions.ts';
@@ -79,11 +80,20 @@ export async function openScene(role?: Role): Promise<Scene> {
     return id;
   }
 
+  async function addView(of: { organizationId?: string }): Promise<string> {
+    const view = { name: newId('viw', Date.now()), page: 'overview', search: '' } as const;
+    const by = { actor: users.member.email, userId: users.member.id };
+    const made = await changeView(dashboard.database, { ...of, allows: () => true, change: () => view }, by);
+    return made.kind === 'done' ? made.view.id : made.kind;
+  }
+
   const make: Readonly<Record<string, (actor: Actor) => Promise<string>>> = {
     organization: async () => organizationId,
     key: addKey,
     request: addRequest,
     topUp: addTopUp,
+    view: () => addView({ organizationId }),
+    operatorsView: () => addView({}),
     user: async () => (await dashboard.addUser({ in: [organizationId, 'member'] })).id,
     // An invited person is no user yet.
     member: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
@@ -103,7 +113,11 @@ export async function openScene(role?: Role): Promise<Scene> {
     browserOf: async (actor) => (actor === 'nobody' ? dashboard.browser() : dashboard.signedIn(users[actor])),
     async parametersFor({ path }, actor) {
       const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-      const made = names.map((name) => (name === 'user' && path.includes('/members/') ? 'member' : name));
+      const special: Readonly<Record<string, string>> = {
+        ...(path.includes('/members/') && { user: 'member' }),
+        ...(path.startsWith('/api/views/') && { view: 'operatorsView' }),
+      };
+      const made = names.map((name) => special[name] ?? name);
       const values = await Promise.all(made.map((name) => make[name]?.(actor)));
       return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']));
     },
@@ -114,9 +128,9 @@ export async function openScene(role?: Role): Promise<Scene> {
   };
 }
 
-let invited = 0;
+let asked = 0;
 
-/** Sends what a decision calls a good request. People who are invited are new each time. */
+/** Sends what a decision calls a good request. Invited people and views are new each time. */
 export function ask(
   browser: Browser,
   { method, path }: Pick<Route, 'method' | 'path'>,
@@ -128,6 +142,7 @@ export function ask(
     const query = new URLSearchParams(input as Record<string, string>).toString();
     return browser.get(query === '' ? address : `${address}?${query}`);
   }
-  const somebody = tells === 'link' && 'email' in input ? { email: `invited-${++invited}@example.com` } : {};
-  return browser.send(method, address, { ...input, ...somebody });
+  const somebody = tells === 'link' && 'email' in input ? { email: `invited-${++asked}@example.com` } : {};
+  const view = method === 'POST' && path.endsWith('/views') ? { name: `View ${++asked}` } : {};
+  return browser.send(method, address, { ...input, ...somebody, ...view });
 }

@@ -1,0 +1,69 @@
+import type { Role } from '#contract/session.ts';
+import { type SavedView, savedView, savedViewChange } from '#contract/views.ts';
+import { present } from '#core/present.ts';
+import {
+  changeView,
+  listViews,
+  MOST_VIEWS,
+  type SavedViewRecord,
+  type ViewChange,
+} from '#database/organizations/saved-views.ts';
+import { conflictingField, notFound, type Problem, problem } from '../http/problem.ts';
+import { actorOf, type Route, route, type UserCall } from '../http/route.ts';
+import { mayManage } from './key-view.ts';
+
+/** Without an organization: over all of them, for operators. */
+type ViewCall = UserCall & { readonly organizationId?: string; readonly role?: Role };
+
+const OWNERS = [
+  ['/api/organizations/:organization/views', 'member'],
+  ['/api/views', 'operator'],
+] as const;
+
+export const VIEW_ROUTES: readonly Route[] = OWNERS.flatMap(([path, access]) => [
+  route(`GET ${path}`, {
+    access,
+    async handle(call: ViewCall) {
+      const views = await listViews(call.deps.database, call.organizationId);
+      return { views: views.map((view) => viewOf(call, view)) };
+    },
+  }),
+  route(`POST ${path}`, {
+    access,
+    input: savedView,
+    handle: (call) => change(call, { change: () => call.input }),
+  }),
+  route(`PATCH ${path}/:view`, {
+    access,
+    input: savedViewChange,
+    handle: (call) =>
+      change(call, { id: call.params.view, change: (before) => before && { ...before, ...call.input } }),
+  }),
+  route(`DELETE ${path}/:view`, {
+    access,
+    handle: (call) => change(call, { id: call.params.view, change: () => undefined }),
+  }),
+]);
+
+function viewOf(call: ViewCall, view: SavedViewRecord): SavedView {
+  const { createdBy: _, ...shown } = view;
+  return { ...shown, mine: mayManage(call, view) };
+}
+
+async function change(call: ViewCall, wanted: Pick<ViewChange, 'id' | 'change'>): Promise<SavedView | Problem> {
+  const { deps, organizationId } = call;
+  const allows = (view: SavedViewRecord) => mayManage(call, view);
+  const result = await changeView(deps.database, { ...present({ organizationId }), ...wanted, allows }, actorOf(call));
+  switch (result.kind) {
+    case 'done':
+      return viewOf(call, result.view);
+    case 'unknown_view':
+      return notFound('view');
+    case 'not_allowed':
+      return problem('not_allowed', 'Somebody else made this view: ask an owner.');
+    case 'name_taken':
+      return conflictingField('name', 'There is a view of this name already.');
+    case 'too_many':
+      return problem('conflict', `There are ${MOST_VIEWS} views already: delete one that is not used any more.`);
+  }
+}

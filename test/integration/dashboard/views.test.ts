@@ -1,0 +1,147 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { SavedView } from '#contract/views.ts';
+import { MOST_VIEWS } from '#database/organizations/saved-views.ts';
+import { sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard } from './dashboard-server.ts';
+
+const dashboard = opened(startDashboard);
+let organizationId: string;
+let path: string;
+let owner: Browser;
+let member: Browser;
+let other: Browser;
+let operator: Browser;
+let memberEmail: string;
+
+beforeAll(async () => {
+  organizationId = await dashboard.addOrganization('Acme');
+  path = `/api/organizations/${organizationId}/views`;
+  const someone = await dashboard.addUser({ in: [organizationId, 'member'] });
+  memberEmail = someone.email;
+  member = await dashboard.signedIn(someone);
+  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
+  other = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
+  operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+});
+
+const VIEW = { name: 'Errors of yesterday', page: 'requests', search: '?range=yesterday&show=failures' };
+const save = (browser: Browser, body: object, at = path) => browser.send<SavedView>('POST', at, { ...VIEW, ...body });
+const change = (browser: Browser, id: string, body: object) => browser.send<SavedView>('PATCH', `${path}/${id}`, body);
+const listed = async (browser: Browser, at = path) => (await browser.get<{ views: SavedView[] }>(at)).body.views;
+
+async function saved(browser: Browser, body: object, at = path): Promise<SavedView> {
+  const reply = await save(browser, body, at);
+  expect(reply.status, reply.text).toBe(200);
+  return reply.body;
+}
+
+describe('a view of an organization', () => {
+  it('is what everybody in it sees, and only its maker and owners change it', async () => {
+    const view = await saved(member, { name: ' Errors ' });
+    expect(view).toEqual({
+      ...{ ...VIEW, name: 'Errors', id: expect.stringMatching(/^viw-/) },
+      ...{ maker: memberEmail, createdAtMs: expect.any(Number), mine: true },
+    });
+    expect(await listed(member)).toEqual([view]);
+    expect(await listed(other)).toEqual([{ ...view, mine: false }]);
+    expect(await listed(owner)).toEqual([view]);
+    for (const reply of [
+      await change(other, view.id, { name: 'Mine' }),
+      await other.send('DELETE', `${path}/${view.id}`),
+    ])
+      expect([reply.status, reply.body]).toMatchObject([403, { problem: 'not_allowed' }]);
+    expect(await listed(member)).toEqual([view]);
+
+    const renamed = await change(owner, view.id, { name: 'Failures' });
+    expect(renamed.body).toEqual({ ...view, name: 'Failures' });
+    const replaced = await change(member, view.id, { page: 'overview', search: '?by=code' });
+    expect(replaced.body).toEqual({ ...view, name: 'Failures', page: 'overview', search: '?by=code' });
+    expect(await listed(other)).toEqual([{ ...replaced.body, mine: false }]);
+    expect((await member.send('DELETE', `${path}/${view.id}`)).status).toBe(200);
+    expect(await listed(member)).toEqual([]);
+    expect((await change(member, view.id, { name: 'Again' })).status).toBe(404);
+
+    const events = await sql(
+      dashboard.databaseUrl,
+      `select action, actor, organization_id, subject_name, changes from audit_log where subject_id = '${view.id}' order by id`,
+    );
+    const event = (action: string, subject_name: string, changes: object) => ({ action, subject_name, changes });
+    expect(events).toMatchObject([
+      event('view.created', 'Errors', { name: [null, 'Errors'], search: [null, VIEW.search] }),
+      event('view.updated', 'Failures', { name: ['Errors', 'Failures'] }),
+      event('view.updated', 'Failures', { page: ['requests', 'overview'], search: [VIEW.search, '?by=code'] }),
+      event('view.deleted', 'Failures', { search: ['?by=code', null] }),
+    ]);
+    expect(events.map((one) => one.organization_id)).toEqual(events.map(() => organizationId));
+    expect(events[0]).toMatchObject({ actor: memberEmail });
+  });
+
+  it('has a name of its own in its organization', async () => {
+    const [first, second] = [await saved(member, { name: 'Twice' }), await saved(member, { name: 'Once' })];
+    for (const reply of [await save(other, { name: ' Twice' }), await change(member, second.id, { name: 'Twice' })])
+      expect([reply.status, reply.body]).toMatchObject([409, { fields: { name: expect.any(String) } }]);
+    expect((await change(member, first.id, { name: 'Twice', search: '' })).status).toBe(200);
+    expect((await save(operator, { name: 'Twice' }, '/api/views')).status).toBe(200);
+  });
+
+  it.each<[given: string, kept: string]>([
+    ['by=model&range=month', '?range=month&by=model'],
+    ['?by=evil&back=https://evil.example&model=a&model=b&__proto__=x', '?model=a&model=b'],
+    ['?user=<script>&range=7d', '?user=%3Cscript%3E'],
+    ['//evil.example/', ''],
+    ['javascript:alert(1)', ''],
+    ['?user=%00%F0&key=key-1', '?user=%00%EF%BF%BD'],
+  ])('keeps of %s what the page reads', async (given, kept) => {
+    const view = await saved(member, { name: `Of ${given}`.slice(0, 60), search: given });
+    expect(view.search).toBe(kept);
+    await change(member, view.id, { search: '?by=key' });
+    expect((await change(member, view.id, { search: given })).body.search).toBe(kept);
+  });
+
+  it('is bounded: in its fields, and in number, also for those who save at once', async () => {
+    const long = `?user=${'ü'.repeat(300)}&model=${'ü'.repeat(300)}&code=${'ü'.repeat(300)}`;
+    const wrong = {
+      name: [{ name: '' }, { name: 'x'.repeat(201) }, { name: 7 }],
+      page: [{ page: 'operator' }, { page: '//evil.example' }],
+      search: [{ search: 'x'.repeat(4001) }, { search: long }, { search: {} }],
+    };
+    for (const [field, bodies] of Object.entries(wrong))
+      for (const body of bodies)
+        expect((await save(member, body)).body).toMatchObject({
+          problem: 'invalid',
+          fields: { [field]: expect.any(String) },
+        });
+    const { length } = await listed(member);
+    for (let at = length; at < MOST_VIEWS - 4; at++) await saved(operator, { name: `View ${at}` });
+    const together = [member, owner, other, operator].flatMap((browser) => [browser, browser]);
+    const replies = await Promise.all(together.map((browser, at) => save(browser, { name: `One of ${at}` })));
+    const refused = replies.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status, body }) => [status, body])).toMatchObject(
+      Array.from({ length: 4 }, () => [409, { problem: 'conflict' }]),
+    );
+    const all = await listed(member);
+    expect(all).toHaveLength(MOST_VIEWS);
+    // Operators without a membership have no address here.
+    expect(all.find(({ name }) => name === `View ${length}`)).toMatchObject({ maker: 'the operator', mine: false });
+    expect((await change(owner, all[0]?.id ?? '', { name: 'Still changed' })).status).toBe(200);
+  });
+});
+
+it('a view over all organizations is of operators alone, and of none of them', async () => {
+  const second = await dashboard.addUser({ operator: true });
+  const colleague = await dashboard.signedIn(second);
+  const view = await saved(colleague, { name: 'Who runs dry', page: 'overview', search: '?sort=lasts' }, '/api/views');
+  expect(await listed(operator, '/api/views')).toContainEqual({ ...view, maker: second.email, mine: true });
+  expect((await listed(operator)).map(({ id }) => id)).not.toContain(view.id);
+  // Not under the name of an organization either, nor the other way round.
+  expect((await change(operator, view.id, { name: 'Taken' })).status).toBe(404);
+  const [own] = await listed(owner);
+  expect((await operator.send('DELETE', `/api/views/${own?.id}`)).status).toBe(404);
+  for (const browser of [owner, member]) {
+    expect((await browser.get('/api/views')).status).toBe(403);
+    expect((await browser.send('DELETE', `/api/views/${view.id}`)).status).toBe(403);
+  }
+  expect(await listed(operator, '/api/views')).toContainEqual(view);
+});
