@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { BLANK_LINE, toolCall } from '../responses/output-item.ts';
-import { MessageItems } from '../responses/reasoning-details.ts';
+import { BLANK_LINE, NO_COMPLETION, toolCall, WholeMessage, wholeCompletion } from '../chat-message.ts';
 import { callArguments } from './call-input.ts';
 import { failureOf, finishReason, headOf, refusalOf } from './outcome.ts';
 import { servedTier } from './service-tier.ts';
@@ -12,32 +11,20 @@ export function chatCompletion(body: JsonObject): JsonObject {
   const failure = failureOf(body);
   if (failure !== undefined) return failure;
   if (!Array.isArray(body.content)) return NO_COMPLETION;
-  const message = new ReadMessage();
-  for (const block of body.content) if (isObject(block)) message.take(block);
-  const { id, created, model } = headOf(body);
-  const usage = chatUsage(body.usage);
+  const read = new ReadMessage();
+  for (const block of body.content) if (isObject(block)) read.take(block);
   const choice = {
-    index: 0,
-    message: message.whole(refusalOf(body.stop_details)),
+    message: read.whole(refusalOf(body.stop_details)),
     logprobs: null,
-    finish_reason: finishReason(body.stop_reason, message.items.calls > 0),
+    finish_reason: finishReason(body.stop_reason, read.items.calls > 0),
   };
-  return {
-    ...{ id, object: 'chat.completion', created, model, choices: [choice] },
-    ...(usage === undefined ? {} : { usage }),
-    ...servedTier(body.usage),
-  };
+  return wholeCompletion(headOf(body), choice, chatUsage(body.usage), servedTier(body.usage));
 }
-
-/** Stands for a body that is no message. */
-const NO_COMPLETION: JsonObject = {};
 
 /** The one message of a chat completion, which has all blocks in it. */
 class ReadMessage {
-  readonly items = new MessageItems();
-  readonly #reasoning: string[] = [];
-  readonly #details: JsonObject[] = [];
-  readonly #calls: JsonObject[] = [];
+  readonly #message = new WholeMessage();
+  readonly items = this.#message.items;
   #text = '';
   /** Texts that follow each other are one, which citations divide. */
   #isDivided = false;
@@ -49,14 +36,13 @@ class ReadMessage {
       return;
     }
     this.#isDivided = true;
+    const { count } = this.items;
     if (type === 'thinking') {
-      if (typeof thinking === 'string' && thinking !== '') this.#reasoning.push(thinking);
-      this.#keep(thinkingDetail(thinking, block.signature, this.items.count));
-    } else if (type === 'redacted_thinking') this.#keep(redactedDetail(block.data, this.items.count));
-    else if (type === 'tool_use' && typeof name === 'string') {
-      this.items.calls++;
-      this.#calls.push(toolCall({ type: 'function', id: callId(block), name, input: callArguments(block) }));
-    }
+      this.#message.addReasoning(thinking);
+      this.#message.addDetail(thinkingDetail(thinking, block.signature, count));
+    } else if (type === 'redacted_thinking') this.#message.addDetail(redactedDetail(block.data, count));
+    else if (type === 'tool_use' && typeof name === 'string')
+      this.#message.addCall(toolCall({ type: 'function', id: callId(block), name, input: callArguments(block) }));
   }
 
   #takeText(text: string): void {
@@ -66,21 +52,8 @@ class ReadMessage {
     this.items.hasText = true;
   }
 
-  #keep(detail: JsonObject | undefined): void {
-    if (detail === undefined) return;
-    this.items.reasoning++;
-    this.#details.push(detail);
-  }
-
   whole(refusal: string | undefined): JsonObject {
-    return {
-      role: 'assistant',
-      content: this.items.hasText ? this.#text : null,
-      refusal: refusal ?? null,
-      ...(this.#reasoning.length === 0 ? {} : { reasoning_content: this.#reasoning.join(BLANK_LINE) }),
-      ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
-      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
-    };
+    return this.#message.message({ content: this.items.hasText ? this.#text : null, refusal: refusal ?? null });
   }
 }
 

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { withReasoning } from '../chat-message.ts';
 import { cacheControl, contentBlocks, textBlock, textBlocks, withCacheControl } from './blocks.ts';
 import { CallIds } from './call-ids.ts';
 import { callInput } from './call-input.ts';
-import { withThinking } from './thinking-details.ts';
+import { thinkingBlock } from './thinking-details.ts';
 
 /** Messages of a chat as Anthropic takes them. */
 export interface Conversation {
@@ -89,7 +90,8 @@ function assistantBlocks(message: JsonObject, ids: CallIds): JsonObject[] {
     const { name, arguments: input } = functionCall;
     calls.push(toolUse(ids.callUnnamed(name), name, callInput(input), {}));
   }
-  return withThinking([...(text.length > 0 ? [text] : []), ...calls.map((call) => [call])], message.reasoning_details);
+  const items = [...(text.length > 0 ? [text] : []), ...calls.map((call) => [call])];
+  return withReasoning(items, message.reasoning_details, thinkingBlock);
 }
 
 function callBlock(call: unknown, ids: CallIds): JsonObject[] {

@@ -1,9 +1,8 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { BLANK_LINE, MessageItems, toolCall } from '../chat-message.ts';
+import { ChunkText } from '../chunk-text.ts';
 import { DeltaTemplate } from '../delta-template.ts';
 import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
-import { ChunkText } from '../responses/chunk-text.ts';
-import { BLANK_LINE, toolCall } from '../responses/output-item.ts';
-import { MessageItems } from '../responses/reasoning-details.ts';
 import { callArguments } from './call-input.ts';
 import { callId } from './completion.ts';
 import { chatError } from './errors.ts';

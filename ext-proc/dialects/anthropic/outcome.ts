@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { type CompletionHead, headOf as namedHead } from '../responses/output-item.ts';
+import { type CompletionHead, headOf as namedHead } from '../chat-message.ts';
 import { chatError } from './errors.ts';
 
 /** Returns the error if this body or event is an error. */

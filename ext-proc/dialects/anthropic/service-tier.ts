@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { tierMember } from '../chat-message.ts';
 
 /** Service tiers in chat's words and in Anthropic's, whose fast mode is a `speed`. */
 
@@ -33,8 +34,5 @@ export function tierIn(word: (name: string) => string | undefined): string | und
 export function servedTier(usage: unknown): JsonObject {
   const { service_tier: tier, speed }: JsonObject = isObject(usage) ? usage : {};
   if (speed === 'fast') return { service_tier: 'fast' };
-  if (typeof tier !== 'string') return {};
-  return { service_tier: tier === 'standard' ? 'default' : tier.slice(0, LONGEST_TIER) };
+  return tierMember(tier === 'standard' ? 'default' : tier);
 }
-
-const LONGEST_TIER = 64;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 
 /**
  * Thinking blocks as entries of `reasoning_details` of an assistant's message, in the form that
@@ -24,41 +24,8 @@ export function redactedDetail(data: unknown, index: number): JsonObject | undef
   return { type: 'reasoning.encrypted', data, format: FORMAT, index };
 }
 
-/**
- * Puts thinking blocks back where they stood among the items of a message, each of some blocks.
- * Anthropic refuses one at the end of a message, so a message without other items has none.
- */
-export function withThinking(items: readonly JsonObject[][], details: unknown): JsonObject[] {
-  const thinking = Array.isArray(details) ? details.flatMap(placedBlock) : [];
-  thinking.sort((one, other) => one.index - other.index);
-  const merged: JsonObject[] = [];
-  let [next, place] = [0, 0];
-  for (const [position, item] of items.entries()) {
-    const isLast = position === items.length - 1;
-    for (let one = thinking[next]; one && (isLast || one.index <= place); one = thinking[++next]) {
-      merged.push(one.block);
-      place++;
-    }
-    for (const block of item) merged.push(block);
-    place++;
-  }
-  return merged;
-}
-
 export function isThinking(block: JsonObject | undefined): boolean {
   return block?.type === 'thinking' || block?.type === 'redacted_thinking';
-}
-
-interface PlacedBlock {
-  readonly index: number;
-  readonly block: JsonObject;
-}
-
-function placedBlock(detail: unknown): PlacedBlock[] {
-  const block = isObject(detail) ? thinkingBlock(detail) : undefined;
-  if (block === undefined || !isObject(detail)) return [];
-  const index = typeof detail.index === 'number' && Number.isFinite(detail.index) ? detail.index : 0;
-  return [{ index, block }];
 }
 
 /** The block that an entry was made of; `undefined`: it was made by another API. */

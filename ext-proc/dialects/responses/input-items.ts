@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { withReasoning } from '../chat-message.ts';
 import { inputContent, refusalPart, spokenParts, textPart } from './input-parts.ts';
-import { withReasoning } from './reasoning-details.ts';
+import { reasoningItem } from './reasoning-details.ts';
 
 /**
  * Messages as input items. An assistant's message becomes several: its reasoning, its text, and
@@ -62,7 +63,8 @@ function assistantItems(message: JsonObject, calls: KnownCalls): JsonObject[] {
   if (isObject(functionCall)) {
     called.push(functionItem(calls.addUnnamed(functionCall.name), functionCall));
   }
-  return withReasoning([...textItem(message, called.length > 0), ...called], message.reasoning_details);
+  const items = [...textItem(message, called.length > 0), ...called].map((item) => [item]);
+  return withReasoning(items, message.reasoning_details, reasoningItem);
 }
 
 /** Empty text beside calls says that there was none. */

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { tierMember } from '../chat-message.ts';
 import { chatError } from './errors.ts';
-
-const LONGEST_TIER = 64;
 
 /** The error of a response that has not succeeded. */
 export function failureOf(response: JsonObject): JsonObject | undefined {
@@ -42,7 +41,7 @@ export function isAside({ type, phase }: JsonObject, isJson: boolean): boolean {
 
 /** The tier that served the response, and that it is billed by. */
 export function servedTier({ service_tier: tier }: JsonObject): JsonObject {
-  return typeof tier === 'string' ? { service_tier: tier.slice(0, LONGEST_TIER) } : {};
+  return tierMember(tier);
 }
 
 /** Log probabilities of text in chat's form; `null`, nearly always: there are none. */

@@ -1,13 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-
-/** A call of a tool in a response. */
-export interface CalledTool {
-  readonly type: 'function' | 'custom';
-  readonly id: string;
-  readonly name: string;
-  /** Arguments of a function, or the input of a custom tool. */
-  readonly input: string;
-}
+import type { CalledTool } from '../chat-message.ts';
 
 /** `undefined` for an item that is no call of a tool of the client. */
 export function calledTool(item: JsonObject): CalledTool | undefined {
@@ -22,16 +14,7 @@ export function calledTool(item: JsonObject): CalledTool | undefined {
   };
 }
 
-/** The call as chat completions write it. `input` may be the beginning of it. */
-export function toolCall({ type, id, name, input }: CalledTool): JsonObject {
-  return {
-    id,
-    type,
-    ...(type === 'function' ? { function: { name, arguments: input } } : { custom: { name, input } }),
-  };
-}
-
-export type PartKind = 'text' | 'refusal' | 'summary' | 'reasoning';
+type PartKind = 'text' | 'refusal' | 'summary' | 'reasoning';
 
 /** A piece of text of a response. Calls have none. */
 export interface OutputPart {
@@ -63,33 +46,4 @@ function partsOf(parts: unknown): OutputPart[] {
     const text = kind === 'refusal' ? part.refusal : part.text;
     return kind !== undefined && typeof text === 'string' ? [{ kind, index, text, logprobs: part.logprobs }] : [];
   });
-}
-
-/** Between texts of different messages, and between parts of the reasoning. */
-export const BLANK_LINE = '\n\n';
-
-/** Chat has one text, in which those of two messages or blocks stand apart. */
-export function withoutBlankLine(text: string): string {
-  return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
-}
-
-/** Longest id and model that are repeated in every chunk. */
-const LONGEST_NAME = 200;
-
-/** Members that every chunk of a response begins with, and its whole completion. */
-export interface CompletionHead {
-  readonly id: string;
-  readonly created: number;
-  readonly model: string;
-}
-
-/** Head of a stream that has not named its response. */
-export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
-
-export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
-  return {
-    id: typeof id === 'string' ? id.slice(0, LONGEST_NAME) : '',
-    created: typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0,
-    model: typeof model === 'string' ? model.slice(0, LONGEST_NAME) : '',
-  };
 }

@@ -23,60 +23,24 @@ export function reasoningDetail(item: JsonObject, index: number): JsonObject | u
   return texts.length === 0 ? undefined : { type: 'reasoning.text', ...named, text: texts.join('\n\n'), ...kept };
 }
 
-/** Counts the items of a message so far, which gives a reasoning item its place among them. */
-export class MessageItems {
-  reasoning = 0;
-  /** Text and refusal are one item. */
-  hasText = false;
-  calls = 0;
-
-  get count(): number {
-    return this.reasoning + Number(this.hasText) + this.calls;
-  }
-}
-
 /** Texts of the parts of a summary or of reasoning, without empty ones. */
-export function textsOf(parts: unknown): string[] {
+function textsOf(parts: unknown): string[] {
   if (!Array.isArray(parts)) return [];
   return parts.flatMap((part: unknown) =>
     isObject(part) && typeof part.text === 'string' && part.text !== '' ? [part.text] : [],
   );
 }
 
-/**
- * Puts reasoning items back where they stood among the items of a message. OpenAI refuses one that
- * nothing follows, so none stands at the end, and a message without other items has none.
- */
-export function withReasoning(items: readonly JsonObject[], details: unknown): JsonObject[] {
-  const reasoning = Array.isArray(details) ? details.flatMap(reasoningItem) : [];
-  reasoning.sort((one, other) => one.index - other.index);
-  const merged: JsonObject[] = [];
-  let next = 0;
-  for (const [position, item] of items.entries()) {
-    const isLast = position === items.length - 1;
-    for (let one = reasoning[next]; one && (isLast || one.index <= merged.length); one = reasoning[++next]) {
-      merged.push(one.item);
-    }
-    merged.push(item);
-  }
-  return merged;
-}
-
-interface PlacedItem {
-  readonly index: number;
-  readonly item: JsonObject;
-}
-
-function reasoningItem(detail: unknown): PlacedItem[] {
-  if (!isObject(detail) || detail.format !== FORMAT || typeof detail.id !== 'string') return [];
-  const { type, id, data, text, index } = detail;
+/** The item that an entry was made of; `undefined`: it was made by another API. */
+export function reasoningItem(detail: JsonObject): JsonObject | undefined {
+  const { type, format, id, data, text } = detail;
+  if (format !== FORMAT || typeof id !== 'string') return undefined;
   const summary = summaryParts(detail.summary);
-  const place = typeof index === 'number' && Number.isFinite(index) ? index : 0;
   if (type === 'reasoning.encrypted' && typeof data === 'string') {
-    return [{ index: place, item: { type: 'reasoning', id, summary, encrypted_content: data } }];
+    return { type: 'reasoning', id, summary, encrypted_content: data };
   }
-  if (type !== 'reasoning.text' || typeof text !== 'string') return [];
-  return [{ index: place, item: { type: 'reasoning', id, summary, content: [{ type: 'reasoning_text', text }] } }];
+  if (type !== 'reasoning.text' || typeof text !== 'string') return undefined;
+  return { type: 'reasoning', id, summary, content: [{ type: 'reasoning_text', text }] };
 }
 
 function summaryParts(summary: unknown): JsonObject[] {

@@ -1,19 +1,12 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { BLANK_LINE, type CalledTool, headOf, MessageItems, toolCall } from '../chat-message.ts';
+import { ChunkText, paddingOf, paddingWith } from '../chunk-text.ts';
 import { DeltaTemplate } from '../delta-template.ts';
 import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
-import { ChunkText, paddingOf, paddingWith } from './chunk-text.ts';
 import { chatError } from './errors.ts';
 import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer, servedTier } from './outcome.ts';
-import {
-  BLANK_LINE,
-  type CalledTool,
-  calledTool,
-  headOf,
-  type OutputPart,
-  outputParts,
-  toolCall,
-} from './output-item.ts';
-import { MessageItems, reasoningDetail } from './reasoning-details.ts';
+import { calledTool, type OutputPart, outputParts } from './output-item.ts';
+import { reasoningDetail } from './reasoning-details.ts';
 import { type SentItem, SentParts } from './sent-parts.ts';
 import { chatUsage } from './usage.ts';
 

@@ -1,8 +1,8 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
+import { withoutBlankLine } from '../../dialects/chat-message.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import { withoutBlankLine } from '../../dialects/responses/output-item.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from '../responses/carried-reasoning.ts';

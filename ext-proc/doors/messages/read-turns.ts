@@ -1,9 +1,8 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { callArguments } from '../../dialects/anthropic/call-input.ts';
 import { redactedDetail, thinkingDetail } from '../../dialects/anthropic/thinking-details.ts';
+import { WholeMessage } from '../../dialects/chat-message.ts';
 import { asContent } from '../../dialects/content-of-texts.ts';
-import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
-import { MessageItems } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
 import { isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
 import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
@@ -154,11 +153,9 @@ class AssistantTurn {
   hasCarried = false;
   readonly parts: string[] = [];
   readonly calls: string[] = [];
-  readonly #items = new MessageItems();
+  readonly #message = new WholeMessage();
+  readonly #items = this.#message.items;
   readonly #texts: JsonObject[] = [];
-  readonly #details: JsonObject[] = [];
-  readonly #toolCalls: JsonObject[] = [];
-  #reasoning = '';
 
   take(block: JsonObject, place: string): InvalidField | undefined {
     switch (block.type) {
@@ -171,7 +168,7 @@ class AssistantTurn {
         this.#takeThinking(block);
         return undefined;
       case 'redacted_thinking':
-        return void this.#keep(redactedDetail(block.data, this.#items.count));
+        return void this.#message.addDetail(redactedDetail(block.data, this.#items.count));
       case 'tool_use':
         return this.#takeCall(block, place);
       default:
@@ -181,42 +178,29 @@ class AssistantTurn {
 
   #takeThinking({ thinking, signature }: JsonObject): void {
     if (!isCarried(signature)) {
-      this.#keep(thinkingDetail(thinking, signature, this.#items.count));
+      this.#message.addDetail(thinkingDetail(thinking, signature, this.#items.count));
       return;
     }
     this.hasCarried = true;
     const { details, content } = carriedIn(signature);
-    for (const detail of details) this.#keep(detail);
-    this.#reasoning += this.#reasoning === '' || content === '' ? content : BLANK_LINE + content;
-  }
-
-  #keep(detail: JsonObject | undefined): void {
-    if (detail === undefined) return;
-    this.#items.reasoning++;
-    this.#details.push(detail);
+    for (const detail of details) this.#message.addDetail(detail);
+    this.#message.addReasoning(content);
   }
 
   #takeCall(block: JsonObject, place: string): InvalidField | undefined {
     const { id, name, cache_control } = block;
     if (typeof id !== 'string') return invalid(`${place}.id`, 'must be a string');
     if (!isObject(block.input)) return invalid(`${place}.input`, 'must be an object');
-    this.#items.calls++;
     const marker = isObject(cache_control) ? { cache_control } : {};
-    this.#toolCalls.push({ id, type: 'function', function: { name, arguments: callArguments(block) }, ...marker });
+    this.#message.addCall({ id, type: 'function', function: { name, arguments: callArguments(block) }, ...marker });
     this.calls.push(place);
     return undefined;
   }
 
   /** `undefined`: nothing but thinking, which is of a turn that was broken off. */
   message(): JsonObject | undefined {
-    if (this.#texts.length === 0 && this.#toolCalls.length === 0) return undefined;
-    return {
-      role: 'assistant',
-      ...(this.#texts.length === 0 ? {} : { content: asContent(this.#texts) }),
-      ...(this.#reasoning === '' ? {} : { reasoning_content: this.#reasoning }),
-      ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
-      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
-    };
+    if (this.#texts.length === 0 && this.#items.calls === 0) return undefined;
+    return this.#message.message(this.#texts.length === 0 ? {} : { content: asContent(this.#texts) });
   }
 }
 

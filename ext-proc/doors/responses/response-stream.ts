@@ -1,7 +1,7 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { withoutBlankLine } from '../../dialects/chat-message.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import { withoutBlankLine } from '../../dialects/responses/output-item.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from './carried-reasoning.ts';

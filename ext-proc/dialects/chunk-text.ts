@@ -1,5 +1,5 @@
 import type { JsonObject } from '#core/json-object.ts';
-import { type CompletionHead, UNKNOWN_HEAD } from './output-item.ts';
+import { type CompletionHead, UNKNOWN_HEAD } from './chat-message.ts';
 
 /**
  * Writes the chunks of one chat stream as text. The beginning of a chunk is prepared once: most of

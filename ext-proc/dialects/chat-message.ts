@@ -1,0 +1,152 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+
+/** A call of a tool, as any API has it. */
+export interface CalledTool {
+  readonly type: 'function' | 'custom';
+  readonly id: string;
+  readonly name: string;
+  /** Arguments of a function, or the input of a custom tool. */
+  readonly input: string;
+}
+
+/** The call as chat completions write it. `input` may be the beginning of it. */
+export function toolCall({ type, id, name, input }: CalledTool): JsonObject {
+  return {
+    id,
+    type,
+    ...(type === 'function' ? { function: { name, arguments: input } } : { custom: { name, input } }),
+  };
+}
+
+/** Between texts of different messages, and between parts of the reasoning. */
+export const BLANK_LINE = '\n\n';
+
+/** Chat has one text, in which those of two messages or blocks stand apart. */
+export function withoutBlankLine(text: string): string {
+  return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
+}
+
+/** Counts the items of a message so far, which gives reasoning its place among them. */
+export class MessageItems {
+  reasoning = 0;
+  /** Text and refusal are one item. */
+  hasText = false;
+  calls = 0;
+
+  get count(): number {
+    return this.reasoning + Number(this.hasText) + this.calls;
+  }
+}
+
+/** A message of an assistant that is put together from the items of another API. */
+export class WholeMessage {
+  readonly items = new MessageItems();
+  readonly #reasoning: string[] = [];
+  readonly #details: JsonObject[] = [];
+  readonly #calls: JsonObject[] = [];
+
+  addCall(call: JsonObject): void {
+    this.items.calls++;
+    this.#calls.push(call);
+  }
+
+  addReasoning(text: unknown): void {
+    if (typeof text === 'string' && text !== '') this.#reasoning.push(text);
+  }
+
+  /** Adds an entry of `reasoning_details`; `undefined`: the item has none. */
+  addDetail(detail: JsonObject | undefined): void {
+    if (detail === undefined) return;
+    this.items.reasoning++;
+    this.#details.push(detail);
+  }
+
+  /** `said`: what the assistant says, as members of the message. */
+  message(said: JsonObject): JsonObject {
+    return {
+      role: 'assistant',
+      ...said,
+      ...(this.#reasoning.length === 0 ? {} : { reasoning_content: this.#reasoning.join(BLANK_LINE) }),
+      ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
+      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
+    };
+  }
+}
+
+/**
+ * Puts reasoning back where it stood among the items of a message, each of some parts. Providers
+ * refuse reasoning that nothing follows, so none stands at the end, and a message without other
+ * items has none. `reasoningIn` returns `undefined` for an entry that another API made.
+ */
+export function withReasoning(
+  items: readonly (readonly JsonObject[])[],
+  details: unknown,
+  reasoningIn: (detail: JsonObject) => JsonObject | undefined,
+): JsonObject[] {
+  const reasoning = (Array.isArray(details) ? details : []).flatMap((detail: unknown) => {
+    const part = isObject(detail) ? reasoningIn(detail) : undefined;
+    return part === undefined || !isObject(detail) ? [] : [{ place: placeOf(detail), part }];
+  });
+  reasoning.sort((one, other) => one.place - other.place);
+  const merged: JsonObject[] = [];
+  let [next, place] = [0, 0];
+  for (const [position, item] of items.entries()) {
+    const isLast = position === items.length - 1;
+    for (let one = reasoning[next]; one && (isLast || one.place <= place); one = reasoning[++next]) {
+      merged.push(one.part);
+      place++;
+    }
+    for (const part of item) merged.push(part);
+    place++;
+  }
+  return merged;
+}
+
+function placeOf({ index }: JsonObject): number {
+  return typeof index === 'number' && Number.isFinite(index) ? index : 0;
+}
+
+/** Longest id and model that are repeated in every chunk. */
+const LONGEST_NAME = 200;
+
+/** Members that every chunk of a response begins with, and its whole completion. */
+export interface CompletionHead {
+  readonly id: string;
+  readonly created: number;
+  readonly model: string;
+}
+
+/** Head of a stream that has not named its response. */
+export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
+
+export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
+  return {
+    id: typeof id === 'string' ? id.slice(0, LONGEST_NAME) : '',
+    created: typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0,
+    model: typeof model === 'string' ? model.slice(0, LONGEST_NAME) : '',
+  };
+}
+
+/** Stands for a body that is no response. */
+export const NO_COMPLETION: JsonObject = {};
+
+/** `choice`: the one choice without its index. `tier`: the member that names it, if any does. */
+export function wholeCompletion(
+  { id, created, model }: CompletionHead,
+  choice: JsonObject,
+  usage: JsonObject | undefined,
+  tier: JsonObject,
+): JsonObject {
+  return {
+    ...{ id, object: 'chat.completion', created, model, choices: [{ index: 0, ...choice }] },
+    ...(usage === undefined ? {} : { usage }),
+    ...tier,
+  };
+}
+
+const LONGEST_TIER = 64;
+
+/** The tier that served a response, as a member of the completion. */
+export function tierMember(tier: unknown): JsonObject {
+  return typeof tier === 'string' ? { service_tier: tier.slice(0, LONGEST_TIER) } : {};
+}
