@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import envoyRelease from '#envoy/release.json' with { type: 'json' };
+import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { type Exit, endingWithUs, endProcess, exitOf, exitText, type Running } from './children/child-process.ts';
 import { type StartFailure, startFailure } from './children/supervised-process.ts';
-import { askEnvoyAdmin } from './envoy-admin.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 5_000;
@@ -122,7 +122,7 @@ async function waitUntilLive(
   while (exit === undefined) {
     if (signal.aborted) return 'it was stopped';
     if (performance.now() > deadline) return `it was not live after ${START_TIMEOUT_MS} ms`;
-    if ((await askEnvoyAdmin(adminSocket, 'GET', '/ready')) === 200) return undefined;
+    if ((await adminGet(adminSocket, '/ready')) !== undefined) return undefined;
     await sleep(POLL_MS);
   }
   return `it ended with ${exitText(exit)}`;

@@ -17,8 +17,6 @@ import { compileCache, type Settings } from './settings.ts';
 
 export interface SupervisorOptions {
   readonly settings: Settings;
-  /** The gateway process; a test may put a stand-in here. */
-  readonly gatewayScript?: string;
   report(line: string): void;
   /** Called when a process cannot be restarted. The owner stops the rest. */
   gaveUp(message: string): void;
@@ -139,14 +137,14 @@ async function startDatabase(
 }
 
 function keepGateway(
-  { settings, gatewayScript, report, gaveUp }: SupervisorOptions,
+  { settings, report, gaveUp }: SupervisorOptions,
   index: number,
   databaseUrl: string,
   signal: AbortSignal,
 ): Promise<SupervisedProcess | StartFailure> {
   const child = {
     name: settings.workers === 1 ? 'The gateway process' : `Gateway process ${index}`,
-    script: gatewayScript ?? sourceFile('ext-proc/main.ts'),
+    script: fileURLToPath(new URL('../ext-proc/main.ts', import.meta.url)),
     env: {
       NODE_OPTIONS: GATEWAY_NODE_OPTIONS,
       ...gatewayEnvironment(settings),
@@ -182,8 +180,4 @@ function signalAll(all: readonly (SupervisedProcess | undefined)[], signal: Node
     const pid = one?.current()?.pid;
     if (pid !== undefined) process.kill(pid, signal);
   }
-}
-
-function sourceFile(path: string): string {
-  return fileURLToPath(new URL(`../${path}`, import.meta.url));
 }

@@ -127,7 +127,7 @@ function isOut(health: HealthStatus | undefined): boolean {
  */
 export async function drainIngress(socketPath: string): Promise<number | undefined> {
   const info = await adminGet(socketPath, '/server_info');
-  const asked = await ask(socketPath, 'POST', '/drain_listeners?inboundonly&graceful');
+  const asked = await adminPost(socketPath, '/drain_listeners?inboundonly&graceful');
   if (info === undefined || asked === undefined) return undefined;
   const { command_line_options: { drain_time = '600s' } = {} }: DrainInfo = JSON.parse(info);
   return Number.parseFloat(drain_time) * 1000;
@@ -159,6 +159,11 @@ export async function readIngressLoad(socketPath: string): Promise<IngressLoad |
 /** `undefined`: Envoy does not answer. */
 export function adminGet(socketPath: string, path: string): Promise<string | undefined> {
   return ask(socketPath, 'GET', path);
+}
+
+/** As `adminGet`, for what changes Envoy. */
+export function adminPost(socketPath: string, path: string): Promise<string | undefined> {
+  return ask(socketPath, 'POST', path);
 }
 
 function ask(socketPath: string, method: 'GET' | 'POST', path: string): Promise<string | undefined> {

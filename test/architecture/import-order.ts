@@ -254,7 +254,6 @@ export const SEAMS: readonly Seam[] = [
       'ext-proc/telemetry',
       'ext-proc/transport/streams',
       'operator',
-      'supervisor',
     ],
   },
 ];
