@@ -43,7 +43,10 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
   const command = COMMANDS.find(({ name }) => `${args.join(' ')} `.startsWith(`${name} `));
   if (!command) return unknownCommand(args);
-  const { positionals, flags, problems } = parseArguments(args.slice(command.name.split(' ').length), command.flags);
+  const { positionals, flags, problems } = parseArguments(
+    args.slice(command.name.split(' ').length),
+    command.flags ?? [],
+  );
   const wrong = [...problems, ...positionalProblems(command, positionals)];
   if (wrong.length > 0) return { kind: 'usage', message: [...wrong, `Usage: ${usageLine(command)}`].join('\n') };
   const result = await command.run({ positionals, flags, env });
@@ -68,7 +71,7 @@ function unknownCommand(args: readonly string[]): Result {
   };
 }
 
-function positionalProblems({ positionals: expected }: Command, given: readonly string[]): string[] {
+function positionalProblems({ positionals: expected = [] }: Command, given: readonly string[]): string[] {
   const needed = expected.filter((placeholder) => !placeholder.startsWith('['));
   const missing = needed.slice(given.length).map((placeholder) => `${placeholder} is missing.`);
   const most = expected.at(-1)?.endsWith('…') ? given.length : expected.length;
@@ -86,7 +89,7 @@ function help(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-function usageLine({ name, positionals, flags }: Command): string {
+function usageLine({ name, positionals = [], flags = [] }: Command): string {
   return [name, ...positionals, ...flags.map(flagUsage)].join(' ');
 }
 

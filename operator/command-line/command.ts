@@ -10,9 +10,12 @@ export interface Command {
   /** `org create` */
   readonly name: string;
   readonly summary: string;
-  /** Placeholders; one in brackets is optional, and a last one with … stands for several. */
-  readonly positionals: readonly string[];
-  readonly flags: readonly FlagSpec[];
+  /**
+   * Placeholders; one in brackets is optional, and a last one with … stands for several. Absent:
+   * there are none, as of flags.
+   */
+  readonly positionals?: readonly string[];
+  readonly flags?: readonly FlagSpec[];
   run(call: CommandCall): Promise<Result>;
 }
 
@@ -44,7 +47,7 @@ export function flaglessCommand(
   use: (database: Database, positionals: readonly string[]) => Promise<Result>,
 ): Command {
   const run = (call: CommandCall) => withDatabase(call.env, (database) => use(database, call.positionals));
-  return { name, summary, positionals, flags: [], run };
+  return { name, summary, positionals, run };
 }
 
 /**

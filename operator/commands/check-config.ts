@@ -8,7 +8,6 @@ export const CHECK_CONFIG: Command = {
   name: 'check-config',
   summary: 'Validate a configuration file; by default the file of the gateway.',
   positionals: ['[FILE]'],
-  flags: [],
   async run({ positionals, env }) {
     const { loadConfig } = await import('#core/config/load.ts');
     const { formatProblem, inFileOrder } = await import('#core/config/problem.ts');

@@ -16,7 +16,6 @@ const MEMBER = { model: 'model', provider: 'provider', organization: 'organizati
 const report: Command = {
   name: 'costs report',
   summary: 'Add up revenue, cost, margin and losses, by model, provider or organization.',
-  positionals: [],
   flags: [
     { name: 'since', value: 'ISO' },
     { name: 'until', value: 'ISO' },

@@ -27,7 +27,6 @@ const RESTRICTION_FLAGS: readonly FlagSpec[] = [
 const create: Command = {
   name: 'key create',
   summary: 'Create a key and show it once.',
-  positionals: [],
   flags: [
     { name: 'org', value: 'ID', required: true },
     { name: 'name', value: 'NAME', required: true },
@@ -51,7 +50,6 @@ const create: Command = {
 const list: Command = {
   name: 'key list',
   summary: "List an organization's keys, oldest first.",
-  positionals: [],
   flags: [{ name: 'org', value: 'ID', required: true }, { name: 'csv' }],
   async run(call) {
     const organizationId = call.flags.get('org') ?? '';
@@ -85,7 +83,6 @@ const show: Command = {
   name: 'key show',
   summary: 'Show a key without its secret.',
   positionals: ['ID'],
-  flags: [],
   async run(call) {
     const [id = ''] = call.positionals;
     const problem = idProblem('key', id);
@@ -133,7 +130,6 @@ const revoke: Command = {
   name: 'key revoke',
   summary: 'Revoke keys from the next request on, all of them or none. It cannot be undone.',
   positionals: ['ID…'],
-  flags: [],
   async run(call) {
     const ids = [...new Set(call.positionals)];
     if (ids.length > MOST_REVOKED_AT_ONCE) return refused(`At most ${MOST_REVOKED_AT_ONCE} keys at once.`);

@@ -9,7 +9,6 @@ const list: Command = {
   name: 'ledger checkpoints',
   summary:
     'Print the signed checkpoints of the ledger as lines of JSON, to be stored elsewhere; --write makes new ones first.',
-  positionals: [],
   flags: [{ name: 'since', value: 'ISO' }, { name: 'write' }],
   run: (call) =>
     onDatabase(
@@ -29,8 +28,6 @@ const list: Command = {
 const key: Command = {
   name: 'ledger checkpoint-key',
   summary: 'Show the public key of this data folder, which verifies checkpoints. The key is created if it is missing.',
-  positionals: [],
-  flags: [],
   async run({ env }) {
     const { dataDir } = runtimePaths(env);
     const file = checkpointKeyPath(dataDir);

@@ -20,7 +20,6 @@ import { readExported } from './checkpoint-lines.ts';
 export const VERIFY: Command = {
   name: 'ledger verify',
   summary: 'Check that balances, ledger, generations and daily usage agree, and that nothing is missing from them.',
-  positionals: [],
   flags: [
     { name: 'since', value: 'CHECKPOINT' },
     { name: 'key', value: 'FILE' },

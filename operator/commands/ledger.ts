@@ -15,7 +15,6 @@ const renewEpoch = flaglessCommand(
 const losses: Command = {
   name: 'ledger losses',
   summary: 'List costs that no customer was charged for.',
-  positionals: [],
   flags: [{ name: 'since', value: 'ISO' }],
   run: (call) =>
     onDatabase(

@@ -11,8 +11,6 @@ import { type Result, refused } from '../command-line/result.ts';
 export const MIGRATE: Command = {
   name: 'migrate',
   summary: 'Migrate the database schema, and grant the roles of the processes their rights.',
-  positionals: [],
-  flags: [],
   run: ({ env }) =>
     withPool(env, async (pool, url) => {
       try {

@@ -17,8 +17,6 @@ import { MODELS_IMPORT } from './models-import.ts';
 const list: Command = {
   name: 'models list',
   summary: 'Show the models of the configuration with their targets.',
-  positionals: [],
-  flags: [],
   run: ({ env }) =>
     onConfiguration(env, async ({ declared, config }) => {
       const models = configuredModels(declared);
@@ -40,7 +38,6 @@ const catalogue: Command = {
   name: 'models catalogue',
   summary: 'Show the models that can be imported; with TEXT those whose id contains it.',
   positionals: ['[TEXT]'],
-  flags: [],
   async run({ positionals }) {
     const [text = ''] = positionals;
     const { as_of, models } = await shippedCatalogue();
@@ -63,8 +60,6 @@ const catalogue: Command = {
 const check: Command = {
   name: 'models check',
   summary: 'Compare the models of the configuration with the catalogue.',
-  positionals: [],
-  flags: [],
   run: ({ env }) =>
     onConfiguration(env, async ({ declared }) => {
       const shipped = await shippedCatalogue();

@@ -47,7 +47,6 @@ function readSettings(values: ValueReader) {
 const create: Command = {
   name: 'org create',
   summary: 'Create an organization. Without flags: no limits, concurrency 64, balance 0.',
-  positionals: [],
   flags: [
     { name: 'name', value: 'NAME', required: true },
     ...SETTING_FLAGS,

@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises';
 import { DAY_MS, type UtcDay } from '#core/clock.ts';
+import { readTextFile } from '#core/config/read-text-file.ts';
 
 /** A provider's count of one day and model. */
 export interface BilledUsage {
@@ -30,34 +30,8 @@ const MAX_MODELS = 1000;
 
 /** Reads a file of at most 16 MiB. */
 export async function readProviderBill(path: string): Promise<ProviderBill> {
-  let bytes: Buffer | string;
-  try {
-    bytes = await readBounded(path);
-  } catch (error) {
-    bytes = `${path} cannot be read: ${(error as Error).message}.`;
-  }
-  if (typeof bytes === 'string') return refuse(bytes);
-  try {
-    return parseProviderBill(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    if (error instanceof TypeError) return refuse(`${path} is not UTF-8.`);
-    throw error;
-  }
-}
-
-/** A text is the problem. */
-async function readBounded(path: string): Promise<Buffer | string> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: undefined }));
-    if (size === undefined) return `${path} is no file.`;
-    if (size > MAX_BYTES) return `${path} has ${size} bytes; ${MAX_BYTES} are read.`;
-    const buffer = Buffer.alloc(size);
-    const { bytesRead } = await file.read(buffer, 0, size, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  const file = await readTextFile(path, MAX_BYTES);
+  return file.ok ? parseProviderBill(file.text) : refuse(`${path} cannot be read: ${file.reason}.`);
 }
 
 /**

@@ -24,7 +24,6 @@ import { createUserWithPassword, resetPassword, userJson, userState } from '../r
 const create: Command = {
   name: 'user create',
   summary: 'Create a user of the dashboard and show the password once.',
-  positionals: [],
   flags: [
     { name: 'email', value: 'E', required: true },
     { name: 'org', value: 'ID' },

@@ -43,6 +43,11 @@ async function runOne({ name, withinMs, run }: Check): Promise<readonly Finding[
   }
 }
 
+/** Advice that an alert has. */
+export function seeAlert(name: string): string {
+  return `See the alert ${name} in deploy/observability/alerts.yaml.`;
+}
+
 export function ok(check: string, found: string): Finding {
   return { check, verdict: 'ok', found };
 }

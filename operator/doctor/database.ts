@@ -3,7 +3,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { hasTransactionPooler, TRANSACTION_POOLER } from '#database/connection/transaction-pooler.ts';
 import { type DatabaseDiagnosis, openDiagnosis, type SchemaFigures, type ServerFigures } from '#database/diagnosis.ts';
 import type { DatabaseAddress } from '../command-line/database.ts';
-import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import { type Finding, ok, problem, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 
 /** Oldest version that the migrations are tested with. */
@@ -15,10 +15,10 @@ const SMALL_SHARE = 0.2;
 
 export interface LookedAt {
   readonly findings: readonly Finding[];
-  /** Absent if the database cannot be queried. */
+  /** To be closed. Absent if the database cannot be queried. */
   readonly database?: DatabaseDiagnosis;
-  /** True if this code can read its schema. */
-  readonly readable: boolean;
+  /** The same, if this code can read its schema. */
+  readonly readable?: DatabaseDiagnosis;
 }
 
 export async function lookAtDatabase({ url, where }: DatabaseAddress): Promise<LookedAt> {
@@ -27,7 +27,7 @@ export async function lookAtDatabase({ url, where }: DatabaseAddress): Promise<L
     database = await openDiagnosis(url);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    return { findings: [away(where, error)], readable: false };
+    return { findings: [away(where, error)] };
   }
   // For example, the user may not read it.
   const schema = await database.schema().catch((error: Error) => error);
@@ -41,7 +41,8 @@ export async function lookAtDatabase({ url, where }: DatabaseAddress): Promise<L
     clockFinding('database clock', server, 'PostgreSQL'),
     schemaFinding(schema),
   ];
-  return { findings, database, readable: !(schema instanceof Error) && schema.missing.length === 0 };
+  const isReadable = !(schema instanceof Error) && schema.missing.length === 0;
+  return { findings, database, ...(isReadable ? { readable: database } : {}) };
 }
 
 function away(where: string, { message, cause }: StoreUnavailable): Finding {
@@ -130,8 +131,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
   return ok(check, `at version ${version}, as this release`);
 }
 
-export async function lookAtLedger({ database, readable }: LookedAt): Promise<readonly Finding[]> {
-  if (database === undefined || !readable) return [skipped('ledger', 'the database cannot be read')];
+export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonly Finding[]> {
   const { organizations, deadLetters, differing } = await database.ledger();
   const books =
     differing.length === 0

@@ -7,16 +7,16 @@ import type { LookedAt } from './database.ts';
  * Checks for the demo of a first `npm start`: an operator with a well-known address, and a key that
  * spends real money if a provider's key is set.
  */
-export async function lookAtDemo(isConfigured: boolean, { database, readable }: LookedAt): Promise<readonly Finding[]> {
+export async function lookAtDemo(isConfigured: boolean, { readable }: LookedAt): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   if (isConfigured) {
     const advice = 'Remove it from the configuration in production: an empty database would get an operator and a key.';
     found.push(warning('demo', '`demo: true` is configured', advice));
   }
   // The checks of the database itself report that.
-  if (database === undefined || !readable) return found;
+  if (readable === undefined) return found;
   try {
-    if (await database.hasEnabledUser(DEMO_EMAIL)) {
+    if (await readable.hasEnabledUser(DEMO_EMAIL)) {
       const advice = `Create an operator of your own, then \`user disable ${DEMO_EMAIL}\`; revoke the key of the organization Demo.`;
       found.push(warning('demo', `${DEMO_EMAIL} can sign in`, advice));
     }

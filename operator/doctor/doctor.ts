@@ -4,6 +4,7 @@ import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import type { LoadedConfig, LoadResult } from '#core/config/load.ts';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { countOf } from '#core/count-of.ts';
+import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Command } from '../command-line/command.ts';
 import { configPath, type Environment, findDatabase } from '../command-line/database.ts';
@@ -27,8 +28,6 @@ import { lookAtSecrets } from './secrets.ts';
 export const DOCTOR: Command = {
   name: 'doctor',
   summary: 'Check a deployment from this machine, change nothing, and report what is wrong and what to do.',
-  positionals: [],
-  flags: [],
   run: async ({ env }) => resultOf(await examine(env)),
 };
 
@@ -46,12 +45,16 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
   try {
     const findings = await runChecks([
       check('database', async () => (await database).findings),
-      check('ledger', async () => lookAtLedger(await database)),
-      check('gateway processes', async () => lookAtProcesses(await database, packageFile.version)),
+      inDatabase('ledger', database, lookAtLedger),
+      inDatabase('gateway processes', database, (readable) => lookAtProcesses(readable, packageFile.version)),
       check('dashboard proxies', async () => lookAtProxies(await database, loaded.ok ? loaded.config : undefined)),
       check('demo', async () => lookAtDemo(loaded.ok && loaded.config.demo, await database)),
-      ...(loaded.ok ? [check('price lists', async () => lookAtPriceLists(loaded.config, await database))] : []),
-      ...(loaded.ok ? configuredChecks(loaded, path, env, database) : []),
+      ...(loaded.ok
+        ? [
+            inDatabase('price lists', database, (readable) => lookAtPriceLists(loaded.config, readable)),
+            ...configuredChecks(loaded, path, env, database),
+          ]
+        : []),
       ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
     ]);
     // An operator's own container has a database and nothing else
@@ -68,9 +71,20 @@ function check(name: string, run: Check['run']): Check {
   return { name, withinMs: WITHIN_MS, run };
 }
 
+function inDatabase(
+  name: string,
+  database: Promise<LookedAt>,
+  look: (readable: DatabaseDiagnosis) => Promise<readonly Finding[]>,
+): Check {
+  return check(name, async () => {
+    const { readable } = await database;
+    return readable === undefined ? [skipped(name, 'the database cannot be read')] : look(readable);
+  });
+}
+
 async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
   const found = await findDatabase(env);
-  if ('kind' in found) return { findings: [skipped('database', 'its address is unknown')], readable: false };
+  if ('kind' in found) return { findings: [skipped('database', 'its address is unknown')] };
   return lookAtDatabase(found);
 }
 

@@ -1,15 +1,14 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { countOf } from '#core/count-of.ts';
-import { type Finding, ok, problem, skipped } from './check.ts';
-import type { LookedAt } from './database.ts';
+import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
+import { type Finding, ok, problem } from './check.ts';
 
 /** Compares the price lists of organizations with those of the configuration. */
 export async function lookAtPriceLists(
   { priceLists }: Pick<CheckedConfig, 'priceLists'>,
-  { database, readable }: LookedAt,
+  database: DatabaseDiagnosis,
 ): Promise<readonly Finding[]> {
   const check = 'price lists';
-  if (database === undefined || !readable) return [skipped(check, 'the database cannot be read')];
   const used = await database.priceLists();
   const lacking = used.filter(({ name }) => !priceLists.has(name));
   if (used.length === 0) return [ok(check, 'no price list is in use')];

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '#core/count-of.ts';
+import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import { REPORT_FRESH_MS, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
-import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import { type Finding, ok, problem, seeAlert, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
 /** The next tokens of every stream wait as long. */
@@ -16,8 +17,7 @@ const NEXT_REPORT_MS = 3_000;
 /**
  * Checks the reports of gateway processes about themselves, their configuration and their Envoy.
  */
-export async function lookAtProcesses({ database, readable }: LookedAt, version: string): Promise<readonly Finding[]> {
-  if (database === undefined || !readable) return [skipped('gateway processes', 'the database cannot be read')];
+export async function lookAtProcesses(database: DatabaseDiagnosis, version: string): Promise<readonly Finding[]> {
   let all = await database.processes();
   // The last report of a young process may be from before its Envoy served.
   for (let read = 1; read < MOST_READS && freshOf(all).some(isStarting); read++) {
@@ -43,9 +43,9 @@ export async function lookAtProcesses({ database, readable }: LookedAt, version:
  * True if gateway processes report, and all from other machines: what only their machine can show
  * is not looked at, such as in the pod of the dashboard.
  */
-export async function areElsewhere({ database, readable }: LookedAt): Promise<boolean> {
-  if (database === undefined || !readable) return false;
-  const fresh = freshOf(await database.processes());
+export async function areElsewhere({ readable }: LookedAt): Promise<boolean> {
+  if (readable === undefined) return false;
+  const fresh = freshOf(await readable.processes());
   return fresh.length > 0 && fresh.every(({ host }) => host !== hostname());
 }
 
@@ -77,55 +77,31 @@ function processFindings(process: ReportedProcess): Finding[] {
   const check = nameOf(process);
   const { notReady, spool, eventLoopLagMs, requests } = report;
   const findings: Finding[] = [];
-  if (notReady !== null) {
-    findings.push(
-      problem(check, `not ready: ${notReady}`, 'See the alert GatewayNotReady in deploy/observability/alerts.yaml.'),
-    );
-  }
+  if (notReady !== null) findings.push(problem(check, `not ready: ${notReady}`, seeAlert('GatewayNotReady')));
   if (spool.charges > 0) {
-    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} for PostgreSQL; completions are refused meanwhile`;
-    findings.push(
-      problem(
-        check,
-        found,
-        'Find out why PostgreSQL does not take them: the alert ChargesWaiting in deploy/observability/alerts.yaml.',
-      ),
-    );
+    const waiting = countOf(spool.charges, 'charge waits', 'charges wait');
+    const found = `${waiting} for PostgreSQL; completions are refused meanwhile`;
+    findings.push(problem(check, found, `Find out why PostgreSQL does not take them. ${seeAlert('ChargesWaiting')}`));
   }
   if (eventLoopLagMs.p99 > LAGGING_MS) {
     const found = `has an event loop that is late by ${Math.round(eventLoopLagMs.p99)} ms, one time in a hundred`;
-    findings.push(
-      warning(
-        check,
-        found,
-        'It has too much work or too little CPU: the alert EventLoopSlow in deploy/observability/alerts.yaml.',
-      ),
-    );
+    findings.push(warning(check, found, `It has too much work or too little CPU. ${seeAlert('EventLoopSlow')}`));
   }
   if (report.requestLog !== null && report.requestLog.dropped > 0) {
-    const found = `${countOf(report.requestLog.dropped, 'row of the request log was', 'rows of the request log were')} dropped since its start`;
-    findings.push(
-      warning(
-        check,
-        found,
-        'See the alert RequestLogDropped in deploy/observability/alerts.yaml. Charges are not affected.',
-      ),
-    );
+    const dropped = countOf(report.requestLog.dropped, 'row of the request log was', 'rows of the request log were');
+    const found = `${dropped} dropped since its start`;
+    findings.push(warning(check, found, `Charges are not affected. ${seeAlert('RequestLogDropped')}`));
   }
-  return findings.length > 0
-    ? findings
-    : [ok(check, `ready, process ${pid}, ${countOf(requests.inFlight, 'request')} in flight`)];
+  if (findings.length > 0) return findings;
+  return [ok(check, `ready, process ${pid}, ${countOf(requests.inFlight, 'request')} in flight`)];
 }
 
 function sameVersion(fresh: readonly ReportedProcess[], version: string): Finding {
   const check = 'gateway versions';
   const versions = [...new Set(fresh.map(({ report }) => report.gatewayVersion))].sort();
   if (versions.length > 1) {
-    return warning(
-      check,
-      `different ones run: ${versions.join(', ')}`,
-      'Complete the rollout, or restart the older ones.',
-    );
+    const found = `different ones run: ${versions.join(', ')}`;
+    return warning(check, found, 'Complete the rollout, or restart the older ones.');
   }
   const [running = version] = versions;
   if (running === version) return ok(check, `${fresh.length} of ${version}`);
@@ -172,11 +148,7 @@ function envoyFindings({ host, report }: ReportedProcess): Finding[] {
   const ejected = Object.entries(providers)
     .filter(([, health]) => health.ejected === true)
     .map(([name]) =>
-      warning(
-        `provider ${name}`,
-        `Envoy on ${short(host)} has ejected it`,
-        'See the alert ProviderEjected in deploy/observability/alerts.yaml.',
-      ),
+      warning(`provider ${name}`, `Envoy on ${short(host)} has ejected it`, seeAlert('ProviderEjected')),
     );
   if (!envoy.reachable) {
     return [problem(check, 'does not answer', 'Start it and read its log. Without it nothing is served.'), ...ejected];

@@ -27,13 +27,13 @@ const OWN = [
  * behind one share an address, and with it the limits of sign-in.
  */
 export async function lookAtProxies(
-  { database, readable }: LookedAt,
+  { readable }: LookedAt,
   config: Pick<GatewayConfig, 'dashboard' | 'trustedProxies'> | undefined,
 ): Promise<readonly Finding[]> {
   const configured = config === undefined ? [] : lookAtConfiguration(config);
-  if (database === undefined || !readable) return [...configured, skipped(CHECK, 'the database cannot be read')];
+  if (readable === undefined) return [...configured, skipped(CHECK, 'the database cannot be read')];
   const trusted = config?.trustedProxies ?? [];
-  const seen = (await database.untrustedProxies()).filter((address) => !inRanges(address, trusted));
+  const seen = (await readable.untrustedProxies()).filter((address) => !inRanges(address, trusted));
   const findings = seen.map((address) => {
     const found = `${address} sent X-Forwarded-For within the hour, and is not in trusted_proxies`;
     return inRanges(address, OWN) ? problem(CHECK, found, NAME_IT) : warning(CHECK, found, NAME_IT);

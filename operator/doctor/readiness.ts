@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Address } from '#core/config/gateway-config.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
-import { type Finding, ok, problem } from './check.ts';
+import { type Finding, ok, problem, seeAlert } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 4_096;
@@ -15,9 +15,7 @@ export async function lookAtReadiness(metrics: Address): Promise<readonly Findin
     return [problem('readiness', `${where} does not answer: ${answer.reason}`, advice)];
   }
   if (answer.status === 200) return [ok('readiness', `${where} reports that a request through Envoy is served`)];
-  return [
-    problem('readiness', answer.text.trim(), 'See the alert GatewayNotReady in deploy/observability/alerts.yaml.'),
-  ];
+  return [problem('readiness', answer.text.trim(), seeAlert('GatewayNotReady'))];
 }
 
 type Answer = { kind: 'answer'; status: number; text: string } | { kind: 'silent'; reason: string };
