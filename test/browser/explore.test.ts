@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, inject, test } from 'vitest';
+import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -58,6 +59,51 @@ requirement(NO_CHROMIUM, () => {
     await page.waitForURL((url) => url.search === search);
   });
 
+  test('a saved view is there for others, until whoever made it renames, replaces or deletes it', async () => {
+    const { page } = owner;
+    const submit = (name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
+    const saved = () =>
+      sql<object>(stack.databaseUrl, "select name, page, search from saved_views where name like '%costs%'");
+    await page.goto(`/o/${organizationId}/overview?by=key&range=30d`);
+    await openView(page, 'Save this view…');
+    await page.getByRole('textbox', { name: 'Name' }).fill('What a key costs');
+    await expectGoodLooks(page, 'save-view');
+    await submit('Save view');
+    await expect.poll(saved).toEqual([{ name: 'What a key costs', page: 'overview', search: '?range=30d&by=key' }]);
+
+    const password = await stack.createUser('member@acme.example', { organizationId, role: 'member' });
+    const member = await openPage(stack);
+    await signIn(member.page, 'member@acme.example', password);
+    await member.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await member.page.keyboard.press('Control+k');
+    await member.page.getByRole('dialog').getByRole('combobox').fill('view key costs');
+    await member.page.getByRole('option', { name: 'What a key costs' }).waitFor();
+    await member.page.keyboard.press('Enter');
+    await member.page.waitForURL((url) => url.pathname.endsWith('/overview') && url.search === '?range=30d&by=key');
+    await member.page.getByRole('button', { name: 'Views' }).click();
+    const item = member.page.getByRole('menuitem', { name: /What a key costs.*owner@acme\.example.*chosen/ });
+    await item.waitFor();
+    expect(await member.page.getByRole('menuitem', { name: 'Delete…' }).count()).toBe(0);
+
+    await openView(page, 'Rename…');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Spend costs');
+    await submit('Rename view');
+    await expect.poll(saved).toMatchObject([{ name: 'Spend costs', search: '?range=30d&by=key' }]);
+    await page.goto(`/o/${organizationId}/requests?status=4xx`);
+    await openView(page, 'Save this view…');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Spend costs');
+    await submit('Replace view');
+    await expect.poll(saved).toEqual([{ name: 'Spend costs', page: 'requests', search: '?status=4xx' }]);
+    await openView(page, 'Delete…');
+    await submit('Delete view');
+    await expect.poll(saved).toEqual([]);
+    await member.page.reload();
+    await member.page.getByRole('button', { name: 'Views' }).click();
+    await member.page.getByRole('menuitem', { name: 'That night' }).waitFor();
+    expect(await member.page.getByRole('menuitem', { name: /costs/ }).count()).toBe(0);
+    expect(member.complaints()).toEqual([]);
+  });
+
   test('home and requests stand still while they load', async () => {
     const { page, complaints } = owner;
     for (const name of ['overview', 'requests']) {
@@ -81,6 +127,16 @@ requirement(NO_CHROMIUM, () => {
       .first()
       .click();
     await expectGoodLooks(page, 'explore-operator');
+    await openView(page, 'Save this view…');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Margins');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save view' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.goto('/operator/users');
+    await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('margins');
+    await page.getByRole('option', { name: /^Margins View of all organizations$/ }).click();
+    await page.waitForURL((url) => url.pathname === '/operator' && url.search === '?show=margin');
     expect(complaints()).toEqual([]);
   });
 });

@@ -1,19 +1,15 @@
 import { useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { queryText } from '#contract/define-search.ts';
 import { type ExploreState, exploreSearch } from '#contract/explore-search.ts';
 import { Button } from '../components/button.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
-import { useKept } from '../search/use-kept.ts';
+import { exploreLink, useViews, type View } from '../search/use-views.ts';
+import type { ViewDialogProps } from './view-dialogs.tsx';
 
 // With the forms, which the home page does not wait for.
-const NameDialog = lazy(() => import('./name-dialog.tsx').then((module) => ({ default: module.NameDialog })));
-
-interface View {
-  readonly name: string;
-  /** Address of the page, with all that is chosen there. */
-  readonly href: string;
-}
+const ViewDialog = lazy(() => import('./view-dialogs.tsx').then((module) => ({ default: module.ViewDialog })));
 
 type NamedStates = Readonly<Record<string, ExploreState>>;
 
@@ -29,64 +25,52 @@ const OF_ALL: NamedStates = {
   'Margin by model': { by: 'model', show: 'margin', range: '30d' },
 };
 
-const MOST_VIEWS = 50;
-
-function readViews(stored: unknown): readonly View[] {
-  const all: readonly unknown[] = Array.isArray(stored) ? stored : [];
-  return all.filter(isView).slice(0, MOST_VIEWS);
+interface ViewsMenuProps {
+  readonly organization: string | undefined;
+  readonly page: View['page'];
 }
 
-function isView(one: unknown): one is View {
-  const { name, href } = (one ?? {}) as Partial<Record<keyof View, unknown>>;
-  return typeof name === 'string' && typeof href === 'string' && /^\/(?!\/)/.test(href);
-}
-
-/** Named states of the explorer: some that everybody has, and those that this browser keeps. */
-export function ViewsMenu({ organization }: { readonly organization: string | undefined }): ReactNode {
-  const [views, keep] = useKept(`views ${organization ?? ''}`, readViews);
-  const [naming, setNaming] = useState(false);
+/** Named states of the explorer: some that are always there, and those that people saved. */
+export function ViewsMenu({ organization, page }: ViewsMenuProps): ReactNode {
+  const views = useViews(organization);
+  const [what, setWhat] = useState<ViewDialogProps['what']>();
   const navigate = useNavigate();
-  const href = useLocation({ select: (location) => location.href });
+  const search = useLocation({ select: (location) => queryText(exploreSearch(location.search)) });
+  const current = views.find((view) => view.page === page && queryText(view.link.search) === search);
   const usual = Object.entries(organization === undefined ? OF_ALL : OF_ORGANIZATION).map(
     ([label, state]): MenuAction => ({
       label,
-      onSelect: () =>
-        void (organization === undefined
-          ? navigate({ to: '/operator', search: exploreSearch({ ...state }) })
-          : navigate({
-              to: '/o/$organization/overview',
-              params: { organization },
-              search: exploreSearch({ ...state }),
-            })),
+      onSelect: () => void navigate(exploreLink(organization, 'overview', state)),
     }),
   );
-  const own = views.map(
+  const saved = views.map(
     (view): MenuAction => ({
       label: view.name,
-      chosen: view.href === href,
-      onSelect: () => void navigate({ href: view.href }),
+      ...(!view.mine && view.maker !== undefined && { detail: view.maker }),
+      chosen: view === current,
+      onSelect: () => void navigate(view.link),
     }),
   );
-  const current = views.find((view) => view.href === href);
-  const change: MenuAction = current
-    ? { label: `Forget “${current.name}”`, icon: 'trash', onSelect: () => keep(views.filter((one) => one !== current)) }
-    : { label: 'Save this view…', icon: 'plus', onSelect: () => setNaming(true) };
+  const changes: readonly MenuAction[] = current?.mine
+    ? [
+        { label: 'Rename…', icon: 'edit', onSelect: () => setWhat({ ...current, act: 'rename' }) },
+        { label: 'Delete…', icon: 'trash', tone: 'bad', onSelect: () => setWhat({ ...current, act: 'delete' }) },
+      ]
+    : [];
+  const save: MenuAction = { label: 'Save this view…', icon: 'plus', onSelect: () => setWhat({ page, search }) };
   return (
     <>
       <Menu
         trigger={<Button icon="eye">Views</Button>}
         groups={[
           { actions: usual },
-          ...(own.length > 0 ? [{ heading: 'Kept in this browser', actions: own }] : []),
-          { actions: [change] },
+          ...(saved.length > 0 ? [{ heading: 'Shared', actions: saved }] : []),
+          { actions: [save, ...changes] },
         ]}
       />
-      {naming && (
+      {what && (
         <Suspense>
-          <NameDialog
-            onClose={() => setNaming(false)}
-            onName={(name) => keep([...views.filter((one) => one.name !== name), { name, href }].slice(-MOST_VIEWS))}
-          />
+          <ViewDialog organization={organization} views={views} what={what} onClose={() => setWhat(undefined)} />
         </Suspense>
       )}
     </>

@@ -6,6 +6,7 @@ import { classNames } from '../components/class-names.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
 import inputStyles from '../forms/inputs.module.css';
 import { Dialog } from '../overlays/dialog.tsx';
+import { useViews } from '../search/use-views.ts';
 import styles from './palette.module.css';
 import { usePages } from './sidebar.tsx';
 import { useShellOrganization } from './use-organization.tsx';
@@ -20,7 +21,7 @@ interface Found {
 
 const MAX_SHOWN = 12;
 
-/** Opens pages, keys, models, organizations and requests by a part of their name. */
+/** Opens pages, views, keys, models, organizations and requests by a part of their name. */
 export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
@@ -52,8 +53,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
           aria-controls={`${id}-list`}
           aria-activedescendant={found.length > 0 ? `${id}-${chosen}` : undefined}
           className={inputStyles.input}
-          aria-label="Page, key, model, organization or request id"
-          placeholder="Page, key, model, organization or request id"
+          aria-label="Page, view, key, model, organization or request id"
+          placeholder="Page, view, key, model, organization or request id"
           value={text}
           onChange={(event) => {
             setText(event.target.value);
@@ -105,9 +106,14 @@ function useFound(text: string): readonly Found[] {
     { query: { search } },
     { enabled: user.isOperator && search !== '', keepPrevious: true },
   );
+  const views = [...useViews(here?.id, enabled), ...useViews(undefined, user.isOperator)];
   const pages = usePages().flatMap(({ entries }) => entries);
   const candidates: readonly Found[] = [
     ...pages.map(({ label, icon, ...link }): Found => ({ kind: 'Page', icon, label, link: { ...link, params } })),
+    ...views.map(({ name, link }): Found => {
+      const detail = link.params ? 'View' : 'View of all organizations';
+      return { kind: 'View', icon: 'eye', label: name, detail, link };
+    }),
     ...(keys.data?.keys ?? []).map(
       (key): Found => ({
         ...{ kind: 'Key', icon: 'key', label: key.name, detail: `Key …${key.last4}` },
@@ -140,7 +146,7 @@ function useFound(text: string): readonly Found[] {
 }
 
 const SHORTCUTS = [
-  ['Ctrl K', 'Go to a page, key, model, organization or request'],
+  ['Ctrl K', 'Go to a page, view, key, model, organization or request'],
   ['?', 'Show this list'],
   ['← →', 'In a chart: move over time. Enter opens the requests of that time'],
   ['↑ ↓', 'In a list: the row above or below. Enter opens it'],

@@ -18,7 +18,7 @@ export function OperatorHomePage(): ReactNode {
       <PageHeader
         title="All organizations"
         description="Spend, margin and errors across all customers."
-        actions={<ViewsMenu organization={undefined} />}
+        actions={<ViewsMenu organization={undefined} page="overview" />}
       />
       <ExploreBar organization={undefined} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
       <Explorer

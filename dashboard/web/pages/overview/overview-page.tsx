@@ -28,7 +28,7 @@ export function OverviewPage(): ReactNode {
   const { id } = useOrganization();
   return (
     <>
-      <PageHeader title="Overview" actions={<ViewsMenu organization={id} />} />
+      <PageHeader title="Overview" actions={<ViewsMenu organization={id} page="overview" />} />
       <Overview />
     </>
   );

@@ -1,11 +1,10 @@
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import type { RequestView } from '#contract/request-log.ts';
 import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
 import { Menu } from '../../overlays/menu.tsx';
-import { useKept } from '../../search/use-kept.ts';
 import type { Column } from '../../table/table.tsx';
 import { isBroken, routeLabel, statusTone, tokenLabel } from './request-labels.ts';
 import styles from './requests.module.css';
@@ -46,8 +45,17 @@ interface LogLook {
   readonly roomy: boolean;
 }
 
-function readLook(stored: unknown): LogLook {
-  const { hidden, roomy } = (stored ?? {}) as Partial<Record<keyof LogLook, unknown>>;
+const NAME = 'request-log';
+
+/** As this browser keeps it; a former release may have stored something else. */
+function keptLook(): LogLook {
+  let stored: Partial<Record<keyof LogLook, unknown>> | null = null;
+  try {
+    stored = JSON.parse(localStorage.getItem(NAME) ?? 'null');
+  } catch {
+    // Without storage it is the usual one.
+  }
+  const { hidden, roomy } = stored ?? {};
   const known = Array.isArray(hidden)
     ? Object.keys(CHOOSABLE).filter((id) => hidden.includes(id))
     : ['user', 'address', 'first'];
@@ -59,7 +67,15 @@ function readLook(stored: unknown): LogLook {
  * ones are shown in any case.
  */
 export function useLogLook(needed: readonly string[]) {
-  const [look, keep] = useKept('request-log', readLook);
+  const [look, setLook] = useState(keptLook);
+  const keep = (next: LogLook) => {
+    setLook(next);
+    try {
+      localStorage.setItem(NAME, JSON.stringify(next));
+    } catch {
+      // Without storage the choice lasts as long as the page.
+    }
+  };
   const { hidden, roomy } = look;
   const toggle = (id: string) =>
     keep({ ...look, hidden: hidden.includes(id) ? hidden.filter((other) => other !== id) : [...hidden, id] });

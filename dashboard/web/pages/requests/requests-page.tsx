@@ -47,7 +47,7 @@ export function RequestsPage(): ReactNode {
           <>
             {canFollow(search) && <FollowSwitch paused={paused} lost={lost} onChange={setPaused} />}
             {look.menu}
-            <ViewsMenu organization={organization} />
+            <ViewsMenu organization={organization} page="requests" />
           </>
         }
       />
