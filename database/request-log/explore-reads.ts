@@ -80,16 +80,21 @@ export async function explore(
     return readFrom(pool, { ...query, compare: canCompare }, 'rows', fine, chosen);
   }
   if (hasSums(query)) return summed();
-  if (isCharged(query) && toMs - fromMs >= DAY_MS) return readLedger(pool, query, mostSums);
+  const charged = isCharged(query) && toMs - fromMs >= DAY_MS ? await readLedger(pool, query, mostSums) : undefined;
+  if (charged !== undefined) return charged;
   const cells = await readCells(pool, query, 'rows', fine, { chosen, fromMs: completeFromMs });
   return { source: 'rows', steps: fine, cells, completeFromMs };
 }
 
-/** Sums by end user are many, too: there is one for each day, key, model and user. */
-async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number): Promise<Explored> {
+/**
+ * Sums by end user are many, too: there is one for each day, key, model and user. `undefined`: not
+ * even the newest day can be read.
+ */
+async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number): Promise<Explored | undefined> {
   const steps = stepsOf(query.fromMs, query.toMs, DAY_MS);
   const source = needs(query.filter, ['users']) ? 'ledger' : 'ledger_of_users';
   const completeFromMs = await boundOfSums(pool, query, steps, mostSums);
+  if (completeFromMs === steps.endMs) return undefined;
   if (completeFromMs !== undefined) {
     const cells = await readCells(pool, query, source, steps, { fromMs: completeFromMs });
     return { source, steps, cells, completeFromMs };
@@ -102,19 +107,18 @@ async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number):
 
 const FIRST_UNREAD_SUM = sql('first_unread_usage_of_users')`
   select extract(epoch from day)::double precision * 1000 as "dayMs" from user_usage
-    where organization_id = $1 and day >= to_timestamp($2::double precision / 1000)::date
+    where ($1::text is null or organization_id = $1) and day >= to_timestamp($2::double precision / 1000)::date
       and day < to_timestamp($3::double precision / 1000)::date
     order by day desc offset $4::integer limit 1`;
 
-/** The day since which the sums can be read. No index answers that over all organizations. */
+/** The day since which the sums can be read. */
 async function boundOfSums(
   pool: pg.Pool,
   { organizationId }: ExploreQuery,
   { startsMs, endMs }: Steps,
   mostSums: number,
 ): Promise<number | undefined> {
-  if (organizationId === undefined) return undefined;
-  const values = [organizationId, startsMs[0] ?? endMs, endMs, mostSums];
+  const values = [organizationId ?? null, startsMs[0] ?? endMs, endMs, mostSums];
   const [unread] = await run<{ dayMs: number }>(pool, FIRST_UNREAD_SUM, values);
   return unread && unread.dayMs + DAY_MS;
 }

@@ -22,7 +22,8 @@ const BUCKETS = Array.from({ length: 11 }, (_, bucket) => bucket);
 const BUCKET_ENDS = 'array[51, 101, 201, 401, 801, 1601, 3201, 6401, 12801, 25601]';
 
 /** Figures of a cell by their name, as an expression for each. */
-type Figures = Readonly<Record<(typeof FIGURES)[number], string>>;
+type Figure = (typeof FIGURES)[number];
+type Figures = Readonly<Record<Figure, string>>;
 const FIGURES = [
   'requests',
   'failures',
@@ -67,9 +68,10 @@ const OF_LEDGER: Figures = {
   cost: 'sum(cost_nano_usd)',
 };
 
+const OF_CHARGES: Figures = { ...OF_LEDGER, requests: 'sum(requests)' };
+
 const OF_SUMS: Figures = {
-  ...OF_LEDGER,
-  requests: 'sum(requests)',
+  ...OF_CHARGES,
   failures: `sum(requests) filter (where code <> '')`,
   provider_cost: 'sum(provider_cost_nano_usd)',
   known_revenue: 'sum(known_revenue_nano_usd)',
@@ -87,8 +89,11 @@ const [IDS, FROM_ID, END_ID, VALUE = '', NAME] = [0, 1, 2, 3, 4].map(
 const FILTER = filterSql(FIRST_FILTER);
 const OWN = '($1::text is null or organization_id = $1)';
 const [FROM, END] = ['to_timestamp($3::double precision / 1000)', 'to_timestamp($4::double precision / 1000)'];
-const stepOf = (ms: string) => `width_bucket((${ms})::double precision, $2::double precision[]) - 1`;
-const stepOfMoment = (moment: string) => stepOf(`extract(epoch from ${moment}) * 1000`);
+const STEP_OF_MINUTE = 'width_bucket((minute * 60000)::double precision, $2::double precision[]) - 1';
+/** Compares moments: `extract` of each would give a numeric, which costs more than all else. */
+const STARTS =
+  'array(select to_timestamp(ms / 1000) from unnest($2::double precision[]) with ordinality s (ms, n) order by n)';
+const STEP_OF_START = `width_bucket(start, ${STARTS}) - 1`;
 
 /** Columns that sums lack, as a filter needs them. */
 const LACKING = `model <> '' as model_known, null as end_user, null::jsonb as metadata, null::bigint as duration_ms`;
@@ -108,9 +113,10 @@ const BY_DAY = `select ${SUM_COLUMNS} from (
 const CHARGED = `day::timestamptz as start, null as code, 200 as status, null as provider, false as streamed, true as model_known,
   null::jsonb as metadata, null::bigint as duration_ms`;
 const OF_DAY = `${OWN} and day >= ${FROM}::date and day < ${END}::date`;
+const CHARGED_FIGURES = ['requests', 'prompt_tokens', 'completion_tokens', 'cached_tokens', 'cost_nano_usd'];
+const charged = (sign: '' | '-') => CHARGED_FIGURES.map((column) => `${sign}${column} as ${column}`).join(', ');
 const usage = (table: string, user: string, sign: '' | '-') =>
-  `select organization_id, key_id, model, ${user} as end_user, ${CHARGED}, ${sign}requests as requests,
-      ${['prompt_tokens', 'completion_tokens', 'cached_tokens'].map((column) => `${sign}${column} as ${column}`).join(', ')}, ${sign}cost_nano_usd as cost_nano_usd from ${table} where ${OF_DAY}`;
+  `select organization_id, key_id, model, ${user} as end_user, ${CHARGED}, ${charged(sign)} from ${table} where ${OF_DAY}`;
 const CHARGED_DAYS = usage('daily_usage', 'null::text', '');
 /** Requests without a user are what remains of all. */
 const CHARGED_BY_USER = [
@@ -134,33 +140,42 @@ function groupOf(by: ExploreGrouping): string {
   return columns[by] ?? `''`;
 }
 
+/** What is asked of a source: `names` of its figures by group, or by group and step. */
+interface Asked {
+  readonly group: string;
+  readonly isStepped: boolean;
+  readonly names: readonly Figure[];
+}
+
+type Sums = (figures: Figures, text: string) => string;
+
 /**
  * Charges without a user are what the users' lack to those of all. Sums by user are read once: the
  * cells of the users are subtracted.
  */
-function ofAllUsers(group: string, sums: (figures: Figures, text: string) => string): string {
-  const figures = { ...OF_LEDGER, requests: 'sum(requests)' };
-  const all = sums(figures, CHARGED_DAYS);
+function ofAllUsers({ group, names }: Asked, sums: Sums): string {
+  const all = sums(OF_CHARGES, CHARGED_DAYS);
   if (group === `''`) return all;
   return `(
-    with users as materialized (${sums(figures, usage('user_usage', 'end_user', ''))})
+    with users as materialized (${sums(OF_CHARGES, usage('user_usage', 'end_user', ''))})
     select * from users
-    union all select step, '', ${FIGURES.map((figure) => `-${figure}`).join(', ')} from users
+    union all select step, ${group}, ${names.map((name) => `-${name}`).join(', ')} from (select *, null as end_user from users) as users
     union all ${all}
   )`;
 }
 
-function cellsOf(source: ExploreSource, group: string, index: RequestIndex): string {
+function cellsOf(source: ExploreSource, asked: Asked, index: RequestIndex): string {
+  const { group, isStepped, names } = asked;
   const cells = (step: string, figures: Figures, from: string) => `
-    select ${step} as step, ${group} as grp, ${FIGURES.map((figure) => `${figures[figure]} as ${figure}`).join(', ')}
+    select ${isStepped ? step : 'null'} as step, ${group} as grp, ${names.map((name) => `${figures[name]} as ${name}`).join(', ')}
     from ${from} where ${FILTER} group by 1, 2`;
-  const sums = (figures: Figures, text: string) => cells(stepOfMoment('start'), figures, `(${text}) as summed`);
+  const sums: Sums = (figures, text) => cells(STEP_OF_START, figures, `(${text}) as summed`);
   if (source === 'hours') return sums(OF_SUMS, BY_HOUR(FROM));
   if (source === 'days') return sums(OF_SUMS, BY_DAY);
   if (source === 'days_of_ledger')
     return `${sums(OF_DAYS_BESIDE_LEDGER, BY_DAY)} union all ${sums(OF_LEDGER, CHARGED_DAYS)}`;
-  if (source === 'ledger') return sums({ ...OF_LEDGER, requests: 'sum(requests)' }, CHARGED_BY_USER);
-  if (source === 'ledger_of_users') return ofAllUsers(group, sums);
+  if (source === 'ledger') return sums(OF_CHARGES, CHARGED_BY_USER);
+  if (source === 'ledger_of_users') return ofAllUsers(asked, sums);
   const rows = `(
       select *, width_bucket(first_event_ms, ${BUCKET_ENDS}) as bucket from request_log
       where ${OWN} and id >= ${FROM_ID} and id < ${END_ID} and ${index.condition(VALUE)}
@@ -168,7 +183,7 @@ function cellsOf(source: ExploreSource, group: string, index: RequestIndex): str
   const minutes = 'minute >= floor($3::double precision / 60000) and minute < ceil($4::double precision / 60000)';
   const omitted = omittedRows(`${OWN} and ${minutes}`);
   return `${cells(`width_bucket(id, ${IDS}::text[]) - 1`, OF_ROWS, rows)}
-    union all ${cells(stepOf('minute * 60000'), OF_OMITTED, omitted)}`;
+    union all ${cells(STEP_OF_MINUTE, OF_OMITTED, omitted)}`;
 }
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -182,9 +197,14 @@ const SHOWN = FIGURES.map((figure) =>
   ['cost', 'provider_cost', 'known_revenue'].includes(figure) ? `${figure}::text` : `${figure}::double precision`,
 ).join(', ');
 
+const BY_SPEND = 'coalesce(sum(cost), 0) desc, sum(requests) desc, grp';
+
 /**
  * Groups with most spend come with their totals, and the largest of them step by step. Rows are
  * read by `index`, by which they were counted: the conditions of a filter alone may use none.
+ *
+ * Clients name users and values of metadata, so there may be thousands. A cell for each in each
+ * step would cost more than to read twice, first to find the groups that are shown.
  */
 export function exploreStatement(
   source: ExploreSource,
@@ -192,13 +212,22 @@ export function exploreStatement(
   index: RequestIndex = ALL_ROWS.index,
 ): Statement {
   const kind = by.startsWith('metadata.') ? 'metadata' : by;
+  const group = groupOf(by);
+  const isNamedByClients = kind === 'user' || kind === 'metadata';
+  const spend = { group, isStepped: false, names: ['requests', 'cost'] } as const;
+  const shown = isNamedByClients ? `case when ${group} in (select grp from shown) then ${group} end` : group;
+  const findShown = `shown as materialized (
+        select grp, count(*) over () as group_count from (${cellsOf(source, spend, index)}) as parts
+        group by grp order by ${BY_SPEND} limit ${MOST_GROUPS}
+      ), `;
   return sql(`explore_${source}_by_${kind}_of_${index.name}`)`
-    with cells as materialized (
-        select step, grp, ${sumsOf('parts')} from (${cellsOf(source, groupOf(by), index)}) as parts group by 1, 2
+    with ${isNamedByClients ? findShown : ''}cells as materialized (
+        select step, grp, ${sumsOf('parts')}
+        from (${cellsOf(source, { group: shown, isStepped: true, names: FIGURES }, index)}) as parts group by 1, 2
       ), ranked as (
-        select grp, count(*) over () as group_count,
-          row_number() over (order by coalesce(sum(cost), 0) desc, sum(requests) desc, grp) as rank, ${sumsOf('cells')}
-        from cells group by grp
+        select grp, ${isNamedByClients ? '(select max(group_count) from shown)' : 'count(*) over ()'} as group_count,
+          row_number() over (order by ${BY_SPEND}) as rank, ${sumsOf('cells')}
+        from cells where grp is not null group by grp
       )
       select null::integer as step, grp as id, rank::integer, group_count::integer as "groupCount", ${LABELS[by] ?? 'null'} as label,
         ${by === 'organization' ? BALANCE : 'null'} as balance, ${SHOWN}
@@ -207,6 +236,6 @@ export function exploreStatement(
       select step, id, rank, null, null, null, ${SHOWN} from (
         select c.step, case when r.rank <= ${SERIES} then c.grp end as id, case when r.rank <= ${SERIES} then r.rank::integer end as rank,
           ${sumsOf('c')}
-        from cells c join ranked r on r.grp = c.grp group by 1, 2, 3
+        from cells c left join ranked r on r.grp = c.grp group by 1, 2, 3
       ) as stepped`;
 }

@@ -255,6 +255,9 @@ create table user_usage (
   cost_nano_usd bigint not null,
   primary key (organization_id, day, key_id, model, user_hash)
 ) with (fillfactor = 70);
+-- How far back the explorer can read, for one organization or all of them. It is small, because
+-- equal entries share one, and its order is that of the table.
+create index user_usage_by_day on user_usage (day, organization_id);
 
 -- Sums of daily_usage that authentication reads with every request: one row instead of one for each
 -- key and model.
