@@ -62,8 +62,8 @@ describe('RequestHead', () => {
   test.each([
     [16_300, 1, false],
     [16_400, 1, true],
-    [10, 100, false],
-    [10, 120, true],
+    [10, 107, false],
+    [10, 108, true],
   ])('a header of %i bytes, %i times in number: oversized %s', (size, count, oversized) => {
     const value = 'a'.repeat(Math.floor(size / count));
     expect(head(Array.from({ length: count }, (_, index) => [`x-${index}`, value] as const)).oversized).toBe(oversized);

@@ -72,8 +72,11 @@ const SMALL_HEAD_BYTES = 4 * 1024;
 const EXCHANGE_BYTES = 16 * 1024;
 
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** A client may send 100; the others are pseudo-headers and headers that Envoy adds. */
-const MAX_HEADERS = 110;
+/**
+ * A client may send 100 beside the host; four pseudo-headers, and three that Envoy adds: the id,
+ * the scheme, and whether the address is internal, or else the address.
+ */
+const MAX_HEADERS = 100 + 4 + 3;
 
 /**
  * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and says by which
