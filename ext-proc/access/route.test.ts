@@ -46,6 +46,7 @@ describe('findRoute', () => {
     ['/v1/responses', ['.chat(', 'useResponsesApi: false', 'OpenAIChatCompletionsModel']],
     ['/v1/responses?x=1', ['.chat(']],
     ['/v1/messages', ['/v1/chat/completions']],
+    ['/v1/messages/count_tokens', ['/v1/chat/completions']],
     ['/v1/completions', ['/v1/chat/completions', 'messages']],
     ['/v1/embeddings', ['no embeddings']],
     ['/v1/other', ['base URL']],
@@ -65,11 +66,16 @@ describe('findRoute', () => {
   });
 
   it('finds the path of an API that is on, and no other', () => {
-    const on: ReadonlySet<DoorApi> = new Set(['responses']);
+    const on: ReadonlySet<DoorApi> = new Set(['responses', 'messages']);
     expect(findRoute('POST', '/v1/responses', on)).toEqual({ name: 'responses', scope: 'chat', query: '' });
-    const refusals = [findRoute('GET', '/v1/responses', on), findRoute('POST', '/v1/responses', NONE)];
+    const refusals = [
+      findRoute('GET', '/v1/responses', on),
+      findRoute('GET', '/v1/messages/count_tokens', on),
+      findRoute('POST', '/v1/responses', NONE),
+    ];
     const hints = refusals.map((refusal) => isRefusal(refusal) && envelopeOf(refusal).error.message);
     expect(hints).toEqual([
+      expect.stringContaining('Check that the base URL'),
       expect.stringContaining('Check that the base URL'),
       expect.stringContaining('This gateway speaks chat completions'),
     ]);

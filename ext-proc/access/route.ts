@@ -82,8 +82,9 @@ export function findRoute(method: string, path: string, apis: ReadonlySet<DoorAp
   // The query is left out of the message: clients have been seen to put keys there.
   if (!route || !isOn(route.name, apis)) {
     const echo = { method: method.slice(0, LONGEST_ECHO), path: pathname.slice(0, LONGEST_ECHO) };
-    const isOpen = DOOR_APIS.some((api) => apis.has(api) && pathname === `/v1/${api}`);
-    return refuse('route_not_found', { ...echo, hint: (isOpen ? undefined : HINTS.get(pathname)) ?? HINT });
+    const ofApi = pathname.replace(/\/count_tokens$/, '');
+    const isOpen = DOOR_APIS.some((api) => apis.has(api) && ofApi === `/v1/${api}`);
+    return refuse('route_not_found', { ...echo, hint: (isOpen ? undefined : HINTS.get(ofApi)) ?? HINT });
   }
   return { ...route, query: mark < 0 ? '' : path.slice(mark + 1) };
 }

@@ -258,7 +258,7 @@ function noAnswer(): Refusal {
 /** Figures for the message: the provider counts more than our estimate, or has a smaller window. */
 function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number; context_window: number } {
   const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
-  return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
+  return { estimated_tokens: Math.max(estimated, model.contextWindow + 1), context_window: model.contextWindow };
 }
 
 /**
