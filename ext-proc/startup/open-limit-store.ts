@@ -90,12 +90,12 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
   const store = await connect(url, options);
   if ('kind' in store) return store;
   try {
-    const lock = await database.sharedModeLock(store, onTakenOver);
+    const lock = await database.sharedModeLock(store.lossDetection, onTakenOver);
     if (lock.kind === 'refused') {
       await store.close();
       return lock;
     }
-    const opensInMs = await store.opensInMs();
+    const opensInMs = await store.lossDetection.opensInMs();
     if (opensInMs > 0) {
       log.warn(
         { ms: opensInMs },
@@ -106,7 +106,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
     return {
       kind: 'open',
       limits: store,
-      opensInMs: () => store.opensInMs(),
+      opensInMs: () => store.lossDetection.opensInMs(),
       mirror: store.chargeMirror,
       keepReasoning: (settings) => store.keepReasoning(settings),
       leave: async () => {},

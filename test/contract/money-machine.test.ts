@@ -138,7 +138,7 @@ function limitsIn(redis: TestRedis): Pick<Mode, 'open' | 'server'> {
     server: {
       flush: () => redis.empty(),
       lose: async (organizationId, part) => void (await redis.admin.del(organizationKeys(organizationId)[part])),
-      touch: async () => void (await store?.opensInMs()),
+      touch: async () => void (await store?.lossDetection.opensInMs()),
     },
   };
 }

@@ -19,7 +19,7 @@ export async function openEmptyStore(
 ): Promise<RedisLimitStore> {
   await redis.empty();
   const store = await openStore(redis.url, options);
-  const beginning = await store.startOver();
+  const beginning = await store.lossDetection.startOver();
   await beginning.open();
   return store;
 }
@@ -35,7 +35,7 @@ export async function openStore(url: string, options: OpenRedisStoreOptions): Pr
     ...options,
   });
   // Opens the store as a shared one: no other process opens a new incarnation here.
-  store.keepName('of the test', () => {});
+  store.lossDetection.keepName('of the test', () => {});
   return store;
 }
 

@@ -29,7 +29,7 @@ requirement(missingRedis, () => {
       fences: localFences(),
       replyMs: 20_000,
     });
-    await (await store.startOver()).open();
+    await (await store.lossDetection.startOver()).open();
   });
   afterEach(() => store.close());
 
@@ -38,7 +38,7 @@ requirement(missingRedis, () => {
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= TOUCH_MS) {
       serverMs += Math.min(left, TOUCH_MS);
-      await store.opensInMs();
+      await store.lossDetection.opensInMs();
     }
   }
   const hold: Hold = {

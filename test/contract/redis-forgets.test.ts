@@ -152,10 +152,10 @@ requirement(missingRedis, () => {
 
   test('a process that begins while others live does not open what they closed', async () => {
     const second = await openStore(redis.url, { leaseMs: LEASE_MS });
-    expect(await second.opensInMs()).toBe(0);
-    const beginning = await second.startOver();
+    expect(await second.lossDetection.opensInMs()).toBe(0);
+    const beginning = await second.lossDetection.startOver();
     await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(await second.opensInMs()).toBeGreaterThan(LEASE_MS - 5_000);
+    expect(await second.lossDetection.opensInMs()).toBeGreaterThan(LEASE_MS - 5_000);
     await redis.empty();
     await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
     await beginning.open();

@@ -19,26 +19,26 @@ requirement(missingRedis, () => {
 
   test('it is given once, and given back by a living process; one that finds another is told', async () => {
     const [one, two] = await Promise.all([open(), open()]);
-    expect(await one.name()).toBeUndefined();
-    const given = await Promise.all([one.name('a'), two.name('b')]);
+    expect(await one.lossDetection.name()).toBeUndefined();
+    const given = await Promise.all([one.lossDetection.name('a'), two.lossDetection.name('b')]);
     expect(new Set(given).size).toBe(1);
     const [name = ''] = given;
 
     let isOther = false;
-    one.keepName(name, () => {
+    one.lossDetection.keepName(name, () => {
       isOther = true;
     });
     await redis.empty();
-    await expect.poll(() => two.name(), { timeout: one.renamedWithinMs }).toBe(name);
+    await expect.poll(() => two.lossDetection.name(), { timeout: one.lossDetection.renamedWithinMs }).toBe(name);
     expect(isOther).toBe(false);
 
     // The first process may name it again in between; then the second one gets this name.
     const takeOver = async (): Promise<boolean> => {
       await redis.empty();
-      return (await two.name('another')) === 'another';
+      return (await two.lossDetection.name('another')) === 'another';
     };
     await expect.poll(takeOver).toBe(true);
-    await expect.poll(() => isOther, { timeout: 3 * one.renamedWithinMs }).toBe(true);
+    await expect.poll(() => isOther, { timeout: 3 * one.lossDetection.renamedWithinMs }).toBe(true);
     await Promise.all([one.close(), two.close()]);
   });
 
@@ -48,15 +48,15 @@ requirement(missingRedis, () => {
     const store = await createRedisLimitStore({ url: redis.url, log, leaseMs: 100, clock: 'server', fences });
     const revision = fences.revision();
     const stayClosed = async () => {
-      for (let looks = 0; looks < 3; looks++) expect(await store.opensInMs()).toBeGreaterThan(0);
+      for (let looks = 0; looks < 3; looks++) expect(await store.lossDetection.opensInMs()).toBeGreaterThan(0);
       expect(fences.revision()).toBe(revision);
     };
     await stayClosed();
-    await store.name('another');
-    store.keepName('ours', () => {});
+    await store.lossDetection.name('another');
+    store.lossDetection.keepName('ours', () => {});
     await stayClosed();
-    store.keepName('another', () => {});
-    await expect.poll(() => store.opensInMs()).toBe(0);
+    store.lossDetection.keepName('another', () => {});
+    await expect.poll(() => store.lossDetection.opensInMs()).toBe(0);
     expect(fences.revision()).not.toBe(revision);
     await store.close();
   });

@@ -110,7 +110,7 @@ requirement(missingRedis, () => {
       const rights = ['on', '>pass', '~gateway:*', 'resetchannels', '+@all', '-@dangerous', '+info'];
       await redis.admin.call('ACL', 'SETUSER', 'app', ...rights);
       const store = await open(urlWith('app:pass'));
-      const beginning = await store.startOver();
+      const beginning = await store.lossDetection.startOver();
       await beginning.open();
       const nowMs = Date.now();
       const { day } = (await store.admit(requestOf({ nowMs }))) as { day: number };
@@ -131,11 +131,11 @@ requirement(missingRedis, () => {
     const lines: string[] = [];
     const log = (_fields: object, message: string) => void lines.push(message);
     const store = await open(urlWith(':hunter2'), { info: log, warn: log });
-    expect(await store.opensInMs()).toBeGreaterThanOrEqual(0);
+    expect(await store.lossDetection.opensInMs()).toBeGreaterThanOrEqual(0);
     expect(lines).toEqual([]);
     await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
-    await store.opensInMs();
-    await store.opensInMs();
+    await store.lossDetection.opensInMs();
+    await store.lossDetection.opensInMs();
     await redis.admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
     await store.close();
     expect(lines).toEqual([expect.stringContaining('noeviction')]);
@@ -160,9 +160,9 @@ requirement(missingRedis, () => {
 
   test('that it forgot is noticed for all organizations at once, whoever asks first', async () => {
     const store = await open(urlWith(':hunter2'));
-    const beginning = await store.startOver();
+    const beginning = await store.lossDetection.startOver();
     await beginning.open();
-    expect(await store.opensInMs()).toBe(0);
+    expect(await store.lossDetection.opensInMs()).toBe(0);
     await redis.empty();
     await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
     await expect.poll(async () => (await redis.admin.keys('*:shard')).length).toBe(SHARDS);

@@ -54,7 +54,7 @@ requirement(missingRedis, () => {
     const limits = await createRedisLimitStore({
       ...{ url: redis.url, log, leaseMs: LEASE_MS, clock: 'server', fences, replyMs: 20_000 },
     });
-    const lock = await database.sharedModeLock(limits, () => {});
+    const lock = await database.sharedModeLock(limits.lossDetection, () => {});
     expect(lock.kind).toBe('held');
     const stranded = new AbortController();
     const holds = new HoldKeeper({
@@ -125,7 +125,7 @@ requirement(missingRedis, () => {
     const answers = [];
     for (let tries = 0; tries < 10; tries++) answers.push(await ask(cutOff));
     expect(new Set(answers)).toEqual(new Set(['unavailable']));
-    expect(await cutOff.limits.opensInMs()).toBeGreaterThan(0);
+    expect(await cutOff.limits.lossDetection.opensInMs()).toBeGreaterThan(0);
   });
 
   test('what the old master admitted after the promotion ends before the new one admits', async () => {
@@ -161,14 +161,16 @@ requirement(missingRedis, () => {
   test('two masters that were opened have different fences, also where both were asked to open at once', async () => {
     const [one, two] = await Promise.all([startProcess(old), startProcess(old)]);
     await old.empty();
-    await Promise.all([one.limits.opensInMs(), two.limits.opensInMs()]);
+    await Promise.all([one.limits.lossDetection.opensInMs(), two.limits.lossDetection.opensInMs()]);
     const [row] = await sql<{ store_fences: string }>(url, 'select store_fences from ledger_state');
     const told = await old.admin.hget('gateway:{0}:shard', 'fence');
     expect(row?.store_fences).toBe(told);
-    await expect.poll(() => one.limits.name(), { timeout: 2 * one.limits.renamedWithinMs }).toBeDefined();
+    await expect
+      .poll(() => one.limits.lossDetection.name(), { timeout: 2 * one.limits.lossDetection.renamedWithinMs })
+      .toBeDefined();
     await replicate();
     await promote();
-    await (await startProcess(promoted)).limits.opensInMs();
+    await (await startProcess(promoted)).limits.lossDetection.opensInMs();
     expect(Number(await promoted.admin.hget('gateway:{0}:shard', 'fence'))).toBeGreaterThan(Number(told));
   });
 });

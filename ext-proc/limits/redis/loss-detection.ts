@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
-import type { StartedOver } from '#database/limits-ownership/shared-store.ts';
+import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
 import type { StoreLog } from './connection.ts';
 import { allShardKeys, STORE_KEY } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
-import { createShardFencing, type Shard, type ShardFencing } from './shard-fencing.ts';
+import { type Shard, ShardFencing } from './shard-fencing.ts';
 
 export interface LossDetectionOptions {
   /** A shard that lost its data admits nothing for this long. */
@@ -23,7 +23,6 @@ export interface LossDetectionOptions {
 export const TOUCH_EVERY_MS = 5_000;
 /** Time for a touch, with a new connection if the former was lost. */
 const TOUCHED_WITHIN_MS = 3_000;
-export const RENAMED_WITHIN_MS = TOUCH_EVERY_MS + TOUCHED_WITHIN_MS;
 /** A raised fence has reached every shard within this time. */
 const FENCED_WITHIN_MS = 3_000;
 
@@ -31,7 +30,8 @@ const FENCED_WITHIN_MS = 3_000;
  * Detects that Redis lost data: by one marker key in each shard, and by the key with its name.
  * docs/design.md, "State in Redis".
  */
-export class LossDetection {
+export class LossDetection implements SharedStore {
+  readonly renamedWithinMs = TOUCH_EVERY_MS + TOUCHED_WITHIN_MS;
   readonly #connection: ScriptCalls;
   readonly #leaseMs: number;
   readonly #clock: () => string;
@@ -53,7 +53,7 @@ export class LossDetection {
     this.#fences = fences;
     this.#log = log;
     this.#shardGroups = connection.oneSlot ? all.map((shard) => [shard]) : [all];
-    this.#fencing = createShardFencing(connection, { shardGroups: this.#shardGroups, leaseMs, fences });
+    this.#fencing = new ShardFencing(connection, { shardGroups: this.#shardGroups, leaseMs, fences });
   }
 
   /** Milliseconds until every shard is open to admissions. */
@@ -76,15 +76,11 @@ export class LossDetection {
       });
   }
 
-  /**
-   * Gives fences to shards without one; they open a lease later. `clock`: as in ARGV of the
-   * scripts. Rejects with StoreUnavailable.
-   */
+  /** Gives fences to shards without one; they open a lease later (ShardFencing). */
   fence(clock: string): Promise<void> {
     return this.#fencing.fence(clock);
   }
 
-  /** As that of SharedStore. */
   async startOver(): Promise<StartedOver> {
     const nonce = randomBytes(9).toString('base64url');
     await this.#touchShards('everywhere', nonce);
@@ -96,13 +92,11 @@ export class LossDetection {
     };
   }
 
-  /** As that of SharedStore. */
   async name(given = ''): Promise<string | undefined> {
     const found = String(await this.#connection.run('nameStore', [STORE_KEY], [given]));
     return found === '' ? undefined : found;
   }
 
-  /** As that of SharedStore. */
   keepName(name: string, onOther: () => void): void {
     this.#kept = { name, onOther };
   }

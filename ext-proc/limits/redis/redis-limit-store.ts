@@ -3,7 +3,6 @@ import { MINUTE_MS } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
-import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
 import type { ChargeMirror } from '../charge-mirror.ts';
 import {
   type AdmissionRequest,
@@ -30,7 +29,7 @@ import {
   outcomesOf,
   REPLIED_AS_RELEASE,
 } from './holds-call.ts';
-import { LossDetection, RENAMED_WITHIN_MS, TOUCH_EVERY_MS } from './loss-detection.ts';
+import { LossDetection, TOUCH_EVERY_MS } from './loss-detection.ts';
 import { createChargeMirror } from './redis-charge-mirror.ts';
 import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './redis-keys.ts';
 import { createRedisReasoningStore } from './redis-reasoning-store.ts';
@@ -72,15 +71,14 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
  * Keeps windows, slots and holds in Redis, shared by all gateway processes. The contract is that of
  * LimitStore; memory/memory-limit-store.ts implements the same rules in plain TypeScript.
  */
-export class RedisLimitStore implements LimitStore, SharedStore {
+export class RedisLimitStore implements LimitStore {
   readonly chargeMirror: ChargeMirror;
-  readonly renamedWithinMs = RENAMED_WITHIN_MS;
+  readonly lossDetection: LossDetection;
   readonly #connection: ScriptCalls;
   readonly #clock: RedisLimitStoreOptions['clock'];
   readonly #leaseMs: number;
   readonly #idleMs: number;
   readonly #fences: ShardFences;
-  readonly #lossDetection: LossDetection;
   readonly #timer: NodeJS.Timeout;
   /** Admissions and releases of one lane share calls. */
   readonly #ask = createLanesOfCalls<HoldRequest, HoldResult>({
@@ -98,7 +96,7 @@ export class RedisLimitStore implements LimitStore, SharedStore {
     // Keys of holds never expire before their release. The store renews their expiry once a minute.
     this.#idleMs = idleMs + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
     this.#fences = fences;
-    this.#lossDetection = new LossDetection(connection, { leaseMs, fences, log, clock: () => this.#serverClock() });
+    this.lossDetection = new LossDetection(connection, { leaseMs, fences, log, clock: () => this.#serverClock() });
     this.#timer = setInterval(() => this.#touchShards(), TOUCH_EVERY_MS).unref();
   }
 
@@ -124,7 +122,7 @@ export class RedisLimitStore implements LimitStore, SharedStore {
     const args = [clock, this.#leaseMs, this.#idleMs, hasAdmissions ? 1 : 0, json];
     const reply = (await this.#connection.run('holds', keys, args)) as HoldsReply;
     this.#refuseFormerMaster(revision);
-    if (this.#clock === 'caller' && reply.includes('closed')) await this.#lossDetection.fence(clock);
+    if (this.#clock === 'caller' && reply.includes('closed')) await this.lossDetection.fence(clock);
     const { outcomes, anyClosed } = outcomesOf(inOrder, reply);
     if (anyClosed) this.#touchShards();
     return outcomes;
@@ -167,7 +165,7 @@ export class RedisLimitStore implements LimitStore, SharedStore {
     this.#refuseFormerMaster(revision);
     const [open, ...unknown] = reply as [number, ...string[]];
     if (open < 0) throw new StoreUnavailable(FENCED_OFF);
-    if (open === 0 && this.#clock === 'caller') await this.#lossDetection.fence(clock);
+    if (open === 0 && this.#clock === 'caller') await this.lossDetection.fence(clock);
     return { open: open === 1, unknown };
   }
 
@@ -205,23 +203,6 @@ export class RedisLimitStore implements LimitStore, SharedStore {
     return createRedisReasoningStore(this.#connection, options);
   }
 
-  /** Milliseconds until every shard is open to admissions. */
-  opensInMs(): Promise<number> {
-    return this.#lossDetection.opensInMs();
-  }
-
-  name(given?: string): Promise<string | undefined> {
-    return this.#lossDetection.name(given);
-  }
-
-  keepName(name: string, onOther: () => void): void {
-    this.#lossDetection.keepName(name, onOther);
-  }
-
-  startOver(): Promise<StartedOver> {
-    return this.#lossDetection.startOver();
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#connection.close();
@@ -229,7 +210,7 @@ export class RedisLimitStore implements LimitStore, SharedStore {
 
   /** Only with the real clock: times of a test would begin incarnations. */
   #touchShards(): void {
-    if (this.#clock === 'server') this.#lossDetection.touchAll();
+    if (this.#clock === 'server') this.lossDetection.touchAll();
   }
 
   /** Clock of a call, as in ARGV of the scripts. */
