@@ -2,13 +2,12 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import envoyRelease from '#envoy/release.json' with { type: 'json' };
 import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
-import { type Exit, endingWithUs, endProcess, exitOf, exitText, type Running } from './children/child-process.ts';
+import { endingWithUs, endProcess, exitOf, type Running, whyNotReady } from './children/child-process.ts';
 import { type StartFailure, startFailure } from './children/supervised-process.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -69,7 +68,8 @@ export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Pr
   if (pid === undefined) return startFailure(`Envoy could not be started from ${options.binary}`);
   const stop = (): Promise<void> => endProcess(child, exited, [{ signal: 'SIGTERM', waitMs: STOP_TIMEOUT_MS }]);
 
-  const problem = await waitUntilLive(options.paths.envoyAdminSocket, exited, signal);
+  const isLive = async () => (await adminGet(options.paths.envoyAdminSocket, '/ready')) !== undefined;
+  const problem = await whyNotReady(isLive, exited, { withinMs: START_TIMEOUT_MS, pollMs: POLL_MS, signal });
   if (problem === undefined) return { pid, exited, stop };
   await stop();
   return startFailure(`Envoy did not start: ${problem}`);
@@ -108,22 +108,3 @@ export function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
 }
 
 const PASSED: ReadonlySet<string> = new Set(['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']);
-
-async function waitUntilLive(
-  adminSocket: string,
-  exited: Promise<Exit>,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  let exit: Exit | undefined;
-  void exited.then((value) => {
-    exit = value;
-  });
-  while (exit === undefined) {
-    if (signal.aborted) return 'it was stopped';
-    if (performance.now() > deadline) return `it was not live after ${START_TIMEOUT_MS} ms`;
-    if ((await adminGet(adminSocket, '/ready')) !== undefined) return undefined;
-    await sleep(POLL_MS);
-  }
-  return `it ended with ${exitText(exit)}`;
-}

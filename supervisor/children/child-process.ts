@@ -1,4 +1,5 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '#core/within.ts';
 
 /** A serving child process, as restarts and drains need it. */
@@ -77,6 +78,26 @@ function userArguments(user: ChildUser | undefined): string[] {
 
 export function exitText(exit: Exit): string {
   return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
+}
+
+/** Asks a child that has just started until it is ready. Returns why it will not be. */
+export async function whyNotReady(
+  isReady: () => boolean | Promise<boolean>,
+  exited: Promise<Exit>,
+  { withinMs, pollMs, signal }: { withinMs: number; pollMs: number; signal?: AbortSignal },
+): Promise<string | undefined> {
+  const deadline = performance.now() + withinMs;
+  let exit: Exit | undefined;
+  void exited.then((value) => {
+    exit = value;
+  });
+  while (exit === undefined) {
+    if (signal?.aborted) return 'it was stopped';
+    if (await isReady()) return undefined;
+    if (performance.now() > deadline) return `it was not ready after ${withinMs} ms`;
+    await sleep(pollMs);
+  }
+  return `it ended with ${exitText(exit)}`;
 }
 
 /** Must be called in the same turn as `spawn`, so that no exit is missed. */

@@ -12,7 +12,14 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { embeddedDatabaseUrl, type RuntimePaths } from '#core/config/runtime-paths.ts';
-import { endingWithUs, endProcess, exitOf, exitText, type Running, type StopStep } from '../children/child-process.ts';
+import {
+  endingWithUs,
+  endProcess,
+  exitOf,
+  type Running,
+  type StopStep,
+  whyNotReady,
+} from '../children/child-process.ts';
 import { initialisePostgres, POSTGRES_MAJOR } from './initialise.ts';
 import { findPostgresInstall } from './installed-programs.ts';
 import { choosePostgresUser, handOverDatabase, postgresSocketDir } from './postgres-user.ts';
@@ -36,6 +43,7 @@ export interface EmbeddedPostgresOptions {
 }
 
 const START_TIMEOUT_MS = 120_000;
+const POLL_MS = 10;
 const STOP: readonly StopStep[] = [
   { signal: 'SIGINT', waitMs: 10_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
@@ -80,7 +88,8 @@ export async function startEmbeddedPostgres(
     log.stopForwarding();
     await endProcess(child, exited, STOP);
   };
-  const problem = await waitUntilReady(paths.postgresDir, exited, options.startTimeoutMs ?? START_TIMEOUT_MS);
+  const withinMs = options.startTimeoutMs ?? START_TIMEOUT_MS;
+  const problem = await whyNotReady(() => isReady(paths.postgresDir), exited, { withinMs, pollMs: POLL_MS });
   if (pid === undefined || problem !== undefined) {
     await stop();
     throw new Error(
@@ -172,22 +181,8 @@ function linkSocket(from: string, to: string): void {
 }
 
 /** Same method as pg_ctl: the server writes its state into the eighth line of postmaster.pid. */
-async function waitUntilReady(
-  postgresDir: string,
-  exited: Running['exited'],
-  timeoutMs: number,
-): Promise<string | undefined> {
-  const deadline = performance.now() + timeoutMs;
-  let ended: string | undefined;
-  void exited.then((exit) => {
-    ended = `it ended with ${exitText(exit)}`;
-  });
-  while (ended === undefined) {
-    if (readLines(join(postgresDir, 'postmaster.pid'))[7]?.trim() === 'ready') return undefined;
-    if (performance.now() > deadline) return `it was not ready after ${timeoutMs} ms`;
-    await sleep(10);
-  }
-  return ended;
+function isReady(postgresDir: string): boolean {
+  return readLines(join(postgresDir, 'postmaster.pid'))[7]?.trim() === 'ready';
 }
 
 function readLines(path: string): readonly string[] {
