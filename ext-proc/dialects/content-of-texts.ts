@@ -6,6 +6,6 @@ export function asContent(parts: readonly JsonObject[]): unknown {
   return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts;
 }
 
-export function isPlainText(part: JsonObject): boolean {
+function isPlainText(part: JsonObject): boolean {
   return part.type === 'text' && Object.keys(part).length === 2;
 }

@@ -1,11 +1,11 @@
 import { LOST_REASONING } from '../chat/edited-messages.ts';
 import { countTokens } from '../chat/held-body.ts';
-import type { InputTokens } from '../chat/tokens/input-tokens.ts';
+import type { AddedTokens, InputTokens } from '../chat/tokens/input-tokens.ts';
 import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
 import { finish, type Steps } from '../fairness/steps.ts';
 
 /** What reasoning adds to the tokens of a prompt, as if the client had sent it. */
-export type ReasoningTokens = Pick<InputTokens, 'estimate' | 'ceiling' | 'normalizedCeiling'>;
+export type ReasoningTokens = AddedTokens;
 
 /** Counts the value of a member of a message. */
 export function* tokensOf(json: Buffer): Steps<ReasoningTokens> {
@@ -35,17 +35,4 @@ export function addedTokens(found: readonly { readonly tokens: ReasoningTokens }
   const sum = (count: keyof ReasoningTokens) =>
     found.reduce((added, { tokens }) => added + tokens[count], lost * LOST_TOKENS[count]);
   return { estimate: sum('estimate'), ceiling: sum('ceiling'), normalizedCeiling: sum('normalizedCeiling') };
-}
-
-export function together(sent: InputTokens, added: ReasoningTokens): InputTokens {
-  return {
-    ...sent,
-    estimate: sent.estimate + added.estimate,
-    ceiling: sent.ceiling + added.ceiling,
-    normalizedCeiling: sent.normalizedCeiling + added.normalizedCeiling,
-    besidesText: {
-      estimate: sent.besidesText.estimate + added.estimate,
-      ceiling: sent.besidesText.ceiling + added.normalizedCeiling,
-    },
-  };
 }

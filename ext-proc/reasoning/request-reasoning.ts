@@ -2,11 +2,12 @@ import type { Target } from '#core/config/gateway-config.ts';
 import type { ReasoningMember } from '../chat/called-messages.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
+import { together } from '../chat/tokens/input-tokens.ts';
 import type { MemoryReservation } from '../fairness/shared-budget.ts';
 import type { FoundReasoning, KeptReasoning } from './kept-reasoning.ts';
 import { ProducedMessage } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';
-import { addedTokens, type ReasoningTokens, together } from './reasoning-tokens.ts';
+import { addedTokens, type ReasoningTokens } from './reasoning-tokens.ts';
 
 /** Reasoning that one message of a request lacked. */
 export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;

@@ -34,3 +34,19 @@ export interface EmbeddedInputs {
   /** Tokens of those that came as tokens. They are exact, and no text has them. */
   readonly givenTokens: number;
 }
+
+/** Tokens of what stands in a prompt beside what its request has. */
+export type AddedTokens = Pick<InputTokens, 'estimate' | 'ceiling' | 'normalizedCeiling'>;
+
+export function together(sent: InputTokens, added: AddedTokens): InputTokens {
+  return {
+    ...sent,
+    estimate: sent.estimate + added.estimate,
+    ceiling: sent.ceiling + added.ceiling,
+    normalizedCeiling: sent.normalizedCeiling + added.normalizedCeiling,
+    besidesText: {
+      estimate: sent.besidesText.estimate + added.estimate,
+      ceiling: sent.besidesText.ceiling + added.normalizedCeiling,
+    },
+  };
+}

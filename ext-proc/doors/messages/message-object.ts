@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { callInput } from '../../dialects/anthropic/call-input.ts';
+import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ResponseNames } from '../door.ts';
+import { type CarriedReasoning, carry } from '../responses/carried-reasoning.ts';
 import { type ChatCall, chatCall, reasoningOf, spokenText } from '../responses/output-items.ts';
-import { readAsked } from './asked.ts';
-import { thinkingBlocks } from './thinking-blocks.ts';
+import { type AskedThinking, readAsked } from './asked.ts';
 
 /** The members of a message that do not depend on what the model says. */
 export function messageHead({ generationId, model }: ResponseNames): JsonObject {
@@ -67,6 +68,20 @@ function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
   }
   add(undefined);
   return blocks;
+}
+
+/**
+ * Reasoning as blocks. That of a target with the same API is as it was; any other has all that must
+ * come back as its signature.
+ */
+function thinkingBlocks(thought: CarriedReasoning, { thinking }: AskedThinking): JsonObject[] {
+  if (thinking === 'none') return [];
+  const known = thought.details.map(thinkingBlock);
+  const own = known.filter((block) => block !== undefined);
+  if (own.length > 0 && own.length === known.length) return own;
+  const signature = carry(thought);
+  if (signature === undefined) return [];
+  return [{ type: 'thinking', thinking: thinking === 'omitted' ? '' : thought.text, signature }];
 }
 
 /** A call that has no id gets one. */

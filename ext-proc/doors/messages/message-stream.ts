@@ -5,13 +5,12 @@ import { withoutBlankLine } from '../../dialects/chat-message.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
-import { addDetail, continuesReasoning } from '../responses/carried-reasoning.ts';
+import { addDetail, carry, continuesReasoning } from '../responses/carried-reasoning.ts';
 import { spokenText } from '../responses/output-items.ts';
 import { type AskedThinking, readAsked } from './asked.ts';
 import { failureEvents } from './failure-events.ts';
 import { calledFunction, endOf, messageHead, toolUse } from './message-object.ts';
 import { isComplete, type OpenBlock, type Piece, type ThinkingBlock } from './open-block.ts';
-import { signatureOf } from './thinking-blocks.ts';
 import { messageUsage, NO_USAGE } from './usage.ts';
 
 /**
@@ -213,10 +212,11 @@ export class MessageStream implements DoorStream {
 }
 
 /** The signature that a target of the same API has made, or all that must come back. */
-function signedBy({ text, details }: ThinkingBlock): unknown {
+function signedBy(block: ThinkingBlock): unknown {
+  const { details } = block;
   const [first] = details;
   const own = first && details.length === 1 ? thinkingBlock(first) : undefined;
-  return own?.signature ?? signatureOf({ text, details });
+  return own?.signature ?? carry(block);
 }
 
 function continues(block: OpenBlock, piece: Piece): boolean {

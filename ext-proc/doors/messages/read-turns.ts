@@ -182,9 +182,9 @@ class AssistantTurn {
       return;
     }
     this.hasCarried = true;
-    const { details, content } = carriedIn(signature);
+    const { details, text } = carriedIn(signature);
     for (const detail of details) this.#message.addDetail(detail);
-    this.#message.addReasoning(content);
+    this.#message.addReasoning(text);
   }
 
   #takeCall(block: JsonObject, place: string): InvalidField | undefined {

@@ -10,6 +10,7 @@ import { JsonCursor, type Span } from '../../chat/json/json-cursor.ts';
 import type { BodyField } from '../../chat/provider-body.ts';
 import { type BodyForm, LONGEST_MODEL, readChatRequest } from '../../chat/read-chat-request.ts';
 import { scanBody } from '../../chat/scan-body.ts';
+import { together } from '../../chat/tokens/input-tokens.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { Steps } from '../../fairness/steps.ts';
 import type { Door } from '../door.ts';
@@ -82,17 +83,8 @@ export async function readRequest(
 
 /** The hold covers what passes beside the chat form: at most a token for each byte. */
 function heldFor(chat: ChatRequest, bytes: number): ChatRequest {
-  const { inputTokens } = chat;
-  const { ceiling, normalizedCeiling, besidesText } = inputTokens;
-  return {
-    ...chat,
-    inputTokens: {
-      ...inputTokens,
-      ceiling: ceiling + bytes,
-      normalizedCeiling: normalizedCeiling + bytes,
-      besidesText: { ...besidesText, ceiling: besidesText.ceiling + bytes },
-    },
-  };
+  const passed = { estimate: 0, ceiling: bytes, normalizedCeiling: bytes };
+  return { ...chat, inputTokens: together(chat.inputTokens, passed) };
 }
 
 function passedHeaders({ headers = [] }: Door, { header }: SentRequest): ReadonlyMap<string, string> {

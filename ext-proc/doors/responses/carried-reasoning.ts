@@ -9,15 +9,15 @@ import { JsonScan } from '../../chat/json/json-scan.ts';
 export interface CarriedReasoning {
   readonly details: readonly JsonObject[];
   /** `reasoning_content`, where there are no details. */
-  readonly content: string;
+  readonly text: string;
 }
 
 const PREFIX = 'gw1.';
 
 /** `undefined`: there is nothing to come back. */
-export function carry({ details, content }: CarriedReasoning): string | undefined {
-  if (details.length === 0 && content === '') return undefined;
-  const carried = details.length > 0 ? { details } : { content };
+export function carry({ details, text }: CarriedReasoning): string | undefined {
+  if (details.length === 0 && text === '') return undefined;
+  const carried = details.length > 0 ? { details } : { content: text };
   return PREFIX + Buffer.from(JSON.stringify(carried)).toString('base64url');
 }
 
@@ -52,7 +52,7 @@ export function carriedIn(encrypted: string): CarriedReasoning {
   const carried = isBounded(json) ? parseObject(json.toString()) : undefined;
   return {
     details: Array.isArray(carried?.details) ? carried.details.slice(0, MOST_DETAILS).filter(isObject).map(flat) : [],
-    content: typeof carried?.content === 'string' ? carried.content : '',
+    text: typeof carried?.content === 'string' ? carried.content : '',
   };
 }
 

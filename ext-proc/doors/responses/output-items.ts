@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { ResponseNames } from '../door.ts';
 import { type AskedResponse, readAsked } from './asked.ts';
-import { carry } from './carried-reasoning.ts';
+import { type CarriedReasoning, carry } from './carried-reasoning.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -131,8 +131,8 @@ export class OutputItems {
     }
   }
 
-  #encrypted({ text, details }: ReasoningItem): JsonObject {
-    const carried = this.#asked.wantsReasoning ? carry({ details, content: text }) : undefined;
+  #encrypted(reasoning: ReasoningItem): JsonObject {
+    const carried = this.#asked.wantsReasoning ? carry(reasoning) : undefined;
     return carried === undefined ? {} : { encrypted_content: carried };
   }
 
@@ -148,10 +148,8 @@ export class OutputItems {
 }
 
 /** Reasoning of a message, and its place among the items. */
-export interface Thought {
+interface Thought extends CarriedReasoning {
   readonly index: number;
-  readonly text: string;
-  readonly details: readonly JsonObject[];
 }
 
 /** Each entry has its own text, or all of them the one of the message. */

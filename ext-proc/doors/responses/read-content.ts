@@ -1,4 +1,5 @@
 import type { JsonObject } from '#core/json-object.ts';
+import { asContent } from '../../dialects/content-of-texts.ts';
 import { type InvalidField, invalid } from '../door.ts';
 import { isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 
@@ -24,14 +25,7 @@ export function readContent(content: unknown, place: string): ReadContent | Inva
       return invalid(`${place}[${index}].type`, 'must be input_text, input_image, input_file, output_text or refusal');
     parts.push(read);
   }
-  // Some providers take lists for users' messages only.
-  const [first] = parts;
-  const isText = parts.length === 1 && first !== undefined && isPlainText(first);
-  return { kind: 'content', content: isText ? first.text : parts };
-}
-
-function isPlainText(part: JsonObject): boolean {
-  return part.type === 'text' && typeof part.text === 'string' && Object.keys(part).length === 2;
+  return { kind: 'content', content: parts.length === 1 ? asContent(parts) : parts };
 }
 
 function readPart({ type, ...members }: JsonObject): JsonObject | undefined {

@@ -105,7 +105,7 @@ export class ChatMessages {
     this.hasOtherReasoning = true;
     const carried = carriedIn(encrypted);
     details.push(...carried.details);
-    if (carried.content !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${carried.content}`;
+    if (carried.text !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${carried.text}`;
   }
 
   #addCall(item: JsonObject, type: 'function' | 'custom', place: string): InvalidField | undefined {
