@@ -1,5 +1,6 @@
 import type { DeclaredModels } from '../config/load.ts';
 import type { ScheduleEntry } from '../config/price-schedule.ts';
+import type { RuleProblem } from '../config/problem.ts';
 import { fixesServiceTier } from '../config/request-shaping.ts';
 import type { ShippedCatalogue } from './catalogue.ts';
 import { type CatalogueModel, type CatalogueTable, DISPUTABLE, type Disputed } from './catalogue-model.ts';
@@ -63,7 +64,7 @@ interface KnownTarget {
 }
 
 /** Targets of all enabled models that the catalogue has, with its entry. */
-export function knownTargets(declared: DeclaredModels, catalogue: ShippedCatalogue): readonly KnownTarget[] {
+function knownTargets(declared: DeclaredModels, catalogue: ShippedCatalogue): readonly KnownTarget[] {
   const byId = new Map(catalogue.models.map((model) => [model.id, model]));
   return configuredModels(declared)
     .filter(({ disabled }) => !disabled)
@@ -153,4 +154,33 @@ function placed(place: string, differences: readonly (PriceDifference | Missing)
 function shutdownOf({ shutdown_date: day }: CatalogueModel, nowMs: number) {
   if (day === undefined || Date.parse(day) > nowMs + SHUTDOWN_NOTICE_MS) return [];
   return [{ field: 'shutdown_date', configured: null, catalogue: day }];
+}
+
+const WRITES = ['cache_write', 'cache_write_1h'] as const;
+
+/**
+ * Models without a price for cache writes that the catalogue says a target's provider bills. Some
+ * providers write their cache without being asked.
+ */
+export function unpricedWrites(declared: DeclaredModels, catalogue: ShippedCatalogue): readonly RuleProblem[] {
+  return knownTargets(declared, catalogue).flatMap(({ model, entry }) => {
+    const billed = entry.usd_per_million_tokens;
+    const own = model.usd_per_million_tokens;
+    const lacking = WRITES.filter(
+      (kind) =>
+        entriesOf(billed).some((one) => one[kind] !== undefined) &&
+        entriesOf(own).every((one) => one[kind] === undefined),
+    );
+    if (lacking.length === 0) return [];
+    const message = `has no ${lacking.join(' and no ')}, which ${entry.id} bills; models check shows its prices`;
+    return [{ path: ['models', model.id], message }];
+  });
+}
+
+type PricedWrites = Readonly<Partial<Record<(typeof WRITES)[number], unknown>>>;
+type Tier = PricedWrites & { readonly above?: readonly PricedWrites[] };
+
+/** Every entry of a price table: its own, those of longer prompts, and those of its tiers. */
+function entriesOf(table: Tier & { readonly service_tiers?: Readonly<Record<string, Tier>> }): readonly PricedWrites[] {
+  return [table, ...Object.values(table.service_tiers ?? {})].flatMap((tier) => [tier, ...(tier.above ?? [])]);
 }

@@ -35,7 +35,7 @@ async function unpricedWarnings(file: string, declared: DeclaredModels): Promise
   const { readYaml } = await import('#core/config/read-yaml.ts');
   const { readConfigText } = await import('#core/config/source.ts');
   const { shippedCatalogue } = await import('#core/model-catalogue/catalogue.ts');
-  const { unpricedWrites } = await import('#core/model-catalogue/unpriced-writes.ts');
+  const { unpricedWrites } = await import('#core/model-catalogue/model-differences.ts');
   const text = await readConfigText(file);
   // No reference is followed: only places are looked for.
   const yaml = readYaml(text.ok ? text.text : '', (written) => written);

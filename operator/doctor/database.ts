@@ -1,4 +1,3 @@
-import { countOf } from '#core/count-of.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { hasTransactionPooler, TRANSACTION_POOLER } from '#database/connection/transaction-pooler.ts';
 import { type DatabaseDiagnosis, openDiagnosis, type SchemaFigures, type ServerFigures } from '#database/diagnosis.ts';
@@ -129,27 +128,4 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     return warning(check, found, 'Complete the rollout of the newer release.');
   }
   return ok(check, `at version ${version}, as this release`);
-}
-
-export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonly Finding[]> {
-  const { organizations, deadLetters, differing } = await database.ledger();
-  const books =
-    differing.length === 0
-      ? ok(
-          'ledger',
-          organizations === 1
-            ? 'the balance of 1 organization agrees with its last entry'
-            : `balances of ${countOf(organizations, 'organization')} agree with their last entries`,
-        )
-      : problem(
-          'ledger',
-          `balances differ from their entries: ${differing.join(', ')}`,
-          'Run `ledger verify` and see docs.',
-        );
-  if (deadLetters === 0) return [books, ok('dead letters', 'none')];
-  const advice = 'See `ledger dead-letters list`; each is a completion that was not charged. Retry or forgive it.';
-  return [
-    books,
-    problem('dead letters', `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`, advice),
-  ];
 }

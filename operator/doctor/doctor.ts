@@ -13,16 +13,15 @@ import { table } from '../command-line/table.ts';
 import { lookAtCertificate } from './certificate.ts';
 import { type Check, type Finding, ok, problem, runChecks, skipped, warning } from './check.ts';
 import { lookAtAddress, lookAtIssuer, lookAtMail, lookAtStripe } from './dashboard-sections.ts';
-import { type LookedAt, lookAtDatabase, lookAtLedger } from './database.ts';
-import { lookAtDemo } from './demo.ts';
+import { type LookedAt, lookAtDatabase } from './database.ts';
 import { lookAtDisk } from './disk.ts';
 import { lookAtLimitStore } from './limit-store.ts';
 import { lookAtModels } from './models.ts';
-import { lookAtPriceLists } from './price-lists.ts';
 import { areElsewhere, lookAtProcesses } from './processes.ts';
 import { lookAtProvider } from './provider.ts';
 import { lookAtProxies } from './proxies.ts';
 import { lookAtReadiness } from './readiness.ts';
+import { lookAtDemo, lookAtLedger, lookAtPriceLists } from './records.ts';
 import { lookAtSecrets } from './secrets.ts';
 
 export const DOCTOR: Command = {

@@ -1,0 +1,71 @@
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import { countOf } from '#core/count-of.ts';
+import { isForbidden } from '#database/connection/unavailable.ts';
+import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
+import { DEMO_EMAIL } from '../records/users.ts';
+import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import type { LookedAt } from './database.ts';
+
+/** Checks of what is stored in the database, where it can be read. */
+
+export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonly Finding[]> {
+  const { organizations, deadLetters, differing } = await database.ledger();
+  const agreeing =
+    organizations === 1
+      ? 'the balance of 1 organization agrees with its last entry'
+      : `balances of ${countOf(organizations, 'organization')} agree with their last entries`;
+  const differ = `balances differ from their entries: ${differing.join(', ')}`;
+  const books =
+    differing.length === 0 ? ok('ledger', agreeing) : problem('ledger', differ, 'Run `ledger verify` and see docs.');
+  if (deadLetters === 0) return [books, ok('dead letters', 'none')];
+  const refused = `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`;
+  const advice = 'See `ledger dead-letters list`; each is a completion that was not charged. Retry or forgive it.';
+  return [books, problem('dead letters', refused, advice)];
+}
+
+/** Compares the price lists of organizations with those of the configuration. */
+export async function lookAtPriceLists(
+  { priceLists }: Pick<CheckedConfig, 'priceLists'>,
+  database: DatabaseDiagnosis,
+): Promise<readonly Finding[]> {
+  const check = 'price lists';
+  const used = await database.priceLists();
+  const lacking = used.filter(({ name }) => !priceLists.has(name));
+  if (used.length === 0) return [ok(check, 'no price list is in use')];
+  if (lacking.length === 0) return [ok(check, `${countOf(used.length, 'price list')} in use, all configured`)];
+  return lacking.map(({ name, count, organizations }) => {
+    const others = count - organizations.length;
+    const who = `${organizations.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+    const found = `${who}: the price list ${name} is not in the configuration, so the models' own prices apply`;
+    return problem(
+      check,
+      found,
+      'Add it to price_lists, or correct the organization: org update ID --price-list NAME.',
+    );
+  });
+}
+
+/**
+ * Checks for the demo of a first `npm start`: an operator with a well-known address, and a key that
+ * spends real money if a provider's key is set.
+ */
+export async function lookAtDemo(isConfigured: boolean, { readable }: LookedAt): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  if (isConfigured) {
+    const advice = 'Remove it from the configuration in production: an empty database would get an operator and a key.';
+    found.push(warning('demo', '`demo: true` is configured', advice));
+  }
+  // The checks of the database itself report that.
+  if (readable === undefined) return found;
+  try {
+    if (await readable.hasEnabledUser(DEMO_EMAIL)) {
+      const advice = `Create an operator of your own, then \`user disable ${DEMO_EMAIL}\`; revoke the key of the organization Demo.`;
+      found.push(warning('demo', `${DEMO_EMAIL} can sign in`, advice));
+    }
+  } catch (error) {
+    // The database user of the gateway process may not read users.
+    if (!isForbidden(error)) throw error;
+    found.push(skipped('demo', 'this database user may not read its account'));
+  }
+  return found.length > 0 ? found : [ok('demo', 'no demo is left')];
+}
