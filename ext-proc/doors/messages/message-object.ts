@@ -1,11 +1,14 @@
+import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { callInput } from '../../dialects/anthropic/call-input.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import type { ResponseNames } from '../door.ts';
+import type { ChargedUsage, ResponseNames } from '../door.ts';
+import { sentEvent } from '../events.ts';
 import { type CarriedReasoning, carry } from '../responses/carried-reasoning.ts';
 import { type ChatCall, chatCall, reasoningOf, spokenText } from '../responses/output-items.ts';
 import { type AskedThinking, readAsked } from './asked.ts';
+import { messageUsage } from './usage.ts';
 
 /** The members of a message that do not depend on what the model says. */
 export function messageHead({ generationId, model }: ResponseNames): JsonObject {
@@ -93,4 +96,23 @@ export function toolUse({ id, name }: ChatCall, { generationId }: ResponseNames,
 export function calledFunction(call: JsonObject): ChatCall | undefined {
   const called = chatCall(call);
   return called?.type === 'function_call' ? called : undefined;
+}
+
+/** Body of an error response, and of the event that ends a stream which failed. */
+export function errorBody(error: Envelope['error'], requestId: string): JsonObject {
+  return { type: 'error', error, request_id: requestId };
+}
+
+/**
+ * The end of a stream that failed. What was charged stands before it, where the message has begun:
+ * nobody reads on after an error.
+ */
+export function failureEvents(
+  error: Envelope['error'],
+  { requestId }: ResponseNames,
+  charged: ChargedUsage | undefined,
+): string {
+  const delta = { stop_reason: null, stop_sequence: null };
+  const usage = charged === undefined ? '' : sentEvent('message_delta', { delta, usage: messageUsage(charged) });
+  return usage + sentEvent('error', errorBody(error, requestId));
 }

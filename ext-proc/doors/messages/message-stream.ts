@@ -8,8 +8,7 @@ import { sentEvent } from '../events.ts';
 import { addDetail, carry, continuesReasoning } from '../responses/carried-reasoning.ts';
 import { spokenText } from '../responses/output-items.ts';
 import { type AskedThinking, readAsked } from './asked.ts';
-import { failureEvents } from './failure-events.ts';
-import { calledFunction, endOf, messageHead, toolUse } from './message-object.ts';
+import { calledFunction, endOf, failureEvents, messageHead, toolUse } from './message-object.ts';
 import { isComplete, type OpenBlock, type Piece, type ThinkingBlock } from './open-block.ts';
 import { messageUsage, NO_USAGE } from './usage.ts';
 

@@ -4,8 +4,7 @@ import { editObject, type MemberEdits, membersOf } from '../../dialects/json-mem
 import { hidingWithin, isHidden, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { eachEvent, passedEvent, sentEvent } from '../events.ts';
-import { failureEvents } from './failure-events.ts';
-import { endOf } from './message-object.ts';
+import { endOf, failureEvents } from './message-object.ts';
 import { messageUsage, shownUsage } from './usage.ts';
 
 /** Gives a message of the provider its names, and leaves out what is not the client's. */

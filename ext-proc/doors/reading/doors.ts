@@ -1,14 +1,14 @@
-import type { Api, DoorApi } from '#core/config/apis.ts';
+import type { Api } from '#core/config/apis.ts';
 import type { Door } from '../door.ts';
 import { MESSAGES_DOOR } from '../messages/messages-door.ts';
 import { RESPONSES_DOOR } from '../responses/responses-door.ts';
 
-const DOORS: Readonly<Partial<Record<DoorApi, Door>>> = {
-  responses: RESPONSES_DOOR,
-  messages: MESSAGES_DOOR,
-};
+const DOORS = new Map<Api, Door>([
+  ['responses', RESPONSES_DOOR],
+  ['messages', MESSAGES_DOOR],
+]);
 
 /** The door of an API by its name, which threads can be given. None: bodies stay as they are. */
 export function doorOf(api: Api): Door | undefined {
-  return api === 'chat' ? undefined : DOORS[api];
+  return DOORS.get(api);
 }

@@ -5,8 +5,7 @@ import { hidingWithin, isHidden, shownWithin } from '../../dialects/shown-member
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { eachEvent, passedEvent, sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
-import { failureEvents } from './failure-events.ts';
-import { responseHead, responsesUsage } from './response-object.ts';
+import { failureEvents, responseHead, responsesUsage } from './response-object.ts';
 
 /** Members of a request that the provider does not get, or not as the client gave them. */
 const OWN = ['metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'max_output_tokens'] as const;

@@ -1,6 +1,8 @@
+import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, ResponseNames } from '../door.ts';
+import { sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
 import { OutputItems } from './output-items.ts';
 
@@ -52,4 +54,17 @@ export function responsesUsage({ usage, costUsd }: ChargedUsage): JsonObject {
     total_tokens: promptTokens + completionTokens,
     cost: costUsd,
   };
+}
+
+/**
+ * The end of a response that failed. The official libraries report an event that has an `error`;
+ * others wait for `response.failed`.
+ */
+export function failureEvents(error: Envelope['error'], response: JsonObject, sequence: number): string {
+  const { code, message, param = null } = error;
+  const failed = { ...response, status: 'failed', error: { code, message } };
+  return (
+    sentEvent('error', { sequence_number: sequence, code, message, param, error }) +
+    sentEvent('response.failed', { sequence_number: sequence + 1, response: failed })
+  );
 }

@@ -5,7 +5,6 @@ import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from './carried-reasoning.ts';
-import { failureEvents } from './failure-events.ts';
 import {
   type CallItem,
   chatCall,
@@ -20,7 +19,7 @@ import {
   summaryPart,
   textLogprobs,
 } from './output-items.ts';
-import { endOf, responseHead, responsesUsage } from './response-object.ts';
+import { endOf, failureEvents, responseHead, responsesUsage } from './response-object.ts';
 
 /** Characters that an item holds beside its text. */
 const ITEM_CHARACTERS = 512;
