@@ -1,16 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
 
-export interface OrganizationKeys {
-  readonly shard: string;
-  readonly organization: string;
-  readonly holds: string;
-  readonly leases: string;
-  readonly quarantine: string;
-  /** Prefix of the hashes of the organization's API keys. */
-  readonly keyPrefix: string;
-}
-
 /** Hash with the name of the store. It belongs to no shard. */
 export const STORE_KEY = 'gateway:{store}:name';
 
@@ -18,7 +8,7 @@ const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);
 const SHARD_KEYS = TAGS.map((tag) => `${tag}:shard`);
 
 /** Names of an organization's keys. organization.lua makes the same names. */
-export function organizationKeys(organizationId: string): OrganizationKeys {
+export function organizationKeys(organizationId: string) {
   const tag = tagOf(organizationId);
   return {
     shard: `${tag}:shard`,
@@ -26,6 +16,7 @@ export function organizationKeys(organizationId: string): OrganizationKeys {
     holds: `${tag}:holds:${organizationId}`,
     leases: `${tag}:leases:${organizationId}`,
     quarantine: `${tag}:quarantine:${organizationId}`,
+    /** Of the hashes of the organization's API keys. */
     keyPrefix: `${tag}:key:`,
   };
 }

@@ -186,16 +186,19 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult> {
-    const reply = await this.#connection.run('takeRead', [readsKey(keyId)], [this.#clockAt(nowMs), readsPerMinute]);
-    const [allowed, serverNowMs, minute] = reply as [number, number, number];
-    if (allowed === 1) return { allowed: true };
-    return { allowed: false, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
+    const { isCounted, resetsAtMs } = await this.#count(readsKey(keyId), 1, nowMs, readsPerMinute);
+    return isCounted ? { allowed: true } : { allowed: false, resetsAtMs };
   }
 
   async countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount> {
-    const reply = await this.#connection.run('countRefused', [refusedKey(id)], [this.#clockAt(nowMs), requests]);
-    const [refused, serverNowMs, minute] = reply as [number, number, number];
-    return { refused, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
+    const { count, resetsAtMs } = await this.#count(refusedKey(id), requests, nowMs, '');
+    return { refused: count, resetsAtMs };
+  }
+
+  async #count(key: string, requests: number, nowMs: number, most: number | '') {
+    const reply = await this.#connection.run('count', [key], [this.#clockAt(nowMs), requests, most]);
+    const [isCounted, count, serverNowMs, minute] = reply as [number, number, number, number];
+    return { isCounted: isCounted === 1, count, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
   /** Keeps reasoning over the same connection. */
