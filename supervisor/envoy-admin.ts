@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { adminPost, readIngressLoad } from '#ext-proc/envoy-config/envoy-admin.ts';
+import { askAdmin, readIngressLoad } from '#ext-proc/envoy-config/envoy-admin.ts';
 
 /** Time for clients that are slow to read their responses. */
 const HANDING_OUT_MS = 5_000;
@@ -10,7 +10,7 @@ const POLL_MS = 20;
  * their connections.
  */
 export async function beginEnvoyDrain(socketPath: string): Promise<void> {
-  await adminPost(socketPath, '/drain_listeners?graceful&skip_exit');
+  await askAdmin(socketPath, '/drain_listeners?graceful&skip_exit', 'POST');
 }
 
 /**
@@ -19,7 +19,7 @@ export async function beginEnvoyDrain(socketPath: string): Promise<void> {
  * while an ext_proc request waits to be tried again (test/faults/envoy-end.test.ts).
  */
 export async function letEnvoyHandOut(socketPath: string): Promise<void> {
-  await adminPost(socketPath, '/drain_listeners?inboundonly');
+  await askAdmin(socketPath, '/drain_listeners?inboundonly', 'POST');
   const deadlineMs = performance.now() + HANDING_OUT_MS;
   while (performance.now() < deadlineMs) {
     const load = await readIngressLoad(socketPath);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import envoyRelease from '#envoy/release.json' with { type: 'json' };
-import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
+import { askAdmin } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { endingWithUs, endProcess, exitOf, type Running, whyNotReady } from './children/child-process.ts';
 import { type StartFailure, startFailure } from './children/supervised-process.ts';
 
@@ -68,7 +68,7 @@ export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Pr
   if (pid === undefined) return startFailure(`Envoy could not be started from ${options.binary}`);
   const stop = (): Promise<void> => endProcess(child, exited, [{ signal: 'SIGTERM', waitMs: STOP_TIMEOUT_MS }]);
 
-  const isLive = async () => (await adminGet(options.paths.envoyAdminSocket, '/ready')) !== undefined;
+  const isLive = async () => (await askAdmin(options.paths.envoyAdminSocket, '/ready')) !== undefined;
   const problem = await whyNotReady(isLive, exited, { withinMs: START_TIMEOUT_MS, pollMs: POLL_MS, signal });
   if (problem === undefined) return { pid, exited, stop };
   await stop();

@@ -17,8 +17,8 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** `undefined`: Envoy does not answer. */
 export async function readClusterState(socketPath: string): Promise<ClusterState | undefined> {
-  const stats = await adminGet(socketPath, '/stats?filter=cluster_manager.cds');
-  const dump = await adminGet(socketPath, '/config_dump?resource=dynamic_active_clusters&mask=cluster.name');
+  const stats = await askAdmin(socketPath, '/stats?filter=cluster_manager.cds');
+  const dump = await askAdmin(socketPath, '/config_dump?resource=dynamic_active_clusters&mask=cluster.name');
   if (stats === undefined || dump === undefined) return undefined;
   const stat = (name: string): string =>
     new RegExp(`^cluster_manager\\.cds\\.${name}: "?([^"\\n]*)"?$`, 'm').exec(stats)?.[1] ?? '';
@@ -64,7 +64,7 @@ export function createEnvoyStateReader(
     const isFresh = kept !== undefined && nowMs < kept.atMs + SERVER_INFO_MS;
     const [info, clusters] = await Promise.all([
       isFresh ? kept?.info : readServerInfo(socketPath),
-      adminGet(socketPath, '/clusters?format=json'),
+      askAdmin(socketPath, '/clusters?format=json'),
     ]);
     if (info === undefined || clusters === undefined) {
       kept = undefined;
@@ -77,7 +77,7 @@ export function createEnvoyStateReader(
 }
 
 async function readServerInfo(socketPath: string): Promise<Omit<EnvoyState, 'ejected'> | undefined> {
-  const info = await adminGet(socketPath, '/server_info');
+  const info = await askAdmin(socketPath, '/server_info');
   if (info === undefined) return undefined;
   const { version = '', state = '', uptime_current_epoch = '' }: ServerInfo = JSON.parse(info);
   return {
@@ -126,8 +126,8 @@ function isOut(health: HealthStatus | undefined): boolean {
  * answer.
  */
 export async function drainIngress(socketPath: string): Promise<number | undefined> {
-  const info = await adminGet(socketPath, '/server_info');
-  const asked = await adminPost(socketPath, '/drain_listeners?inboundonly&graceful');
+  const info = await askAdmin(socketPath, '/server_info');
+  const asked = await askAdmin(socketPath, '/drain_listeners?inboundonly&graceful', 'POST');
   if (info === undefined || asked === undefined) return undefined;
   const { command_line_options: { drain_time = '600s' } = {} }: DrainInfo = JSON.parse(info);
   return Number.parseFloat(drain_time) * 1000;
@@ -149,7 +149,7 @@ export interface IngressLoad {
 
 /** `undefined`: Envoy does not answer. */
 export async function readIngressLoad(socketPath: string): Promise<IngressLoad | undefined> {
-  const stats = await adminGet(socketPath, '/stats?filter=%5Ehttp%5C.ingress%5C.downstream_');
+  const stats = await askAdmin(socketPath, '/stats?filter=%5Ehttp%5C.ingress%5C.downstream_');
   if (stats === undefined) return undefined;
   const stat = (name: string): number =>
     Number(new RegExp(`^http\\.ingress\\.downstream_${name}: (\\d+)$`, 'm').exec(stats)?.[1] ?? 0);
@@ -157,16 +157,11 @@ export async function readIngressLoad(socketPath: string): Promise<IngressLoad |
 }
 
 /** `undefined`: Envoy does not answer. */
-export function adminGet(socketPath: string, path: string): Promise<string | undefined> {
-  return ask(socketPath, 'GET', path);
-}
-
-/** As `adminGet`, for what changes Envoy. */
-export function adminPost(socketPath: string, path: string): Promise<string | undefined> {
-  return ask(socketPath, 'POST', path);
-}
-
-function ask(socketPath: string, method: 'GET' | 'POST', path: string): Promise<string | undefined> {
+export function askAdmin(
+  socketPath: string,
+  path: string,
+  method: 'GET' | 'POST' = 'GET',
+): Promise<string | undefined> {
   return new Promise((resolve) => {
     const options = { socketPath, method, path, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false };
     const call = request(options, (answer) => {

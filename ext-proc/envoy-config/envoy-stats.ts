@@ -1,4 +1,4 @@
-import { adminGet } from './envoy-admin.ts';
+import { askAdmin } from './envoy-admin.ts';
 
 /**
  * Envoy's own figures for operators, under their own names: its admin is a private
@@ -31,7 +31,7 @@ const PATH = `/stats/prometheus?filter=${encodeURIComponent(`^(${WANTED.join('|'
 
 /** A part of the metrics page; it also says whether Envoy answered. */
 export async function envoyStats(adminSocket: string): Promise<string> {
-  const stats = await adminGet(adminSocket, PATH);
+  const stats = await askAdmin(adminSocket, PATH);
   const up = [
     "# HELP gateway_envoy_up 1 when Envoy's admin answers; without it there are no envoy_ series.",
     '# TYPE gateway_envoy_up gauge',

@@ -1,5 +1,5 @@
 import type { Provider } from '#core/config/gateway-config.ts';
-import { adminGet } from './envoy-admin.ts';
+import { askAdmin } from './envoy-admin.ts';
 import { tokenClusterName } from './provider-auth-filters.ts';
 import { clusterOf } from './provider-cluster.ts';
 
@@ -68,7 +68,7 @@ export class EnvoyTokens implements ProviderTokens {
     const cluster = clusterOf(provider);
     const own = `${cluster}credential_injector\\.oauth2\\.token_fetch(ed|_failed_.*)`;
     const filter = `^cluster\\.(${own}|${tokenClusterName(cluster)}\\.upstream_rq_(400|401|403))$`;
-    const stats = await adminGet(this.#adminSocket, `/stats?filter=${encodeURIComponent(filter)}`);
+    const stats = await askAdmin(this.#adminSocket, `/stats?filter=${encodeURIComponent(filter)}`);
     return stats === undefined ? undefined : countsIn(stats);
   }
 }

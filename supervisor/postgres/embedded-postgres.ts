@@ -182,13 +182,9 @@ function linkSocket(from: string, to: string): void {
 
 /** Same method as pg_ctl: the server writes its state into the eighth line of postmaster.pid. */
 function isReady(postgresDir: string): boolean {
-  return readLines(join(postgresDir, 'postmaster.pid'))[7]?.trim() === 'ready';
-}
-
-function readLines(path: string): readonly string[] {
   try {
-    return readFileSync(path, 'utf8').split('\n');
+    return readFileSync(join(postgresDir, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim() === 'ready';
   } catch {
-    return [];
+    return false;
   }
 }

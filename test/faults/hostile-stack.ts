@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
+import { askAdmin } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { untilServing } from '../harness/serving.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import type { TestConfig } from '../harness/test-config.ts';
@@ -61,7 +61,7 @@ export async function startHostileStack(options: HostileOptions): Promise<Hostil
     return { origin: stack.origin, key, envoyPid: envoy.pid, gatewayPid: stack.gateway.pid };
   };
   const stat = async (name: string): Promise<number> => {
-    const text = await adminGet(stack.paths.envoyAdminSocket, `/stats?filter=^${encodeURIComponent(name)}$`);
+    const text = await askAdmin(stack.paths.envoyAdminSocket, `/stats?filter=^${encodeURIComponent(name)}$`);
     return Number(text?.trim().split(': ')[1] ?? Number.NaN);
   };
   return {
@@ -71,7 +71,7 @@ export async function startHostileStack(options: HostileOptions): Promise<Hostil
     envoy: () => envoy,
     stat,
     envoyAllocatedBytes: async () => {
-      const { allocated } = JSON.parse((await adminGet(stack.paths.envoyAdminSocket, '/memory')) ?? '{}');
+      const { allocated } = JSON.parse((await askAdmin(stack.paths.envoyAdminSocket, '/memory')) ?? '{}');
       return Number(allocated ?? Number.NaN);
     },
     untilQuiet: async () => {

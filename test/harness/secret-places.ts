@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
+import { askAdmin } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { sql } from './database.ts';
 import type { Stack } from './stack.ts';
 
@@ -24,7 +24,7 @@ export async function lookEverywhere(stack: Stack, redis: Redis): Promise<Places
   const places: Places = new Map([['logs', stack.logs()]]);
   places.set('metrics', await (await fetch(`${stack.metricsOrigin}/metrics`)).text());
   for (const page of ADMIN_PAGES) {
-    places.set(`Envoy's /${page}`, (await adminGet(stack.paths.envoyAdminSocket, `/${page}`)) ?? '');
+    places.set(`Envoy's /${page}`, (await askAdmin(stack.paths.envoyAdminSocket, `/${page}`)) ?? '');
   }
   places.set('the database', await everyRow(stack.databaseUrl));
   places.set('Redis', await everyValue(redis));

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
+import { askAdmin } from '#ext-proc/envoy-config/envoy-admin.ts';
 import type { BodyResult } from '#ext-proc/transport/exchange.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type HttpClient, httpClient, type Protocol } from '../../harness/http-client.ts';
@@ -113,7 +113,7 @@ test('of uploads that nobody reads yet, a little is in Envoy and less in the pro
   // Envoy on a busy machine may not say it the first time.
   const figure = async (path: string, pattern: RegExp): Promise<number> => {
     for (;;) {
-      const found = pattern.exec((await adminGet(gateway.paths.envoyAdminSocket, path)) ?? '')?.[1];
+      const found = pattern.exec((await askAdmin(gateway.paths.envoyAdminSocket, path)) ?? '')?.[1];
       if (found !== undefined) return Number(found);
       await sleep(20);
     }
