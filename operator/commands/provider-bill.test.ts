@@ -14,11 +14,11 @@ const problemsOf = (...rows: string[]) => {
 
 describe("a provider's bill", () => {
   it('is read as spreadsheets write it', () => {
-    const row = { day: DAY, model: 'gpt-5-mini', inputTokens: 100, cachedTokens: 20, outputTokens: 7 };
+    const row = { day: DAY, model: 'gpt-5-mini', input_tokens: 100, cached_tokens: 20, output_tokens: 7 };
     const text = `\ufeff${BILL_HEADER}\r\n2026-11-21,gpt-5-mini,100,20,7,0.5\r\n"2026-11-21","a""b,c","0","0","0",""\r\n`;
     expect(parseProviderBill(text)).toEqual({
       ok: true,
-      usage: [row, { ...row, model: 'a"b,c', inputTokens: 0, cachedTokens: 0, outputTokens: 0 }],
+      usage: [row, { ...row, model: 'a"b,c', input_tokens: 0, cached_tokens: 0, output_tokens: 0 }],
     });
   });
 

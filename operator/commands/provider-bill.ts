@@ -1,15 +1,15 @@
 import { DAY_MS, type UtcDay } from '#core/clock.ts';
 import { readTextFile } from '#core/config/read-text-file.ts';
 
+/** Kinds of tokens of a bill. Cached tokens are part of the input tokens. */
+export const KINDS = ['input_tokens', 'cached_tokens', 'output_tokens'] as const;
+export type Kind = (typeof KINDS)[number];
+
 /** A provider's count of one day and model. */
-export interface BilledUsage {
+export interface BilledUsage extends Readonly<Record<Kind, number>> {
   readonly day: UtcDay;
   /** Name at the provider. */
   readonly model: string;
-  readonly inputTokens: number;
-  /** Part of the input tokens. */
-  readonly cachedTokens: number;
-  readonly outputTokens: number;
 }
 
 /**
@@ -68,17 +68,12 @@ function readRow(row: string): BilledUsage | string {
   const day = dayOf(date);
   if (day === undefined) return 'date must be a day of 2000 to 2099 in UTC, such as 2026-11-21.';
   if (!MODEL.test(model)) return "model must be the provider's name for it: 1 to 256 visible ASCII characters.";
-  for (const [name, value] of [
-    ['input_tokens', input],
-    ['cached_tokens', cached],
-    ['output_tokens', output],
-  ] as const) {
-    if (!COUNT.test(value)) return `${name} must be a whole number of at most 13 digits.`;
-  }
+  const wrong = KINDS.find((_, index) => !COUNT.test([input, cached, output][index] ?? ''));
+  if (wrong !== undefined) return `${wrong} must be a whole number of at most 13 digits.`;
   if (!COST.test(cost)) return 'cost must be a decimal number such as 12.5, or empty.';
-  const [inputTokens, cachedTokens, outputTokens] = [Number(input), Number(cached), Number(output)];
-  if (cachedTokens > inputTokens) return 'cached_tokens are part of input_tokens, and cannot be more.';
-  return { day, model, inputTokens, cachedTokens, outputTokens };
+  const counts = { input_tokens: Number(input), cached_tokens: Number(cached), output_tokens: Number(output) };
+  if (counts.cached_tokens > counts.input_tokens) return 'cached_tokens are part of input_tokens, and cannot be more.';
+  return { day, model, ...counts };
 }
 
 const FIELD = /(?:"((?:[^"]|"")*)"|([^",]*))(?:,|$)/y;
@@ -105,11 +100,11 @@ function tooMuch(usage: readonly BilledUsage[]): string[] {
   let [first, last] = [Number.POSITIVE_INFINITY, 0];
   const models = new Set<string>();
   let tokens = 0;
-  for (const { day, model, inputTokens, outputTokens } of usage) {
+  for (const { day, model, input_tokens, output_tokens } of usage) {
     if (day < first) first = day;
     if (day > last) last = day;
     models.add(model);
-    tokens += inputTokens + outputTokens;
+    tokens += input_tokens + output_tokens;
   }
   const days = last - first + 1;
   if (days > MAX_DAYS) return [`The file goes over ${days} days; ${MAX_DAYS} are compared.`];

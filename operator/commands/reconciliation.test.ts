@@ -5,7 +5,7 @@ import { reconcile } from './reconciliation.ts';
 
 const DAY = Date.parse('2026-11-21') / 86_400_000;
 const billed = (more: Partial<BilledUsage> = {}): BilledUsage => ({
-  ...{ day: DAY, model: 'm', inputTokens: 1000, cachedTokens: 100, outputTokens: 500 },
+  ...{ day: DAY, model: 'm', input_tokens: 1000, cached_tokens: 100, output_tokens: 500 },
   ...more,
 });
 const used = (more: Partial<ProviderUsageRow> = {}): ProviderUsageRow => ({
@@ -22,15 +22,15 @@ const used = (more: Partial<ProviderUsageRow> = {}): ProviderUsageRow => ({
 });
 
 test('what is within 1 % of what the provider says agrees', () => {
-  for (const inputTokens of [990, 991, 1000, 1010]) {
-    expect(reconcile([billed({ inputTokens })], [used()]).differences.length).toBe(inputTokens === 990 ? 1 : 0);
+  for (const input_tokens of [990, 991, 1000, 1010]) {
+    expect(reconcile([billed({ input_tokens })], [used()]).differences.length).toBe(input_tokens === 990 ? 1 : 0);
   }
-  expect(reconcile([billed({ cachedTokens: 0 })], [used({ cachedTokens: 1 })]).differences).toHaveLength(1);
+  expect(reconcile([billed({ cached_tokens: 0 })], [used({ cachedTokens: 1 })]).differences).toHaveLength(1);
   expect(reconcile([billed()], [used()])).toEqual({ compared: 1, differences: [], uncharged: {} });
 });
 
 test('several lines of a file, and charged and uncharged calls, are added up', () => {
-  const half = { inputTokens: 500, cachedTokens: 50, outputTokens: 250 };
+  const half = { input_tokens: 500, cached_tokens: 50, output_tokens: 250 };
   const charged = used({ promptTokens: 600, cachedTokens: 100, completionTokens: 480 });
   const lost = used({
     reason: 'timeout',

@@ -1,9 +1,6 @@
 import { type UtcDay, utcDayText } from '#core/clock.ts';
 import type { ProviderUsageRow } from '#database/costs/costs.ts';
-import type { BilledUsage } from './provider-bill.ts';
-
-const KINDS = ['input_tokens', 'cached_tokens', 'output_tokens'] as const;
-type Kind = (typeof KINDS)[number];
+import { type BilledUsage, KINDS, type Kind } from './provider-bill.ts';
 
 /** Tokens of one kind: the provider's count and the gateway's. */
 export interface Compared {
@@ -74,7 +71,7 @@ function compare(billed: readonly BilledUsage[], usage: readonly ProviderUsageRo
 function compared(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[], kind: Kind): Compared {
   const sum = (rows: readonly ProviderUsageRow[]) => rows.reduce((total, row) => total + tokensOf(row)[kind], 0);
   return {
-    provider: billed.reduce((total, row) => total + billedTokens(row)[kind], 0),
+    provider: billed.reduce((total, row) => total + row[kind], 0),
     gateway: sum(usage),
     charged: sum(usage.filter(({ reason }) => reason === undefined)),
     counted: sum(usage.filter(({ source }) => source !== 'reported')),
@@ -90,9 +87,8 @@ function unchargedOf(usage: readonly ProviderUsageRow[]): UnchargedTokens {
   const sums: Record<string, { calls: number } & Record<Kind, number>> = {};
   for (const row of usage) {
     if (row.reason === undefined) continue;
-    sums[row.reason] ??= { calls: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
-    const sum = sums[row.reason];
-    if (sum === undefined) continue;
+    const sum = sums[row.reason] ?? { calls: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+    sums[row.reason] = sum;
     sum.calls += row.calls;
     for (const kind of KINDS) sum[kind] += tokensOf(row)[kind];
   }
@@ -101,8 +97,4 @@ function unchargedOf(usage: readonly ProviderUsageRow[]): UnchargedTokens {
 
 function tokensOf({ promptTokens, cachedTokens, completionTokens }: ProviderUsageRow): Record<Kind, number> {
   return { input_tokens: promptTokens, cached_tokens: cachedTokens, output_tokens: completionTokens };
-}
-
-function billedTokens({ inputTokens, cachedTokens, outputTokens }: BilledUsage): Record<Kind, number> {
-  return { input_tokens: inputTokens, cached_tokens: cachedTokens, output_tokens: outputTokens };
 }
