@@ -115,7 +115,7 @@ const LIST_PARTITIONS = sql('list_log_partitions')`
 
 /**
  * Serializes making and dropping. Both lock the whole log for a moment, and fail before others
- * queue behind them (make_request_log_day.sql). Processes that start together take turns, because
+ * queue behind them (make_partition.sql). Processes that start together take turns, because
  * making the same table at once is an error in PostgreSQL's log.
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;

@@ -1,16 +1,6 @@
--- Makes a day of the request log, as make_generations_month().
-create or replace function make_request_log_day(day date) returns void language plpgsql
+-- Makes a day of the request log.
+create or replace function make_request_log_day(day date) returns void language sql
 security definer set lock_timeout = '200ms' set search_path from current as $$
-begin
-  if abs(day - (now() at time zone 'UTC')::date) > 400 then
-    raise exception '% is no day of about now', day using errcode = 'invalid_parameter_value';
-  end if;
-  execute format(
-    'create table if not exists %I partition of request_log for values from (%L) to (%L)',
-    'request_log_' || to_char(day, 'YYYY_MM_DD'),
-    id_floor('log', day::timestamp at time zone 'UTC'),
-    id_floor('log', (day + 1)::timestamp at time zone 'UTC')
-  );
-end
+  select make_partition('request_log', to_char(day, 'YYYY_MM_DD'), 'log', day, day + 1)
 $$;
 revoke execute on function make_request_log_day from public;
