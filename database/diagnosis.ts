@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
-import { run, type Statement, sql } from './connection/connection-pool.ts';
+import { only, run, type Statement, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
 import { APPLIED_MIGRATIONS, type AppliedMigration, isBeforeBaseline, servesCode } from './schema/migrate.ts';
@@ -121,8 +121,7 @@ const CLOCK = sql('diagnose_clock')`select extract(epoch from clock_timestamp())
 const ENABLED_USER = sql('diagnose_user')`select from users where email = $1 and disabled_at is null`;
 
 async function look(client: pg.Client): Promise<ServerFigures> {
-  const [told] = await run<Omit<ServerFigures, keyof ServerClock>>(client, SERVER, []);
-  if (told === undefined) throw new Error('a select without from gave no row');
+  const told = await only<Omit<ServerFigures, keyof ServerClock>>(client, SERVER, []);
   // Prepares the statement before the measurement.
   await run(client, CLOCK, []);
   const clock = await compareClocks(async () => Number((await run<{ ms: string }>(client, CLOCK, []))[0]?.ms));
@@ -175,11 +174,7 @@ const LEDGER = sql('diagnose_ledger')`
       ) as differing`;
 
 /** One statement sees one moment, so a concurrent charge makes no difference. */
-async function ledger(client: pg.Client): Promise<LedgerFigures> {
-  const [figures] = await run<LedgerFigures>(client, LEDGER, []);
-  if (figures === undefined) throw new Error('a select without from gave no row');
-  return figures;
-}
+const ledger = (client: pg.Client) => only<LedgerFigures>(client, LEDGER, []);
 
 const PRICE_LISTS = sql('diagnose_price_lists')`
   select price_list as name, count(*)::integer as count, (array_agg(id order by id))[1:5] as organizations

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, type Statement, sql } from '../connection/connection-pool.ts';
+import { only, run, type Statement, sql } from '../connection/connection-pool.ts';
 
 /** Limits of attempted changes, in a UTC minute and a UTC day. */
 export interface ChangeLimits {
@@ -66,9 +66,8 @@ export async function countChange(
   { subject, organization }: Changer,
   { perMinute, perDay }: ChangeLimits,
 ): Promise<CountResult> {
-  const [counts] = await run<Counts>(on, COUNT, [subject, organization ?? null, perMinute, perDay]);
-  if (counts === undefined) throw new Error('a change was not counted');
-  const { minute, day, minuteOfAll, dayOfAll, minuteLeft, dayLeft } = counts;
+  const values = [subject, organization ?? null, perMinute, perDay];
+  const { minute, day, minuteOfAll, dayOfAll, minuteLeft, dayLeft } = await only<Counts>(on, COUNT, values);
   const refusal = (by: 'subject' | 'organization', seconds: number) =>
     ({ allowed: false, by, retryAfterSeconds: Math.max(1, seconds) }) as const;
   if (minute > perMinute) return refusal('subject', minuteLeft);

@@ -9,8 +9,8 @@ export interface StoreLog {
   error(fields: object, message: string): void;
 }
 
-/** A pool, or the connection of a transaction. */
-export type Connection = pg.Pool | pg.PoolClient;
+/** A pool, the connection of a transaction, or one that stays open. */
+export type Connection = pg.Pool | pg.PoolClient | pg.Client;
 
 export interface Timeouts {
   readonly connectMs: number;
@@ -135,7 +135,7 @@ export type Row = Readonly<Record<string, unknown>>;
  * the connection.
  */
 export async function run<R extends object = Row>(
-  on: pg.Pool | pg.PoolClient | pg.Client,
+  on: Connection,
   statement: Statement,
   values: unknown[],
   timeoutMs?: number,
@@ -150,12 +150,19 @@ export async function run<R extends object = Row>(
   }
 }
 
+/** The row of a statement that always has one, such as a select of sums. */
+export async function only<R extends object>(on: Connection, statement: Statement, values: unknown[]): Promise<R> {
+  const [row] = await run<R>(on, statement, values);
+  if (row === undefined) throw new Error(`${statement.name} gave no row`);
+  return row;
+}
+
 /** Members of a record that are integers of any size, which `pg` reads as text. */
 type Amounts<R> = readonly (keyof R & string)[];
 
 /** The same for columns that have the names of a record's members. Null: the member is absent. */
 export async function records<R extends object>(
-  on: Parameters<typeof run>[0],
+  on: Connection,
   statement: Statement,
   values: unknown[],
   amounts: Amounts<R> = [],

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from './idempotency-store.ts';
 
 const CLAIM = sql('claim_idempotency_key')`select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)`;
@@ -51,8 +51,7 @@ export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
       return rows.length;
     },
     async tidyStored(boundBytes, limit) {
-      const [row] = await run<{ worked: number; evicted: number; bytes: number }>(pool, TIDY, [boundBytes, limit]);
-      if (!row) throw new Error('tidy_stored_answers() returned nothing');
+      const row = await only<{ worked: number; evicted: number; bytes: number }>(pool, TIDY, [boundBytes, limit]);
       return { changed: row.worked, evicted: row.evicted, storedBytes: row.bytes };
     },
   };
@@ -61,8 +60,7 @@ export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
 async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult> {
   const { organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveExpired = false } = request;
   const values = [organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveExpired];
-  const [row] = await run<ClaimRow>(pool, CLAIM, values);
-  if (!row) throw new Error('claim_idempotency_key() returned nothing');
+  const row = await only<ClaimRow>(pool, CLAIM, values);
   if (row.outcome !== 'finished' && row.outcome !== 'lapsed') return { kind: row.outcome };
   if (row.generation_id === null) throw new Error(`a ${row.outcome} attempt has no generation`);
   if (row.outcome === 'lapsed') return { kind: 'expired', generationId: row.generation_id };

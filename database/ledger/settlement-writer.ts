@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts';
 import type { UtcDay } from '#core/clock.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, sql } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { Loss, LossReason, OnLoss } from '../costs/losses.ts';
@@ -166,9 +166,7 @@ export async function chargeOne(client: pg.PoolClient, settlement: Settlement): 
 }
 
 async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
-  const [row] = await run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch), ...extrasOf(batch)]);
-  if (!row) throw new Error('charge_generations() returned nothing');
-  return row.charged;
+  return (await only<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch), ...extrasOf(batch)])).charged;
 }
 
 /**
@@ -186,15 +184,13 @@ async function chargeStored(
     return bytes > 0 ? [{ organizationId, bytes }] : [];
   });
   if (stored.length === 0) return { charged: await charge(client, batch), evicted: 0 };
-  const [row] = await run<{ charged: Charged; evicted: number }>(client, CHARGE_STORED, [
+  return only(client, CHARGE_STORED, [
     chargeRecords(batch),
     ...extrasOf(batch),
     stored.map(({ organizationId }) => organizationId),
     stored.map(({ bytes }) => bytes),
     boundBytes,
   ]);
-  if (!row) throw new Error('charge_stored_answers() returned nothing');
-  return row;
 }
 
 /** In the caller's transaction: a loss is booked with its charge, and once. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
@@ -102,8 +102,7 @@ export async function renewInvitation(
     const before = await lockedInvitation(client, organizationId, id);
     if (!before) return { kind: 'not_invited' };
     if (before.by_operator && !byOperator) return { kind: 'operators_own' };
-    const [row] = await run<InvitationRow>(client, RENEW, [organizationId, id, tokenHash]);
-    if (!row) throw new Error('an invitation vanished while its organization was locked');
+    const row = await only<InvitationRow>(client, RENEW, [organizationId, id, tokenHash]);
     await addEvent(client, 'user.invited', organizationId, row, {}, by);
     return { kind: 'renewed', email: row.email, expiresAtMs: row.expires_ms };
   });
@@ -132,10 +131,10 @@ export async function setInvitedRole(
   return inTransaction(pool, 'begin', async (client) => {
     const before = await lockedInvitation(client, organizationId, id);
     if (!before || before.role === role) return before && memberOf(before);
-    const [row] = await run<InvitationRow>(client, SET_ROLE, [organizationId, id, role]);
+    const after = await only<InvitationRow>(client, SET_ROLE, [organizationId, id, role]);
     const changes = changesBetween({ role: before.role }, { role });
     await addEvent(client, 'user.role_changed', organizationId, before, changes, by);
-    return row && memberOf(row);
+    return memberOf(after);
   });
 }
 

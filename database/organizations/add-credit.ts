@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 import { isTaken } from '../connection/unavailable.ts';
 import type { CreditEntry, CreditResult, OrganizationRecord, ReferenceElsewhere } from './organization-records.ts';
 
@@ -21,14 +21,13 @@ export async function addCredit(
   { amountNanoUsd, note, reference }: CreditEntry,
   by: Actor,
 ): Promise<CreditResult> {
-  const [row] = await run<{ applied: boolean; amount_nano_usd: string; balance_nano_usd: string }>(client, CREDIT, [
+  const row = await only<{ applied: boolean; amount_nano_usd: string; balance_nano_usd: string }>(client, CREDIT, [
     id,
     amountNanoUsd,
     note ?? null,
     reference ?? null,
     by.actor.slice(0, MAX_LEDGER_ACTOR),
   ]);
-  if (!row) throw new Error('an organization has no account');
   const balanceNanoUsd = BigInt(row.balance_nano_usd);
   if (!row.applied) return { kind: 'repeated', amountNanoUsd: BigInt(row.amount_nano_usd), balanceNanoUsd };
   const changes = changesBetween(

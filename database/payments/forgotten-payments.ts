@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 
 /** Compares what Stripe has with what the database knows. */
 
@@ -26,9 +26,7 @@ interface Named {
 /** The ledger epoch of the database that is there now. */
 export async function currentEpoch(pool: pg.Pool): Promise<string> {
   await run(pool, NOTE, []);
-  const [row] = await run<{ epoch: string }>(pool, EPOCH, []);
-  if (!row) throw new Error('the ledger has no state');
-  return row.epoch;
+  return (await only<{ epoch: string }>(pool, EPOCH, [])).epoch;
 }
 
 /** Payments of organizations of this database that are not settled here. */

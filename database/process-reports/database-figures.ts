@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { SystemView } from '#contract/operator.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, sql } from '../connection/connection-pool.ts';
 
 type DatabaseFigures = SystemView['database'] & Pick<SystemView, 'deadLetters'>;
 
@@ -12,8 +12,6 @@ const FIGURES = sql('database_figures')`
       (select max(version) from schema_migrations) as "schemaVersion",
       (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters"`;
 
-export async function databaseFigures(pool: pg.Pool): Promise<DatabaseFigures> {
-  const [figures] = await run<DatabaseFigures>(pool, FIGURES, []);
-  if (figures === undefined) throw new Error('a select without from gave no row');
-  return figures;
+export function databaseFigures(pool: pg.Pool): Promise<DatabaseFigures> {
+  return only(pool, FIGURES, []);
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { addMessages, type NewMessage } from '../alerts/outbox.ts';
 import { type Actor, type AuditAction, SOMEBODY } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_INVITED } from '../users/user-rows.ts';
 import { storePassword } from '../users/users.ts';
@@ -91,8 +91,7 @@ export async function createPasswordLink(
     if (user.disabled) return { kind: 'disabled' };
     if (purpose === 'invitation' && user.has_account) return { kind: 'has_password' };
     await run(client, FORGET, [userId, purpose]);
-    const [row] = await run<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
-    if (!row) throw new Error('an inserted link did not come back');
+    const row = await only<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
     const event = { action: ACTION[purpose], subjectId: userId, subjectName: user.email, changes: {} };
     if (by !== undefined) await addAuditEvent(client, event, by);
     return { kind: 'created', expiresAtMs: row.expires_ms };

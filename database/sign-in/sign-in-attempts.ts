@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, sql } from '../connection/connection-pool.ts';
+import { only, run, sql } from '../connection/connection-pool.ts';
 import { type AttemptOrigin, accountSubject, addressSubject, originSubjects } from './attempt-subjects.ts';
 
 /** Attempt: the typed address, well formed or not, and its origin. */
@@ -105,7 +105,7 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
   const here = addressSubject(address);
   const isKnown =
     knownBrowser || (claimedAddress === undefined && known?.addresses.some((one) => addressSubject(one) === here));
-  const [row] = await run<{ allowed: boolean; wait_seconds: number }>(pool, COUNT, [
+  const row = await only<{ allowed: boolean; wait_seconds: number }>(pool, COUNT, [
     knownBrowser ? null : near,
     knownBrowser ? null : (wide?.subject ?? null),
     accountSubject(email),
@@ -114,7 +114,6 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
     isKnown ? MAX_COUNT : (wide?.max ?? MAX_COUNT),
     isKnown ? MAX_COUNT : MAX_BY_ACCOUNT,
   ]);
-  if (!row) throw new Error('an attempt was not counted');
   return row.allowed ? { allowed: true, knownBrowser } : { allowed: false, retryAfterSeconds: row.wait_seconds };
 }
 
