@@ -1,3 +1,4 @@
+import { DAY_MS } from './clock.ts';
 import type { KeyState } from './key-state.ts';
 
 /** Groups of the list of keys. `expiring` ones are usable too; `ended` means revoked or expired. */
@@ -5,7 +6,7 @@ export const KEY_GROUPS = ['usable', 'expiring', 'ended', 'all'] as const;
 export type KeyGroup = (typeof KEY_GROUPS)[number];
 
 /** Notice before a key expires. */
-export const EXPIRY_NOTICE_MS = 7 * 86_400_000;
+export const EXPIRY_NOTICE_MS = 7 * DAY_MS;
 
 /** A key as far as a list is filtered by it. */
 export interface FilteredKey {

@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from './clock.ts';
 import { byPrice } from './price-kinds.ts';
 import type { Prices, PriceTable, TierPrices } from './pricing.ts';
 
@@ -40,10 +41,8 @@ export interface WindowHours {
 }
 
 /** Changes of prices that are shown before they happen: 90 days. */
-export const CHANGES_SHOWN_MS = 90 * 86_400_000;
+export const CHANGES_SHOWN_MS = 90 * DAY_MS;
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** 1970-01-01 was a Thursday. */
 const WEEKDAY_OF_DAY_0 = 4;
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { DAY_MS, utcDayText } from '../clock.ts';
 import type { ModelPrices } from '../price-list.ts';
 import {
   isTimeless,
@@ -26,7 +27,6 @@ import type { Path } from './yaml-tree.ts';
 const MAX_PERIODS = 8;
 const MAX_WINDOWS = 8;
 const MAX_EXCEPTIONS = 400;
-const DAY_MS = 86_400_000;
 /** In the order of `Date.getUTCDay()`. */
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 const MONDAY_FIRST = [...WEEKDAYS.slice(1), ...WEEKDAYS.slice(0, 1)];
@@ -153,7 +153,7 @@ export function windowHours({ startMinute, endMinute, weekdays, exceptDays }: Wi
   return {
     utc: `${clockTime(startMinute)}-${clockTime(endMinute)}`,
     days: MONDAY_FIRST.filter((day) => weekdays.has(WEEKDAYS.indexOf(day))),
-    except: [...exceptDays].map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10)),
+    except: [...exceptDays].map(utcDayText),
   };
 }
 

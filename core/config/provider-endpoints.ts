@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../clock.ts';
 import type { Provider } from './gateway-config.ts';
 import { parseBaseUrl } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
@@ -11,7 +12,6 @@ import type { Path } from './yaml-tree.ts';
 export const MOST_ENDPOINTS = 64;
 
 const SECOND_MS = 1000;
-const MINUTE_MS = 60_000;
 
 export const healthCheck = section({
   path: matching(

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../clock.ts';
 import type { DeclaredModels } from '../config/load.ts';
 import type { ScheduleEntry } from '../config/price-schedule.ts';
 import type { RuleProblem } from '../config/problem.ts';
@@ -33,7 +34,6 @@ export interface Comparison {
   readonly disputed: readonly Dispute[];
 }
 
-const DAY_MS = 86_400_000;
 /** A shutdown is a difference for so long before its day. */
 const SHUTDOWN_NOTICE_MS = 60 * DAY_MS;
 

@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from '../clock.ts';
 import { instantOf, readHours } from '../config/price-schedule.ts';
 import { contains } from '../price-schedule.ts';
 import type { CataloguePeriod, CatalogueSchedule, CatalogueTable, CatalogueWindow } from './catalogue-model.ts';
@@ -6,8 +7,6 @@ import { type Missing, type PriceDifference, pricesInWords } from './price-diffe
 type Found = PriceDifference | Missing;
 type CompareTables = (ours: CatalogueTable, theirs: CatalogueTable) => readonly Found[];
 
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 /** A change of prices is a difference for so long before its day. */
 const CHANGE_NOTICE_MS = 30 * DAY_MS;
 

@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
+import { DAY_MS } from '#core/clock.ts';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { checkServerCertificate } from '#core/config/server-certificate.ts';
 import { countOf } from '#core/count-of.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 
-const DAY_MS = 86_400_000;
 /** Certificates are usually renewed a month ahead: by now it should have happened. */
 const SOON_DAYS = 14;
 const CONNECT_MS = 3_000;

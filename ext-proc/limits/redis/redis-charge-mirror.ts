@@ -1,3 +1,4 @@
+import { DAY_MS } from '#core/clock.ts';
 import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
 import type { ChargeMirror, MirroredCharge } from '../charge-mirror.ts';
 import { mirrorKeys, takenOverKey } from './redis-keys.ts';
@@ -9,9 +10,9 @@ const MOST_BYTES = 8 * 1024;
 /** One call handles at most so many, so that it does not block the server for long. */
 const LISTED_OF_A_SHARD = 20;
 /** Longer than an outage of PostgreSQL. The log on the volume keeps a charge without end. */
-const KEPT_MS = 7 * 86_400_000;
+const KEPT_MS = 7 * DAY_MS;
 /** Longer than any request lives. */
-const TAKEN_OVER_MS = 86_400_000;
+const TAKEN_OVER_MS = DAY_MS;
 
 type Result = Awaited<ReturnType<ChargeMirror['add']>>;
 
