@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { GatewayConfig, Provider } from '#core/config/gateway-config.ts';
-import { credentialsFile, credentialsPath } from './provider-auth-filters.ts';
 import { type Cluster, clusterOf, providerClusters } from './provider-cluster.ts';
 
 /**
@@ -17,17 +16,6 @@ export function clustersOf(config: GatewayConfig, credentialsFolder: string): Cl
       clusters.set(String(cluster.name), cluster);
   }
   return clusters;
-}
-
-/** Content of the files that clusters refer to, by path. */
-export function credentialFiles(config: GatewayConfig, folder: string): ReadonlyMap<string, string> {
-  const files = new Map<string, string>();
-  for (const provider of usedProviders(config)) {
-    const { credentials } = provider;
-    const cluster = clusterOf(provider);
-    if (credentials !== undefined) files.set(credentialsPath(folder, cluster), credentialsFile(cluster, credentials));
-  }
-  return files;
 }
 
 /** Providers that some model can be served by. */

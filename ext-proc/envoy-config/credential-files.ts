@@ -1,7 +1,9 @@
 import { chmod, mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
-import { type Clusters, credentialFiles } from './clusters.ts';
+import { type Clusters, usedProviders } from './clusters.ts';
+import { credentialsFile, credentialsPath } from './provider-auth-filters.ts';
+import { clusterOf } from './provider-cluster.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
@@ -13,8 +15,12 @@ const FILE_MODE = 0o600;
 
 /** Call it before the clusters are written. */
 export async function writeCredentials(config: GatewayConfig, folder: string): Promise<void> {
-  const files = credentialFiles(config, folder);
-  if (files.size === 0) return;
+  const files = usedProviders(config).flatMap((provider): [path: string, text: string][] => {
+    const { credentials } = provider;
+    const cluster = clusterOf(provider);
+    return credentials ? [[credentialsPath(folder, cluster), credentialsFile(cluster, credentials)]] : [];
+  });
+  if (files.length === 0) return;
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   // The folder may be of a release or a person that was less strict.
   await chmod(folder, FOLDER_MODE);
