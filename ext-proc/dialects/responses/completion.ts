@@ -1,6 +1,14 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { BLANK_LINE, headOf, NO_COMPLETION, toolCall, WholeMessage, wholeCompletion } from '../chat-message.ts';
-import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer, servedTier } from './outcome.ts';
+import {
+  BLANK_LINE,
+  headOf,
+  NO_COMPLETION,
+  tierMember,
+  toolCall,
+  WholeMessage,
+  wholeCompletion,
+} from '../chat-message.ts';
+import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer } from './outcome.ts';
 import { calledTool, type OutputPart, outputParts } from './output-item.ts';
 import { reasoningDetail } from './reasoning-details.ts';
 import { chatUsage } from './usage.ts';
@@ -17,7 +25,7 @@ export function chatCompletion(response: JsonObject): JsonObject {
     logprobs: chatLogprobs(read.logprobs),
     finish_reason: finishReason(response, read.items.calls > 0),
   };
-  return wholeCompletion(headOf(response), choice, chatUsage(response.usage), servedTier(response));
+  return wholeCompletion(headOf(response), choice, chatUsage(response.usage), tierMember(response.service_tier));
 }
 
 /** The one message of a chat completion, which has all items of a response in it. */

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { tierMember } from '../chat-message.ts';
 import { chatError } from './errors.ts';
 
 /** The error of a response that has not succeeded. */
@@ -37,11 +36,6 @@ export function isJsonAnswer({ text }: JsonObject): boolean {
  */
 export function isAside({ type, phase }: JsonObject, isJson: boolean): boolean {
   return isJson && type === 'message' && typeof phase === 'string' && phase !== 'final_answer';
-}
-
-/** The tier that served the response, and that it is billed by. */
-export function servedTier({ service_tier: tier }: JsonObject): JsonObject {
-  return tierMember(tier);
 }
 
 /** Log probabilities of text in chat's form; `null`, nearly always: there are none. */

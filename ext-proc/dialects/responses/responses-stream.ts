@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import { BLANK_LINE, type CalledTool, headOf, MessageItems, toolCall } from '../chat-message.ts';
+import { BLANK_LINE, type CalledTool, headOf, MessageItems, tierMember, toolCall } from '../chat-message.ts';
 import { ChunkText, paddingOf, paddingWith } from '../chunk-text.ts';
 import { DeltaTemplate } from '../delta-template.ts';
 import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
 import { chatError } from './errors.ts';
-import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer, servedTier } from './outcome.ts';
+import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer } from './outcome.ts';
 import { calledTool, type OutputPart, outputParts } from './output-item.ts';
 import { reasoningDetail } from './reasoning-details.ts';
 import { type SentItem, SentParts } from './sent-parts.ts';
@@ -113,7 +113,7 @@ export class ResponsesStream implements StreamTranslator {
     this.#chunks.begin(headOf(response));
     this.#isJson ||= isJsonAnswer(response);
     const usage = chatUsage(response.usage);
-    if (usage !== undefined) this.reported = { usage, ...servedTier(response) };
+    if (usage !== undefined) this.reported = { usage, ...tierMember(response.service_tier) };
   }
 
   #again({ write }: Continuation): readonly string[] {
@@ -255,7 +255,7 @@ export class ResponsesStream implements StreamTranslator {
   #finish(response: JsonObject): readonly string[] {
     const output = Array.isArray(response.output) ? response.output : [];
     const events = output.flatMap((item: unknown, index) => (isObject(item) ? this.#rest(index, item) : []));
-    const tier = servedTier(response);
+    const tier = tierMember(response.service_tier);
     events.push(this.#chunks.finish(finishReason(response, this.#items.calls > 0), tier));
     const usage = chatUsage(response.usage);
     if (usage !== undefined) events.push(this.#chunks.usage(usage, tier));
