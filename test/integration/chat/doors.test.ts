@@ -180,12 +180,11 @@ test.each([
     `${SPEAKS_CHAT} Use openai.chat(model) in the AI SDK, useResponsesApi: false (Python: ` +
       'use_responses_api=False) in LangChain, OpenAIChatCompletionsModel in the OpenAI Agents SDK.',
   ],
-  [
-    '/v1/messages',
+  ...['/v1/messages', '/v1/messages/count_tokens'].map((path) => [
+    path,
     `${SPEAKS_CHAT} Use a client of the OpenAI API instead of one of the Anthropic API, with the same ` +
       'base URL and model.',
-  ],
-  ['/v1/messages/count_tokens', 'Check that the base URL ends in /v1, once.'],
+  ]),
   [
     '/v1/embeddings',
     'This gateway has no embeddings, only chat completions: POST /v1/chat/completions. Use another base ' +
