@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readQuery } from '#contract/define-search.ts';
 import { type IdPrefix, isIdOf } from '#core/id-form.ts';
 import type { Log } from '#core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
@@ -109,7 +110,7 @@ function crossSite(head: RequestHead, { origin }: Caller): Problem {
 
 /** `sent` is the body; absent if the query is the input. */
 function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {
-  const given = sent === undefined ? readQuery(context) : parseBody(context, sent);
+  const given = sent === undefined ? readQuery(new URL(context.req.url).search) : parseBody(context, sent);
   if (given === undefined) return problem('invalid', 'The body must be JSON.');
   const parsed = input.safeParse(given);
   if (parsed.success) return { value: parsed.data };
@@ -119,12 +120,6 @@ function readInput(context: AppContext, { input }: Route, sent: string | undefin
     messages?.[0] ?? 'is not valid',
   ]);
   return problem('invalid', formErrors[0] ?? 'Some values are not valid.', { fields: Object.fromEntries(fields) });
-}
-
-/** A parameter that is repeated is a list. */
-function readQuery(context: AppContext): unknown {
-  const parameters = Object.entries(context.req.queries());
-  return Object.fromEntries(parameters.map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
 }
 
 function parseBody(context: AppContext, text: string): unknown {
