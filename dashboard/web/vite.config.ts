@@ -19,7 +19,7 @@ const SHARED =
 
 /** What comes with the first dialog. */
 const DIALOGS =
-  /\/dashboard\/web\/(?:forms\/(?:form-dialog|form-prompts)|overlays\/dialog|explore\/view-dialogs)\.tsx?$/;
+  /\/dashboard\/web\/(?:forms\/(?:form-dialog|form-prompts)|overlays\/dialog|explore\/view-dialog)\.tsx?$/;
 
 const COMPRESSIBLE = /\.(?:html|js|css|svg|md|yaml|webmanifest)$/;
 

@@ -82,9 +82,9 @@ requirement(NO_CHROMIUM, () => {
     await member.page.getByRole('button', { name: 'Views' }).click();
     const item = member.page.getByRole('menuitem', { name: /What a key costs.*owner@acme\.example.*chosen/ });
     await item.waitFor();
-    expect(await member.page.getByRole('menuitem', { name: 'Delete…' }).count()).toBe(0);
+    expect(await member.page.getByRole('menuitem', { name: 'Edit this view…' }).count()).toBe(0);
 
-    await openView(page, 'Rename…');
+    await openView(page, 'Edit this view…');
     await page.getByRole('textbox', { name: 'Name' }).fill('Spend costs');
     await submit('Rename view');
     await expect.poll(saved).toMatchObject([{ name: 'Spend costs', search: '?range=30d&by=key' }]);
@@ -93,8 +93,8 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('textbox', { name: 'Name' }).fill('Spend costs');
     await submit('Replace view');
     await expect.poll(saved).toEqual([{ name: 'Spend costs', page: 'requests', search: '?status=4xx' }]);
-    await openView(page, 'Delete…');
-    await submit('Delete view');
+    await openView(page, 'Edit this view…');
+    await submit('Delete for everybody');
     await expect.poll(saved).toEqual([]);
     await member.page.reload();
     await member.page.getByRole('button', { name: 'Views' }).click();

@@ -54,16 +54,12 @@ async function change(call: ViewCall, wanted: Pick<ViewChange, 'id' | 'change'>)
   const { deps, organizationId } = call;
   const allows = (view: SavedViewRecord) => mayManage(call, view);
   const result = await changeView(deps.database, { ...present({ organizationId }), ...wanted, allows }, actorOf(call));
-  switch (result.kind) {
-    case 'done':
-      return viewOf(call, result.view);
-    case 'unknown_view':
-      return notFound('view');
-    case 'not_allowed':
-      return problem('not_allowed', 'Somebody else made this view: ask an owner.');
-    case 'name_taken':
-      return conflictingField('name', 'There is a view of this name already.');
-    case 'too_many':
-      return problem('conflict', `There are ${MOST_VIEWS} views already: delete one that is not used any more.`);
-  }
+  return result.kind === 'done' ? viewOf(call, result.view) : REFUSALS[result.kind];
 }
+
+const REFUSALS = {
+  unknown_view: notFound('view'),
+  not_allowed: problem('not_allowed', 'Somebody else made this view: ask an owner.'),
+  name_taken: conflictingField('name', 'There is a view of this name already.'),
+  too_many: problem('conflict', `There are ${MOST_VIEWS} views already: delete one that is not used any more.`),
+};

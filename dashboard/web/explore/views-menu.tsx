@@ -6,10 +6,10 @@ import { Button } from '../components/button.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
 import { exploreLink, useViews, type View } from '../search/use-views.ts';
-import type { ViewDialogProps } from './view-dialogs.tsx';
+import type { ViewDialogProps } from './view-dialog.tsx';
 
 // With the forms, which the home page does not wait for.
-const ViewDialog = lazy(() => import('./view-dialogs.tsx').then((module) => ({ default: module.ViewDialog })));
+const ViewDialog = lazy(() => import('./view-dialog.tsx').then((module) => ({ default: module.ViewDialog })));
 
 type NamedStates = Readonly<Record<string, ExploreState>>;
 
@@ -51,13 +51,9 @@ export function ViewsMenu({ organization, page }: ViewsMenuProps): ReactNode {
       onSelect: () => void navigate(view.link),
     }),
   );
-  const changes: readonly MenuAction[] = current?.mine
-    ? [
-        { label: 'Rename…', icon: 'edit', onSelect: () => setWhat({ ...current, act: 'rename' }) },
-        { label: 'Delete…', icon: 'trash', tone: 'bad', onSelect: () => setWhat({ ...current, act: 'delete' }) },
-      ]
-    : [];
-  const save: MenuAction = { label: 'Save this view…', icon: 'plus', onSelect: () => setWhat({ page, search }) };
+  const change: MenuAction = current?.mine
+    ? { label: 'Edit this view…', icon: 'edit', onSelect: () => setWhat(current) }
+    : { label: 'Save this view…', icon: 'plus', onSelect: () => setWhat({ page, search }) };
   return (
     <>
       <Menu
@@ -65,7 +61,7 @@ export function ViewsMenu({ organization, page }: ViewsMenuProps): ReactNode {
         groups={[
           { actions: usual },
           ...(saved.length > 0 ? [{ heading: 'Shared', actions: saved }] : []),
-          { actions: [save, ...changes] },
+          { actions: [change] },
         ]}
       />
       {what && (
