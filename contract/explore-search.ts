@@ -4,6 +4,7 @@ import { defineSearch, idOf, list, moment, oneOf, text, wholeNumber } from './de
 import {
   type ExploreFilter,
   type ExploreGrouping,
+  GROUPINGS,
   LONGEST_EXPLORED_MS,
   SHORTEST_EXPLORED_MS,
   STATUS_CLASSES,
@@ -48,7 +49,6 @@ function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Recor
   return Object.fromEntries(names.map((name) => [name, RANGES[name]])) as Record<Name, string>;
 }
 
-export const GROUPS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
 
@@ -120,7 +120,7 @@ export interface TimeState<Name extends string = string> {
 }
 
 function grouping(value: unknown): ExploreGrouping | undefined {
-  const known = GROUPS.find((name) => name === value);
+  const known = GROUPINGS.find((name) => name === value);
   return known ?? (typeof value === 'string' && /^metadata\../.test(value) ? (value as ExploreGrouping) : undefined);
 }
 

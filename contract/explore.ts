@@ -51,17 +51,10 @@ export interface ExploreFilter {
   readonly minDurationMs?: number;
 }
 
-/** `organization` only for operators, over all organizations. `metadata.team`: by that member. */
-export type ExploreGrouping =
-  | 'none'
-  | 'key'
-  | 'model'
-  | 'code'
-  | 'status'
-  | 'user'
-  | 'provider'
-  | 'organization'
-  | `metadata.${string}`;
+/** `organization` only for operators, over all organizations. */
+export const GROUPINGS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
+/** `metadata.team`: by that member. */
+export type ExploreGrouping = (typeof GROUPINGS)[number] | `metadata.${string}`;
 
 export interface ExploreInput extends ExploreFilter {
   readonly fromMs: number;
@@ -116,24 +109,10 @@ export interface ExploreGroup extends ExploreGroupName {
   readonly balanceNanoUsd?: string;
 }
 
-/** Each has a value for each step. */
-export interface ExploreSteps {
-  readonly requests: readonly number[];
-  readonly failures: readonly number[];
-  readonly costNanoUsd: readonly string[];
-  readonly promptTokens: readonly number[];
-  readonly completionTokens: readonly number[];
-  /** A part of promptTokens. */
-  readonly cachedTokens: readonly number[];
-  /** Time to the first event, estimated from buckets. Null without any completion. */
-  readonly firstEventP50Ms: readonly (number | null)[];
-  readonly firstEventP95Ms: readonly (number | null)[];
-  /** As in ExploreTotals. */
-  readonly tokensPerSecond: readonly (number | null)[];
-  /** As in ExploreTotals. */
-  readonly providerCostNanoUsd?: readonly string[];
-  readonly knownRevenueNanoUsd?: readonly string[];
-}
+/** The values of each figure, one for each step. Null: the step has none. */
+export type ExploreSteps = {
+  readonly [Name in keyof ExploreTotals]: readonly (Required<ExploreTotals>[Name] | null)[];
+};
 
 export interface ExploreTotals {
   readonly requests: number;
@@ -141,7 +120,9 @@ export interface ExploreTotals {
   readonly costNanoUsd: string;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** A part of promptTokens. */
   readonly cachedTokens: number;
+  /** Time to the first event, estimated from buckets. Absent without any completion. */
   readonly firstEventP50Ms?: number;
   readonly firstEventP95Ms?: number;
   /**

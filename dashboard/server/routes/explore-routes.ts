@@ -3,6 +3,7 @@ import {
   type Explore,
   type ExploreGrouping,
   type ExploreInput,
+  GROUPINGS,
   LONGEST_EXPLORED_MS,
   SHORTEST_EXPLORED_MS,
 } from '#contract/explore.ts';
@@ -15,8 +16,6 @@ import { exploreView } from './explore-view.ts';
 import { allOrganizations, EXPLORE_FIELDS } from './table-filters.ts';
 
 const LONGEST_METADATA_NAME = 64;
-const GROUPINGS = ['none', 'key', 'model', 'code', 'status', 'user', 'provider'] as const;
-const ALL_GROUPINGS = [...GROUPINGS, 'organization'] as const;
 
 function groupingOf(names: readonly string[]) {
   return z.custom<ExploreGrouping>(
@@ -45,12 +44,12 @@ const INPUT = {
 export const EXPLORE_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/explore', {
     access: 'member',
-    input: z.strictObject({ ...INPUT, by: groupingOf(GROUPINGS) }),
+    input: z.strictObject({ ...INPUT, by: groupingOf(GROUPINGS.filter((name) => name !== 'organization')) }),
     handle: ({ deps, organizationId, input }) => exploreFor(deps, input, organizationId),
   }),
   route('GET /api/explore', {
     access: 'operator',
-    input: z.strictObject({ ...INPUT, ...allOrganizations, by: groupingOf(ALL_GROUPINGS) }),
+    input: z.strictObject({ ...INPUT, ...allOrganizations, by: groupingOf(GROUPINGS) }),
     handle: ({ deps, input }) => exploreFor(deps, input),
   }),
 ];

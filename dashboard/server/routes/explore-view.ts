@@ -77,7 +77,8 @@ function speedOf(cells: readonly ExploreCell[]): number | undefined {
   return ms === 0 ? undefined : (sum(cells, 'timed_tokens') * 1000) / ms;
 }
 
-function totalsOf(cells: readonly ExploreCell[], showsMargin: boolean): ExploreTotals {
+/** Undefined: there is none. */
+function figuresOf(cells: readonly ExploreCell[], showsMargin: boolean) {
   return {
     requests: sum(cells, 'requests'),
     failures: sum(cells, 'failures'),
@@ -85,31 +86,22 @@ function totalsOf(cells: readonly ExploreCell[], showsMargin: boolean): ExploreT
     promptTokens: sum(cells, 'prompt'),
     completionTokens: sum(cells, 'completion'),
     cachedTokens: sum(cells, 'cached'),
-    ...present({ ...percentiles(cells), tokensPerSecond: speedOf(cells) }),
+    ...percentiles(cells),
+    tokensPerSecond: speedOf(cells),
     ...(showsMargin
       ? { providerCostNanoUsd: amount(cells, 'provider_cost'), knownRevenueNanoUsd: amount(cells, 'known_revenue') }
       : {}),
   };
 }
 
+function totalsOf(cells: readonly ExploreCell[], showsMargin: boolean): ExploreTotals {
+  return present(figuresOf(cells, showsMargin));
+}
+
 function stepsOf(cells: readonly ExploreCell[], count: number, showsMargin: boolean): ExploreSteps {
   const byStep = Map.groupBy(cells, ({ step }) => step);
-  const each = Array.from({ length: count }, (_, step) => totalsOf(byStep.get(step) ?? [], showsMargin));
-  return {
-    requests: each.map(({ requests }) => requests),
-    failures: each.map(({ failures }) => failures),
-    costNanoUsd: each.map(({ costNanoUsd }) => costNanoUsd),
-    promptTokens: each.map(({ promptTokens }) => promptTokens),
-    completionTokens: each.map(({ completionTokens }) => completionTokens),
-    cachedTokens: each.map(({ cachedTokens }) => cachedTokens),
-    firstEventP50Ms: each.map(({ firstEventP50Ms = null }) => firstEventP50Ms),
-    firstEventP95Ms: each.map(({ firstEventP95Ms = null }) => firstEventP95Ms),
-    tokensPerSecond: each.map(({ tokensPerSecond = null }) => tokensPerSecond),
-    ...(showsMargin
-      ? {
-          providerCostNanoUsd: each.map(({ providerCostNanoUsd = '0' }) => providerCostNanoUsd),
-          knownRevenueNanoUsd: each.map(({ knownRevenueNanoUsd = '0' }) => knownRevenueNanoUsd),
-        }
-      : {}),
-  };
+  const each = Array.from({ length: count }, (_, step) => figuresOf(byStep.get(step) ?? [], showsMargin));
+  const names = Object.keys(figuresOf([], showsMargin)) as (keyof ExploreTotals)[];
+  const figures = names.map((name) => [name, each.map((figure) => figure[name] ?? null)]);
+  return Object.fromEntries(figures) as ExploreSteps;
 }

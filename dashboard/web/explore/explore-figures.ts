@@ -1,5 +1,6 @@
 import type { Explore, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
 import { MEASURES, type Measure } from '#contract/explore-search.ts';
+import { DAY_MS } from '#core/clock.ts';
 import type { ChartProps, ChartSeries, ChartValue } from '../charts/chart-data.ts';
 import { dollars, formatCompact, formatDollars, formatDuration, formatPercent } from '../format/format.ts';
 
@@ -96,8 +97,6 @@ export function inKnownOrder(series: readonly ChartSeries[], known: readonly str
   if (byId.size !== known.length || !known.every((id) => byId.has(id))) return series;
   return known.flatMap((id) => byId.get(id) ?? []);
 }
-
-const DAY_MS = 86_400_000;
 
 /** Days for which a balance lasts at the rate of the range. Absent without spend. */
 export function daysLeft(balanceNanoUsd: string, costNanoUsd: string, rangeMs: number): number | undefined {
