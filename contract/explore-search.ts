@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { defineSearch, idOf, list, moment, oneOf, text, wholeNumber } from './define-search.ts';
 import {
@@ -9,8 +9,6 @@ import {
   SHORTEST_EXPLORED_MS,
   STATUS_CLASSES,
 } from './explore.ts';
-
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** Times up to now. */
 const LENGTHS = {

@@ -34,6 +34,7 @@ export function elapsedMs(since: Instant, clock: Clock): number {
 export type UtcDay = number;
 
 export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
 export const MINUTE_MS = 60_000;
 
 export function utcDay(nowMs: number): UtcDay {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS } from '../clock.ts';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import type { DoorApi } from './apis.ts';
 import { brand } from './brand.ts';
@@ -24,7 +24,6 @@ import { signIn } from './sign-in.ts';
  */
 
 const SECOND_MS = 1000;
-const HOUR_MS = 3_600_000;
 const KIB = 1024;
 /** A body is parsed in memory as one string, whose length V8 limits to about 512 MiB. */
 const MAX_BODY_BYTES = 256 * KIB * KIB;

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
-import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
 import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { oldestRequest } from './every-request.ts';
 import { type ExploreSource, exploreStatement } from './explore-sql.ts';
-import { HOUR_MS, type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
+import { type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
 import { boundOfOmitted } from './omitted-count.ts';
 import { ALL_ROWS, type ChosenIndex, chooseIndex, scanEnd } from './request-indexes.ts';
 import { filterValues } from './row-filter.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
-import { HOUR_MS, stepsBefore, stepsOf } from './explore-steps.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
+import { stepsBefore, stepsOf } from './explore-steps.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 13, 30);
 

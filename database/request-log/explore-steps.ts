@@ -1,6 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 
-export const HOUR_MS = 60 * MINUTE_MS;
 /** Each divides a day, so that steps begin at round times. */
 const STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS);
 const MOST_STEPS = 120;

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { DAY_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
@@ -81,7 +82,6 @@ export interface SessionLengths {
   readonly absoluteMs: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Defaults of the configuration. */
 export const USUAL_LENGTHS: SessionLengths = { idleMs: 7 * DAY_MS, absoluteMs: 30 * DAY_MS };
 

@@ -7,6 +7,7 @@ import {
   keyRestrictions,
   severalKeys,
 } from '#contract/keys.ts';
+import { HOUR_MS } from '#core/clock.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import type { KeyRecord, KeySettings } from '#database/keys/key-records.ts';
@@ -15,8 +16,6 @@ import { actorOf, type OrganizationCall, type Route, route } from '../http/route
 import { storedAmounts } from './amounts.ts';
 import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
-
-const HOUR_MS = 3_600_000;
 
 type KeyCall = OrganizationCall & { readonly params: { readonly key: string } };
 

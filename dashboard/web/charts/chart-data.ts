@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '#core/clock.ts';
 export type ChartValue = number | undefined;
 
 export interface ChartSeries {
@@ -44,9 +45,6 @@ const hour = new Intl.DateTimeFormat('en-US', {
 const day = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', weekday: 'short', timeZone: 'UTC' });
 
 const time = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /** Length of a step in milliseconds. A step may have several hours. */
 export function stepLengthMs(startsMs: readonly number[], step: 'hour' | 'day'): number {

@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
+import { HOUR_MS } from '#core/clock.ts';
 import { MAX_OVERLAP_HOURS } from '#core/field-bounds.ts';
 import { useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
@@ -54,8 +55,6 @@ export function ExtendKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode
     </FormDialog>
   );
 }
-
-const HOUR_MS = 3_600_000;
 
 type ReplaceKeyDialogProps = KeyDialogProps & { readonly onCreated: (created: CreatedKeyView) => void };
 

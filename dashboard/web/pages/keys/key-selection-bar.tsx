@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { KeyView } from '#contract/keys.ts';
+import { DAY_MS } from '#core/clock.ts';
 import { countOf } from '#core/count-of.ts';
 import { Button } from '../../components/button.tsx';
 import { useFinish } from '../../components/toast.tsx';
@@ -88,7 +89,6 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
 
 /** Names that the dialog shows before it counts the others. */
 const MOST_NAMES = 12;
-const DAY_MS = 86_400_000;
 
 interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'afterwards'> {
   /** As they were when the dialog opened. */

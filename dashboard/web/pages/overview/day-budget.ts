@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '#core/clock.ts';
 
 /**
  * The used part of today's budget. A lowered budget may be below the spend; a budget of zero is
