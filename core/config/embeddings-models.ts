@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../json-object.ts';
 import type { Model } from './gateway-config.ts';
 import type { RuleProblem } from './problem.ts';
 import type { RightParts } from './right-parts.ts';
@@ -11,38 +12,32 @@ import type { Path } from './yaml-tree.ts';
 
 /** The file with what its models of embeddings leave out, for the schema of all models. */
 export function withoutOutput(file: unknown): unknown {
-  if (!isMapping(file) || !isMapping(file.models)) return file;
+  if (!isObject(file) || !isObject(file.models)) return file;
   const embedding = new Set<string>();
   const models = mapped(file.models, (entry, id) => {
-    if (!isMapping(entry) || !Array.isArray(entry.capabilities) || !entry.capabilities.includes('embeddings'))
+    if (!isObject(entry) || !Array.isArray(entry.capabilities) || !entry.capabilities.includes('embeddings'))
       return entry;
     embedding.add(id);
     return filledModel(entry);
   });
   if (embedding.size === 0) return file;
   const fillListed = (entry: unknown, id: string) =>
-    embedding.has(id) && isMapping(entry) && !('percent' in entry) ? filledTable(entry) : entry;
-  const lists = isMapping(file.price_lists)
-    ? { price_lists: mapped(file.price_lists, (list) => (isMapping(list) ? mapped(list, fillListed) : list)) }
+    embedding.has(id) && isObject(entry) && !('percent' in entry) ? filledTable(entry) : entry;
+  const lists = isObject(file.price_lists)
+    ? { price_lists: mapped(file.price_lists, (list) => (isObject(list) ? mapped(list, fillListed) : list)) }
     : {};
   return { ...file, models, ...lists };
 }
 
-type Mapping = Readonly<Record<string, unknown>>;
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function mapped(mapping: Mapping, change: (value: unknown, name: string) => unknown): Mapping {
+function mapped(mapping: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
   return Object.fromEntries(Object.entries(mapping).map(([name, value]) => [name, change(value, name)]));
 }
 
-function filledModel(model: Mapping): Mapping {
+function filledModel(model: JsonObject): JsonObject {
   const { usd_per_million_tokens: prices, targets } = model;
   const cost = 'cost_usd_per_million_tokens';
   const costed = (target: unknown) =>
-    isMapping(target) && cost in target ? { ...target, [cost]: filledTable(target[cost]) } : target;
+    isObject(target) && cost in target ? { ...target, [cost]: filledTable(target[cost]) } : target;
   return {
     max_output_tokens: 1,
     ...model,
@@ -53,10 +48,10 @@ function filledModel(model: Mapping): Mapping {
 
 /** A table of prices, with those that stand inside it. */
 function filledTable(table: unknown): unknown {
-  if (!isMapping(table)) return table;
+  if (!isObject(table)) return table;
   const inside = mapped(table, (value, name) => {
     if (Array.isArray(value) && (name === 'above' || name === 'hours')) return value.map(filledTable);
-    return isMapping(value) && (name === 'service_tiers' || name === 'from') ? mapped(value, filledTable) : value;
+    return isObject(value) && (name === 'service_tiers' || name === 'from') ? mapped(value, filledTable) : value;
   });
   return { output: 0, ...inside };
 }

@@ -1,3 +1,4 @@
+import { isObject } from '#core/json-object.ts';
 import { byPrice, byTokens } from '#core/price-kinds.ts';
 import type { Prices, TokenUsage } from '#core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
@@ -99,10 +100,6 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
  */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SHAPE);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function hasShape(value: unknown, shape: AnyShape): boolean {

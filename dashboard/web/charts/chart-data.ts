@@ -1,4 +1,6 @@
 import { DAY_MS, HOUR_MS } from '#core/clock.ts';
+import { localMinute, localMoment } from '../format/format.ts';
+
 export type ChartValue = number | undefined;
 
 export interface ChartSeries {
@@ -35,16 +37,7 @@ export interface ChartProps {
   readonly onSpan?: ((fromMs: number, toMs: number) => void) | undefined;
 }
 
-const hour = new Intl.DateTimeFormat('en-US', {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
 const day = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', weekday: 'short', timeZone: 'UTC' });
-
-const time = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** Length of a step in milliseconds. A step may have several hours. */
 export function stepLengthMs(startsMs: readonly number[], step: 'hour' | 'day'): number {
@@ -59,7 +52,7 @@ export function stepLengthMs(startsMs: readonly number[], step: 'hour' | 'day'):
  */
 export function formatStep(startMs: number, step: 'hour' | 'day', lengthMs: number): string {
   if (step === 'day') return `${day.format(startMs)} UTC`;
-  return `${hour.format(startMs)} – ${time.format(startMs + lengthMs)}`;
+  return `${localMoment.format(startMs)} – ${localMinute.format(startMs + lengthMs)}`;
 }
 
 export function valueText(value: ChartValue, format: (value: number) => string): string {

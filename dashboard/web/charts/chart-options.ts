@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { localDay, localMinute } from '../format/format.ts';
 import styles from './chart.module.css';
 
 export interface ChartSetup {
@@ -126,16 +127,14 @@ const lonePoints: uPlot.Series.Points.Filter = (chart, seriesIndex) => {
   return [...values.keys()].filter((index) => !isGap(index) && isGap(index - 1) && isGap(index + 1));
 };
 
-const dayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
 const utcDayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const hourText = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** The day if ticks are days apart or a day begins, otherwise the hour. */
 function tickLabel(seconds: number, splits: readonly number[], step: 'hour' | 'day'): string {
   if (step === 'day') return utcDayText.format(seconds * 1000);
   const apart = (splits[1] ?? 0) - (splits[0] ?? 0);
-  const text = hourText.format(seconds * 1000);
-  return apart >= DAY_SECONDS || text === '00:00' ? dayText.format(seconds * 1000) : text;
+  const text = localMinute.format(seconds * 1000);
+  return apart >= DAY_SECONDS || text === '00:00' ? localDay.format(seconds * 1000) : text;
 }
 
 export interface Palette {

@@ -1,4 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { localMoment, utcDate } from '../format/format.ts';
 
 /**
  * Days of a calendar, in the reader's zone or in UTC. A day is its number since 1970, whatever the
@@ -91,21 +92,16 @@ const inUtc = (options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat('en-US', { ...options, timeZone: 'UTC' });
 const MONTH = inUtc({ year: 'numeric', month: 'long' });
 const DAY = inUtc({ dateStyle: 'full' });
-const SHORT_DAY = inUtc({ year: 'numeric', month: 'short', day: 'numeric' });
 
 export const monthName = (day: number) => MONTH.format(dateOf(day));
 export const dayName = (day: number) => DAY.format(dateOf(day));
 export const dayOfMonth = (day: number) => dateOf(day).getUTCDate();
 
-const MOMENT = new Intl.DateTimeFormat('en-US', {
-  ...{ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-});
-
 /** Whole days as `Nov 21 – 23, 2026`, other times as `Nov 21, 14:05 – 16:30`. */
 export function spanText(fromMs: number | undefined, toMs: number | undefined, zone: DayZone): string {
-  const [from, to] = [fromMs, toMs].map((atMs) => atMs !== undefined && MOMENT.format(atMs));
+  const [from, to] = [fromMs, toMs].map((atMs) => atMs !== undefined && localMoment.format(atMs));
   if (fromMs === undefined || toMs === undefined) return from ? `Since ${from}` : `Until ${to}`;
   const isWhole = [fromMs, toMs].every((atMs) => zone.momentOf(zone.dayOf(atMs)) === atMs);
-  if (!isWhole) return MOMENT.formatRange(fromMs, toMs);
-  return SHORT_DAY.formatRange(dateOf(zone.dayOf(fromMs)), dateOf(zone.dayOf(toMs) - 1));
+  if (!isWhole) return localMoment.formatRange(fromMs, toMs);
+  return utcDate.formatRange(dateOf(zone.dayOf(fromMs)), dateOf(zone.dayOf(toMs) - 1));
 }

@@ -2,23 +2,18 @@ import type { Setting, Settings } from '#contract/setting.ts';
 import { formatUsd, NANO_PER_USD } from '#core/money.ts';
 
 /** Formats of moments. Times are in the reader's zone; tooltips have UTC, which budgets use. */
-const local = new Intl.DateTimeFormat('en-US', {
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const localTime = new Intl.DateTimeFormat('en-US', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const localDay = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
-const localDate = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric' });
+const DAY = { month: 'short', day: 'numeric' } as const;
+const DATE = { ...DAY, year: 'numeric' } as const;
+const MINUTE = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const SECOND = { ...MINUTE, second: '2-digit' } as const;
+const inWords = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-US', options);
+const local = inWords({ ...DATE, ...SECOND });
+const localTime = inWords(SECOND);
+const localDate = inWords(DATE);
+export const localDay = inWords(DAY);
+export const localMinute = inWords(MINUTE);
+export const localMoment = inWords({ ...DAY, ...MINUTE });
+export const utcDate = inWords({ ...DATE, timeZone: 'UTC' });
 const relative = new Intl.RelativeTimeFormat('en-US', { numeric: 'auto', style: 'long' });
 
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -63,8 +58,6 @@ export function formatUtc(atMs: number): string {
 export function utcDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
-
-const utcDate = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 /** `2026-11-21` as `Nov 21, 2026`. */
 export function formatUtcDay(day: string): string {

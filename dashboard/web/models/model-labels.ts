@@ -1,6 +1,6 @@
 import type { KeyView } from '#contract/keys.ts';
 import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
-import { byPrice, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
+import { byPrice, PRICE_FIELDS, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
 import { chosenSorting, type SortingState, sortRows } from '../table/sorting.ts';
 
@@ -50,8 +50,6 @@ export function modelChoice(model: ModelView): { value: string; label: string; d
 
 /** Headings of the prices, in the order in which they are shown. */
 export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].heading);
-
-const PRICE_FIELDS = Object.keys(PRICE_KINDS) as readonly PriceField[];
 
 interface LabelledPrices {
   readonly label: string;

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
 import { Stat, StatRow } from '../../components/panels.tsx';
 import { Money, ProgressBar } from '../../components/values.tsx';
-import { formatMoney } from '../../format/format.ts';
+import { formatMoney, localMinute } from '../../format/format.ts';
 import { BalanceEnd } from '../../organizations/balance-end.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import { dayBudget, nextResetMs } from './day-budget.ts';
@@ -36,8 +36,6 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
   );
 }
 
-const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-
 /** The day of a budget ends at midnight UTC, so its end is shown in the reader's zone. */
 function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
   return <div className={styles.room}>{organization && <Budget {...organization} />}</div>;
@@ -45,14 +43,14 @@ function SpentToday({ organization }: { readonly organization: OrganizationView 
 
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
   const resetMs = useNextReset();
-  const hint = `The day ends at 00:00 UTC, which is ${clock.format(resetMs)} in your zone`;
+  const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;
   if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
   const budget = dayBudget(spentTodayNanoUsd, limits.dailyBudgetNanoUsd);
   return (
     <>
       of <Money nanoUsd={budget.budgetNanoUsd} /> ·{' '}
       <span data-hint={hint}>
-        resets {clock.format(resetMs)}
+        resets {localMinute.format(resetMs)}
         <span className="visually-hidden"> in your zone, 00:00 UTC</span>
       </span>
       <div className={styles.bar}>
