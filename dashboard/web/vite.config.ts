@@ -15,7 +15,7 @@ const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack|@base-
  * along.
  */
 const SHARED =
-  /\/(?:contract\/(?:define|explore)-search|dashboard\/web\/(?:api|format|components|search|shell|forms\/(?:choices|filter-bar|form)|overlays\/(?:hint-layer|menu)))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
+  /\/(?:core\/field-bounds|contract\/(?:define|explore)-search|dashboard\/web\/(?:api|format|components|search|shell|forms\/(?:choices|filter-bar|form)|overlays\/(?:hint-layer|menu)))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
 
 /** What comes with the first dialog. */
 const DIALOGS =
