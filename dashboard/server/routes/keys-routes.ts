@@ -71,14 +71,8 @@ export const KEY_ROUTES: readonly Route[] = [
       const { deps, organizationId, input } = call;
       const revocation = { ids: input.keys, organizationId, allows: (key: KeyRecord) => mayManage(call, key) };
       const result = await deps.administration.revokeKeys(revocation, actorOf(call));
-      switch (result.kind) {
-        case 'revoked':
-          return { revoked: result.newlyRevoked };
-        case 'unknown_key':
-          return notFound('key');
-        case 'not_allowed':
-          return NOT_YOURS;
-      }
+      if (result.kind === 'unknown_key') return notFound('key');
+      return result.kind === 'not_allowed' ? NOT_YOURS : { revoked: result.newlyRevoked };
     },
   }),
   route('POST /api/organizations/:organization/keys/:key/replacement', {
@@ -99,16 +93,8 @@ export const KEY_ROUTES: readonly Route[] = [
           { ...identity, ...later, ...present({ expiresAtMs }) },
           actorOf(call),
         );
-        switch (result.kind) {
-          case 'replaced':
-            return { key: await keyView(call, result.key), secret };
-          case 'unknown_key':
-            return notFound('key');
-          case 'revoked':
-            return problem('conflict', 'This key has been revoked or replaced already.');
-          case 'expired':
-            return problem('conflict', 'This key has expired: extend it, or create another key.');
-        }
+        if (result.kind !== 'replaced') return NOT_REPLACED[result.kind];
+        return { key: await keyView(call, result.key), secret };
       }),
   }),
 ];
@@ -128,6 +114,12 @@ async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | 
 }
 
 const NOT_YOURS = problem('not_allowed', 'Somebody else made this key: ask an owner.');
+
+const NOT_REPLACED = {
+  unknown_key: notFound('key'),
+  revoked: problem('conflict', 'This key has been revoked or replaced already.'),
+  expired: problem('conflict', 'This key has expired: extend it, or create another key.'),
+};
 
 async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise<KeyView | Problem> {
   const { deps, organizationId } = call;

@@ -43,7 +43,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
         const invited = await setInvitedRole(database, organizationId, params.user, input.role, actorOf(call));
         return invited ?? notFound('member');
       }
-      return result.kind === 'last_owner' ? NOBODY_LEFT : result.member;
+      return result.kind === 'done' ? result.member : NOBODY_LEFT;
     },
   }),
   route('DELETE /api/organizations/:organization/members/:user', {
@@ -87,18 +87,7 @@ async function add(call: OrganizationCall, user: UserRecord, { role, known }: Ad
     return conflictingField('email', somebodysAccount(user));
   }
   const result = await addMember(deps.database, organizationId, user.id, role, actorOf(call));
-  switch (result.kind) {
-    case 'added':
-      return { member: result.member };
-    case 'already_member':
-      return ALREADY_MEMBER;
-    case 'unknown_user':
-      return notFound('user');
-    case 'unknown_organization':
-      return notFound('organization');
-    case 'organization_full':
-      return ORGANIZATION_FULL;
-  }
+  return result.kind === 'added' ? { member: result.member } : NOT_ADDED[result.kind];
 }
 
 function somebodysAccount({ cameThrough }: UserRecord): string {
@@ -113,22 +102,11 @@ async function invite(call: OrganizationCall, { email: address, role }: Addition
   const byOperator = call.role === 'operator';
   const invitation = { id: newId('usr', deps.nowMs()), organizationId, email: address, role, tokenHash, byOperator };
   const result = await inviteByAddress(deps.database, invitation, actorOf(call));
-  switch (result.kind) {
-    case 'invited': {
-      const { member, expiresAtMs } = result;
-      const made = linkWith(token, expiresAtMs, call.caller);
-      const link = await handOverInvitation(call, member.userId, address, made);
-      return isProblem(link) ? link : { member, link };
-    }
-    case 'already_member':
-      return ALREADY_MEMBER;
-    case 'already_invited':
-      return conflictingField('email', 'Is invited already: the list of members makes a new link.');
-    case 'unknown_organization':
-      return notFound('organization');
-    case 'organization_full':
-      return ORGANIZATION_FULL;
-  }
+  if (result.kind !== 'invited') return NOT_ADDED[result.kind];
+  const { member, expiresAtMs } = result;
+  const made = linkWith(token, expiresAtMs, call.caller);
+  const link = await handOverInvitation(call, member.userId, address, made);
+  return isProblem(link) ? link : { member, link };
 }
 
 async function newInvitationLink(call: OrganizationCall, id: string): Promise<LinkView | Problem> {
@@ -161,8 +139,6 @@ function operatorsOwn(wish: string): Problem {
   return problem('conflict', `The operator invited this person: ask there ${wish}.`);
 }
 
-const ALREADY_MEMBER = conflictingField('email', 'Is a member already.');
-
 /** Keys are revoked unless the request hands them over. The default new owner is the caller. */
 function keysOfLeaver(
   { session, params }: OrganizationCall,
@@ -184,3 +160,11 @@ function lastOwner({ role }: OrganizationCall): LastOwner {
 const NOBODY_LEFT = problem('conflict', 'The organization needs an owner: make another member an owner first.');
 
 export const ORGANIZATION_FULL = problem('conflict', 'The organization has as many members as it can.');
+
+const NOT_ADDED = {
+  already_member: conflictingField('email', 'Is a member already.'),
+  already_invited: conflictingField('email', 'Is invited already: the list of members makes a new link.'),
+  unknown_user: notFound('user'),
+  unknown_organization: notFound('organization'),
+  organization_full: ORGANIZATION_FULL,
+};

@@ -50,18 +50,9 @@ export const USER_ROUTES: readonly Route[] = [
         { id, email: input.email, isOperator: operator, ...membership },
         actorOf(call),
       );
-      switch (result.kind) {
-        case 'created': {
-          const link = await handOverPasswordLink(call, { userId: id, purpose: 'invitation', email: input.email });
-          return isProblem(link) ? link : { user: rowOf(result.user), link };
-        }
-        case 'email_taken':
-          return conflictingField('email', 'There is a user with this email address already.');
-        case 'unknown_organization':
-          return wrongField('organizationId', 'There is no such organization.');
-        case 'organization_full':
-          return ORGANIZATION_FULL;
-      }
+      if (result.kind !== 'created') return NOT_CREATED[result.kind];
+      const link = await handOverPasswordLink(call, { userId: id, purpose: 'invitation', email: input.email });
+      return isProblem(link) ? link : { user: rowOf(result.user), link };
     },
   }),
   route('POST /api/users/:user/reset', {
@@ -94,15 +85,17 @@ async function disable(
   keys?: KeysOfDisabled,
 ): Promise<UserRow | Problem> {
   const result = await setDisabled(call.deps.database, userId, disabled, actorOf(call), keys);
-  switch (result.kind) {
-    case 'done':
-      return rowOf(result.user);
-    case 'unknown_user':
-      return notFound('user');
-    case 'last_operator':
-      return problem('conflict', 'This is the last operator: nobody could enable users again.');
-  }
+  if (result.kind === 'unknown_user') return notFound('user');
+  return result.kind === 'last_operator' ? LAST_OPERATOR : rowOf(result.user);
 }
+
+const LAST_OPERATOR = problem('conflict', 'This is the last operator: nobody could enable users again.');
+
+const NOT_CREATED = {
+  email_taken: conflictingField('email', 'There is a user with this email address already.'),
+  unknown_organization: wrongField('organizationId', 'There is no such organization.'),
+  organization_full: ORGANIZATION_FULL,
+};
 
 function rowOf({ memberships, ...user }: UserRecord): UserRow {
   return {
