@@ -64,8 +64,7 @@ export interface ClaimRequest extends Claim {
 export type ClaimResult =
   | { readonly kind: 'claimed' }
   /** The key was used with another body. */
-  | { readonly kind: 'reused' }
-  | { readonly kind: 'running' }
+  | { readonly kind: 'reused' | 'running' }
   /** The claim counts as dead. */
   | { readonly kind: 'expired'; readonly generationId: string }
   | { readonly kind: 'finished'; readonly generationId: string; readonly sealedBytes: number };

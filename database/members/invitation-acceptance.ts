@@ -19,8 +19,7 @@ export interface OpenInvitation {
 
 /** `gone`: used, expired, withdrawn, or another link was made since. */
 export type NewUserResult =
-  | { readonly kind: 'accepted' }
-  | { readonly kind: 'gone' }
+  | { readonly kind: 'accepted' | 'gone' }
   /** Only that account may accept it. */
   | { readonly kind: 'has_account' }
   /** An operator invited the address too, and that invitation decides who the person is. */

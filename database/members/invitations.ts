@@ -27,15 +27,11 @@ export interface NewInvitation {
 
 export type InviteResult =
   | { readonly kind: 'invited'; readonly member: MemberRecord; readonly expiresAtMs: number }
-  | { readonly kind: 'already_member' }
-  | { readonly kind: 'already_invited' }
-  | { readonly kind: 'unknown_organization' }
-  | { readonly kind: 'organization_full' };
+  | { readonly kind: 'already_member' | 'already_invited' | 'unknown_organization' | 'organization_full' };
 
 export type RenewResult =
   | { readonly kind: 'renewed'; readonly email: string; readonly expiresAtMs: number }
-  | { readonly kind: 'not_invited' }
-  | { readonly kind: 'operators_own' };
+  | { readonly kind: 'not_invited' | 'operators_own' };
 
 const LIVES_FOR = "interval '7 days'";
 const COLUMNS = `id, email, role, by_operator, ${milliseconds('created_at')} as created_ms, ${milliseconds('expires_at')} as expires_ms`;

@@ -12,9 +12,7 @@ import { findMember, type MemberRecord } from './member-rows.ts';
 export type AddMemberResult =
   | { readonly kind: 'added'; readonly member: MemberRecord }
   | { readonly kind: 'already_member'; readonly member: MemberRecord }
-  | { readonly kind: 'unknown_user' }
-  | { readonly kind: 'unknown_organization' }
-  | { readonly kind: 'organization_full' };
+  | { readonly kind: 'unknown_user' | 'unknown_organization' | 'organization_full' };
 
 /**
  * Result of a change of role. `last_owner`: no one would be left to manage the organization; only
@@ -22,8 +20,7 @@ export type AddMemberResult =
  */
 export type SetRoleResult =
   | { readonly kind: 'done'; readonly member: MemberRecord }
-  | { readonly kind: 'not_a_member' }
-  | { readonly kind: 'last_owner' };
+  | { readonly kind: 'not_a_member' | 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
 /**

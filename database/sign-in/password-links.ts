@@ -22,8 +22,7 @@ export interface NewPasswordLink {
 
 export type CreateLinkResult =
   | { readonly kind: 'created'; readonly expiresAtMs: number }
-  | { readonly kind: 'unknown_user' }
-  | { readonly kind: 'disabled' }
+  | { readonly kind: 'unknown_user' | 'disabled' }
   /** An invitation is for a user without a password; others get a reset. */
   | { readonly kind: 'has_password' };
 

@@ -21,9 +21,7 @@ export interface NewUser {
 
 export type CreateUserResult =
   | { readonly kind: 'created'; readonly user: UserRecord }
-  | { readonly kind: 'email_taken' }
-  | { readonly kind: 'unknown_organization' }
-  | { readonly kind: 'organization_full' };
+  | { readonly kind: 'email_taken' | 'unknown_organization' | 'organization_full' };
 
 export type SetDisabledResult =
   | { readonly kind: 'done'; readonly user: UserRecord; readonly revokedKeys: number }

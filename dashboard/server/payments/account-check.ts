@@ -6,9 +6,7 @@ export type StripeMode = 'live' | 'test' | 'unknown';
 
 export type StripeCheck =
   | { readonly kind: 'answers'; readonly mode: StripeMode }
-  | { readonly kind: 'away' }
-  | { readonly kind: 'wrong_key' }
-  | { readonly kind: 'not_allowed' };
+  | { readonly kind: 'away' | 'wrong_key' | 'not_allowed' };
 
 const TIMEOUT_MS = 5_000;
 
