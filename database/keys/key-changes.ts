@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { present } from '#core/present.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -19,7 +20,9 @@ import {
   keySubject,
   limitAbove,
   lockOrganization,
+  readKey,
   readKeys,
+  settingValues,
   stillHasRights,
 } from './key-rows.ts';
 
@@ -60,21 +63,7 @@ export async function updateKey(
     const newLimits = Object.fromEntries(Object.entries(after.limits).filter(([limit]) => limit in changes));
     const above = limitAbove(newLimits, organization);
     if (above) return above;
-    const [row] = await readKeys(client, UPDATE, [
-      id,
-      after.name,
-      after.scopes,
-      after.models ?? null,
-      after.ipRanges ?? null,
-      after.expiresAtMs ?? null,
-      after.limits.requestsPerMinute ?? null,
-      after.limits.tokensPerMinute ?? null,
-      after.limits.dailyBudgetNanoUsd ?? null,
-      after.limits.monthlyBudgetNanoUsd ?? null,
-      after.limits.lifetimeBudgetNanoUsd ?? null,
-      after.note ?? null,
-    ]);
-    const key = present(row);
+    const key = await readKey(client, UPDATE, [id, ...settingValues(after)]);
     await addAuditEvent(client, { action: 'key.updated', ...keySubject(key), changes }, by);
     return { kind: 'updated', key };
   });
@@ -98,7 +87,7 @@ export async function replaceKey(
     if (expired) return { kind: 'expired', key: former };
     const settings = changed(former, expiresAtMs === undefined ? {} : { expiresAtMs });
     const key = await insertKey(client, { ...settings, ...identity }, by, { replaces: id });
-    const old = present((await readKeys(client, REVOKE, [id, oldRevokedAtMs ?? null]))[0]);
+    const old = await readKey(client, REVOKE, [id, oldRevokedAtMs ?? null]);
     const changes = changesBetween(
       { revokedAtMs: former.revokedAtMs },
       { revokedAtMs: old.revokedAtMs, replacedBy: key.id },
@@ -125,15 +114,7 @@ function changed(before: KeyRecord, change: KeyChange): KeySettings {
     organizationId: before.organizationId,
     name: change.name ?? before.name,
     scopes: change.scopes ?? before.scopes,
-    ...(note === undefined ? {} : { note }),
-    ...(models === undefined ? {} : { models }),
-    ...(ipRanges === undefined ? {} : { ipRanges }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...present({ note, models, ipRanges, expiresAtMs }),
     limits: changedKeyLimits(before.limits, change),
   };
-}
-
-export function present(key: KeyRecord | undefined): KeyRecord {
-  if (!key) throw new Error('a locked key did not come back');
-  return key;
 }

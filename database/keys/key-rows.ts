@@ -43,9 +43,9 @@ const LOCK_MAKER = sql('lock_maker_of_key')`
       or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`;
 const INSERT = sql('insert_key')`
   insert into keys as k
-      (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd,
-        monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, created_by, playground, note)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14::double precision / 1000), $15, $16, $17) returning ${KEY_COLUMNS}`;
+      (id, name, scopes, models, ip_ranges, expires_at, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd,
+        note, organization_id, hash, last4, created_by, playground)
+    values ($1, $2, $3, $4, $5, to_timestamp($6::double precision / 1000), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning ${KEY_COLUMNS}`;
 
 type KeyRow = Omit<KeyRecord, 'limits'> & KeyLimits;
 
@@ -57,6 +57,21 @@ export async function readKeys<More extends object = object>(
 ): Promise<(KeyRecord & More)[]> {
   const budgets = ['dailyBudgetNanoUsd', 'monthlyBudgetNanoUsd', 'lifetimeBudgetNanoUsd'] as const;
   return (await records<KeyRow & More>(on, statement, values, budgets)).map(withLimits) as (KeyRecord & More)[];
+}
+
+/** Of a statement that inserts a key, or changes a locked one. */
+export async function readKey(client: pg.PoolClient, statement: Statement, values: unknown[]): Promise<KeyRecord> {
+  const [key] = await readKeys(client, statement, values);
+  if (!key) throw new Error(`${statement.name} gave no key`);
+  return key;
+}
+
+/** Values of a key's settings, as its insertion and its update have them behind the id. */
+export function settingValues({ name, scopes, models, ipRanges, expiresAtMs, limits, note }: KeySettings) {
+  const { requestsPerMinute: rpm, tokensPerMinute: tpm, dailyBudgetNanoUsd: daily } = limits;
+  const { monthlyBudgetNanoUsd: monthly, lifetimeBudgetNanoUsd: lifetime } = limits;
+  const optional = [models, ipRanges, expiresAtMs, rpm, tpm, daily, monthly, lifetime, note];
+  return [name, scopes, ...optional.map((value) => value ?? null)];
 }
 
 /** A user who creates a key is kept as `createdBy`. */
@@ -95,26 +110,9 @@ export async function insertKey(
   by: Actor,
   origin: AuditFields = {},
 ): Promise<KeyRecord> {
-  const [created] = await readKeys(client, INSERT, [
-    key.id,
-    key.organizationId,
-    key.name,
-    key.hash,
-    key.last4,
-    key.scopes,
-    key.models ?? null,
-    key.ipRanges ?? null,
-    key.limits.requestsPerMinute ?? null,
-    key.limits.tokensPerMinute ?? null,
-    key.limits.dailyBudgetNanoUsd ?? null,
-    key.limits.monthlyBudgetNanoUsd ?? null,
-    key.limits.lifetimeBudgetNanoUsd ?? null,
-    key.expiresAtMs ?? null,
-    by.userId ?? null,
-    key.playground === true,
-    key.note ?? null,
-  ]);
-  if (!created) throw new Error('an inserted key did not come back');
+  const { id, organizationId, hash, last4, playground = false } = key;
+  const values = [id, ...settingValues(key), organizationId, hash, last4, by.userId ?? null, playground];
+  const created = await readKey(client, INSERT, values);
   const changes = changesBetween({}, { ...keyFields(key), ...origin });
   await addAuditEvent(client, { action: 'key.created', ...keySubject(key), changes }, by);
   return created;

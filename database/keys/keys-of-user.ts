@@ -3,9 +3,9 @@ import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { run, sql } from '../connection/connection-pool.ts';
-import { lockKey, present } from './key-changes.ts';
+import { lockKey } from './key-changes.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
-import { KEY_COLUMNS, keySubject, readKeys } from './key-rows.ts';
+import { KEY_COLUMNS, keySubject, readKey } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
 /** Owner of keys. */
@@ -68,7 +68,7 @@ export async function handOverKeysOf(
     }
     const before = await lockKey(client, id, organizationId);
     if (!before || before.key.revoked) continue;
-    const key = present((await readKeys(client, HAND_OVER, [id, to.userId]))[0]);
+    const key = await readKey(client, HAND_OVER, [id, to.userId]);
     const changes = changesBetween({ belongsTo: from.email }, { belongsTo: to.email });
     await addAuditEvent(client, { action: 'key.handed_over', ...keySubject(key), changes }, by);
   }
