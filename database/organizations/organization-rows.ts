@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { present } from '#core/present.ts';
 import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
-import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { type Connection, inTransaction, records, run, type Statement, sql } from '../connection/connection-pool.ts';
 import { nearestMilliseconds } from '../connection/milliseconds.ts';
@@ -176,37 +176,19 @@ function changed(before: OrganizationRecord, change: OrganizationChange): Organi
   };
 }
 
-function valuesOf(
-  id: string,
-  { name, allowMultipleCompletions, concurrency, limits, maxTokens, priceList, ...billing }: OrganizationSettings,
-) {
-  return [
-    id,
-    name,
-    allowMultipleCompletions,
-    concurrency,
-    limits.requestsPerMinute ?? null,
-    limits.tokensPerMinute ?? null,
-    limits.dailyBudgetNanoUsd ?? null,
-    maxTokens ?? null,
-    priceList ?? null,
-    ...BILLING.map((field) => billing[field] ?? null),
-  ];
+function valuesOf(id: string, { limits, maxTokens, priceList, ...settings }: OrganizationSettings) {
+  const { name, allowMultipleCompletions, concurrency, ...billing } = settings;
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
+  const bounds = [requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, maxTokens, priceList];
+  const optional = [...bounds, ...BILLING.map((field) => billing[field])];
+  return [id, name, allowMultipleCompletions, concurrency, ...optional.map((value) => value ?? null)];
 }
 
 function fieldsOf({ limits, ...settings }: OrganizationSettings) {
   const { name, allowMultipleCompletions, concurrency, maxTokens, priceList } = settings;
   const { legalName, billingAddress, taxId, billingEmail } = settings;
   const billing = { legalName, billingAddress, taxId, billingEmail };
-  return {
-    name,
-    allowMultipleCompletions,
-    concurrency,
-    maxTokens,
-    priceList,
-    ...limits,
-    ...billing,
-  } satisfies AuditFields;
+  return { name, allowMultipleCompletions, concurrency, maxTokens, priceList, ...limits, ...billing };
 }
 
 function subjectOf(id: string, name: string) {
