@@ -85,7 +85,7 @@ export const ERROR_CODES = {
   missing_messages: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The field {field} is required and must be an array with at least one message.',
+    message: 'The field {field} is required and must be {accepted}.',
     param: 'messages',
     advice: 'Send messages.',
   },

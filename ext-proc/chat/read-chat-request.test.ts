@@ -56,6 +56,10 @@ describe('the body as a whole', () => {
       expect(verdict(read({ model, messages: HELLO }))).toBe('missing_model');
     for (const messages of [null, '', 'x', {}, [], 1])
       expect(verdict(read({ model: 'm', messages }))).toBe('missing_messages');
+    const lacking = read({ model: 'm' });
+    expect(isRefusal(lacking) && envelopeOf(lacking).error.message).toBe(
+      'The field messages is required and must be an array with at least one message.',
+    );
   });
 
   it('counts the last of two fields only', () => {

@@ -26,10 +26,14 @@ export interface BodyForm {
   check(present: PresentFields): Refusal | undefined;
 }
 
+/** For `missing_messages`. */
+export const MESSAGES = 'an array with at least one message';
+
 export const CHAT_FORM: BodyForm = {
   fields: CHAT_FIELDS,
   cures: CURES,
-  check: (present) => (hasMessages(present) ? undefined : refuse('missing_messages', { field: 'messages' })),
+  check: (present) =>
+    hasMessages(present) ? undefined : refuse('missing_messages', { field: 'messages', accepted: MESSAGES }),
 };
 
 /**

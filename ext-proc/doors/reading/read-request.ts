@@ -8,7 +8,7 @@ import { NO_EXTRA_FIELDS } from '../../chat/extra-fields.ts';
 import { SPACE } from '../../chat/json/json-bytes.ts';
 import { JsonCursor, type Span } from '../../chat/json/json-cursor.ts';
 import type { BodyField } from '../../chat/provider-body.ts';
-import { type BodyForm, LONGEST_MODEL, readChatRequest } from '../../chat/read-chat-request.ts';
+import { type BodyForm, LONGEST_MODEL, MESSAGES, readChatRequest } from '../../chat/read-chat-request.ts';
 import { scanBody } from '../../chat/scan-body.ts';
 import { together } from '../../chat/tokens/input-tokens.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
@@ -132,7 +132,10 @@ function* readFields(
   });
   for (const { start, end } of ids) body.fill(SPACE, start, end);
   if (model === '') return refuse('missing_model');
-  if (!hasMessages) return refuse('missing_messages', { field: messages }, { param: messages });
+  if (!hasMessages) {
+    const accepted = door.messageKinds.includes('string') ? 'a text or an array, and not empty' : MESSAGES;
+    return refuse('missing_messages', { field: messages, accepted }, { param: messages });
+  }
   const missing = door.required?.find((required) => !fields.some(({ name }) => name === required));
   return missing === undefined ? { fields, model, ...marked } : invalidField(missing, 'is required');
 }
