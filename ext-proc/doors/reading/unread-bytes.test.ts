@@ -1,4 +1,9 @@
 import { expect, test } from 'vitest';
+import { readChatRequest } from '../../chat/read-chat-request.ts';
+import { finish } from '../../fairness/steps.ts';
+import { MESSAGES_DOOR } from '../messages/messages-door.ts';
+import { DoorTranslator } from './door-translator.ts';
+import { readRequest } from './read-request.ts';
 import { translateRequest } from './translate-request.ts';
 
 /** A body of Messages with this number so many times, and a citation that its chat form lacks. */
@@ -33,4 +38,29 @@ test('stop sequences that chat does not have keep no body from passing, and are 
       JSON.stringify({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }], stop_sequences }),
     );
   expect(read(stops)).toMatchObject({ mayPass: true, unreadBytes: read(stops.slice(0, 4))?.unreadBytes });
+});
+
+test('the hold covers each byte that passes beside the chat form, whose text it counts already', async () => {
+  const cited = { type: 'char_location', cited_text: 'w'.repeat(90) };
+  const content = [{ type: 'text', text: 'x', citations: [cited] }];
+  const block = { type: 'search_result', source: 's', title: 't', content };
+  const messages = [{ role: 'user', content: [block] }];
+  const body = JSON.stringify({ model: 'm', max_tokens: 1, messages });
+  const { bytes = new Uint8Array(), unreadBytes = 0, mayPass } = translated(body) ?? {};
+  expect([mayPass, unreadBytes > 90]).toEqual([true, true]);
+  const sent = {
+    ...{ body: Buffer.from(body), contentEncoding: undefined, organizationId: 'org', memory: { take: () => true } },
+    ...{ header: () => undefined, isGone: () => false, reasoningEfforts: () => [] },
+  };
+  const translator = new DoorTranslator();
+  const read = await readRequest(MESSAGES_DOOR, sent, translator, finish);
+  translator.close();
+  const form = finish(readChatRequest(Buffer.from(bytes), undefined));
+  if (read?.kind !== 'read' || 'code' in form) throw new Error('the body is refused');
+  const { estimate, ceiling, normalizedCeiling, besidesText } = form.inputTokens;
+  expect(read.chat.inputTokens).toEqual({
+    ...form.inputTokens,
+    ...{ estimate, ceiling: ceiling + unreadBytes, normalizedCeiling: normalizedCeiling + unreadBytes },
+    besidesText: { ...besidesText, ceiling: besidesText.ceiling + unreadBytes },
+  });
 });
