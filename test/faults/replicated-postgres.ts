@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { embeddedDatabaseUrl, type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
 import { endingWithUs } from '#supervisor/children/child-process.ts';
 import { serverEnvironment, startEmbeddedPostgres } from '#supervisor/postgres/embedded-postgres.ts';
-import { findPostgresInstall } from '#supervisor/postgres/installed-programs.ts';
+import { findPostgresInstall } from '#supervisor/postgres/initialise.ts';
 import { choosePostgresUser, handOver } from '#supervisor/postgres/postgres-user.ts';
 import { serverArguments } from '#supervisor/postgres/server-settings.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
