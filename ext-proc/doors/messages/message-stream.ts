@@ -1,16 +1,44 @@
 import type { Envelope } from '#core/errors/refusal.ts';
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import { withoutBlankLine } from '../../dialects/chat-message.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, carry, continuesReasoning } from '../responses/carried-reasoning.ts';
-import { spokenText } from '../responses/output-items.ts';
+import { type ChatCall, spokenText } from '../responses/output-items.ts';
 import { type AskedThinking, readAsked } from './asked.ts';
 import { calledFunction, endOf, failureEvents, messageHead, toolUse } from './message-object.ts';
-import { isComplete, type OpenBlock, type Piece, type ThinkingBlock } from './open-block.ts';
 import { messageUsage, NO_USAGE } from './usage.ts';
+
+/** A piece of a chat stream. */
+type Piece =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'thought'; readonly text: string; readonly details: readonly JsonObject[] }
+  | { readonly kind: 'call'; readonly call: unknown; readonly begun?: ChatCall; readonly input: string };
+
+/** The block that is being written. */
+type OpenBlock = TextBlock | ThinkingBlock | CallBlock;
+
+interface TextBlock {
+  readonly kind: 'text';
+}
+
+interface ThinkingBlock {
+  readonly kind: 'thought';
+  text: string;
+  readonly details: JsonObject[];
+  detailCharacters: number;
+}
+
+interface CallBlock {
+  readonly kind: 'call';
+  /** The index of the call in the chat stream. */
+  readonly call: unknown;
+  input: string;
+  /** How often it was found incomplete. */
+  checks: number;
+}
 
 /**
  * Writes a chat stream as events of Messages, whose blocks come one after the other: while a call
@@ -236,4 +264,12 @@ const OVERHEAD = 128;
 function charactersOf(piece: Piece): number {
   if (piece.kind === 'call') return OVERHEAD + piece.input.length;
   return OVERHEAD + piece.text.length + (piece.kind === 'thought' ? JSON.stringify(piece.details).length : 0);
+}
+
+/**
+ * True if nothing more can follow. An input that is empty so far may be that of a call to which
+ * the provider comes back.
+ */
+function isComplete(block: CallBlock): boolean {
+  return block.input.trimEnd().endsWith('}') && parseObject(block.input) !== undefined;
 }
