@@ -24,17 +24,14 @@ export function linkWith(token: string, expiresAtMs: number, { origin }: Pick<Ca
 export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Promise<Required<LinkView> | Problem> {
   const { token, tokenHash } = newToken();
   const result = await createPasswordLink(call.deps.database, { ...wanted, tokenHash }, actorOf(call));
-  switch (result.kind) {
-    case 'created':
-      return linkWith(token, result.expiresAtMs, call.caller);
-    case 'unknown_user':
-      return notFound('user');
-    case 'disabled':
-      return problem('conflict', 'This user is disabled.');
-    case 'has_password':
-      return problem('conflict', 'This user has set a password already. Operators can reset it.');
-  }
+  return result.kind === 'created' ? linkWith(token, result.expiresAtMs, call.caller) : NOT_MADE[result.kind];
 }
+
+const NOT_MADE = {
+  unknown_user: notFound('user'),
+  disabled: problem('conflict', 'This user is disabled.'),
+  has_password: problem('conflict', 'This user has set a password already. Operators can reset it.'),
+};
 
 /** A valid link: to set a user's password, or to join an organization. */
 export type FoundLink =
