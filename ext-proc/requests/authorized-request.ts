@@ -53,16 +53,6 @@ export type EndpointResult =
   /** The endpoint has responded to the exchange itself, or the client has left. */
   | { readonly kind: 'responded'; readonly status: number; readonly refusal?: Refusal };
 
-/**
- * The size limit is for all requests. The body of a read is never read, so only its declared size
- * is checked.
- */
-export function checkDeclaredSize({ exchange, config }: AuthorizedRequest): Refusal | undefined {
-  const limitBytes = config.limits.requestBodyBytes;
-  if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;
-  return refuse('request_too_large', { limit_bytes: limitBytes });
-}
-
 /** More reads of the organization wait for the database than can be served soon. */
 export function tooManyAtOnce({ metrics }: { readonly metrics: Pick<Metrics, 'admissionRefused'> }): Refusal {
   metrics.admissionRefused('reads');

@@ -16,13 +16,14 @@ import { headersAtDoor, renderAtDoor } from '../doors/refusal-at-door.ts';
 import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
-import { type AuthorizedRequest, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
+import { type AuthorizedRequest, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
 import { type CompletionDeps, complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { showCredits } from './credits.ts';
 import { showGeneration } from './generation.ts';
 import type { GatewayRequestLog } from './log/open-request-logs.ts';
 import { listModels } from './models.ts';
+import { readBody } from './read-sent.ts';
 import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 import {
   accessLine,
@@ -163,9 +164,19 @@ function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointRe
   const { name } = request.route;
   if (isApi(name)) return complete(deps, request, doorOf(name));
   if (name === 'count_tokens') return countTokens(deps, request);
+  return answerRead(deps, request, name);
+}
+
+/** The size limit is for all requests, so the body of a read is awaited, too, and then dropped. */
+async function answerRead(
+  deps: RequestHandlerDeps,
+  request: AuthorizedRequest,
+  name: 'models' | 'credits' | 'generation' | 'usage',
+): Promise<EndpointResult> {
   request.trace?.step('read');
-  const tooLarge = checkDeclaredSize(request);
-  if (tooLarge) return tooLarge;
+  const body = await readBody(deps, request);
+  if (!Buffer.isBuffer(body)) return body;
+  request.exchange.bodyMemory.release();
   switch (name) {
     case 'models':
       return listModels(request);

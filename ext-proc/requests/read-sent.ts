@@ -46,7 +46,8 @@ export async function readSent(
   return isRefusal(read) ? read : { ...read, body, inTurns };
 }
 
-async function readBody(
+/** Reads the body of any request, within the limits. */
+export async function readBody(
   { metrics }: Pick<ReadingDeps, 'metrics'>,
   { exchange, config, notes, principal: { organization } }: AuthorizedRequest,
 ): Promise<Buffer | EndpointResult> {

@@ -51,13 +51,17 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
 });
 
 /** Uploads in chunks without a content-length until an answer comes or `totalBytes` are sent. */
-function uploadChunked(totalBytes: number): Promise<{ status: number; text: string; sentBytes: number }> {
+function uploadChunked(
+  totalBytes: number,
+  method = 'POST',
+  path = '/v1/chat/completions',
+): Promise<{ status: number; text: string; sentBytes: number }> {
   return new Promise((resolve, reject) => {
     let sentBytes = 0;
     let answered = false;
     const outgoing = httpRequest(
-      `${gateway.stack.origin}/v1/chat/completions`,
-      { method: 'POST', headers: { authorization: `Bearer ${key}` }, agent: false },
+      `${gateway.stack.origin}${path}`,
+      { method, headers: { authorization: `Bearer ${key}`, 'transfer-encoding': 'chunked' }, agent: false },
       (response) => {
         answered = true;
         let text = '';
@@ -80,12 +84,13 @@ function uploadChunked(totalBytes: number): Promise<{ status: number; text: stri
           return;
         }
       }
+      if (!answered) outgoing.end();
     };
     step();
   });
 }
 
-test('a read that declares a body over the limit is 413, one within the limit is answered', async () => {
+test('a read with a body over the limit is 413, declared or not, one within the limit is answered', async () => {
   const read = async (path: string, bytes: number) => {
     const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${bytes}\r\n\r\n`;
     const socket = connect(Number(new URL(gateway.stack.origin).port), '127.0.0.1');
@@ -102,6 +107,9 @@ test('a read that declares a body over the limit is 413, one within the limit is
   // The limit stands before the query in the order of checks.
   expect(await read('/v1/usage?nonsense=1', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
   expect(await read('/v1/credits', 10)).toBe('HTTP/1.1 200 OK');
+  const undeclared = async (bytes: number) => (await uploadChunked(bytes, 'GET', '/v1/credits')).status;
+  expect(await undeclared(LIMIT_BYTES + MIB)).toBe(413);
+  expect(await undeclared(MIB)).toBe(200);
 });
 
 test('an upload that never ends is 413 in the middle, and memory stays bounded', async () => {
