@@ -114,7 +114,7 @@ requirement(NO_CHROMIUM, () => {
     const { page } = owner;
     await expect.poll(() => page.title()).toBe('Overview · Acme · Inference Gateway');
     await page.keyboard.press('?');
-    await page.getByText('Go to a page, key, model, organization or request').waitFor();
+    await page.getByText('Go to a page, view, key, model, organization or request').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
