@@ -60,6 +60,6 @@ USER 10001:10001
 # configuration. Node uses the result for this user only.
 RUN for program in ext-proc dashboard/server operator; do node $program/main.ts check-config /none; done >/dev/null 2>&1; test -n "$(ls compiled)"
 VOLUME /data
-# No signal opens a debugger, through whose port every user of the machine could read secrets. A
-# larger young generation is collected less often (docs/performance.md).
-CMD ["node", "--disable-sigusr1", "--max-semi-space-size=16", "ext-proc/main.ts"]
+# No signal opens a debugger, through whose port every user of the machine could read secrets. The
+# other options are those of supervisor/supervisor.ts.
+CMD ["node", "--disable-sigusr1", "--max-semi-space-size=32", "ext-proc/main.ts"]

@@ -92,10 +92,9 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
 }
 
 function startGateway(deployment: Deployment): TestProcess {
-  const asInProduction = { NODE_COMPILE_CACHE: COMPILE_CACHE, NODE_OPTIONS: GATEWAY_NODE_OPTIONS };
-  return startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
+  return startProcess(process.execPath, [...GATEWAY_NODE_OPTIONS, join(REPOSITORY, 'ext-proc/main.ts')], {
     cwd: REPOSITORY,
-    env: { ...process.env, ...asInProduction, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
 }
