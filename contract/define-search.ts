@@ -36,10 +36,10 @@ export function defineSearch<Filters, View = unknown>(
 
 /** Parameters of an address by name. Those that are repeated are a list. */
 export function readQuery(search: string): RawSearch {
-  const params = new URLSearchParams(search);
+  const byName = Map.groupBy(new URLSearchParams(search), ([name]) => name);
   return Object.fromEntries(
-    [...new Set(params.keys())].map((name) => {
-      const values = params.getAll(name);
+    [...byName].map(([name, pairs]) => {
+      const values = pairs.map(([, value]) => value);
       return [name, values.length === 1 ? values[0] : values];
     }),
   );

@@ -1,13 +1,12 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import { defineSearch, idOf, list, moment, oneOf, text, wholeNumber } from './define-search.ts';
+import { defineSearch, idOf, list, moment, oneOf, type RawSearch, text, wholeNumber } from './define-search.ts';
 import {
   type ExploreFilter,
   type ExploreGrouping,
   GROUPINGS,
   LONGEST_EXPLORED_MS,
   SHORTEST_EXPLORED_MS,
-  STATUS_CLASSES,
 } from './explore.ts';
 
 /** Times up to now. */
@@ -83,7 +82,7 @@ export const exploreSearch = defineSearch(
     key: list(idOf('key')),
     model: list(text),
     code: list(text),
-    status: list(oneOf(STATUS_CLASSES)),
+    status: list(statusClass),
     user: list(text),
     metadata: list(text),
     provider: list(text),
@@ -115,6 +114,12 @@ export interface TimeState<Name extends string = string> {
   readonly range?: Name | undefined;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
+}
+
+/** `429` of an older address is one of `4xx`. */
+function statusClass(value: unknown): string | undefined {
+  const given = text(value) ?? '';
+  return given === '499' ? given : /^[245]..$/.test(given) ? `${given[0]}xx` : undefined;
 }
 
 function grouping(value: unknown): ExploreGrouping | undefined {
@@ -174,4 +179,20 @@ export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 't
     minCostNanoUsd: cost?.toString(),
     minDurationMs: duration,
   });
+}
+
+/** `from` and `to` of an address of former pages, days of UTC, as a time of today's. */
+export function withFormerDays({ from, to, ...others }: RawSearch): RawSearch {
+  const dayMs = (day: unknown) => (typeof day === 'string' ? Date.parse(`${day}T00:00:00Z`) : Number.NaN);
+  const [firstMs, lastMs] = [dayMs(from), dayMs(to)];
+  return Number.isNaN(firstMs) || Number.isNaN(lastMs) ? others : { ...others, fromMs: firstMs, toMs: lastMs + DAY_MS };
+}
+
+/** What an address of the former pages for usage means here. */
+export function fromUsage(raw: RawSearch): ExploreState {
+  const by =
+    String(raw.by ?? 'model')
+      .split(',')
+      .find((name) => name !== 'day') ?? 'none';
+  return exploreSearch({ range: '30d', ...withFormerDays(raw), by });
 }

@@ -53,7 +53,8 @@ requirement(NO_CHROMIUM, () => {
     await openView(page, 'Save this view…');
     await page.getByLabel('Name').fill('That night');
     await page.getByRole('button', { name: 'Save view' }).click();
-    await page.goto(`/o/${organizationId}/overview?by=key&range=month`);
+    await page.goto(`/o/${organizationId}/usage?by=day,key&range=month`);
+    await page.waitForURL((url) => url.pathname.endsWith('/overview') && url.searchParams.get('by') === 'key');
     await openView(page, 'That night');
     await page.waitForURL((url) => url.search === search);
   });
@@ -101,6 +102,20 @@ requirement(NO_CHROMIUM, () => {
     await member.page.getByRole('menuitem', { name: 'That night' }).waitFor();
     expect(await member.page.getByRole('menuitem', { name: /costs/ }).count()).toBe(0);
     expect(member.complaints()).toEqual([]);
+  });
+
+  test('groups are those of a member of the metadata, once it is named', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/overview?range=7d`);
+    const by = page.getByLabel('Group by');
+    await by.selectOption('metadata');
+    await page.getByLabel('Name in the metadata').fill('team');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('by') === 'metadata.team');
+    await groups(page).getByRole('row').filter({ hasText: 'green' }).waitFor();
+    await by.selectOption('key');
+    await page.waitForURL((url) => url.searchParams.get('by') === 'key');
+    expect(await page.getByLabel('Name in the metadata').count()).toBe(0);
   });
 
   test('home and requests stand still while they load', async () => {

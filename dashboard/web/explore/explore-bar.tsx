@@ -29,21 +29,26 @@ interface ExploreBarProps {
 export function ExploreBar({ organization, url, by, children, actions }: ExploreBarProps): ReactNode {
   const { search, change } = url;
   const [filtering, setFiltering] = useState(false);
-  const member = by.startsWith('metadata.') ? by.slice('metadata.'.length) : undefined;
+  const member = by.startsWith('metadata.') ? by.slice('metadata.'.length) : '';
+  const [isNaming, setNaming] = useState(false);
+  const isByMember = isNaming || member !== '';
   return (
     <FilterBar url={url} actions={actions}>
       <TimeChoice url={url} ranges={RANGES} usual={USUAL_RANGE} />
       <Select
         label="Group by"
-        value={member === undefined ? by : 'metadata'}
-        onChange={(next) => change({ by: (next === 'metadata' ? 'metadata.' : next) as ExploreGrouping })}
+        value={isByMember ? 'metadata' : by}
+        onChange={(next) => {
+          setNaming(next === 'metadata');
+          if (next !== 'metadata') change({ by: next as ExploreGrouping });
+        }}
         choices={groupChoices(organization)}
       />
-      {member !== undefined && (
+      {isByMember && (
         <SearchBox
           label="Name in the metadata"
           value={member}
-          onSearch={(name = '') => change({ by: `metadata.${name}` })}
+          onSearch={(name) => change({ by: name ? `metadata.${name}` : undefined })}
         />
       )}
       <Checkbox

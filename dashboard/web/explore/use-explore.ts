@@ -15,10 +15,7 @@ export function useExplore(
 ): { readonly query: UseQueryResult<Explore, ApiProblem>; readonly input: ExploreInput } {
   const nowMs = useMoment(REFRESH_MS);
   const { by = usualBy } = state;
-  const input = useMemo(
-    () => ({ ...spanOf(state, nowMs), ...filterOf(state), by: by === 'metadata.' ? 'none' : by, compare: true }),
-    [state, nowMs, by],
-  );
+  const input = useMemo(() => ({ ...spanOf(state, nowMs), ...filterOf(state), by, compare: true }), [state, nowMs, by]);
   const endpoint = organization === undefined ? 'GET /api/explore' : 'GET /api/organizations/:organization/explore';
   const params = { organization: organization ?? '' };
   return { query: useAsk(endpoint, { params, query: input }, { keepPrevious: true }), input };
