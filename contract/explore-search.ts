@@ -124,7 +124,10 @@ function statusClass(value: unknown): string | undefined {
 
 function grouping(value: unknown): ExploreGrouping | undefined {
   const known = GROUPINGS.find((name) => name === value);
-  return known ?? (typeof value === 'string' && /^metadata\../.test(value) ? (value as ExploreGrouping) : undefined);
+  return (
+    known ??
+    (typeof value === 'string' && /^metadata\.[^\0]{1,64}$/u.test(value) ? (value as ExploreGrouping) : undefined)
+  );
 }
 
 export interface Span {

@@ -5,6 +5,7 @@ import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, sql } from '../connection/connection-pool.ts';
 import { afterChange, changedKeyLimits } from '../organizations/rate-limits.ts';
+import { stillHasRights } from '../organizations/rights.ts';
 import type {
   KeyChange,
   KeyRecord,
@@ -23,7 +24,6 @@ import {
   readKey,
   readKeys,
   settingValues,
-  stillHasRights,
 } from './key-rows.ts';
 
 /**

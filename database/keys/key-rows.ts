@@ -8,6 +8,7 @@ import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
 import { limitColumns, withLimits } from '../organizations/rate-limits.ts';
+import { stillHasRights } from '../organizations/rights.ts';
 import { IS_ACTIVE, IS_REVOKED } from './key-lookup.ts';
 import type { AboveOrganization, CreateKeyResult, KeyRecord, KeySettings, NewKey } from './key-records.ts';
 
@@ -34,13 +35,6 @@ const SHOW = sql('show_key')`
  * Locks the organization, so that its limits are still the compared ones when the key is committed.
  */
 const LOCK_ORGANIZATION = sql('lock_organization')`select from organizations where id = $1 for share`;
-/**
- * Locks the maker. A removal or disabling that comes later waits, and then finds the key. Of one
- * that was first this statement sees the result, and finds no row.
- */
-const LOCK_MAKER = sql('lock_maker_of_key')`
-  select from users u where u.id = $1 and u.disabled_at is null and (u.is_operator
-      or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`;
 const INSERT = sql('insert_key')`
   insert into keys as k
       (id, name, scopes, models, ip_ranges, expires_at, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd,
@@ -89,18 +83,6 @@ export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<
 export async function lockOrganization(client: pg.PoolClient, id: string): Promise<OrganizationRecord | undefined> {
   await run(client, LOCK_ORGANIZATION, [id]);
   return findOrganization(client, id);
-}
-
-/**
- * False if the user's rights in the organization have ended since the request began. Needs the lock
- * of the organization, which a removal of members has as well. A command line has no user.
- */
-export async function stillHasRights(
-  client: pg.PoolClient,
-  organizationId: string,
-  { userId }: Actor,
-): Promise<boolean> {
-  return userId === undefined || (await run(client, LOCK_MAKER, [userId, organizationId])).length > 0;
 }
 
 /** Inserts a key. `origin`: further fields for the audit log. */

@@ -2,9 +2,10 @@ import type pg from 'pg';
 import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { stillHasRights } from '../organizations/rights.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import type { KeyRecord, NewKey } from './key-records.ts';
-import { insertKey, lockOrganization, stillHasRights } from './key-rows.ts';
+import { insertKey, lockOrganization } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
 /** A signed-in user as the actor. */

@@ -7,6 +7,7 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { VIEWS_LOCK } from '../connection/advisory-locks.ts';
 import { type Connection, inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
+import { stillHasRights } from './rights.ts';
 
 export interface SavedViewRecord extends Omit<SavedView, 'mine'> {
   readonly createdBy: string;
@@ -54,6 +55,7 @@ export function changeView(
 ): Promise<ViewResult> {
   return inTransaction(pool, 'begin', async (client): Promise<ViewResult> => {
     await run(client, LOCK, [organizationId]);
+    if (!(await stillHasRights(client, organizationId, by))) return { kind: 'unknown_view' };
     const views = await listViews(client, organizationId);
     const before = views.find((view) => view.id === id);
     if (id === undefined && views.length >= MOST_VIEWS) return { kind: 'too_many' };

@@ -30,6 +30,14 @@ describe('a budget in shares', () => {
     expect(refused).toEqual(['share', 'full']);
   });
 
+  test('one that has pinned its share may pin what holds no bytes', () => {
+    const { budget, refused } = budgetOf1000();
+    expect([budget.open('a').take(400), budget.open('b').take(120)]).toEqual([true, true]);
+    const [nothing, something] = [budget.open('a'), budget.open('a')];
+    for (const reservation of [nothing, something]) reservation.makeEvictable({ evict: () => undefined });
+    expect([something.take(1), something.pin(), nothing.pin(), refused]).toEqual([true, false, true, ['share']]);
+  });
+
   test('the organization that holds most gives way, what got on last at last', () => {
     const { budget, refused } = budgetOf1000();
     const gone: string[] = [];

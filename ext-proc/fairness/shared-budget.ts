@@ -67,8 +67,9 @@ export class SharedBudget {
     return true;
   }
 
-  /** True: an evictable reservation may be pinned. */
+  /** True: an evictable reservation may be pinned. One without bytes takes nothing from anybody. */
   allowPin(reservation: MemoryReservation): boolean {
+    if (reservation.heldBytes === 0) return true;
     return this.#mayPin(reservation.organizationId, reservation.heldBytes) || this.#refuse('share');
   }
 

@@ -167,6 +167,12 @@ function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointRe
   return answerRead(deps, request, name);
 }
 
+/**
+ * No SDK sends a read with a body. Completions keep the other uploads of their organization, and a
+ * key that is revoked meanwhile is read with no longer.
+ */
+const BODY_OF_READ = { mostUploads: 16, totalMs: 10_000 };
+
 /** The size limit is for all requests, so the body of a read is awaited, too, and then dropped. */
 async function answerRead(
   deps: RequestHandlerDeps,
@@ -174,7 +180,7 @@ async function answerRead(
   name: 'models' | 'credits' | 'generation' | 'usage',
 ): Promise<EndpointResult> {
   request.trace?.step('read');
-  const body = await readBody(deps, request);
+  const body = await readBody(deps, request, BODY_OF_READ);
   if (!Buffer.isBuffer(body)) return body;
   request.exchange.bodyMemory.release();
   switch (name) {

@@ -8,6 +8,7 @@ import { type ReadRequest, readRequest, type SentRequest } from '../doors/readin
 import { finish, type Steps } from '../fairness/steps.ts';
 import type { ValidationTurns } from '../fairness/validation-turns.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { BodyBounds } from '../transport/exchange.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 
 export interface ReadingDeps {
@@ -37,7 +38,10 @@ export async function readSent(
   door: Door | undefined,
 ): Promise<ReadSent | EndpointResult> {
   request.trace?.step('read_body');
-  const body = await readBody(deps, request);
+  const body = await readBody(deps, request, {
+    mostUploads: request.principal.organization.concurrency + UPLOADS_BEYOND_CONCURRENCY,
+    totalMs: request.config.timeouts.totalMs,
+  });
   if (!Buffer.isBuffer(body)) return body;
   request.trace?.step('validate');
   const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.validationTurns, request, body, steps);
@@ -46,18 +50,18 @@ export async function readSent(
   return isRefusal(read) ? read : { ...read, body, inTurns };
 }
 
-/** Reads the body of any request, within the limits. */
+/** Reads the body of any request. */
 export async function readBody(
   { metrics }: Pick<ReadingDeps, 'metrics'>,
   { exchange, config, notes, principal: { organization } }: AuthorizedRequest,
+  bounds: Pick<BodyBounds, 'mostUploads' | 'totalMs'>,
 ): Promise<Buffer | EndpointResult> {
   const limitBytes = config.limits.requestBodyBytes;
   const result = await exchange.readBody({
     organizationId: organization.id,
     limitBytes,
-    mostUploads: organization.concurrency + UPLOADS_BEYOND_CONCURRENCY,
+    ...bounds,
     stallMs: UPLOAD_STALL_MS,
-    totalMs: config.timeouts.totalMs,
   });
   switch (result.kind) {
     case 'complete':

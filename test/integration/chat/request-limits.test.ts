@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { residentBytes } from '../../harness/process-cpu.ts';
@@ -119,4 +120,31 @@ test('an upload that never ends is 413 in the middle, and memory stays bounded',
   expect(status).toBe(413);
   expect(sentBytes).toBeLessThan(LIMIT_BYTES + 16 * MIB);
   expect(after - before).toBeLessThan(128 * MIB);
+});
+
+test('reads whose bodies do not come leave uploads to completions, and end with 408', { timeout: 30_000 }, async () => {
+  const { organizationId, key: own } = await gateway.stack.operator.customer({ organization: { concurrency: 1 } });
+  const { key: reader } = await gateway.stack.operator.addKey(organizationId, { scopes: ['usage:read'] });
+  const port = Number(new URL(gateway.stack.origin).port);
+  const status = async (text: string, sends: readonly string[] = []): Promise<string> => {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      socket.write(text);
+      for (const piece of sends) {
+        await sleep(200);
+        socket.write(piece);
+      }
+      return String((await once(socket, 'data'))[0]).split(' ', 2)[1] ?? '';
+    } finally {
+      socket.destroy();
+    }
+  };
+  const head = (method: string, bearer: string, bytes: number) =>
+    `${method} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearer}\r\ncontent-length: ${bytes}\r\n\r\n`;
+  const reads = Array.from({ length: 300 }, () => status(head('GET /v1/credits', reader, 5)));
+  expect(await Promise.race(reads)).toBe('429');
+  const body = JSON.stringify({ model: 'wide', messages: [{ role: 'user', content: 'hello' }] });
+  expect(await status(head('POST /v1/chat/completions', own, body.length), [body])).toBe('200');
+  const counts = Map.groupBy(await Promise.all(reads), (one) => one);
+  expect([counts.get('408')?.length, counts.get('429')?.length]).toEqual([16, 284]);
 });

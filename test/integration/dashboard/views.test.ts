@@ -1,5 +1,7 @@
+import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { SavedView } from '#contract/views.ts';
+import { VIEWS_LOCK } from '#database/connection/advisory-locks.ts';
 import { MOST_VIEWS } from '#database/organizations/saved-views.ts';
 import { sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
@@ -144,4 +146,21 @@ it('a view over all organizations is of operators alone, and of none of them', a
     expect((await browser.send('DELETE', `/api/views/${view.id}`)).status).toBe(403);
   }
   expect(await listed(operator, '/api/views')).toContainEqual(view);
+});
+
+it('is not made by who is removed while it waits for its turn', async () => {
+  const leaver = await dashboard.addUser({ in: [organizationId, 'member'] });
+  const browser = await dashboard.signedIn(leaver);
+  const slow = new pg.Client({ connectionString: dashboard.databaseUrl });
+  await slow.connect();
+  await slow.query('begin');
+  await slow.query('select pg_advisory_xact_lock($1, hashtext($2))', [VIEWS_LOCK, organizationId]);
+  const late = save(browser, { name: 'Late' });
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await expect.poll(() => sql(dashboard.databaseUrl, waiting)).toHaveLength(1);
+  const removal = await owner.send('DELETE', `/api/organizations/${organizationId}/members/${leaver.id}`, {});
+  expect(removal.status).toBe(200);
+  await slow.query('commit');
+  await slow.end();
+  expect((await late).status).toBe(404);
 });
