@@ -27,7 +27,7 @@ function parts(over: Partial<ClosingParts> = {}): ClosingParts {
       endUploads: () => void done.push('end uploads'),
       close: step('close transport'),
     },
-    envoy: { handedOut: async () => {}, close: step('let Envoy go') },
+    envoy: { handedOut: step('handed out'), close: step('let Envoy go') },
     money: {
       accounting: { end: () => void done.push('cut') } as unknown as Accounting,
       openHolds: () => openHolds,
@@ -50,14 +50,24 @@ const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 
 describe('the end of a gateway process', () => {
   it('cuts nobody when all ended in time, and closes what charges need last', async () => {
     expect(await closeGateway(parts(), 0)).toBe(0);
-    expect(done).toEqual(['refuse', 'drain', 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
+    const ended = ['handed out', 'let Envoy go', 'close transport', 'drain'];
+    expect(done).toEqual(['handed out', 'refuse', 'drain', ...ended, ...CLOSED]);
   });
 
   it('cuts what is left, and waits for it before anything is closed', async () => {
     left = [3];
     expect(await closeGateway(parts(), 0)).toBe(0);
-    const cut = ['cut', 'end uploads', 'drain'];
-    expect(done).toEqual(['refuse', 'drain', ...cut, 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
+    const cut = ['cut', 'end uploads', 'drain', 'handed out'];
+    expect(done).toEqual([
+      'handed out',
+      'refuse',
+      'drain',
+      ...cut,
+      'let Envoy go',
+      'close transport',
+      'drain',
+      ...CLOSED,
+    ]);
   });
 
   it('is no success while something is held; what waits in the log is charged', async () => {

@@ -41,9 +41,13 @@ const CLOSING_MS = 3_500;
  */
 export async function closeGateway(parts: ClosingParts, drainMs: number): Promise<0 | 1> {
   const { transport, envoy, money, tokens, log } = parts;
-  parts.refuse();
   const deadlineMs = performance.now() + drainMs;
-  const left = await transport.drain(drainMs);
+  const restMs = () => Math.max(0, deadlineMs - performance.now());
+  // Where Envoy leaves, it takes no new connection, and an old one ends with its next response: a
+  // client that has kept one idle must not lose its request.
+  await envoy.handedOut(restMs());
+  parts.refuse();
+  const left = await transport.drain(restMs());
   if (left > 0) {
     log.warn({ left }, 'requests are cut: the time to drain is over');
     tokens.estimateAfter(COUNTING_MS);
@@ -51,7 +55,7 @@ export async function closeGateway(parts: ClosingParts, drainMs: number): Promis
     transport.endUploads();
     await transport.drain(CUTTING_MS);
   }
-  await envoy.handedOut(Math.max(HANDING_OUT_MS, deadlineMs - performance.now()));
+  await envoy.handedOut(Math.max(HANDING_OUT_MS, restMs()));
   await envoy.close();
   await transport.close();
   await transport.drain(UNREAD_MS);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
@@ -26,6 +28,7 @@ const LONGEST_WAIT_S = 12;
 let provider: FakeProvider;
 let containers: Unsupervised;
 let client: GatewayClient;
+let key: string;
 /** Resources of one test; only those that started are closed. */
 const opened: { close(): Promise<void> | void }[] = [];
 
@@ -43,7 +46,7 @@ beforeEach(async () => {
     envoyDrainS: ENVOY_DRAIN_S,
   });
   opened.push(containers);
-  const { key } = await containers.operator.customer();
+  ({ key } = await containers.operator.customer());
   client = gatewayClient(containers.origin, key);
   opened.push(client);
 });
@@ -88,6 +91,27 @@ test("Envoy's container is asked to end: its streams end first, and nobody is se
   expect(await streams.whole).toBe(STREAMS);
   expect(await containers.envoy.exited).toBe(0);
   expect(containers.gateway.hasEnded()).toBe(false);
+  await containers.operator.verifyLedger();
+});
+
+test('what comes over an idle connection while both end is served, and that connection ends with it', async () => {
+  const socket = connect(Number(new URL(containers.origin).port), '127.0.0.1');
+  opened.push({ close: () => void socket.destroy() });
+  const body = JSON.stringify({ model: 'quick', messages: [{ role: 'user', content: 'hello' }] });
+  const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const asked = async () => {
+    socket.write(request);
+    return String((await once(socket, 'data'))[0]).toLowerCase();
+  };
+  expect(await asked()).toMatch(/^http\/1\.1 200 ok(?!.*connection: close)/s);
+  const streams = await startStreams();
+  containers.envoy.child.kill('SIGTERM');
+  await expect.poll(ready).toBe(503);
+  containers.gateway.child.kill('SIGTERM');
+  await sleep(1_000);
+  expect(await asked()).toMatch(/^http\/1\.1 200 ok.*connection: close/s);
+  expect(await streams.whole).toBe(STREAMS);
+  expect([await containers.envoy.exited, await containers.gateway.exited]).toEqual([0, 0]);
   await containers.operator.verifyLedger();
 });
 
