@@ -80,9 +80,10 @@ export async function openScene(role?: Role): Promise<Scene> {
     return id;
   }
 
-  async function addView(of: { organizationId?: string }): Promise<string> {
+  async function addView(maker: keyof typeof users, of: { organizationId?: string }): Promise<string> {
     const view = { name: newId('viw', Date.now()), page: 'overview', search: '' } as const;
-    const by = { actor: users.member.email, userId: users.member.id };
+    const { email: actor, id: userId } = users[maker];
+    const by = { actor, userId };
     const made = await changeView(dashboard.database, { ...of, allows: () => true, change: () => view }, by);
     return made.kind === 'done' ? made.view.id : made.kind;
   }
@@ -92,8 +93,8 @@ export async function openScene(role?: Role): Promise<Scene> {
     key: addKey,
     request: addRequest,
     topUp: addTopUp,
-    view: () => addView({ organizationId }),
-    operatorsView: () => addView({}),
+    view: () => addView('member', { organizationId }),
+    operatorsView: () => addView('operator', {}),
     user: async () => (await dashboard.addUser({ in: [organizationId, 'member'] })).id,
     // An invited person is no user yet.
     member: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
