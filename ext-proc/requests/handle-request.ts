@@ -169,7 +169,7 @@ function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointRe
 
 /**
  * No SDK sends a read with a body. Completions keep the other uploads of their organization, and a
- * key that is revoked meanwhile is read with no longer.
+ * key that is revoked meanwhile reads for ten seconds more at most.
  */
 const BODY_OF_READ = { mostUploads: 16, totalMs: 10_000 };
 
