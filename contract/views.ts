@@ -24,7 +24,7 @@ export const savedViewChange = changeOf(savedView);
 export interface SavedView extends SavedViewInput {
   readonly id: string;
   /** E-mail address, or `the operator`. Absent: the user no longer exists. */
-  readonly maker?: string;
+  readonly createdBy?: string;
   readonly createdAtMs: number;
   /** The caller may change it. */
   readonly mine: boolean;

@@ -10,7 +10,10 @@ import { milliseconds } from '../connection/milliseconds.ts';
 import { stillHasRights } from './rights.ts';
 
 export interface SavedViewRecord extends Omit<SavedView, 'mine'> {
+  /** Id of the user. */
   readonly createdBy: string;
+  /** As members see that user. Absent: the user no longer exists. */
+  readonly creator?: string;
 }
 
 export type ViewResult =
@@ -25,7 +28,7 @@ export const MOST_VIEWS = 50;
 const LOCK = sql('lock_views')`select pg_advisory_xact_lock(${VIEWS_LOCK}, hashtext($1))`;
 const LIST = sql('list_views')`
   select v.id, v.name, v.page, v.search, v.created_by as "createdBy", ${milliseconds('v.created_at')} as "createdAtMs",
-      case when v.organization_id is null then u.email else ${nameForMembers('u', 'v.organization_id')} end as maker
+      case when v.organization_id is null then u.email else ${nameForMembers('u', 'v.organization_id')} end as creator
     from saved_views v left join users u on u.id = v.created_by
     where coalesce(v.organization_id, '') = $1 order by v.name`;
 const SAVE = sql('save_view')`

@@ -115,7 +115,7 @@ requirement(NO_CHROMIUM, () => {
     await groups(page).getByRole('row').filter({ hasText: 'green' }).waitFor();
     await by.selectOption('key');
     await page.waitForURL((url) => url.searchParams.get('by') === 'key');
-    expect(await page.getByLabel('Name in the metadata').count()).toBe(0);
+    await page.getByLabel('Name in the metadata').waitFor({ state: 'detached' });
   });
 
   test('home and requests stand still while they load', async () => {

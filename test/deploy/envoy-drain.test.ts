@@ -108,7 +108,7 @@ test('what comes over an idle connection while both end is served, and that conn
   containers.envoy.child.kill('SIGTERM');
   await expect.poll(ready).toBe(503);
   containers.gateway.child.kill('SIGTERM');
-  await sleep(1_000);
+  await expect.poll(() => containers.gateway.output()).toContain('"reason":"SIGTERM"');
   expect(await asked()).toMatch(/^http\/1\.1 200 ok.*connection: close/s);
   expect(await streams.whole).toBe(STREAMS);
   expect([await containers.envoy.exited, await containers.gateway.exited]).toEqual([0, 0]);

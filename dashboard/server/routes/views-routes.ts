@@ -46,8 +46,8 @@ export const VIEW_ROUTES: readonly Route[] = OWNERS.flatMap(([path, access]) => 
 ]);
 
 function viewOf(call: ViewCall, view: SavedViewRecord): SavedView {
-  const { createdBy: _, ...shown } = view;
-  return { ...shown, mine: mayManage(call, view) };
+  const { createdBy: _, creator, ...shown } = view;
+  return { ...shown, ...present({ createdBy: creator }), mine: mayManage(call, view) };
 }
 
 async function change(call: ViewCall, wanted: Pick<ViewChange, 'id' | 'change'>): Promise<SavedView | Problem> {

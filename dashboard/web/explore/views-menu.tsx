@@ -46,7 +46,7 @@ export function ViewsMenu({ organization, page }: ViewsMenuProps): ReactNode {
   const saved = views.map(
     (view): MenuAction => ({
       label: view.name,
-      ...(!view.mine && view.maker !== undefined && { detail: view.maker }),
+      ...(!view.mine && view.createdBy !== undefined && { detail: view.createdBy }),
       chosen: view === current,
       onSelect: () => void navigate(view.link),
     }),

@@ -44,7 +44,7 @@ describe('a view of an organization', () => {
     const view = await saved(member, { name: ' Errors ' });
     expect(view).toEqual({
       ...{ ...VIEW, name: 'Errors', id: expect.stringMatching(/^viw-/) },
-      ...{ maker: memberEmail, createdAtMs: expect.any(Number), mine: true },
+      ...{ createdBy: memberEmail, createdAtMs: expect.any(Number), mine: true },
     });
     expect(await listed(member)).toEqual([view]);
     expect(await listed(other)).toEqual([{ ...view, mine: false }]);
@@ -126,7 +126,7 @@ describe('a view of an organization', () => {
     const all = await listed(member);
     expect(all).toHaveLength(MOST_VIEWS);
     // Operators without a membership have no address here.
-    expect(all.find(({ name }) => name === `View ${length}`)).toMatchObject({ maker: 'the operator', mine: false });
+    expect(all.find(({ name }) => name === `View ${length}`)).toMatchObject({ createdBy: 'the operator', mine: false });
     expect((await change(owner, all[0]?.id ?? '', { name: 'Still changed' })).status).toBe(200);
   });
 });
@@ -135,7 +135,7 @@ it('a view over all organizations is of operators alone, and of none of them', a
   const second = await dashboard.addUser({ operator: true });
   const colleague = await dashboard.signedIn(second);
   const view = await saved(colleague, { name: 'Who runs dry', page: 'overview', search: '?sort=lasts' }, '/api/views');
-  expect(await listed(operator, '/api/views')).toContainEqual({ ...view, maker: second.email, mine: true });
+  expect(await listed(operator, '/api/views')).toContainEqual({ ...view, createdBy: second.email, mine: true });
   expect((await listed(operator)).map(({ id }) => id)).not.toContain(view.id);
   // Not under the name of an organization either, nor the other way round.
   expect((await change(operator, view.id, { name: 'Taken' })).status).toBe(404);
