@@ -55,6 +55,8 @@ export function flaglessCommand(
  */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
   if (isIdOf(kind, id)) return undefined;
+  // Nor does it repeat a key, because terminals and their logs are read by others.
+  if (id.includes('sk-gw-')) return refused(`This is a key. IDs look like ${EXAMPLE[kind]}: \`key list\` has them.`);
   return refused(`There is no ${NOUN[kind]} ${JSON.stringify(id)}: ids look like ${EXAMPLE[kind]}.`);
 }
 

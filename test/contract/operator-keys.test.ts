@@ -161,6 +161,15 @@ describe('keys on the operator command line', () => {
     );
     expect(await refusal('usage', 'key', 'update', id, '--name', ' ')).toContain('--name takes');
     expect(await refusal('usage', 'key', 'update')).toContain('ID is missing.');
+    for (const args of [
+      ['key', 'show', 'sk-gw-secret'],
+      ['key', 'revoke', 'sk-gw-secret'],
+      ['key', 'list', '--org', 'sk-gw-secret'],
+    ]) {
+      const said = await refusal('refused', ...args);
+      expect(said).toContain('`key list` has them');
+      expect(said).not.toContain('secret');
+    }
     expect(await refusal('refused', 'key', 'update', 'CI')).toContain('There is no key "CI"');
     expect(await refusal('refused', 'key', 'update', `key-${'0'.repeat(26)}`, '--rpm', '1')).toContain(
       'There is no key',
