@@ -119,18 +119,13 @@ export class ApiProblem extends Error {
   }
 }
 
-const UNKNOWN: ProblemView = {
-  problem: 'internal',
-  message: 'The dashboard server sent a response that cannot be read.',
-};
-
 /** The problem in a response. A proxy in between may send something other than our JSON. */
 export function problemFrom(status: number, body: unknown): ApiProblem {
   if (isProblemView(body)) return new ApiProblem(body);
   if (status === 401) return new ApiProblem({ problem: 'not_signed_in', message: 'You are not signed in.' });
   if (status === 502 || status === 503 || status === 504)
     return new ApiProblem({ problem: 'unreachable', message: 'The dashboard server cannot be reached.' });
-  return new ApiProblem(UNKNOWN);
+  return new ApiProblem({ problem: 'internal', message: 'The dashboard server sent a response that cannot be read.' });
 }
 
 function isProblemView(body: unknown): body is ProblemView {

@@ -1,30 +1,22 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { MutationCache, onlineManager, QueryCache, QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { type BackOffOptions, backOffMs } from '#core/retry/back-off.ts';
 import { ApiProblem, ask } from './api.ts';
 
 const ASK_EVERY_MS = 2_000;
 
-let lost = false;
 let asking: ReturnType<typeof setInterval> | undefined;
-const listeners = new Set<() => void>();
 
-function set(next: boolean): void {
-  if (lost === next) return;
-  lost = next;
+// The page is online while the server answers. That the network is back does not say so.
+onlineManager.setEventListener((setOnline) => {
+  window.addEventListener('offline', () => setOnline(false));
+  return undefined;
+});
+// Most pages ask only once and would not notice that the server is back.
+onlineManager.subscribe((isOnline) => {
   clearInterval(asking);
-  // Most pages ask only once and would not notice that the server is back.
-  if (lost) asking = setInterval(() => void checkConnection(), ASK_EVERY_MS);
-  for (const listener of listeners) listener();
-}
-
-function reportLost(): void {
-  set(true);
-}
-
-function reportReached(): void {
-  set(false);
-}
+  if (!isOnline) asking = setInterval(() => void checkConnection(), ASK_EVERY_MS);
+});
 
 /** Sends a small request. Any response of the server counts, even a refusal. */
 export async function checkConnection(): Promise<void> {
@@ -32,29 +24,16 @@ export async function checkConnection(): Promise<void> {
     () => true,
     (error: unknown) => error instanceof ApiProblem && !error.isConnection,
   );
-  set(!answered);
+  onlineManager.setOnline(answered);
 }
 
 export function onReturn(goOn: () => void): () => void {
-  const listener = () => {
-    if (!lost) goOn();
-  };
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  window.addEventListener('offline', reportLost);
-  return () => {
-    listeners.delete(listener);
-    window.removeEventListener('offline', reportLost);
-  };
+  return onlineManager.subscribe((isOnline) => isOnline && goOn());
 }
 
 /** True if the last request got no response from the server. */
 export function useConnectionLost(): boolean {
-  return useSyncExternalStore(subscribe, () => lost);
+  return useSyncExternalStore(onlineManager.subscribe, () => !onlineManager.isOnline());
 }
 
 declare module '@tanstack/react-query' {
@@ -70,13 +49,13 @@ const BACK_OFF: BackOffOptions = { firstMs: 500, longestMs: 1_000 };
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: unknown) => {
     if (!(error instanceof ApiProblem)) return;
-    if (error.isConnection) reportLost();
-    else reportReached();
+    onlineManager.setOnline(!error.isConnection);
     if (error.problem === 'not_signed_in') onSignedOut();
   };
+  const onSuccess = () => onlineManager.setOnline(true);
   return new QueryClient({
-    queryCache: new QueryCache({ onError, onSuccess: reportReached }),
-    mutationCache: new MutationCache({ onError, onSuccess: reportReached }),
+    queryCache: new QueryCache({ onError, onSuccess }),
+    mutationCache: new MutationCache({ onError, onSuccess }),
     defaultOptions: {
       queries: {
         staleTime: 10_000,

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useEffect, useId, useSyncExternalStore } from 'react';
 
 /** Ids of the forms on the screen, the newest last. */
 let forms: readonly string[] = [];
@@ -15,17 +15,20 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Registers a form until the returned function is called. */
-export function keepForm(id: string): () => void {
-  forms = [...forms, id];
-  return () => {
-    forms = forms.filter((form) => form !== id);
-  };
-}
-
-/** True for the form over which something is asked. */
-export function isNewestForm(id: string): boolean {
-  return forms.at(-1) === id;
+/** What is asked over the caller's form, while that is the newest on the screen. */
+export function useFormPrompt(): 'sign-in' | 'password' | undefined {
+  const id = useId();
+  useEffect(() => {
+    forms = [...forms, id];
+    return () => {
+      forms = forms.filter((form) => form !== id);
+    };
+  }, [id]);
+  return useSyncExternalStore(subscribe, () => {
+    if (forms.at(-1) !== id) return undefined;
+    if (hasSessionEnded) return 'sign-in';
+    return answerPassword && 'password';
+  });
 }
 
 /**
@@ -41,10 +44,6 @@ export function askInForm(): boolean {
 export function sessionGoesOn(): void {
   hasSessionEnded = false;
   notify();
-}
-
-export function useAsksToSignIn(id: string): boolean {
-  return useSyncExternalStore(subscribe, () => hasSessionEnded && isNewestForm(id));
 }
 
 /**
@@ -64,8 +63,4 @@ export function passwordGiven(entered: boolean): void {
   answerPassword = undefined;
   notify();
   answer?.(entered);
-}
-
-export function useAsksForPassword(): boolean {
-  return useSyncExternalStore(subscribe, () => answerPassword !== undefined);
 }

@@ -88,17 +88,11 @@ export function useAskPages<E extends PagedEndpoint>(
   { refreshMs, enabled = true, keepPrevious = false, once = false }: AskPagesOptions = {},
 ): UseInfiniteQueryResult<InfiniteData<ResponseOf<E>, Cursor | undefined>, ApiProblem> {
   const input = useOnPage(endpoint)<AskInput<E>>(given);
-  return useInfiniteQuery<
-    ResponseOf<E>,
-    ApiProblem,
-    InfiniteData<ResponseOf<E>, Cursor | undefined>,
-    readonly unknown[],
-    Cursor | undefined
-  >({
+  return useInfiniteQuery({
     queryKey: askPagesKey(endpoint, input),
-    queryFn: ({ signal, pageParam }) =>
+    queryFn: ({ signal, pageParam }): Promise<ResponseOf<E>> =>
       ask(endpoint, { ...input, query: { ...input.query, [cursor]: pageParam } } as AskInput<E>, signal),
-    initialPageParam: undefined,
+    initialPageParam: undefined as Cursor | undefined,
     getNextPageParam: (page) => (page as { readonly next?: Cursor }).next,
     enabled,
     ...(once ? { staleTime: Number.POSITIVE_INFINITY } : {}),

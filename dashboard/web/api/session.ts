@@ -1,9 +1,9 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { SessionView, SignInMethodsView } from '#contract/session.ts';
-import { type ApiProblem, ask } from './api.ts';
+import { ask } from './api.ts';
 import { sessionGoesOn } from './form-prompts.ts';
-import { askKey, useSend } from './queries.ts';
+import { askKey } from './queries.ts';
 
 const sessionQuery = queryOptions({
   queryKey: askKey('GET /api/session', {}),
@@ -61,8 +61,7 @@ export function useSignInMethods(): SignInMethodsView {
   return methods;
 }
 
-const BACK = 'gateway-back';
-const LINK = 'gateway-link';
+const LUGGAGE = 'gateway-luggage';
 
 /** Address to return to and token of a link, across the page of the issuer. */
 export interface Luggage {
@@ -70,35 +69,14 @@ export interface Luggage {
   readonly linkToken?: string;
 }
 
-/** Sends the browser to the issuer. It comes back at /sign-in/callback. */
-export function useIssuer(luggage: Luggage = {}): {
-  readonly begin: () => void;
-  readonly error: ApiProblem | null;
-  readonly busy: boolean;
-} {
-  const [isLeaving, setLeaving] = useState(false);
-  const begin = useSend('POST /api/oidc/authorization', {
-    changes: [],
-    onDone: ({ url }) => {
-      setLeaving(true);
-      keep(BACK, luggage.back);
-      keep(LINK, luggage.linkToken);
-      window.location.assign(url);
-    },
-  });
-  return { begin: () => begin.mutate({ body: {} }), error: begin.error, busy: begin.isPending || isLeaving };
+export function packLuggage(luggage: Luggage): void {
+  sessionStorage.setItem(LUGGAGE, JSON.stringify(luggage));
 }
 
 export function takeLuggage(): Luggage {
-  const [back, linkToken] = [sessionStorage.getItem(BACK), sessionStorage.getItem(LINK)];
-  keep(BACK, undefined);
-  keep(LINK, undefined);
-  return { ...(back === null ? {} : { back }), ...(linkToken === null ? {} : { linkToken }) };
-}
-
-function keep(name: string, value: string | undefined): void {
-  if (value === undefined) sessionStorage.removeItem(name);
-  else sessionStorage.setItem(name, value);
+  const packed = sessionStorage.getItem(LUGGAGE);
+  sessionStorage.removeItem(LUGGAGE);
+  return packed === null ? {} : JSON.parse(packed);
 }
 
 /** The user may have signed in in another tab meanwhile. */

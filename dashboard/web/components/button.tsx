@@ -31,15 +31,10 @@ export function Button({ tone, size, icon, busy = false, children, ...rest }: Bu
       disabled={rest.disabled || busy}
       aria-busy={busy || undefined}
     >
-      <span className={classNames(styles.content, busy && styles.hidden)}>
+      <span className={styles.content}>
         {icon && <Icon name={icon} />}
         {children}
       </span>
-      {busy && (
-        <span className={styles.spinner}>
-          <span className={styles.wheel} aria-hidden="true" />
-        </span>
-      )}
     </button>
   );
 }
@@ -52,7 +47,13 @@ export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'classNa
 
 export function IconButton({ icon, label, ...rest }: IconButtonProps): ReactNode {
   return (
-    <button type="button" {...rest} className={styles.iconButton} aria-label={label} data-hint={label}>
+    <button
+      type="button"
+      {...rest}
+      className={classNames(styles.button, styles.quiet, styles.onlyIcon)}
+      aria-label={label}
+      data-hint={label}
+    >
       <Icon name={icon} />
     </button>
   );

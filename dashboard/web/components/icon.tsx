@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { classNames } from './class-names.ts';
 
 /** Strokes in a box of 16 by 16. */
 const PATHS = {
@@ -53,10 +54,15 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
+interface IconProps {
+  readonly name: IconName;
+  readonly className?: string | undefined;
+}
+
 /** A decorative icon. A text or the button's label has its meaning. */
-export function Icon({ name }: { readonly name: IconName }): ReactNode {
+export function Icon({ name, className }: IconProps): ReactNode {
   return (
-    <svg className="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg className={classNames('icon', className)} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />
     </svg>
   );

@@ -108,7 +108,7 @@ export function StatRow({ children }: { readonly children: ReactNode }): ReactNo
 }
 
 interface BannerProps {
-  readonly tone: Exclude<Tone, 'neutral' | 'accent'> | 'neutral';
+  readonly tone: Exclude<Tone, 'accent'>;
   readonly title?: string;
   readonly children?: ReactNode;
   readonly action?: ReactNode;
@@ -118,9 +118,7 @@ interface BannerProps {
 export function Banner({ tone, title, children, action }: BannerProps): ReactNode {
   return (
     <div className={styles.banner} data-tone={tone} role={tone === 'bad' ? 'alert' : 'status'}>
-      <span className={styles.sign}>
-        <Icon name={tone === 'good' ? 'check' : tone === 'neutral' ? 'info' : 'errors'} />
-      </span>
+      <Icon name={tone === 'good' ? 'check' : tone === 'neutral' ? 'info' : 'errors'} className={styles.sign} />
       <div className={styles.text}>
         {title && <strong>{title}</strong>}
         {children && <div>{children}</div>}
@@ -217,7 +215,12 @@ export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): 
   if (query.data !== undefined) return children(query.data);
   return (
     <UnlessFailed query={query}>
-      <Loading>{skeleton}</Loading>
+      <div aria-busy="true" className={styles.loading}>
+        <span className="visually-hidden" role="status">
+          Loading
+        </span>
+        {skeleton}
+      </div>
     </UnlessFailed>
   );
 }
@@ -230,16 +233,4 @@ interface SkeletonProps {
 
 export function Skeleton({ width = '100%', height }: SkeletonProps): ReactNode {
   return <span className={styles.skeleton} style={{ width, ...(height && { height }) }} aria-hidden="true" />;
-}
-
-/** Announces once that content is loading. */
-function Loading({ children }: { readonly children: ReactNode }): ReactNode {
-  return (
-    <div aria-busy="true" className={styles.loading}>
-      <span className="visually-hidden" role="status">
-        Loading
-      </span>
-      {children}
-    </div>
-  );
 }

@@ -55,9 +55,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }): R
       <div className={styles.region} role="status" aria-live="polite">
         {shown.map(({ id, tone, text }) => (
           <div key={id} className={styles.toast}>
-            <span className={classNames(styles.icon, tone)}>
-              <Icon name={tone === 'good' ? 'check' : 'errors'} />
-            </span>
+            <Icon name={tone === 'good' ? 'check' : 'errors'} className={classNames(styles.icon, tone)} />
             <span className={styles.text}>{text}</span>
             <IconButton icon="close" label="Close message" onClick={() => drop(id)} />
           </div>

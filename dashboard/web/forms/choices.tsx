@@ -2,7 +2,7 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 import { classNames } from '../components/class-names.ts';
 import { Icon } from '../components/icon.tsx';
 import styles from './choices.module.css';
-import { Field, type FieldLook, useFieldControl } from './field.tsx';
+import { asField, type FieldLook, useFieldControl } from './field.tsx';
 import inputStyles from './inputs.module.css';
 
 export interface Choice<Value extends string> {
@@ -11,14 +11,16 @@ export interface Choice<Value extends string> {
   readonly disabled?: boolean;
   /** Select shows consecutive choices of a group below its name. */
   readonly group?: string;
+  /** RadioGroup shows it below the label. */
+  readonly hint?: ReactNode;
 }
 
 /** Choices with all that they may have, or their labels by value. */
-export type Choices<Value extends string, C = Choice<Value>> = readonly C[] | Readonly<Record<Value, string>>;
+export type Choices<Value extends string> = readonly Choice<Value>[] | Readonly<Record<Value, string>>;
 
-function listOf<Value extends string, C extends Choice<Value>>(choices: Choices<Value, C>): readonly C[] {
+function listOf<Value extends string>(choices: Choices<Value>): readonly Choice<Value>[] {
   if (Array.isArray(choices)) return choices;
-  return Object.entries(choices).map(([value, label]) => ({ value, label }) as C);
+  return Object.entries(choices).map(([value, label]) => ({ value, label }) as Choice<Value>);
 }
 
 interface SelectProps<Value extends string> {
@@ -39,7 +41,7 @@ export function Select<Value extends string>({
 }: SelectProps<Value>): ReactNode {
   const { attributes } = useFieldControl();
   return (
-    <span className={styles.wrapper}>
+    <span className={inputStyles.affixed}>
       <select
         {...attributes}
         {...(label === undefined ? {} : { 'aria-label': label })}
@@ -48,7 +50,7 @@ export function Select<Value extends string>({
         disabled={disabled}
         onChange={(event) => onChange(event.target.value as Value)}
       >
-        {[...Map.groupBy(listOf<Value, Choice<Value>>(choices), ({ group }) => group)].map(([group, members]) =>
+        {[...Map.groupBy(listOf(choices), ({ group }) => group)].map(([group, members]) =>
           group === undefined ? (
             members.map(optionOf)
           ) : (
@@ -58,21 +60,14 @@ export function Select<Value extends string>({
           ),
         )}
       </select>
-      <span className={styles.arrow}>
-        <Icon name="chevronDown" />
-      </span>
+      <Icon name="chevronDown" className={styles.arrow} />
     </span>
   );
 }
 
-export function SelectField<Value extends string>(props: SelectProps<Value> & FieldLook): ReactNode {
-  const { label, hint, error, required = false, ...select } = props;
-  return (
-    <Field label={label} hint={hint} error={error} required={required}>
-      <Select {...select} />
-    </Field>
-  );
-}
+export const SelectField = asField(Select) as <Value extends string>(
+  props: SelectProps<Value> & FieldLook,
+) => ReactNode;
 
 interface FilterSelectProps<Value extends string>
   extends Pick<SelectProps<Value>, 'choices'>,
@@ -90,36 +85,32 @@ export function FilterSelect<Value extends string>(props: FilterSelectProps<Valu
       label={label}
       value={value}
       onChange={(next) => onChange(next === '' ? undefined : next)}
-      choices={[{ value: '', label: all }, ...listOf<Value, Choice<Value>>(choices)]}
+      choices={[{ value: '', label: all }, ...listOf(choices)]}
     />
   );
 }
 
 function optionOf<Value extends string>({ value, label, disabled }: Choice<Value>): ReactNode {
   return (
-    <option key={value} value={value} disabled={disabled}>
+    <option key={value} className="option" value={value} disabled={disabled}>
       {label}
     </option>
   );
 }
 
-interface RadioProps<Value extends string, C extends Choice<Value>> {
+interface RadioProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly onChange: (value: Value) => void;
-  readonly choices: Choices<Value, C>;
+  readonly choices: Choices<Value>;
 }
 
-interface ExplainedChoice<Value extends string> extends Choice<Value> {
-  readonly hint?: ReactNode;
-}
-
-export function RadioGroup<Value extends string>(props: RadioProps<Value, ExplainedChoice<Value>>): ReactNode {
+export function RadioGroup<Value extends string>(props: RadioProps<Value>): ReactNode {
   const name = useId();
   return (
     <fieldset className={styles.group}>
       <legend className={styles.legend}>{props.label}</legend>
-      {listOf<Value, ExplainedChoice<Value>>(props.choices).map(({ value, label, hint, disabled }) => (
+      {listOf(props.choices).map(({ value, label, hint, disabled }) => (
         <Explained
           key={value}
           {...{ label, hint, disabled, name }}
@@ -136,12 +127,12 @@ export function RadioGroup<Value extends string>(props: RadioProps<Value, Explai
  * Two to five short choices side by side, such as the range of a chart. Radio buttons for keyboard
  * and screen reader.
  */
-export function SegmentedControl<Value extends string>(props: RadioProps<Value, Choice<Value>>): ReactNode {
+export function SegmentedControl<Value extends string>(props: RadioProps<Value>): ReactNode {
   const name = useId();
   return (
     <fieldset className={styles.segments}>
       <legend className="visually-hidden">{props.label}</legend>
-      {listOf<Value, Choice<Value>>(props.choices).map(({ value, label, disabled }) => (
+      {listOf(props.choices).map(({ value, label, disabled }) => (
         <label key={value} className={styles.segment}>
           <input
             type="radio"

@@ -1,15 +1,25 @@
 import { type ComponentType, createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
 import styles from './field.module.css';
 
+/** What a control gets from the field around it. */
 interface FieldControl {
-  readonly id: string;
-  readonly required: boolean;
-  readonly invalid: boolean;
-  readonly describedBy: string | undefined;
+  /** For the element. */
+  readonly attributes: {
+    readonly id?: string;
+    readonly required: boolean;
+    readonly 'aria-invalid'?: true | undefined;
+    readonly 'aria-describedby'?: string | undefined;
+  };
+  /** For controls that hide their label while they are used. */
+  readonly labelId?: string;
+  /** Shows a problem that the control found. */
   readonly report: (problem: string | undefined) => void;
 }
 
-const FieldContext = createContext<FieldControl | undefined>(undefined);
+const FieldContext = createContext<FieldControl>({ attributes: { required: false }, report: () => {} });
+
+/** Of a control in a Field, or alone. */
+export const useFieldControl = () => useContext(FieldContext);
 
 export interface FieldProps {
   readonly label: string;
@@ -17,8 +27,6 @@ export interface FieldProps {
   /** From the server: `problem.fields.name`. */
   readonly error?: string | undefined;
   readonly required?: boolean;
-  /** Shows the label to screen readers only. */
-  readonly hideLabel?: boolean;
   readonly children: ReactNode;
 }
 
@@ -26,11 +34,14 @@ export interface FieldProps {
  * Label, hint and error of one control, linked for screen readers. The control reads them from the
  * context.
  */
-export function Field({ label, hint, error, required = false, hideLabel = false, children }: FieldProps): ReactNode {
+export function Field({ label, hint, error, required = false, children }: FieldProps): ReactNode {
   const id = useId();
   const [found, report] = useState<string>();
   const problem = found ?? error;
-  const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ') || undefined;
+  const attributes = {
+    ...{ id, required, 'aria-invalid': problem !== undefined || undefined },
+    'aria-describedby': [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ') || undefined,
+  } as const;
   return (
     // Replaces the browser's bubble, which covers the field and may have another language.
     <div
@@ -41,13 +52,11 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
       }}
       onInput={({ target }) => isControl(target) && target.validity.valid && report(undefined)}
     >
-      <label id={`${id}-label`} className={hideLabel ? 'visually-hidden' : styles.label} htmlFor={id}>
+      <label id={`${id}-label`} className={styles.label} htmlFor={id}>
         {label}
-        {!required && !hideLabel && <span className={styles.optional}>optional</span>}
+        {!required && <span className={styles.optional}>optional</span>}
       </label>
-      <FieldContext value={{ id, required, invalid: problem !== undefined, describedBy, report }}>
-        {children}
-      </FieldContext>
+      <FieldContext value={{ attributes, labelId: `${id}-label`, report }}>{children}</FieldContext>
       {hint && (
         <div className="muted small" id={`${id}-hint`}>
           {hint}
@@ -66,9 +75,9 @@ export type FieldLook = Omit<FieldProps, 'children'>;
 /** A control with label, hint and error: `<TextField label="Name" value={…} onChange={…} />`. */
 export function asField<Props extends object>(Control: ComponentType<Props>) {
   return function LabelledControl(props: Omit<Props, keyof FieldLook> & FieldLook): ReactNode {
-    const { label, hint, error, required = false, hideLabel = false, ...rest } = props;
+    const { label, hint, error, required = false, ...rest } = props;
     return (
-      <Field label={label} hint={hint} error={error} required={required} hideLabel={hideLabel}>
+      <Field label={label} hint={hint} error={error} required={required}>
         <Control {...(rest as unknown as Props)} />
       </Field>
     );
@@ -104,47 +113,16 @@ function focusFirstInvalid(event: FormEvent): void {
   if (first === control) requestAnimationFrame(() => control.focus());
 }
 
-const ALONE: FieldControl = { id: '', required: false, invalid: false, describedBy: undefined, report: () => {} };
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** Attributes for the element of a control, and a function that reports its problem. */
-export function useFieldControl(): {
-  readonly attributes: {
-    readonly id?: string;
-    readonly required: boolean;
-    readonly 'aria-invalid': true | undefined;
-    readonly 'aria-describedby': string | undefined;
-  };
-  /** For controls that hide their label while they are used. */
-  readonly labelId: string | undefined;
-  readonly report: (problem: string | undefined) => void;
-} {
-  const { id, required, invalid, describedBy, report } = useContext(FieldContext) ?? ALONE;
-  return {
-    attributes: {
-      ...(id === '' ? {} : { id }),
-      required,
-      'aria-invalid': invalid || undefined,
-      'aria-describedby': describedBy,
-    },
-    labelId: id === '' ? undefined : `${id}-label`,
-    report,
-  };
-}
-
-export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
-
-export function isControl(target: EventTarget): target is Control {
+function isControl(target: EventTarget): target is Control {
   return (
     target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement
   );
 }
 
 /** The validation message of a control, in the page's own words if there are any. */
-export function describeInvalid({
-  validity,
-  validationMessage,
-  type,
-}: Pick<Control, 'validity' | 'validationMessage' | 'type'>): string {
+function describeInvalid({ validity, validationMessage, type }: Control): string {
   if (validity.customError) return validationMessage;
   if (validity.badInput || (validity.valueMissing && type === 'datetime-local')) return 'Enter a date and a time.';
   if (validity.valueMissing) return 'This is required.';

@@ -8,9 +8,8 @@ import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import { Form, type FormProps } from './form.tsx';
 
 export interface FormDialogProps
-  extends Pick<DialogProps, 'onClose' | 'title' | 'description' | 'size' | 'finalFocus'>,
+  extends Pick<DialogProps, 'open' | 'onClose' | 'title' | 'description' | 'size' | 'finalFocus'>,
     Omit<FormProps, 'id' | 'submit' | 'beside' | 'tone'> {
-  readonly open?: boolean;
   /** The action: `Revoke key`, never `OK`. */
   readonly submit: string;
   readonly tone?: 'primary' | 'danger';
@@ -18,13 +17,12 @@ export interface FormDialogProps
 }
 
 export function FormDialog(props: FormDialogProps): ReactNode {
-  const { open = true, submit, tone = 'primary', sending, onCancel, ...rest } = props;
+  const { submit, tone = 'primary', sending, onCancel, ...rest } = props;
   const { onSubmit, hasFields = true, children, ...dialog } = rest;
   const id = useId();
   return (
     <Dialog
       {...dialog}
-      open={open}
       footer={
         <>
           <Button onClick={onCancel ?? dialog.onClose}>Cancel</Button>

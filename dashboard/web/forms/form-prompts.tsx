@@ -31,7 +31,6 @@ function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }:
   return (
     <Dialog
       {...dialog}
-      open
       size="small"
       onClose={onLeave}
       footer={
@@ -50,11 +49,20 @@ function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }:
   );
 }
 
-/** Asks for the password again before a request that needs it. The request is then repeated. */
-export function GivePassword(): ReactNode {
+interface FormPromptProps {
+  readonly asks: 'sign-in' | 'password';
+}
+
+/**
+ * Asks to sign in again, or for the password before a request that needs it, which is then
+ * repeated. Nothing that was typed into the form is lost.
+ */
+export function FormPrompt({ asks }: FormPromptProps): ReactNode {
   const { signedInBy } = useSession();
-  const { issuer } = useSignInMethods();
-  return signedInBy === 'password' || issuer === undefined ? <TypePassword /> : <ProveAtIssuer issuer={issuer} />;
+  const methods = useSignInMethods();
+  const issuer = signedInBy === 'password' ? undefined : methods.issuer;
+  if (asks === 'sign-in') return <SignInAgain issuer={issuer} />;
+  return issuer === undefined ? <TypePassword /> : <ProveAtIssuer issuer={issuer} />;
 }
 
 /** In a tab of its own, so that the form stays. */
@@ -111,10 +119,8 @@ function TypePassword(): ReactNode {
   );
 }
 
-/** Asks to sign in again over a form, which keeps what was typed. */
-export function SignInAgain(): ReactNode {
-  const { user, signedInBy } = useSession();
-  const { issuer } = useSignInMethods();
+function SignInAgain({ issuer }: { readonly issuer: string | undefined }): ReactNode {
+  const { user } = useSession();
   const [password, setPassword] = useState('');
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -126,10 +132,9 @@ export function SignInAgain(): ReactNode {
     void navigate({ to: '/sign-in' }).then(() => client.clear());
   };
   const submit = () =>
-    atIssuer === undefined
+    issuer === undefined
       ? signIn.mutate({ body: { email: user.email, password } })
       : void ask('GET /api/session', {}).then(resume, () => {});
-  const atIssuer = signedInBy === 'password' ? undefined : issuer;
   return (
     <Prompt
       mustAnswer
@@ -137,17 +142,17 @@ export function SignInAgain(): ReactNode {
       description="Your session has ended. What you typed is still there."
       leave="Discard the form"
       onLeave={leave}
-      submit={atIssuer === undefined ? 'Sign in' : 'Continue'}
+      submit={issuer === undefined ? 'Sign in' : 'Continue'}
       busy={signIn.isPending}
       onSubmit={submit}
     >
-      {atIssuer === undefined ? (
+      {issuer === undefined ? (
         <>
           <AccountEmailField value={user.email} onChange={() => {}} readOnly />
           <CurrentPasswordField value={password} onChange={setPassword} autoFocus />
         </>
       ) : (
-        <IssuerTab issuer={atIssuer} />
+        <IssuerTab issuer={issuer} />
       )}
       {signIn.error && <Banner tone="bad">{signIn.error.message}</Banner>}
     </Prompt>

@@ -1,20 +1,13 @@
-import {
-  type FormEvent,
-  lazy,
-  type ReactNode,
-  type RefObject,
-  Suspense,
-  useEffect,
-  useId,
-  useRef,
-  useState,
-} from 'react';
+import { type FormEvent, lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
 import type { ApiProblem } from '../api/api.ts';
-import { isNewestForm, keepForm, useAsksForPassword, useAsksToSignIn } from '../api/form-prompts.ts';
+import { useFormPrompt } from '../api/form-prompts.ts';
 import { Button, type ButtonTone } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Banner } from '../components/panels.tsx';
 import styles from './form.module.css';
+
+// Rarely needed.
+const FormPrompt = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.FormPrompt })));
 
 export interface FormProps {
   /**
@@ -42,6 +35,7 @@ export interface FormProps {
 export function Form(props: FormProps): ReactNode {
   const { id, onSubmit, sending, submit: action, tone = 'primary', beside, hasFields = true, children } = props;
   const problem = sending?.error;
+  const prompt = useFormPrompt();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
@@ -70,7 +64,11 @@ export function Form(props: FormProps): ReactNode {
             <Banner tone="bad">{problem.message}</Banner>
           </div>
         )}
-      <FormGuards />
+      {prompt && (
+        <Suspense>
+          <FormPrompt asks={prompt} />
+        </Suspense>
+      )}
     </form>
   );
 }
@@ -89,37 +87,18 @@ export function FormRow({ children }: { readonly children: ReactNode }): ReactNo
   return <div className={styles.row}>{children}</div>;
 }
 
-// Rarely needed.
-const SignInAgain = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.SignInAgain })));
-const GivePassword = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.GivePassword })));
-
-/** Prompts over a form: to sign in again, or for the password. Nothing that was typed is lost. */
-function FormGuards(): ReactNode {
-  const id = useId();
-  useEffect(() => keepForm(id), [id]);
-  const asksToSignIn = useAsksToSignIn(id);
-  const asksForPassword = useAsksForPassword();
-  return (
-    <Suspense>
-      {asksToSignIn && <SignInAgain />}
-      {asksForPassword && !asksToSignIn && isNewestForm(id) && <GivePassword />}
-    </Suspense>
-  );
-}
-
 interface FormSectionProps {
   readonly title: string;
   /** Present values, shown while it is closed. */
   readonly summary: string;
   /** True if a field in it is invalid. It then stays open. */
   readonly hasProblem: boolean;
-  readonly startOpen?: boolean;
   readonly children: ReactNode;
 }
 
 /** An optional part of a form. Opens by itself when the browser finds an invalid field in it. */
-export function FormSection({ title, summary, hasProblem, startOpen = false, children }: FormSectionProps): ReactNode {
-  const [open, setOpen] = useState(startOpen);
+export function FormSection({ title, summary, hasProblem, children }: FormSectionProps): ReactNode {
+  const [open, setOpen] = useState(false);
   const isOpen = open || hasProblem;
   return (
     <details
@@ -129,9 +108,7 @@ export function FormSection({ title, summary, hasProblem, startOpen = false, chi
       onInvalidCapture={() => setOpen(true)}
     >
       <summary className={styles.head}>
-        <span className={styles.arrow}>
-          <Icon name="chevronRight" />
-        </span>
+        <Icon name="chevronRight" className={styles.arrow} />
         <span className={styles.title}>{title}</span>
         <span className={styles.summary}>{summary}</span>
       </summary>

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, type Ref, useCallback, useEffect, useRef, useState } from 'react';
+import { type ComponentProps, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { formatUsd, parseUsd } from '#core/money.ts';
 import { IconButton } from '../components/button.tsx';
 import { classNames } from '../components/class-names.ts';
@@ -6,23 +6,10 @@ import { formatCount, formatMoneyExactly, withoutGrouping } from '../format/form
 import { asField, type FieldLook, useFieldControl } from './field.tsx';
 import styles from './inputs.module.css';
 
-interface TextInputProps
-  extends Pick<
-    ComponentProps<'input'>,
-    | 'autoComplete'
-    | 'autoFocus'
-    | 'readOnly'
-    | 'maxLength'
-    | 'minLength'
-    | 'placeholder'
-    | 'spellCheck'
-    | 'name'
-    | 'disabled'
-  > {
+interface TextInputProps extends Omit<ComponentProps<'input'>, 'value' | 'onChange' | 'className'> {
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly type?: 'text' | 'email' | 'password' | 'search';
-  readonly ref?: Ref<HTMLInputElement>;
   /** Accessible name of a control without a Field. */
   readonly label?: string;
 }
@@ -42,11 +29,9 @@ export function TextInput({ value, onChange, type = 'text', label, ...rest }: Te
   );
 }
 
-interface TextAreaProps
-  extends Pick<ComponentProps<'textarea'>, 'rows' | 'placeholder' | 'maxLength' | 'onKeyDown' | 'disabled'> {
+interface TextAreaProps extends Omit<ComponentProps<'textarea'>, 'value' | 'onChange' | 'className'> {
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly ref?: Ref<HTMLTextAreaElement>;
 }
 
 function TextArea({ value, onChange, rows = 3, ...rest }: TextAreaProps): ReactNode {

@@ -1,27 +1,32 @@
-import type { ReactNode } from 'react';
-import { type Luggage, useIssuer } from '../api/session.ts';
-import { Button } from '../components/button.tsx';
+import { type ReactNode, useState } from 'react';
+import { useSend } from '../api/queries.ts';
+import { type Luggage, packLuggage } from '../api/session.ts';
+import { Button, type ButtonTone } from '../components/button.tsx';
 import { Banner } from '../components/panels.tsx';
 
 interface SingleSignOnProps extends Luggage {
   /** Host of the issuer. */
   readonly issuer: string;
-  readonly tone?: 'primary';
+  readonly tone?: ButtonTone;
   readonly label?: string;
 }
 
-export function SingleSignOn({
-  issuer,
-  tone,
-  label = `Sign in with ${issuer}`,
-  ...luggage
-}: SingleSignOnProps): ReactNode {
-  const { begin, error, busy } = useIssuer(luggage);
+/** Sends the browser to the issuer. It comes back at /sign-in/callback. */
+export function SingleSignOn({ issuer, label, tone = 'neutral', ...luggage }: SingleSignOnProps): ReactNode {
+  const [isLeaving, setLeaving] = useState(false);
+  const begin = useSend('POST /api/oidc/authorization', {
+    changes: [],
+    onDone: ({ url }) => {
+      setLeaving(true);
+      packLuggage(luggage);
+      window.location.assign(url);
+    },
+  });
   return (
     <>
-      {error && <Banner tone="bad">{error.message}</Banner>}
-      <Button onClick={begin} busy={busy} {...(tone === undefined ? {} : { tone })}>
-        {label}
+      {begin.error && <Banner tone="bad">{begin.error.message}</Banner>}
+      <Button tone={tone} busy={begin.isPending || isLeaving} onClick={() => begin.mutate({ body: {} })}>
+        {label ?? `Sign in with ${issuer}`}
       </Button>
     </>
   );

@@ -8,7 +8,7 @@ import { Instant } from '../components/values.tsx';
 import styles from './dialog.module.css';
 
 export interface DialogProps {
-  readonly open: boolean;
+  readonly open?: boolean;
   readonly onClose: () => void;
   readonly title: string;
   readonly description?: ReactNode;
@@ -37,7 +37,7 @@ const FIRST_CONTROL =
  * element that opened it.
  */
 export function Dialog(props: DialogProps): ReactNode {
-  const { open, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
+  const { open = true, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
   const heading = useRef<HTMLHeadingElement>(null);
   const popup = useRef<HTMLDivElement>(null);
   const firstControl = () => popup.current?.querySelector<HTMLElement>(FIRST_CONTROL) ?? heading.current;
@@ -55,7 +55,7 @@ export function Dialog(props: DialogProps): ReactNode {
         <BaseDialog.Backdrop className={styles.backdrop} />
         <BaseDialog.Popup
           ref={popup}
-          className={classNames(styles.popup, asDrawer ? styles.drawer : styles[size])}
+          className={classNames(styles.popup, asDrawer ? styles.drawer : styles.box, styles[size])}
           initialFocus={props.initialFocus ?? (asDrawer ? heading : firstControl)}
           {...(props.finalFocus && { finalFocus: props.finalFocus })}
         >
@@ -96,7 +96,6 @@ export function useInvitation(): readonly [dialog: ReactNode, onMade: (made: Inv
 function InvitationDialog({ email, link, onClose }: Invitation & Pick<DialogProps, 'onClose'>): ReactNode {
   return (
     <Dialog
-      open
       onClose={onClose}
       title={link.url === undefined ? 'Email sent' : 'Hand over this link'}
       description={`${link.url === undefined ? 'Its link' : 'It'} lets ${email} in, as a new user or with the account that they have.`}

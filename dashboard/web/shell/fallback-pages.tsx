@@ -12,14 +12,12 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
   const lost = useConnectionLost();
   const isProblem = error instanceof ApiProblem;
   useEffect(() => {
-    if (!isProblem) console.error(error);
-  }, [error, isProblem]);
-  // A failed chunk is not loaded again by itself. A reload is safe, because nothing was typed yet.
-  useEffect(() => {
     if (isProblem) return;
+    console.error(error);
+    // A failed chunk is not loaded again by itself. A reload is safe: nothing was typed yet.
     void checkConnection();
     return onReturn(() => location.reload());
-  }, [isProblem]);
+  }, [error, isProblem]);
   return (
     <>
       <PageHeader title="Something went wrong" />

@@ -5,7 +5,7 @@ import { TextInput } from '../forms/inputs.tsx';
 import { Dialog } from '../overlays/dialog.tsx';
 import styles from './organization-finder.module.css';
 
-export interface OrganizationFinderProps {
+interface OrganizationFinderProps {
   readonly onClose: () => void;
   readonly onFound: (id: string) => void;
 }
@@ -15,9 +15,13 @@ export function OrganizationFinder({ onClose, onFound }: OrganizationFinderProps
   const [text, setText] = useState('');
   const search = useDeferredValue(text.trim());
   const box = useRef<HTMLInputElement>(null);
+  const choose = (id: string) => {
+    onClose();
+    onFound(id);
+  };
   const found = useAsk('GET /api/organizations', { query: { search: search || undefined } }, { keepPrevious: true });
   return (
-    <Dialog open onClose={onClose} title="Find an organization" size="small" initialFocus={box}>
+    <Dialog onClose={onClose} title="Find an organization" size="small" initialFocus={box}>
       <TextInput ref={box} type="search" label="Name or id" placeholder="Name or id" value={text} onChange={setText} />
       <div className={styles.results}>
         <Loaded query={found} skeleton={<Skeleton height="240px" />}>
@@ -28,7 +32,7 @@ export function OrganizationFinder({ onClose, onFound }: OrganizationFinderProps
               <ul>
                 {organizations.map(({ id, name, suspendedAtMs }) => (
                   <li key={id}>
-                    <button type="button" className={styles.result} onClick={() => onFound(id)}>
+                    <button type="button" className={styles.result} onClick={() => choose(id)}>
                       <span>{name}</span>
                       <span className="muted small">{suspendedAtMs === undefined ? id : `${id} · suspended`}</span>
                     </button>

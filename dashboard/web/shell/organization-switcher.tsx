@@ -7,9 +7,13 @@ import { Icon } from '../components/icon.tsx';
 import { useFieldControl } from '../forms/field.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
-import type { OrganizationFinderProps } from './organization-finder.tsx';
 import styles from './sidebar.module.css';
 import { useShellOrganization } from './use-organization.tsx';
+
+// Loaded when an operator opens it.
+const OrganizationFinder = lazy(() =>
+  import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
+);
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
 
@@ -57,7 +61,11 @@ export function OrganizationSwitcher(): ReactNode {
           </button>
         }
       />
-      {finding && <FindOrganization onClose={() => setFinding(false)} onFound={open} />}
+      {finding && (
+        <Suspense>
+          <OrganizationFinder onClose={() => setFinding(false)} onFound={open} />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -88,24 +96,11 @@ export function OrganizationPicker({ value, onChange, placeholder }: Organizatio
       >
         {name}
       </Button>
-      {finding && <FindOrganization onClose={() => setFinding(false)} onFound={onChange} />}
+      {finding && (
+        <Suspense>
+          <OrganizationFinder onClose={() => setFinding(false)} onFound={onChange} />
+        </Suspense>
+      )}
     </>
-  );
-}
-
-// Loaded when an operator opens it.
-const OrganizationFinder = lazy(() =>
-  import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
-);
-
-function FindOrganization({ onClose, onFound }: OrganizationFinderProps): ReactNode {
-  const choose = (id: string) => {
-    onClose();
-    onFound(id);
-  };
-  return (
-    <Suspense>
-      <OrganizationFinder onClose={onClose} onFound={choose} />
-    </Suspense>
   );
 }

@@ -43,7 +43,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
     event.preventDefault();
   };
   return (
-    <Dialog open onClose={onClose} title="Go to" initialFocus={box}>
+    <Dialog onClose={onClose} title="Go to" initialFocus={box}>
       <search onKeyDown={move}>
         <input
           ref={box}
@@ -155,7 +155,7 @@ const SHORTCUTS = [
 
 export function Shortcuts({ onClose }: { readonly onClose: () => void }): ReactNode {
   return (
-    <Dialog open onClose={onClose} title="Keyboard shortcuts">
+    <Dialog onClose={onClose} title="Keyboard shortcuts">
       <dl className={styles.shortcuts}>
         {SHORTCUTS.map(([keys, what]) => (
           <div key={keys}>

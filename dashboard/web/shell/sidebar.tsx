@@ -101,7 +101,7 @@ export function Sidebar({ onFind }: { readonly onFind: () => void }): ReactNode 
 function Entries({ heading, entries }: Section): ReactNode {
   const organization = useShellOrganization()?.id;
   return (
-    <div className={styles.section}>
+    <div>
       {heading && <h2 className={styles.heading}>{heading}</h2>}
       <ul className={styles.entries}>
         {entries.map(({ label, icon, ...link }) => (

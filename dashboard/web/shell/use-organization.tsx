@@ -68,7 +68,7 @@ function useChoice(id: string): OrganizationChoice {
 
 const NAME = 'organization';
 
-export function lastOrganization(): string | undefined {
+function lastOrganization(): string | undefined {
   try {
     return localStorage.getItem(NAME) ?? undefined;
   } catch {
