@@ -1,8 +1,8 @@
 import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import styles from './chart.module.css';
-import { formatStep, isNothing, stepLengthMs, sumOf, valueText } from './chart-data.ts';
+import { type DrawnChart, formatStep, isNothing, stepLengthMs, sumOf, valueText } from './chart-data.ts';
 import { ChartLegend, Swatch } from './chart-legend.tsx';
-import { type DrawnChart, usePlot } from './chart-plot.ts';
+import { usePlot } from './chart-plot.ts';
 
 /** Position of the cursor when no step is selected. */
 const OUTSIDE_PX = -10;

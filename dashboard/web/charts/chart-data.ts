@@ -37,6 +37,12 @@ export interface ChartProps {
   readonly onSpan?: ((fromMs: number, toMs: number) => void) | undefined;
 }
 
+/** A chart whose steps are loaded. */
+export interface DrawnChart extends ChartProps {
+  readonly startsMs: readonly number[];
+  readonly heightPx: number;
+}
+
 const day = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', weekday: 'short', timeZone: 'UTC' });
 
 /** Length of a step in milliseconds. A step may have several hours. */

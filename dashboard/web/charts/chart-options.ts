@@ -1,20 +1,17 @@
 import uPlot from 'uplot';
 import { localDay, localMinute } from '../format/format.ts';
 import styles from './chart.module.css';
+import type { DrawnChart } from './chart-data.ts';
 
-export interface ChartSetup {
-  readonly kind: 'stacked-bars' | 'lines';
-  readonly step: 'hour' | 'day';
+interface ChartSetup extends Pick<DrawnChart, 'kind' | 'step' | 'heightPx' | 'format'> {
   readonly stepMs: number;
   readonly widthPx: number;
-  readonly heightPx: number;
   /** True if all values are whole. The axis then has no fractional steps. */
   readonly isWhole: boolean;
   readonly hasBefore: boolean;
   /** Series in drawing order. `colour` is the name of a custom property. */
   readonly series: readonly { readonly id: string; readonly colour: string }[];
   readonly palette: Palette;
-  readonly format: (value: number, axisStep?: number) => string;
   readonly selectable: boolean;
   readonly onSpan: (fromMs: number, toMs: number) => void;
   readonly onAt: (index: number | undefined) => void;
@@ -137,7 +134,7 @@ function tickLabel(seconds: number, splits: readonly number[], step: 'hour' | 'd
   return apart >= DAY_SECONDS || text === '00:00' ? localDay.format(seconds * 1000) : text;
 }
 
-export interface Palette {
+interface Palette {
   readonly colour: Record<string, string>;
   readonly grid: string;
   readonly text: string;

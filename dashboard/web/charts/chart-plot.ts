@@ -1,27 +1,15 @@
 import 'uplot/dist/uPlot.min.css';
-import { type RefObject, useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import { useIsDark } from '../components/theme.ts';
-import { type ChartProps, stack } from './chart-data.ts';
+import { type DrawnChart, stack } from './chart-data.ts';
 import { seriesColour } from './chart-legend.tsx';
 import { chartOptions, readPalette } from './chart-options.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A chart whose steps are loaded. */
-export interface DrawnChart extends ChartProps {
-  readonly startsMs: readonly number[];
-  readonly heightPx: number;
-}
-
-export interface Plot {
-  readonly box: RefObject<HTMLDivElement | null>;
-  readonly plot: RefObject<uPlot | undefined>;
-  readonly data: uPlot.AlignedData;
-}
-
 /** Draws into the box. A new shape or theme creates a new plot; new values only update it. */
-export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void): Plot {
+export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void) {
   const { kind, series, format, step, heightPx, before, onSpan } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);

@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { Skeleton } from '../components/panels.tsx';
 import styles from './chart.module.css';
-import { type ChartProps, formatStep, stepLengthMs, valueText } from './chart-data.ts';
+import { type ChartProps, type DrawnChart, formatStep, stepLengthMs, valueText } from './chart-data.ts';
 
 // uPlot and its CSS are a fifth of the page, so they are loaded on demand.
 const load = () => import('./chart-canvas.tsx');
@@ -12,27 +12,22 @@ export function Chart(props: ChartProps): ReactNode {
   const { label, startsMs, heightPx = 240 } = props;
   // Preloads while the figures are loading.
   useEffect(() => void load().catch(() => {}), []);
-  const place = <Skeleton height={`${heightPx}px`} />;
+  const loading = (
+    <>
+      <Skeleton height={`${heightPx}px`} />
+      <div className={styles.legend} />
+    </>
+  );
   return (
     <figure className={styles.chart} aria-label={label}>
       {startsMs === undefined ? (
-        <>
-          {place}
-          <div className={styles.legend} />
-        </>
+        loading
       ) : (
         <>
-          <Suspense
-            fallback={
-              <>
-                {place}
-                <div className={styles.legend} />
-              </>
-            }
-          >
+          <Suspense fallback={loading}>
             <ChartCanvas {...props} startsMs={startsMs} heightPx={heightPx} />
           </Suspense>
-          <ChartTable {...props} startsMs={startsMs} />
+          <ChartTable {...props} startsMs={startsMs} heightPx={heightPx} />
         </>
       )}
     </figure>
@@ -40,7 +35,7 @@ export function Chart(props: ChartProps): ReactNode {
 }
 
 /** The values of the chart for screen readers. */
-export function ChartTable({ label, startsMs = [], series, format, step }: ChartProps): ReactNode {
+function ChartTable({ label, startsMs, series, format, step }: DrawnChart): ReactNode {
   const stepMs = stepLengthMs(startsMs, step);
   return (
     <div className="visually-hidden">

@@ -1,4 +1,4 @@
-import { useCallback, useRef, useState } from 'react';
+import { useState } from 'react';
 import type { ChartProps } from './chart-data.ts';
 
 const NONE: ReadonlySet<string> = new Set();
@@ -6,10 +6,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** Series that clicks in the legend hide. Several charts of the same series can share them. */
 export function useHiddenSeries(ids: readonly string[]): Required<Pick<ChartProps, 'hidden' | 'onToggle'>> {
   const [hidden, setHidden] = useState(NONE);
-  const latest = useRef(ids);
-  latest.current = ids;
-  const onToggle = useCallback((id: string) => setHidden((now) => toggleHidden(now, id, latest.current)), []);
-  return { hidden, onToggle };
+  return { hidden, onToggle: (id) => setHidden(toggleHidden(hidden, id, ids)) };
 }
 
 /** Hidden ids after a click in the legend. The last visible series stays visible. */

@@ -116,10 +116,18 @@ interface InstantProps {
    * `short` leaves out today's date, for dense lists; `relative`: 5 minutes ago; `date` has no
    * time; `full` adds UTC.
    */
-  readonly show?: 'instant' | 'short' | 'relative' | 'date' | 'full';
+  readonly show?: keyof typeof TEXTS;
 }
 
 const TICK_MS = 30_000;
+
+const TEXTS = {
+  instant: formatInstant,
+  short: formatShortInstant,
+  relative: formatRelative,
+  date: formatDate,
+  full: formatInstant,
+};
 
 /** A moment in the reader's zone. The tooltip has UTC. */
 export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
@@ -132,7 +140,7 @@ export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
       dateTime={new Date(atMs).toISOString()}
       data-hint={[isShort && formatInstant(atMs), utc].filter(Boolean).join(' · ')}
     >
-      {textOf(atMs, show, nowMs)}
+      {TEXTS[show](atMs, nowMs)}
       {show === 'full' && <span className="muted">{utc}</span>}
     </time>
   );
@@ -142,19 +150,6 @@ export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
 export function LastTime({ atMs }: { readonly atMs: number | undefined }): ReactNode {
   if (atMs === undefined) return <span className="muted">Never</span>;
   return <Instant atMs={atMs} show="relative" />;
-}
-
-function textOf(atMs: number, show: InstantProps['show'], nowMs: number): string {
-  switch (show) {
-    case 'relative':
-      return formatRelative(atMs, nowMs);
-    case 'short':
-      return formatShortInstant(atMs, nowMs);
-    case 'date':
-      return formatDate(atMs);
-    default:
-      return formatInstant(atMs);
-  }
 }
 
 function useNow(ticking: boolean): number {
@@ -179,7 +174,7 @@ interface ProgressBarProps {
 /** The used part of a budget. Warns at 80 %, bad at 100 %. */
 export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactNode {
   const share = Math.min(1, Math.max(0, fraction));
-  const tone = share >= 1 ? styles.used : share >= 0.8 ? styles.near : undefined;
+  const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : undefined;
   return (
     <div
       className={styles.track}
@@ -190,7 +185,7 @@ export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactN
       aria-valuemax={100}
       aria-valuetext={text}
     >
-      <div className={classNames(styles.bar, tone)} style={{ width: `${share * 100}%` }} />
+      <div className={styles.bar} data-tone={tone} style={{ width: `${share * 100}%` }} />
     </div>
   );
 }

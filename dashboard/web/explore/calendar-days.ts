@@ -66,26 +66,17 @@ function addMonths(day: number, months: number): number {
 export function dayByKey(day: number, key: string, shift: boolean): number | undefined {
   const weekday = dateOf(day).getUTCDay();
   const months = shift ? 12 : 1;
-  switch (key) {
-    case 'ArrowLeft':
-      return day - 1;
-    case 'ArrowRight':
-      return day + 1;
-    case 'ArrowUp':
-      return day - 7;
-    case 'ArrowDown':
-      return day + 7;
-    case 'Home':
-      return day - weekday;
-    case 'End':
-      return day + 6 - weekday;
-    case 'PageUp':
-      return addMonths(day, -months);
-    case 'PageDown':
-      return addMonths(day, months);
-    default:
-      return undefined;
-  }
+  const days: Readonly<Record<string, number>> = {
+    ArrowLeft: day - 1,
+    ArrowRight: day + 1,
+    ArrowUp: day - 7,
+    ArrowDown: day + 7,
+    Home: day - weekday,
+    End: day + 6 - weekday,
+    PageUp: addMonths(day, -months),
+    PageDown: addMonths(day, months),
+  };
+  return days[key];
 }
 
 const inUtc = (options: Intl.DateTimeFormatOptions) =>

@@ -5,7 +5,7 @@ import { CLIENT_GONE_STATUS, ERROR_CODES } from '#core/errors/error-codes.ts';
 import { useAsk } from '../api/queries.ts';
 import { ChipsInput } from '../forms/chips-input.tsx';
 import { SelectField } from '../forms/choices.tsx';
-import { Field } from '../forms/field.tsx';
+import { Field, fieldsOf } from '../forms/field.tsx';
 import { FormDialog } from '../forms/form-dialog.tsx';
 import { MoneyField, NumberField } from '../forms/inputs.tsx';
 import { type ComboboxChoice, MultiCombobox } from '../forms/multi-combobox.tsx';
@@ -20,6 +20,7 @@ interface FilterDialogProps {
 /** Every filter of the explorer. Values of one field are alternatives. */
 export function FilterDialog({ organization, url, onClose }: FilterDialogProps): ReactNode {
   const [draft, setDraft] = useState(url.search);
+  const field = fieldsOf(draft, setDraft);
   const choices = useChoices(organization);
   const lists = (Object.keys(LISTS) as ListName[]).filter((name) =>
     organization === undefined ? name !== 'key' : name !== 'organization',
@@ -40,16 +41,11 @@ export function FilterDialog({ organization, url, onClose }: FilterDialogProps):
         <Field key={name} label={LIST_LABELS[name]} hint={HINTS[name]}>
           {choices[name] === undefined ? (
             <ChipsInput
-              value={draft[name]}
-              onChange={(next) => setDraft({ ...draft, [name]: next })}
+              {...field(name)}
               validate={(value) => (name === 'metadata' && !value.includes('=') ? 'Write name=value.' : undefined)}
             />
           ) : (
-            <MultiCombobox
-              choices={choices[name]}
-              value={draft[name]}
-              onChange={(next) => setDraft({ ...draft, [name]: next })}
-            />
+            <MultiCombobox choices={choices[name]} {...field(name)} />
           )}
         </Field>
       ))}
@@ -70,11 +66,7 @@ export function FilterDialog({ organization, url, onClose }: FilterDialogProps):
         value={draft.cost?.toString()}
         onChange={(next) => setDraft({ ...draft, cost: next === undefined ? undefined : Number(next) })}
       />
-      <NumberField
-        label="Duration in milliseconds, at least"
-        value={draft.duration}
-        onChange={(next) => setDraft({ ...draft, duration: next })}
-      />
+      <NumberField label="Duration in milliseconds, at least" {...field('duration')} />
     </FormDialog>
   );
 }

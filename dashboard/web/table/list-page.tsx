@@ -1,3 +1,4 @@
+import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { CsvTable, OperatorCsvTable } from '#contract/api.ts';
 import { queryText } from '#contract/define-search.ts';
@@ -20,12 +21,9 @@ import styles from './list-page.module.css';
 import { Table, type TableProps } from './table.tsx';
 
 /** A list by pages, as useAskPages returns it. A search may stop before its page is full. */
-export interface Pages extends Query<{ readonly pages: readonly { readonly searchedToMs?: number }[] }> {
-  readonly hasNextPage: boolean;
-  readonly isFetchingNextPage: boolean;
-  readonly isFetchNextPageError: boolean;
-  /** True while rows of the previous filter are shown. */
-  readonly isPlaceholderData: boolean;
+interface Pages
+  extends Query<{ readonly pages: readonly { readonly searchedToMs?: number }[] }>,
+    Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'isPlaceholderData'> {
   readonly fetchNextPage: () => Promise<unknown>;
 }
 
@@ -52,6 +50,7 @@ export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...t
   const [one, several] = nouns;
   const pages = 'fetchNextPage' in query ? query : undefined;
   const { found = pages ? undefined : rows?.length } = table;
+  // Rows of the previous filter.
   const isStale = pages?.isPlaceholderData === true;
   const count = rows?.length ?? 0;
   const searchedToMs = pages?.data?.pages.at(-1)?.searchedToMs;

@@ -83,10 +83,8 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
             ? Array.from({ length: props.skeletonRows ?? 8 }, (_, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: skeletons have nothing else
                 <tr key={index}>
-                  {columns.map((column) => (
-                    <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
-                      <Skeleton width={column.numeric ? '48px' : '70%'} />
-                    </td>
+                  {cells(columns, ({ numeric }) => (
+                    <Skeleton width={numeric ? '48px' : '70%'} />
                   ))}
                 </tr>
               ))
@@ -94,13 +92,7 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
         </tbody>
         {columns.some(({ total }) => total !== undefined) && (
           <tfoot>
-            <tr>
-              {columns.map((column) => (
-                <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
-                  {column.total}
-                </td>
-              ))}
-            </tr>
+            <tr>{cells(columns, ({ total }) => total)}</tr>
           </tfoot>
         )}
       </table>
@@ -128,13 +120,17 @@ function TableRow<Row>(props: TableProps<Row> & { readonly row: Row }): ReactNod
       className={classNames(onOpen && styles.opens, isNew?.(row) && styles.isNew)}
       aria-current={openKey !== undefined && openKey === rowKey(row) ? 'true' : undefined}
     >
-      {columns.map((column) => (
-        <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
-          {column.cell(row)}
-        </td>
-      ))}
+      {cells(columns, ({ cell }) => cell(row))}
     </tr>
   );
+}
+
+function cells<Row>(columns: readonly Column<Row>[], contentOf: (column: Column<Row>) => ReactNode): ReactNode {
+  return columns.map((column) => (
+    <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
+      {contentOf(column)}
+    </td>
+  ));
 }
 
 function moveFocus({ previousElementSibling, nextElementSibling }: Element, key: string): boolean {
@@ -195,21 +191,19 @@ function TableHead<Row>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 
   );
 }
 
-interface HeadCellProps<Row> {
+interface HeadCellProps<Row> extends Pick<TableProps<Row>, 'sorting'> {
   readonly column: Column<Row>;
-  readonly sorting: Sorting | undefined;
 }
 
 function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
   if (column.header === '') return <span className="visually-hidden">{column.label}</span>;
   if (sorting === undefined) return column.header;
-  const state = sorting.by === idOf(column) ? styles[sorting.order] : styles.unsorted;
+  const isSorted = sorting.by === idOf(column);
+  const arrow = sorting.order === 'asc' ? 'chevronUp' : 'chevronDown';
   return (
     <button type="button" className={styles.sort} onClick={() => sorting.onSort(idOf(column))}>
       {column.header}
-      <span className={state}>
-        <Icon name={sorting.by === idOf(column) ? 'chevronDown' : 'sort'} />
-      </span>
+      {isSorted ? <Icon name={arrow} /> : <Icon name="sort" className={styles.unsorted} />}
     </button>
   );
 }
