@@ -23,12 +23,12 @@ export interface CheckoutFor {
   readonly nowMs: number;
 }
 
-export type BegunCheckout =
-  | { readonly kind: 'begun'; readonly url: string; readonly topUpId?: string }
-  | { readonly kind: 'stripe_away' };
-
 /** Begins a payment in Stripe Checkout. The top-up is there before Stripe knows of it. */
-export async function beginTopUp(config: StripeConfig, work: CheckoutFor, amountUsd: number): Promise<BegunCheckout> {
+export async function beginTopUp(
+  config: StripeConfig,
+  work: CheckoutFor,
+  amountUsd: number,
+): Promise<{ readonly id: string; readonly url: string }> {
   const { database, organizationId, userId, origin, nowMs } = work;
   const id = newId('top', nowMs);
   const amountCents = BigInt(amountUsd) * 100n;
@@ -36,45 +36,45 @@ export async function beginTopUp(config: StripeConfig, work: CheckoutFor, amount
   const stripe = await stripeClient(config);
   const page = pageOf(origin, organizationId);
   const metadata = { ...metadataOf(id, organizationId, 'false') };
-  return asking(
-    async () => {
-      const session = await stripe.checkout.sessions.create(
-        {
-          mode: 'payment',
-          // Otherwise Stripe may charge in the payer's currency, and the payment does not match.
-          adaptive_pricing: { enabled: false },
-          client_reference_id: id,
-          ...present({ customer_email: work.billing.billingEmail ?? work.email }),
-          ...(config.invoices ? invoiceWith(work.billing) : {}),
-          line_items: [
-            {
-              quantity: 1,
-              price_data: {
-                currency: config.currency,
-                unit_amount: Number(amountCents),
-                product_data: { name: `Credit for ${work.organizationName}` },
-              },
+  try {
+    const session = await stripe.checkout.sessions.create(
+      {
+        mode: 'payment',
+        // Otherwise Stripe may charge in the payer's currency, and the payment does not match.
+        adaptive_pricing: { enabled: false },
+        client_reference_id: id,
+        ...present({ customer_email: work.billing.billingEmail ?? work.email }),
+        ...(config.invoices ? invoiceWith(work.billing) : {}),
+        line_items: [
+          {
+            quantity: 1,
+            price_data: {
+              currency: config.currency,
+              unit_amount: Number(amountCents),
+              product_data: { name: `Credit for ${work.organizationName}` },
             },
-          ],
-          metadata,
-          payment_intent_data: { metadata },
-          success_url: `${page}?topUp=${id}`,
-          cancel_url: page,
-        },
-        { idempotencyKey: id },
-      );
-      await bindSession(database, id, session.id);
-      return { kind: 'begun', url: session.url ?? page, topUpId: id };
-    },
-    () => failTopUp(database, id, 'Stripe did not begin the payment.'),
-  );
+          },
+        ],
+        metadata,
+        payment_intent_data: { metadata },
+        success_url: `${page}?topUp=${id}`,
+        cancel_url: page,
+      },
+      { idempotencyKey: id },
+    );
+    await bindSession(database, id, session.id);
+    return { id, url: session.url ?? page };
+  } catch (error) {
+    await failTopUp(database, id, 'Stripe did not begin the payment.');
+    throw error;
+  }
 }
 
 /** Begins the saving of a card in Stripe Checkout. Nothing is charged. */
-export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): Promise<BegunCheckout> {
+export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): Promise<{ readonly url: string }> {
   const stripe = await stripeClient(config);
   const page = pageOf(work.origin, work.organizationId);
-  const begin = async (customer: string): Promise<BegunCheckout> => {
+  const begin = async (customer: string) => {
     const session = await stripe.checkout.sessions.create({
       mode: 'setup',
       currency: config.currency,
@@ -82,19 +82,17 @@ export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): 
       success_url: `${page}?card=saved`,
       cancel_url: page,
     });
-    return { kind: 'begun', url: session.url ?? page };
+    return { url: session.url ?? page };
   };
-  return asking(async () => {
-    const customer = await customerOf(stripe, work);
-    try {
-      return await begin(customer);
-    } catch (error) {
-      if (!isMissingAtStripe(error)) throw error;
-      // Deleted there, or one of test mode or another account, which the operator has left.
-      await closePaymentAccount(work.database, work.organizationId, customer);
-      return begin(await customerOf(stripe, work));
-    }
-  });
+  const customer = await customerOf(stripe, work);
+  try {
+    return await begin(customer);
+  } catch (error) {
+    if (!isMissingAtStripe(error)) throw error;
+    // Deleted there, or one of test mode or another account, which the operator has left.
+    await closePaymentAccount(work.database, work.organizationId, customer);
+    return begin(await customerOf(stripe, work));
+  }
 }
 
 /** Stripe asks for the address and the tax id, and makes the invoice when the payment is made. */
@@ -142,16 +140,6 @@ async function customerOf(stripe: StripeClient, work: CheckoutFor): Promise<stri
   if (known) return known.customerId;
   const made = await stripe.customers.create({ ...contact, metadata: { gateway_organization: organizationId } });
   return (await openPaymentAccount(database, organizationId, made.id)).customerId;
-}
-
-async function asking(ask: () => Promise<BegunCheckout>, undo?: () => Promise<void>): Promise<BegunCheckout> {
-  try {
-    return await ask();
-  } catch (error) {
-    await undo?.();
-    if (!isStripeAway(error)) throw error;
-    return { kind: 'stripe_away' };
-  }
 }
 
 function pageOf(origin: string, organizationId: string): string {

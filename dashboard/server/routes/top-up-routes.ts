@@ -38,16 +38,13 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   route('POST /api/organizations/:organization/top-ups', {
     access: 'owner',
     input: topUp,
-    async handle(call) {
-      const { stripe } = call.deps.settings();
-      if (stripe === undefined) return NOT_CONFIGURED;
-      const wrong = outside('amountUsd', call.input.amountUsd, stripe);
-      if (wrong) return wrong;
-      const work = await checkoutFor(call);
-      if (isProblem(work)) return work;
-      const begun = await beginTopUp(stripe, work, call.input.amountUsd);
-      return begun.kind === 'begun' ? { id: begun.topUpId ?? '', url: begun.url } : STRIPE_AWAY;
-    },
+    handle: (call) =>
+      atStripe(call, 'Nothing was paid.', async (stripe) => {
+        const wrong = outside('amountUsd', call.input.amountUsd, stripe);
+        if (wrong) return wrong;
+        const work = await checkoutFor(call);
+        return isProblem(work) ? work : beginTopUp(stripe, work, call.input.amountUsd);
+      }),
   }),
   route('POST /api/organizations/:organization/top-ups/:topUp/check', {
     access: 'owner',
@@ -61,30 +58,22 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
     access: 'owner',
-    async handle({ deps, organizationId, params: { topUp = '' } }) {
-      const { stripe } = deps.settings();
-      if (stripe === undefined) return NOT_CONFIGURED;
-      const session = await paidSession(deps.database, organizationId, topUp);
-      if (session === undefined) return notFound('top-up');
-      try {
+    handle: (call) =>
+      atStripe(call, 'Try again in a minute.', async (stripe) => {
+        const { deps, organizationId, params } = call;
+        const session = await paidSession(deps.database, organizationId, params.topUp);
+        if (session === undefined) return notFound('top-up');
         const url = await invoiceUrlOf(stripe, session, deps.log);
         return url ? { url } : problem('conflict', 'Stripe has no invoice of this payment.');
-      } catch (error) {
-        if (!isStripeAway(error)) throw error;
-        return unavailable('Stripe does not respond at the moment. Try again in a minute.');
-      }
-    },
+      }),
   }),
   route('POST /api/organizations/:organization/card', {
     access: 'owner',
-    async handle(call) {
-      const { stripe } = call.deps.settings();
-      if (stripe === undefined) return NOT_CONFIGURED;
-      const work = await checkoutFor(call);
-      if (isProblem(work)) return work;
-      const begun = await beginSavingCard(stripe, work);
-      return begun.kind === 'begun' ? { url: begun.url } : STRIPE_AWAY;
-    },
+    handle: (call) =>
+      atStripe(call, 'Nothing was paid.', async (stripe) => {
+        const work = await checkoutFor(call);
+        return isProblem(work) ? work : beginSavingCard(stripe, work);
+      }),
   }),
   route('DELETE /api/organizations/:organization/card', {
     access: 'owner',
@@ -110,6 +99,22 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+/** For work that needs Stripe. If it does not answer, the refusal has this advice. */
+async function atStripe<T>(
+  { deps }: OrganizationCall,
+  advice: string,
+  work: (stripe: StripeConfig) => Promise<T | Problem>,
+): Promise<T | Problem> {
+  const { stripe } = deps.settings();
+  if (stripe === undefined) return NOT_CONFIGURED;
+  try {
+    return await work(stripe);
+  } catch (error) {
+    if (!isStripeAway(error)) throw error;
+    return unavailable(`Stripe does not respond at the moment. ${advice}`);
+  }
+}
 
 function outside(field: string, amountUsd: number, { leastUsd, mostUsd }: StripeConfig): Problem | undefined {
   if (amountUsd >= leastUsd && amountUsd <= mostUsd) return undefined;
@@ -147,8 +152,6 @@ async function checkoutFor(call: OrganizationCall): Promise<CheckoutFor | Proble
 }
 
 const NOT_CONFIGURED = problem('conflict', 'Payments are not set up here. Ask your operator for credit.');
-
-const STRIPE_AWAY = unavailable('Stripe does not respond at the moment. Nothing was paid.');
 
 async function topUpsView(
   { database, settings }: OrganizationCall['deps'],
