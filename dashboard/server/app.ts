@@ -10,8 +10,7 @@ import { notFound, type Problem, problem, unavailable } from './http/problem.ts'
 import { headOf, sendProblem } from './http/responses.ts';
 import type { Deps, Route } from './http/route.ts';
 import { securityHeaders } from './http/security-headers.ts';
-import type { StaticFiles } from './http/static-files.ts';
-import { serveFile } from './http/static-files.ts';
+import { type StaticFiles, serveFile } from './http/static-files.ts';
 import { MAX_EVENT_BYTES } from './payments/webhook.ts';
 import { serveRoute } from './serve-route.ts';
 import { serveStripeWebhook } from './serve-webhook.ts';
@@ -49,12 +48,13 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   app.get('/live', (context) => context.text('live\n'));
   app.get('*', (context) => {
     const { brand = {} } = deps.settings();
-    const { page } = files;
-    const found = files.find(context.req.path) ?? (isPageAddress(context.req.path) ? page : undefined);
+    // Served at every address of the page, which does its own routing.
+    const page = files.get('/index.html');
+    const found = files.get(context.req.path) ?? (isPageAddress(context.req.path) ? page : undefined);
     const isBranded = found?.type === page?.type && Object.keys(brand).length > 0;
     const file = brandFile(context.req.path, brand) ?? (found && isBranded ? brandedPage(found, brand) : found);
     if (file !== undefined) return serveFile(context, file);
-    return files.page === undefined
+    return page === undefined
       ? context.text('The dashboard has not been built: run `node scripts/setup.mjs`.\n', 503)
       : context.text('There is no such file.\n', 404);
   });

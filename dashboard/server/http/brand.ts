@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { BrandConfig } from '#core/config/dashboard-config.ts';
-import type { StaticFile } from './static-files.ts';
+import { fileOf, type StaticFile } from './static-files.ts';
 
 /** The page as the build made it says this. */
 const NAME = 'Inference Gateway';
@@ -60,10 +59,4 @@ function coloursOf(accent: string): string {
   --surface-selected: light-dark(color-mix(in oklab, ${accent} 10%, white), color-mix(in oklab, ${accent} 24%, #131316));
 }
 `;
-}
-
-function fileOf(type: string, content: string | Uint8Array): StaticFile {
-  const plain = Buffer.from(content);
-  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
-  return { type, etag, immutable: false, plain, gzip: undefined, brotli: undefined };
 }

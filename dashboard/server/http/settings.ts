@@ -1,32 +1,21 @@
 import type { DoorApi } from '#core/config/apis.ts';
-import type {
-  BrandConfig,
-  DashboardProcessConfig,
-  MailConfig,
-  SignInConfig,
-  StripeConfig,
-} from '#core/config/dashboard-config.ts';
+import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
 import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
 import { present } from '#core/present.ts';
 
-export interface Settings {
+/** As in the configuration: all that are absent there are absent here. */
+type FromConfig = 'trustedProxies' | 'signIn' | 'brand' | 'topUpUrl' | 'mail' | 'privateNetworks' | 'stripe';
+
+export interface Settings extends Pick<DashboardProcessConfig, FromConfig> {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;
   /** APIs that clients may speak beside chat completions. */
   readonly apis: readonly DoorApi[];
-  readonly trustedProxies: readonly string[];
   readonly session: DashboardSessionConfig;
-  readonly signIn: SignInConfig;
-  readonly brand: BrandConfig;
   readonly url?: URL;
   readonly apiUrl?: string;
   /** Absent: there is no playground. */
   readonly playgroundUrl?: string;
-  readonly topUpUrl?: string;
-  /** Absent: nothing is mailed, and links are shown. */
-  readonly mail?: MailConfig;
-  readonly privateNetworks: readonly string[];
-  readonly stripe?: StripeConfig;
 }
 
 export function settingsOf(config: DashboardProcessConfig): Settings {

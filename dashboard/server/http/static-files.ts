@@ -3,12 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import type { Context } from 'hono';
 
-/** The built page, in memory. It is small, and no request path reaches the file system. */
-export interface StaticFiles {
-  find(path: string): StaticFile | undefined;
-  /** Served at every address of the page, which does its own routing. */
-  readonly page: StaticFile | undefined;
-}
+/**
+ * The built page, in memory, by path. It is small, and no request path reaches the file system.
+ */
+export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
 export interface StaticFile {
   readonly type: string;
@@ -17,8 +15,8 @@ export interface StaticFile {
   readonly immutable: boolean;
   readonly plain: Buffer;
   /** The build makes both, for files that get smaller (dashboard/web/vite.config.ts). */
-  readonly gzip: Buffer | undefined;
-  readonly brotli: Buffer | undefined;
+  readonly gzip?: Buffer | undefined;
+  readonly brotli?: Buffer | undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -42,7 +40,7 @@ export async function loadStaticFiles(folder: string): Promise<StaticFiles> {
     if (type === undefined) continue;
     files.set(`/${relative(folder, path)}`, await loadFile(path, type));
   }
-  return { find: (path) => files.get(path), page: files.get('/index.html') };
+  return files;
 }
 
 async function filesBelow(folder: string): Promise<string[]> {
@@ -51,15 +49,18 @@ async function filesBelow(folder: string): Promise<string[]> {
 }
 
 async function loadFile(path: string, type: string): Promise<StaticFile> {
-  const plain = await readFile(path);
   return {
-    type,
-    etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
+    ...fileOf(type, await readFile(path)),
     immutable: path.includes('/assets/'),
-    plain,
     gzip: await readIfThere(`${path}.gz`),
     brotli: await readIfThere(`${path}.br`),
   };
+}
+
+export function fileOf(type: string, content: string | Uint8Array): StaticFile {
+  const plain = Buffer.from(content);
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
+  return { type, etag, immutable: false, plain };
 }
 
 const readIfThere = (path: string): Promise<Buffer | undefined> => ifThere(readFile(path));

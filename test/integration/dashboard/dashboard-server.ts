@@ -100,8 +100,7 @@ export async function startDashboard(
     priceLists: () => ['partner'],
     compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [], disputed: [] }),
   };
-  const files = { find: () => undefined, page: undefined };
-  const listener = await listenOn(createApp(ROUTES, deps, files, log), { host: '127.0.0.1', port: 0 });
+  const listener = await listenOn(createApp(ROUTES, deps, new Map(), log), { host: '127.0.0.1', port: 0 });
   const origin = `http://127.0.0.1:${listener.port}`;
   let users = 0;
   return {
