@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { inRanges, parseIpAddress } from '#core/net/ip-ranges.ts';
+import { createWorkQueue } from '../fairness/work-queue.ts';
 
 /** Addresses that are reached although they are not public, also over http. */
 export type PrivateNetworks = readonly string[];
@@ -49,20 +50,14 @@ const inTurn = lookupsInTurn((host) => dns.lookup(host, { all: true, order: 'ver
 
 /** Resolves so many names at once, in the order of arrival. */
 export function lookupsInTurn(resolve: Resolve): (host: string, signal: AbortSignal) => Promise<LookupAddress[]> {
-  let atOnce = 0;
-  const waiting: (() => void)[] = [];
+  const turn = createWorkQueue({ atOnce: MAX_LOOKUPS, maxWaiting: Number.POSITIVE_INFINITY });
   return async (host, signal) => {
-    if (atOnce < MAX_LOOKUPS) atOnce += 1;
-    // A lookup that has ended hands its place on.
-    else await new Promise<void>((begin) => waiting.push(begin));
-    try {
+    const found = await turn('stranger', async () => {
       signal.throwIfAborted();
-      return await resolve(host);
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else atOnce -= 1;
-    }
+      return resolve(host);
+    });
+    // The queue is never full.
+    return found === 'busy' ? [] : found;
   };
 }
 

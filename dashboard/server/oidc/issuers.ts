@@ -10,6 +10,7 @@ import {
 } from 'openid-client';
 import type { OidcConfig } from '#core/config/dashboard-config.ts';
 import type { Log } from '#core/log/log.ts';
+import { createWorkQueue } from '../fairness/work-queue.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { explainFailure } from './explain-failure.ts';
 
@@ -37,7 +38,7 @@ interface Known {
 
 export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issuers {
   let known: Known | undefined;
-  let waiting = 0;
+  const turn = createWorkQueue({ atOnce: MAX_AT_ONCE, maxWaiting: 0 });
 
   async function discover(config: OidcConfig): Promise<Configuration | undefined> {
     try {
@@ -57,15 +58,7 @@ export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issu
       known = { config, untilMs: nowMs() + METADATA_MS, found };
       return found;
     },
-    async ask(work) {
-      if (waiting >= MAX_AT_ONCE) return 'busy';
-      waiting++;
-      try {
-        return await work();
-      } finally {
-        waiting--;
-      }
-    },
+    ask: (work) => turn('stranger', work),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { createHashQueue, type Precedence, type Turn } from './hash-queue.ts';
+import { createWorkQueue, type Precedence, type Turn } from '../fairness/work-queue.ts';
 
 /** argon2id with OWASP's parameters: 19 MiB, two passes; 33 ms on the reference machine. */
 const MEMORY_KIB = 19_456;
@@ -64,7 +64,7 @@ function readPhc(phc: string): { salt: Buffer; digest: Buffer; cost: Cost } {
 }
 
 /** Each run takes 19 MiB and a core. Two at once leave threads of the process for other work. */
-const queue: Turn = createHashQueue({ atOnce: 2, maxWaiting: 60 });
+const queue: Turn = createWorkQueue({ atOnce: 2, maxWaiting: 60 });
 
 async function derive(
   precedence: Precedence,

@@ -16,7 +16,7 @@ export type Turn = <T>(precedence: Precedence, work: () => Promise<T>) => Promis
  * Runs at most `atOnce` tasks. Others wait in order of arrival, known callers before strangers.
  * Resolves to `busy` at once when the queue is full.
  */
-export function createHashQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
+export function createWorkQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
   let running = 0;
   const waiting: Readonly<Record<Precedence, (() => void)[]>> = { known: [], stranger: [] };
   return async (precedence, work) => {

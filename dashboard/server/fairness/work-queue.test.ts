@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createHashQueue } from './hash-queue.ts';
+import { createWorkQueue } from './work-queue.ts';
 
 function gate() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -9,7 +9,7 @@ function gate() {
 
 describe('the queue of hashes', () => {
   it('runs so many at once, the others in order, and tells who is one too many at once', async () => {
-    const turn = createHashQueue({ atOnce: 2, maxWaiting: 2 });
+    const turn = createWorkQueue({ atOnce: 2, maxWaiting: 2 });
     const gates = Array.from({ length: 4 }, gate);
     const started: number[] = [];
     const results = gates.map(({ promise }, index) =>
@@ -32,7 +32,7 @@ describe('the queue of hashes', () => {
   });
 
   it('goes on after one that fails', async () => {
-    const turn = createHashQueue({ atOnce: 1, maxWaiting: 1 });
+    const turn = createWorkQueue({ atOnce: 1, maxWaiting: 1 });
     const first = gate();
     const failing = turn('stranger', () => first.promise);
     const next = turn('stranger', async () => 'next');
@@ -43,7 +43,7 @@ describe('the queue of hashes', () => {
   });
 
   it('gives a place to who waited, not to who comes at the same moment', async () => {
-    const turn = createHashQueue({ atOnce: 1, maxWaiting: 5 });
+    const turn = createWorkQueue({ atOnce: 1, maxWaiting: 5 });
     const first = gate();
     let running = 0;
     let most = 0;
@@ -62,7 +62,7 @@ describe('the queue of hashes', () => {
   });
 
   it('serves the known before strangers, also where strangers fill their queue', async () => {
-    const turn = createHashQueue({ atOnce: 1, maxWaiting: 2 });
+    const turn = createWorkQueue({ atOnce: 1, maxWaiting: 2 });
     const first = gate();
     const order: string[] = [];
     const note = (name: string) => async () => order.push(name);
