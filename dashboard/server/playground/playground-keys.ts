@@ -6,56 +6,42 @@ export const KEY_BUDGET_NANO_USD: NanoUsd = 1_000_000_000n;
 /** Secrets that a process remembers. Beyond them the oldest is forgotten, and its key expires. */
 const MAX_REMEMBERED = 10_000;
 
-export interface MadeKey {
+export interface PlaygroundKey {
   readonly id: string;
   readonly secret: string;
-}
-
-export interface KeyWish<Refused> {
-  /** Names the user and the organization. */
-  readonly holder: string;
   /** Equal texts mean equal restrictions. */
-  readonly restrictions: string;
-  isUsable(id: string): Promise<boolean>;
-  make(): Promise<MadeKey | { readonly refused: Refused }>;
-}
-
-interface Remembered extends MadeKey {
   readonly restrictions: string;
 }
 
 /**
- * Keys of the playground, one for each user and organization. Secrets are in this process's memory
- * and nowhere else.
+ * Keys of the playground, one for each holder: a user in an organization. Secrets are in this
+ * process's memory and nowhere else.
  */
 export class PlaygroundKeys {
-  readonly #remembered = new Map<string, Remembered>();
-  readonly #making = new Map<string, Promise<unknown>>();
+  readonly #remembered = new Map<string, PlaygroundKey>();
+  readonly #working = new Map<string, Promise<unknown>>();
 
-  /** The holder's key, which is made if there is no usable one with these restrictions. */
-  async findOrMake<Refused>(wish: KeyWish<Refused>): Promise<MadeKey | { readonly refused: Refused }> {
-    const { holder } = wish;
-    // Two tabs that begin together use one key. Otherwise each would revoke the other's.
-    const before = this.#making.get(holder) ?? Promise.resolve();
-    const found = before.then(() => this.#find(wish));
-    const settled = found.catch(() => undefined);
-    this.#making.set(holder, settled);
+  /**
+   * Works with the holder's key after all former work with it. Two tabs that begin together use one
+   * key: otherwise each would revoke the other's.
+   */
+  async inTurn<T>(holder: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#working.get(holder) ?? Promise.resolve();
+    const result = before.then(work);
+    const settled = result.catch(() => undefined);
+    this.#working.set(holder, settled);
     try {
-      return await found;
+      return await result;
     } finally {
-      if (this.#making.get(holder) === settled) this.#making.delete(holder);
+      if (this.#working.get(holder) === settled) this.#working.delete(holder);
     }
   }
 
-  async #find<Refused>({ holder, restrictions, isUsable, make }: KeyWish<Refused>) {
-    const known = this.#remembered.get(holder);
-    if (known?.restrictions === restrictions && (await isUsable(known.id))) return known;
-    const made = await make();
-    if ('secret' in made) this.#remember(holder, { ...made, restrictions });
-    return made;
+  find(holder: string): PlaygroundKey | undefined {
+    return this.#remembered.get(holder);
   }
 
-  #remember(holder: string, key: Remembered): void {
+  remember(holder: string, key: PlaygroundKey): void {
     this.#remembered.delete(holder);
     this.#remembered.set(holder, key);
     const [oldest] = this.#remembered.keys();

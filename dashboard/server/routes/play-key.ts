@@ -2,10 +2,9 @@ import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import type { KeyLimits, Scope } from '#core/principal.ts';
-import type { KeyRecord } from '#database/keys/key-records.ts';
-import { notFound, type Problem, wrongField } from '../http/problem.ts';
+import { isProblem, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall } from '../http/route.ts';
-import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type MadeKey } from '../playground/playground-keys.ts';
+import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type PlaygroundKey } from '../playground/playground-keys.ts';
 
 /** Shown wherever the key is: in the request log, the usage and the audit log. */
 const NAME = 'Playground';
@@ -18,29 +17,22 @@ export interface PlayRestrictions {
   readonly limits: KeyLimits;
 }
 
-/** Restricts a play to the chosen models, and to what the chosen key of the organization may. */
+/**
+ * Restricts a play to the chosen models, and to what the chosen key of the organization may. A key
+ * that lacks one of them passes on its own models, so that the gateway refuses the request as it
+ * would refuse one with that key.
+ */
 export async function restrictionsOf(
   { deps, organizationId }: OrganizationCall,
   { chat, beside = chat.model, likeKey }: Pick<PlayInput, 'beside' | 'likeKey'> & { chat: Pick<PlayChat, 'model'> },
 ): Promise<PlayRestrictions | Problem> {
+  const like = likeKey === undefined ? undefined : await deps.administration.key(organizationId, likeKey);
+  if (likeKey !== undefined && like === undefined) return notFound('key');
+  if (like && (like.revoked || (like.expiresAtMs !== undefined && like.expiresAtMs <= deps.nowMs()))) {
+    return wrongField('likeKey', 'This key has been revoked, or has expired.');
+  }
   // In the same order for both of them.
-  const models = [...new Set([chat.model, beside])].toSorted();
-  if (likeKey === undefined) return restrictionsFor(models, undefined);
-  const key = await deps.administration.key(organizationId, likeKey);
-  if (key === undefined) return notFound('key');
-  const { revoked, expiresAtMs } = key;
-  const hasEnded = revoked || (expiresAtMs !== undefined && expiresAtMs <= deps.nowMs());
-  return hasEnded ? wrongField('likeKey', 'This key has been revoked, or has expired.') : restrictionsFor(models, key);
-}
-
-/**
- * A key that lacks one of them passes on its own models, so that the gateway refuses the request as
- * it would refuse one with that key.
- */
-export function restrictionsFor(
-  wanted: readonly string[],
-  like: Pick<KeyRecord, 'scopes' | 'models' | 'limits'> | undefined,
-): PlayRestrictions {
+  const wanted = [...new Set([chat.model, beside])].toSorted();
   const { scopes = ['chat'] as const, models, limits = {} } = like ?? {};
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd: budget } = limits;
   const least = budget !== undefined && budget < KEY_BUDGET_NANO_USD ? budget : KEY_BUDGET_NANO_USD;
@@ -58,15 +50,18 @@ export function restrictionsFor(
 
 /** The secret of the user's key, which is made if there is no usable one. */
 export async function playSecret(call: OrganizationCall, restrictions: PlayRestrictions): Promise<string | Problem> {
-  const { deps, organizationId, session } = call;
+  const { keys } = call.deps.playground;
   const { scopes, models, limits } = restrictions;
-  const found = await deps.playground.keys.findOrMake<Problem>({
-    holder: `${organizationId} ${session.user.id}`,
-    restrictions: [scopes, models, ...Object.entries(limits)].join(' '),
-    isUsable: (id) => isUsable(call, id),
-    make: () => makeKey(call, restrictions),
+  const holder = `${call.organizationId} ${call.session.user.id}`;
+  const restrictionsText = [scopes, models, ...Object.entries(limits)].join(' ');
+  return keys.inTurn(holder, async () => {
+    const known = keys.find(holder);
+    if (known?.restrictions === restrictionsText && (await isUsable(call, known.id))) return known.secret;
+    const made = await makeKey(call, restrictions);
+    if (isProblem(made)) return made;
+    keys.remember(holder, { ...made, restrictions: restrictionsText });
+    return made.secret;
   });
-  return 'refused' in found ? found.refused : found.secret;
 }
 
 /** An owner may have revoked it, or another dashboard made a newer one. */
@@ -79,14 +74,14 @@ async function isUsable({ deps, organizationId }: OrganizationCall, id: string):
 async function makeKey(
   call: OrganizationCall,
   { scopes, models, limits }: PlayRestrictions,
-): Promise<MadeKey | { readonly refused: Problem }> {
+): Promise<Pick<PlaygroundKey, 'id' | 'secret'> | Problem> {
   const { deps, organizationId, session } = call;
   const tooMany = await call.countChange();
-  if (tooMany) return { refused: tooMany };
+  if (tooMany) return tooMany;
   const nowMs = deps.nowMs();
   const { secret, identity } = newKeySecret(nowMs);
   const expiresAtMs = nowMs + KEY_LIFETIME_MS;
   const key = { ...identity, organizationId, name: NAME, scopes, models, limits, expiresAtMs };
   const made = await deps.administration.createPlaygroundKey(key, { ...actorOf(call), userId: session.user.id });
-  return made === undefined ? { refused: notFound('organization') } : { id: made.id, secret };
+  return made === undefined ? notFound('organization') : { id: made.id, secret };
 }
