@@ -1,6 +1,6 @@
 import type { AlertsApi } from './alerts.ts';
 import type { CostsApi } from './costs.ts';
-import type { ExploreApi } from './explore.ts';
+import type { ExploreApi } from './explore-filter.ts';
 import type { KeysApi } from './keys.ts';
 import type { MoneyApi } from './money.ts';
 import type { OperatorApi } from './operator.ts';
@@ -52,31 +52,36 @@ export interface ProblemView {
   readonly retryAfterSeconds?: number;
 }
 
-export type ProblemCode =
-  | 'invalid'
-  | 'not_signed_in'
-  | 'wrong_password'
-  | 'password_needed'
-  /** Passwords are off; accounts have none to prove, set or reset. */
-  | 'passwords_off'
-  | 'issuer_unavailable'
-  | 'issuer_refused'
-  | 'identity_refused'
-  | 'email_unverified'
-  | 'sign_in_expired'
-  | 'no_account'
-  | 'account_has_password'
-  | 'other_identity'
-  | 'too_many_attempts'
-  | 'too_many_requests'
-  | 'not_allowed'
-  | 'cross_site'
-  | 'not_found'
-  | 'conflict'
-  | 'link_used_or_expired'
-  | 'too_large'
-  | 'unavailable'
-  | 'internal';
+export type ProblemCode = keyof typeof PROBLEM_STATUS;
+/** Each problem with the status of its response. */
+export const PROBLEM_STATUS = {
+  invalid: 400,
+  not_signed_in: 401,
+  // Not 401, which asks to sign in: a signed-in user who changes the password may get this.
+  wrong_password: 403,
+  // The user is signed in, but gave the password too long ago.
+  password_needed: 403,
+  // Passwords are off; accounts have none to prove, set or reset.
+  passwords_off: 403,
+  issuer_refused: 403,
+  identity_refused: 403,
+  email_unverified: 403,
+  no_account: 403,
+  not_allowed: 403,
+  cross_site: 403,
+  not_found: 404,
+  conflict: 409,
+  account_has_password: 409,
+  other_identity: 409,
+  link_used_or_expired: 410,
+  sign_in_expired: 410,
+  too_large: 413,
+  too_many_attempts: 429,
+  too_many_requests: 429,
+  internal: 500,
+  unavailable: 503,
+  issuer_unavailable: 503,
+} as const;
 
 /**
  * Tables with a CSV export, by GET with the filter of the page:

@@ -2,12 +2,13 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { defineSearch, idOf, list, moment, oneOf, type RawSearch, text, wholeNumber } from './define-search.ts';
 import {
-  type ExploreFilter,
   type ExploreGrouping,
   GROUPINGS,
+  isMetadataGrouping,
   LONGEST_EXPLORED_MS,
   SHORTEST_EXPLORED_MS,
 } from './explore.ts';
+import type { ExploreFilter } from './explore-filter.ts';
 
 /** Times up to now. */
 const LENGTHS = {
@@ -124,10 +125,7 @@ function statusClass(value: unknown): string | undefined {
 
 function grouping(value: unknown): ExploreGrouping | undefined {
   const known = GROUPINGS.find((name) => name === value);
-  return (
-    known ??
-    (typeof value === 'string' && /^metadata\.[^\0]{1,64}$/u.test(value) ? (value as ExploreGrouping) : undefined)
-  );
+  return known ?? (typeof value === 'string' && isMetadataGrouping(value) ? value : undefined);
 }
 
 export interface Span {

@@ -1,8 +1,4 @@
-/**
- * The explorer: one filter for charts, tables, the list of requests, its CSV and its live tail.
- *
- * In a URL a list is a parameter that is repeated, `models=a&models=b`.
- */
+/** The explorer: what it shows, and words of its filter (explore-filter.ts). */
 
 /** Each value of a list, and the number of its values, have these bounds. */
 export const MOST_FILTER_VALUES = 50;
@@ -16,53 +12,13 @@ export const LONGEST_EXPLORED_MS = 400 * 86_400_000;
 export const STATUS_CLASSES = ['2xx', '4xx', '5xx', '499'] as const;
 export type StatusClass = (typeof STATUS_CLASSES)[number];
 
-/**
- * All fields must match. A list matches if one of its values does; an empty value, `''`, matches
- * requests that have none: no code, no user, no provider, or no model of the configuration.
- */
-export interface ExploreFilter {
-  readonly fromMs?: number;
-  /** Exclusive. */
-  readonly toMs?: number;
-  /** Ids. */
-  readonly keys?: readonly string[];
-  readonly models?: readonly string[];
-  /** Error codes. */
-  readonly codes?: readonly string[];
-  readonly statusClasses?: readonly StatusClass[];
-  /**
-   * `failed` requests have a code, also those with status 200 whose stream broke. A client that
-   * left before the response (status 499, no code) is neither.
-   */
-  readonly outcome?: 'succeeded' | 'failed';
-  /** `user` of the request: end users, as the client named them. */
-  readonly users?: readonly string[];
-  /**
-   * `name=value` of the request's `metadata`; the name ends at the first `=`. Values of one name
-   * are alternatives, different names must all match.
-   */
-  readonly metadata?: readonly string[];
-  readonly providers?: readonly string[];
-  /** Ids. Only for operators, over all organizations. */
-  readonly organizations?: readonly string[];
-  readonly streamed?: boolean;
-  /** Decimal text. */
-  readonly minCostNanoUsd?: string;
-  readonly minDurationMs?: number;
-}
-
 /** `organization` only for operators, over all organizations. */
 export const GROUPINGS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
 /** `metadata.team`: by that member. */
 export type ExploreGrouping = (typeof GROUPINGS)[number] | `metadata.${string}`;
 
-export interface ExploreInput extends ExploreFilter {
-  readonly fromMs: number;
-  /** May be in the future: a whole day that has begun, for example. */
-  readonly toMs: number;
-  readonly by: ExploreGrouping;
-  /** Adds `before`. */
-  readonly compare?: boolean;
+export function isMetadataGrouping(value: string): value is `metadata.${string}` {
+  return /^metadata\.[^\0]{1,64}$/u.test(value) && value.isWellFormed();
 }
 
 export interface Explore {
@@ -137,10 +93,4 @@ export interface ExploreTotals {
    */
   readonly providerCostNanoUsd?: string;
   readonly knownRevenueNanoUsd?: string;
-}
-
-export interface ExploreApi {
-  'GET /api/organizations/:organization/explore': { query: ExploreInput; response: Explore };
-  /** Over all organizations. */
-  'GET /api/explore': { query: ExploreInput; response: Explore };
 }

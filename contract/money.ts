@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { PriceField, TokenKind } from '#core/price-kinds.ts';
+import type { TokenKind } from '#core/price-kinds.ts';
+import type { TableJson } from '#core/price-table-text.ts';
 import { type Empty, momentField, wholeNumberField } from './fields.ts';
 
 export const ledgerFilter = z.strictObject({
@@ -30,25 +31,12 @@ export interface LedgerEntryView {
 
 export type TokensView = Readonly<Record<TokenKind, number>>;
 
-/** Pico-dollars per token, which equal micro-dollars per million tokens. */
-export type PricesView = Readonly<Record<PriceField, string>>;
-
-/** Prices of a service tier. Those of `above` are for prompts with more tokens, ascending. */
-export interface TierPricesView {
-  readonly prices: PricesView;
-  readonly above: readonly { readonly inputTokens: number; readonly prices: PricesView }[];
-}
-
-export interface PriceTableView extends TierPricesView {
-  readonly serviceTiers: Readonly<Record<string, TierPricesView>>;
-}
-
 /** Other prices by time, as `GET /v1/models` shows them. */
 export interface PricesInTimeView {
   /** Tables of the next 90 days, ascending. */
   readonly priceChanges: readonly {
     readonly fromMs: number;
-    readonly priceTable: PriceTableView;
+    readonly priceTable: TableJson;
     readonly priceWindows: readonly PriceWindowView[];
   }[];
   /** Windows of the table in force. */
@@ -62,19 +50,23 @@ export interface PriceWindowView {
   /** `mon`, in the order of a week. */
   readonly days: readonly string[];
   readonly except: readonly string[];
-  readonly priceTable: PriceTableView;
+  readonly priceTable: TableJson;
 }
 
-export interface ModelView extends PricesInTimeView {
+/** What customers and operators see of a model. */
+export interface ModelFacts extends PricesInTimeView {
   readonly id: string;
   readonly capabilities: readonly string[];
-  readonly reasoningEfforts: readonly string[];
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
+  readonly priceTable: TableJson;
+}
+
+export interface ModelView extends ModelFacts {
+  readonly reasoningEfforts: readonly string[];
   readonly defaultOutputTokens: number;
   /** False: every target drops it. */
   readonly takesTemperature: boolean;
-  readonly priceTable: PriceTableView;
   readonly state: 'available' | 'disabled' | 'misconfigured';
 }
 

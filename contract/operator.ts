@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import type { Comparison } from '#core/model-catalogue/comparison.ts';
 import type { Empty } from './fields.ts';
-import type { PricesInTimeView, PriceTableView } from './money.ts';
+import type { ModelFacts } from './money.ts';
 import type {
   NewOrganizationInput,
   OrganizationChangeInput,
@@ -47,44 +48,16 @@ export interface ProviderView {
   readonly lastFailure?: { readonly result: string; readonly atMs: number };
 }
 
-export interface MappedModelView extends PricesInTimeView {
-  readonly id: string;
+export interface MappedModelView extends ModelFacts {
   readonly disabled: boolean;
   readonly problem?: string;
   readonly targets: readonly { readonly provider: string; readonly model: string }[];
-  readonly capabilities: readonly string[];
-  readonly contextWindow: number;
-  readonly maxOutputTokens: number;
-  readonly priceTable: PriceTableView;
-}
-
-/** A value of a model that differs from the model catalogue, as `models check` reports it. */
-export interface CatalogueDifference {
-  readonly model: string;
-  /** `usd_per_million_tokens.above.272000.input`, `shutdown_date` */
-  readonly field: string;
-  /** Null where it lacks something: a shutdown, a service tier, hours, a later table. */
-  readonly configured: number | null;
-  /** The day of a shutdown, and prices of what is lacking, are texts. */
-  readonly catalogue: number | string;
-}
-
-/** A price on which the two sources of the catalogue disagree. */
-export interface CatalogueDispute {
-  readonly model: string;
-  /** `input`, or `above`: lengths of prompts with other prices. */
-  readonly field: string;
-  readonly catalogue: number | string;
-  /** The other source, which is not trusted here, says this. */
-  readonly other: number | string;
 }
 
 /** Comparison of the configuration file with the model catalogue of the release. */
-export interface CatalogueComparison {
+export interface CatalogueComparison extends Comparison {
   /** `2026-11-23` */
   readonly asOf: string;
-  readonly differences: readonly CatalogueDifference[];
-  readonly disputed: readonly CatalogueDispute[];
 }
 
 export interface MappingView {

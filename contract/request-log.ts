@@ -1,6 +1,8 @@
-import type { ExploreFilter } from './explore.ts';
-import type { Empty } from './fields.ts';
-import type { PricesView, TokensView } from './money.ts';
+import type { z } from 'zod';
+import type { PricesJson } from '#core/price-table-text.ts';
+import { exploreFilter } from './explore-filter.ts';
+import { type Empty, idOf, textField } from './fields.ts';
+import type { TokensView } from './money.ts';
 
 export interface RequestView {
   readonly id: string;
@@ -47,7 +49,7 @@ export interface ChargeView {
   /** True if the provider reported no tokens, and the gateway counted them. */
   readonly usageCounted: boolean;
   /** Prices of the entry that applied. */
-  readonly prices: PricesView;
+  readonly prices: PricesJson;
   /** Absent: the default tier. */
   readonly pricedTier?: string;
   /** Absent: the entry has no such bound. */
@@ -64,23 +66,28 @@ export interface ChargeView {
  * becomes a filter, a filter with a cursor becomes an input (RequestPageInput), and an input in its
  * organization becomes a query of the database (RequestPageQuery).
  */
-export interface RequestFilter extends ExploreFilter {
+export type RequestFilter = Readonly<z.infer<typeof everyRequestFilter>>;
+/** For operators, over all organizations. */
+export const everyRequestFilter = exploreFilter.extend({
   /**
    * A request id (x-request-id) or a generation id. Overrides the rest of the filter and the
    * paging.
    */
-  readonly search?: string;
-}
+  search: textField.exactOptional(),
+});
+export const requestFilter = everyRequestFilter.omit({ organizations: true });
 
-export interface RequestPageInput extends RequestFilter {
-  readonly before?: string;
+export type RequestPageInput = Readonly<z.infer<typeof everyRequestInput>>;
+export const everyRequestInput = everyRequestFilter.extend({
+  before: idOf('log').exactOptional(),
   /**
    * Only requests newer than that id, for following the log. A request is added within a second
    * after its end, at its time of arrival: a long one below newer rows. So follow from some minutes
    * back, by id.
    */
-  readonly after?: string;
-}
+  after: idOf('log').exactOptional(),
+});
+export const requestPageInput = everyRequestInput.omit({ organizations: true });
 
 export interface RequestPage {
   /** Newest first. */

@@ -18,6 +18,7 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
+/** Pico-dollars per token, which equal micro-dollars per million tokens, as decimal text. */
 export type PricesJson = Readonly<Record<keyof Prices, string>>;
 
 /** Parsed JSON of `tableText`. */
@@ -25,6 +26,7 @@ export interface TableJson extends TierJson {
   readonly serviceTiers: Readonly<Record<string, TierJson>>;
 }
 
+/** Prices of a service tier. Those of `above` are for prompts with more tokens, ascending. */
 export interface TierJson {
   readonly prices: PricesJson;
   readonly above: readonly { readonly inputTokens: number; readonly prices: PricesJson }[];

@@ -5,34 +5,10 @@ import type { RuleProblem } from '../config/problem.ts';
 import { fixesServiceTier } from '../config/request-shaping.ts';
 import type { ShippedCatalogue } from './catalogue.ts';
 import { type CatalogueModel, type CatalogueTable, DISPUTABLE, type Disputed } from './catalogue-model.ts';
+import type { Comparison, Difference, Dispute } from './comparison.ts';
 import { type ConfiguredModel, configuredModels, usdSchedule } from './configured-model.ts';
 import { type Missing, missingTiers, type PriceDifference, priceDifferences } from './price-differences.ts';
 import { scheduleDifferences } from './schedule-differences.ts';
-
-/** A model's value that differs from the catalogue. */
-export interface Difference {
-  readonly model: string;
-  readonly field: string;
-  /** Null where it lacks something: a shutdown, a service tier, hours, a later table. */
-  readonly configured: number | null;
-  /** The day of a shutdown, and prices of what is lacking, are texts. */
-  readonly catalogue: number | string;
-}
-
-/** A price of a model's target on which the sources of the catalogue disagree. */
-export interface Dispute {
-  readonly model: string;
-  /** A kind of price, or `above`: lengths of prompts with other prices. */
-  readonly field: string;
-  readonly catalogue: number | string;
-  /** The other source, which is not trusted here, says this. */
-  readonly other: number | string;
-}
-
-export interface Comparison {
-  readonly differences: readonly Difference[];
-  readonly disputed: readonly Dispute[];
-}
 
 /** A shutdown is a difference for so long before its day. */
 const SHUTDOWN_NOTICE_MS = 60 * DAY_MS;

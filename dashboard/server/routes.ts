@@ -2,7 +2,6 @@ import type { Route } from './http/route.ts';
 import { ALERT_ROUTES } from './routes/alerts-routes.ts';
 import { AUDIT_ROUTES } from './routes/audit-routes.ts';
 import { COSTS_ROUTES } from './routes/costs-routes.ts';
-import { CSV_ROUTES } from './routes/csv-routes.ts';
 import { EXPLORE_ROUTES } from './routes/explore-routes.ts';
 import { KEY_ROUTES } from './routes/keys-routes.ts';
 import { MEMBER_ROUTES } from './routes/members-routes.ts';
@@ -12,7 +11,6 @@ import { OWN_ORGANIZATION_ROUTES } from './routes/own-organization-routes.ts';
 import { PLAYGROUND_ROUTES } from './routes/playground-routes.ts';
 import { REQUEST_ROUTES } from './routes/requests-routes.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
-import { SIGN_IN_ROUTES } from './routes/sign-in-routes.ts';
 import { TOP_UP_ROUTES } from './routes/top-up-routes.ts';
 import { USER_ROUTES } from './routes/users-routes.ts';
 import { VIEW_ROUTES } from './routes/views-routes.ts';
@@ -20,7 +18,6 @@ import { VIEW_ROUTES } from './routes/views-routes.ts';
 /** Every route of the page's API. Each names its access, which app.ts checks. */
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
-  ...SIGN_IN_ROUTES,
   ...KEY_ROUTES,
   ...MEMBER_ROUTES,
   ...ORGANIZATION_ROUTES,
@@ -33,7 +30,6 @@ export const ROUTES: readonly Route[] = [
   ...OPERATION_ROUTES,
   ...ALERT_ROUTES,
   ...AUDIT_ROUTES,
-  ...CSV_ROUTES,
   ...COSTS_ROUTES,
   ...VIEW_ROUTES,
 ];

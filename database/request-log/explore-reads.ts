@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
 import { run, type Statement, sql } from '../connection/connection-pool.ts';

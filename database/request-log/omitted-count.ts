@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ExploreFilter } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 import type { RequestPage } from '#contract/request-log.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';

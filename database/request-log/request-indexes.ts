@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import type { ExploreFilter, StatusClass } from '#contract/explore.ts';
+import type { StatusClass } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { run, type Statement, sql } from '../connection/connection-pool.ts';
 
 /** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */

@@ -1,4 +1,4 @@
-import type { ExploreFilter } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 
 /** The fields of a filter that a row matches or not. Times and ids choose the range instead. */
 export type RowFilter = Omit<ExploreFilter, 'fromMs' | 'toMs'>;

@@ -1,7 +1,8 @@
 import type { DeclaredModels } from '#core/config/load.ts';
 import { countOf } from '#core/count-of.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
-import { compareModels, type Difference, disputeInWords } from '#core/model-catalogue/model-differences.ts';
+import type { Difference } from '#core/model-catalogue/comparison.ts';
+import { compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
 import { type Finding, ok, warning } from './check.ts';
 
 /** Compares the models with the catalogue of the release, as `models check` does. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Explore, type ExploreFilter, type ExploreGrouping, STATUS_CLASSES } from '#contract/explore.ts';
+import { type Explore, type ExploreGrouping, STATUS_CLASSES } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { exploreView } from '#dashboard/server/routes/explore-view.ts';

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';

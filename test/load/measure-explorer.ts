@@ -8,7 +8,8 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';

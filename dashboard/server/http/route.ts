@@ -133,19 +133,17 @@ export function route<E extends Endpoint, A extends Access>(endpoint: E, definit
   };
 }
 
-/**
- * A table as CSV, with the filter of its page. `lines` yields whole lines, in pieces of any size.
- */
-export function csvRoute<I>(
-  path: string,
-  definition: {
-    readonly access: Access;
-    readonly input: z.ZodType<I>;
-    lines(call: OrganizationCall & { readonly input: I }): Promise<AsyncIterable<string> | Problem>;
-  },
-): Route {
-  const { access, input, lines } = definition;
-  return { method: 'GET', path, access, input, kind: 'csv', serve: lines as unknown as Route['serve'] };
+/** A route whose response is no JSON. */
+interface OtherDefinition<I, Response> {
+  readonly access: Access;
+  readonly input: z.ZodType<I>;
+  handle(call: OrganizationCall & { readonly input: I }): Promise<Response | Problem>;
+}
+
+/** A table as CSV, with the filter of its page: whole lines, in pieces of any size. */
+export function csvRoute<I>(path: string, definition: OtherDefinition<I, AsyncIterable<string>>): Route {
+  const { access, input, handle } = definition;
+  return { method: 'GET', path, access, input, kind: 'csv', serve: handle as unknown as Route['serve'] };
 }
 
 /** A request to the gateway that is made when all checks are passed. */
@@ -157,16 +155,9 @@ export interface Relay {
 }
 
 /** A response of the gateway, passed on as it arrives. */
-export function relayRoute<I>(
-  path: string,
-  definition: {
-    readonly access: Access;
-    readonly input: z.ZodType<I>;
-    relay(call: OrganizationCall & { readonly input: I }): Promise<Relay | Problem>;
-  },
-): Route {
-  const { access, input, relay } = definition;
-  const serve = relay as unknown as Route['serve'];
+export function relayRoute<I>(path: string, definition: OtherDefinition<I, Relay>): Route {
+  const { access, input, handle } = definition;
+  const serve = handle as unknown as Route['serve'];
   return { method: 'POST', path, access, input, kind: 'relay', countsItself: true, serve };
 }
 

@@ -32,7 +32,7 @@ export const COSTS_ROUTES: readonly Route[] = [
   csvRoute('/api/costs.csv', {
     access: 'operator',
     input: costsInput,
-    async lines({ deps, input }) {
+    async handle({ deps, input }) {
       const query = costQuery(input);
       if (isProblem(query)) return query;
       const { groupBy, firstDay, lastDay } = query;

@@ -1,55 +1,21 @@
-import { z } from 'zod';
-import {
-  type Explore,
-  type ExploreGrouping,
-  type ExploreInput,
-  GROUPINGS,
-  LONGEST_EXPLORED_MS,
-  SHORTEST_EXPLORED_MS,
-} from '#contract/explore.ts';
-import { momentField } from '#contract/fields.ts';
+import { type Explore, LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from '#contract/explore.ts';
+import { type ExploreInput, everyExploreInput, exploreInput } from '#contract/explore-filter.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
 import { type Problem, wrongField } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { exploreView } from './explore-view.ts';
-import { allOrganizations, EXPLORE_FIELDS } from './table-filters.ts';
-
-const LONGEST_METADATA_NAME = 64;
-
-function groupingOf(names: readonly string[]) {
-  return z.custom<ExploreGrouping>(
-    (value) =>
-      typeof value === 'string' &&
-      (names.includes(value) || isMetadata(value)) &&
-      value.isWellFormed() &&
-      !value.includes('\0'),
-    { error: `One of ${names.join(', ')} and metadata.NAME.` },
-  );
-}
-
-function isMetadata(value: string): boolean {
-  const name = value.slice('metadata.'.length);
-  return value.startsWith('metadata.') && name !== '' && [...name].length <= LONGEST_METADATA_NAME;
-}
-
-const INPUT = {
-  ...EXPLORE_FIELDS,
-  fromMs: momentField,
-  toMs: momentField,
-  compare: z.stringbool().exactOptional(),
-};
 
 /** The explorer of an organization, and of all. */
 export const EXPLORE_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/explore', {
     access: 'member',
-    input: z.strictObject({ ...INPUT, by: groupingOf(GROUPINGS.filter((name) => name !== 'organization')) }),
+    input: exploreInput,
     handle: ({ deps, organizationId, input }) => exploreFor(deps, input, organizationId),
   }),
   route('GET /api/explore', {
     access: 'operator',
-    input: z.strictObject({ ...INPUT, ...allOrganizations, by: groupingOf(GROUPINGS) }),
+    input: everyExploreInput,
     handle: ({ deps, input }) => exploreFor(deps, input),
   }),
 ];

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { textField } from '#contract/fields.ts';
 import {
   type KeyChange,
   type KeyRestrictions,
@@ -8,14 +10,23 @@ import {
   severalKeys,
 } from '#contract/keys.ts';
 import { HOUR_MS } from '#core/clock.ts';
+import { csvLines } from '#core/csv-lines.ts';
+import { isInGroup, KEY_GROUPS, matchesSearch } from '#core/key-filter.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import type { KeyRecord, KeySettings } from '#database/keys/key-records.ts';
+import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/key-table.ts';
+import type { Database } from '../fairness/stores.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
-import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
+import { actorOf, csvRoute, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { storedAmounts } from './amounts.ts';
 import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
+
+const keyFilter = z.strictObject({
+  show: z.enum(KEY_GROUPS, { error: `One of: ${KEY_GROUPS.join(', ')}.` }).default('all'),
+  search: textField.exactOptional(),
+});
 
 type KeyCall = OrganizationCall & { readonly params: { readonly key: string } };
 
@@ -97,6 +108,11 @@ export const KEY_ROUTES: readonly Route[] = [
         return { key: await keyView(call, result.key), secret };
       }),
   }),
+  csvRoute('/api/organizations/:organization/keys.csv', {
+    access: 'member',
+    input: keyFilter,
+    handle: async ({ deps, organizationId, input }) => keyLines(deps.database, organizationId, input, deps.nowMs()),
+  }),
 ];
 
 function storedSettings(organizationId: string, restrictions: KeyRestrictions): KeySettings {
@@ -139,4 +155,20 @@ async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise
     case 'above_organization':
       return aboveOrganization(result);
   }
+}
+
+function keyLines(
+  database: Database,
+  organizationId: string,
+  { show, search = '' }: z.infer<typeof keyFilter>,
+  nowMs: number,
+) {
+  return csvLines(KEY_CSV_COLUMNS, async (before: string | undefined, limit) => {
+    const { rows, next } = await readKeyTable(database, { organizationId, ...present({ before }), limit }, nowMs);
+    const isShown = ({ key, state, details }: ListedKey) => {
+      const listed = { ...key, state, ...present({ createdBy: details?.creator }) };
+      return isInGroup(listed, show, nowMs) && matchesSearch(listed, search);
+    };
+    return { rows: rows.filter(isShown), ...present({ next }) };
+  });
 }

@@ -1,10 +1,13 @@
-import { ledgerPageInput, type ModelView } from '#contract/money.ts';
+import { ledgerFilter, ledgerPageInput, type ModelView } from '#contract/money.ts';
 import { ownChange } from '#contract/organization.ts';
+import { csvLines } from '#core/csv-lines.ts';
+import { present } from '#core/present.ts';
 import type { PriceList } from '#core/price-list.ts';
 import { ledgerPage } from '#database/ledger/ledger-pages.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
-import { actorOf, type Route, route } from '../http/route.ts';
+import { actorOf, csvRoute, type Route, route } from '../http/route.ts';
+import { CSV_LEDGER_COLUMNS } from './csv-tables.ts';
 import { organizationView, ownSettings } from './organization-view.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
 
@@ -46,6 +49,16 @@ export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
     input: ledgerPageInput,
     handle: ({ deps, organizationId, role, input }) =>
       ledgerPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
+  }),
+  csvRoute('/api/organizations/:organization/ledger.csv', {
+    access: 'member',
+    input: ledgerFilter,
+    handle: async ({ deps, organizationId, role, input }) =>
+      csvLines(CSV_LEDGER_COLUMNS, async (before: number | undefined, limit) => {
+        const query = { organizationId, forCustomer: role !== 'operator', ...input, ...present({ before }), limit };
+        const { entries, next } = await ledgerPage(deps.database, query);
+        return { rows: entries, ...present({ next }) };
+      }),
   }),
 ];
 

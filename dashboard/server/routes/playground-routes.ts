@@ -26,7 +26,7 @@ const play = z.strictObject({ chat, beside: modelId.exactOptional(), likeKey: id
 type CheckedPlay = z.output<typeof play>;
 
 export const PLAYGROUND_ROUTES: readonly Route[] = [
-  relayRoute('/api/organizations/:organization/playground', { access: 'member', input: play, relay: begin }),
+  relayRoute('/api/organizations/:organization/playground', { access: 'member', input: play, handle: begin }),
 ];
 
 async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): Promise<Relay | Problem> {

@@ -1,9 +1,9 @@
-import type { PricesInTimeView, PriceTableView, PriceWindowView } from '#contract/money.ts';
+import type { PricesInTimeView, PriceWindowView } from '#contract/money.ts';
 import { windowHours } from '#core/config/price-schedule.ts';
 import { type ModelPrices, type PriceList, pricesOn } from '#core/price-list.ts';
 import { CHANGES_SHOWN_MS, changesBetween, type PriceWindow, periodAt, tableAt } from '#core/price-schedule.ts';
 import { scheduleIn, tableJson } from '#core/price-schedule-json.ts';
-import { tableIn } from '#core/price-table-text.ts';
+import { type TableJson, tableIn } from '#core/price-table-text.ts';
 import type {
   ReportedConfiguration,
   ReportedModel,
@@ -11,7 +11,7 @@ import type {
   ReportedPrices,
 } from '#database/process-reports/report.ts';
 
-type PricesView = PricesInTimeView & { readonly priceTable: PriceTableView };
+type PricesView = PricesInTimeView & { readonly priceTable: TableJson };
 
 /** Prices of a model on a list that are in force, and those that come. */
 export function pricesView(reported: ReportedPrices & Pick<ReportedModel, 'id'>, list: PriceList, nowMs: number) {

@@ -1,4 +1,13 @@
-import type { RequestPage, RequestPageInput } from '#contract/request-log.ts';
+import {
+  everyRequestFilter,
+  everyRequestInput,
+  type RequestFilter,
+  type RequestPage,
+  type RequestPageInput,
+  requestFilter,
+  requestPageInput,
+} from '#contract/request-log.ts';
+import { csvLines } from '#core/csv-lines.ts';
 import { present } from '#core/present.ts';
 import { findCharge } from '#database/ledger/charge-reads.ts';
 import { findEveryRequest } from '#database/request-log/every-request.ts';
@@ -8,8 +17,8 @@ import { findRequest, searchRequests } from '#database/request-log/request-looku
 import { type FoundRequests, findRequests } from '#database/request-log/request-pages.ts';
 import type { Database } from '../fairness/stores.ts';
 import { notFound } from '../http/problem.ts';
-import { type Route, route } from '../http/route.ts';
-import { everyRequestInput, requestPageInput } from './table-filters.ts';
+import { csvRoute, type Deps, type Route, route } from '../http/route.ts';
+import { requestColumns } from './csv-tables.ts';
 
 const PAGE_ROWS = 50;
 
@@ -33,6 +42,16 @@ export const REQUEST_ROUTES: readonly Route[] = [
       const isCharged = generationId !== undefined && costNanoUsd !== undefined;
       return requestDetail(row, isCharged ? await findCharge(deps.database, organizationId, generationId) : undefined);
     },
+  }),
+  csvRoute('/api/organizations/:organization/requests.csv', {
+    access: 'member',
+    input: requestFilter,
+    handle: async ({ deps, organizationId, input }) => requestLines(deps, organizationId, input),
+  }),
+  csvRoute('/api/requests.csv', {
+    access: 'operator',
+    input: everyRequestFilter,
+    handle: async ({ deps, input }) => requestLines(deps, undefined, input),
   }),
 ];
 
@@ -58,4 +77,13 @@ export async function readRequests(
   if (search !== undefined) return { rows: await searchRequests(database, organizationId, search, query.limit) };
   if (organizationId === undefined) return findEveryRequest(database, query);
   return findRequests(database, { ...query, organizationId });
+}
+
+function requestLines({ database, settings }: Deps, organizationId: string | undefined, filter: RequestFilter) {
+  const columns = requestColumns(settings().apis.length > 0, organizationId === undefined);
+  return csvLines(columns, async (before: string | undefined, limit) => {
+    const page = { ...filter, ...present({ before }), limit };
+    const { rows, next } = await readRequests(database, organizationId, page);
+    return { rows: rows.map((row) => requestDetail(row)), ...present({ next }) };
+  });
 }

@@ -1,22 +1,28 @@
 import { z } from 'zod';
 import { present } from '#core/present.ts';
+import { redeemSignInLink } from '#database/sign-in/password-links.ts';
 import { deleteSession, sessionsOf } from '#database/sign-in/sessions.ts';
-import { askForReset } from '../alerts/forgotten-password.ts';
+import { askForReset, resetsByMail } from '../alerts/forgotten-password.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
-import { signOutUrl } from '../sign-in/issuer-sign-in.ts';
+import { beginAtIssuer, finishAtIssuer, signOutUrl } from '../sign-in/issuer-sign-in.ts';
 import { findLink, LINK_GONE } from '../sign-in/links.ts';
 import { findSignedIn, sessionView } from '../sign-in/session.ts';
+import { hashToken } from '../sign-in/session-token.ts';
 import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
-import { PASSWORDS_OFF, signIn } from '../sign-in/sign-in.ts';
+import { enter, PASSWORDS_OFF, signIn } from '../sign-in/sign-in.ts';
 
 /**
  * Only compared, never stored. The response must not depend on whether it could be an address or a
  * password.
  */
-const typed = z.string({ error: 'This must be text.' }).max(2_048, { error: 'This is too long.' });
-const token = z.string({ error: 'This must be text.' }).max(100, { error: 'This is too long.' });
+const typed = upTo(2_048);
+const token = upTo(100);
+
+function upTo(characters: number) {
+  return z.string({ error: 'This must be text.' }).max(characters, { error: 'This is too long.' });
+}
 
 /** Refuses the call while passwords are off. */
 function ifPasswords<Call extends { readonly deps: Deps }, Response>(
@@ -45,6 +51,37 @@ export const SESSION_ROUTES: readonly Route[] = [
       if (!signedIn) return {};
       const ended = await deleteSession(deps.database, signedIn.user, signedIn.session.id, caller.address);
       return present({ signOutUrl: ended && (await signOutUrl(call, ended)) });
+    },
+  }),
+  route('GET /api/sign-in', {
+    access: 'anyone',
+    async handle({ deps }) {
+      const settings = deps.settings();
+      const { password, oidc } = settings.signIn;
+      return {
+        password,
+        ...(oidc === undefined ? {} : { issuer: oidc.name ?? new URL(oidc.issuer).host }),
+        ...(resetsByMail(settings) ? { resetsByMail: true } : {}),
+      };
+    },
+  }),
+  route('POST /api/oidc/authorization', {
+    access: 'anyone',
+    input: z.strictObject({ again: z.literal(true).exactOptional() }),
+    handle: (call) => beginAtIssuer(call, call.input.again === true),
+  }),
+  route('POST /api/oidc/session', {
+    access: 'anyone',
+    input: z.strictObject({ query: upTo(8_192) }),
+    handle: (call) => finishAtIssuer(call, call.input.query),
+  }),
+  route('POST /api/sign-in-links/use', {
+    access: 'anyone',
+    input: z.strictObject({ token }),
+    async handle(call) {
+      const tokenHash = hashToken(call.input.token);
+      const used = tokenHash && (await redeemSignInLink(call.deps.database, tokenHash));
+      return used ? enter(call, { id: used.userId, beganBy: { by: 'link' } }) : LINK_GONE;
     },
   }),
   route('POST /api/password-resets', {

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import type { Explore, ExploreGrouping, ExploreInput } from '#contract/explore.ts';
+import type { Explore, ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreInput } from '#contract/explore-filter.ts';
 import { type ExploreState, filterOf, spanOf } from '#contract/explore-search.ts';
 import type { ApiProblem } from '../api/api.ts';
 import { useAsk } from '../api/queries.ts';

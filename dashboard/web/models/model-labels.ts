@@ -1,6 +1,7 @@
 import type { KeyView } from '#contract/keys.ts';
-import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
+import type { ModelView, PriceWindowView } from '#contract/money.ts';
 import { byPrice, PRICE_FIELDS, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
+import type { PricesJson, TableJson, TierJson } from '#core/price-table-text.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
 import { chosenSorting, type SortingState, sortRows } from '../table/sorting.ts';
 
@@ -53,10 +54,10 @@ export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].headin
 
 interface LabelledPrices {
   readonly label: string;
-  readonly prices: PricesView;
+  readonly prices: PricesJson;
 }
 
-export function priceEntries(table: PriceTableView): readonly LabelledPrices[] {
+export function priceEntries(table: TableJson): readonly LabelledPrices[] {
   return [
     ...entriesOf(undefined, table),
     ...Object.entries(table.serviceTiers).flatMap(([tier, prices]) => entriesOf(tier, prices)),
@@ -72,7 +73,7 @@ export function distinctPrices(entries: readonly LabelledPrices[]): readonly Pri
   });
 }
 
-function entriesOf(tier: string | undefined, { prices, above }: TierPricesView): readonly LabelledPrices[] {
+function entriesOf(tier: string | undefined, { prices, above }: TierJson): readonly LabelledPrices[] {
   return [
     { label: priceEntryLabel(tier, undefined), prices },
     ...above.map((one) => ({ label: priceEntryLabel(tier, one.inputTokens), prices: one.prices })),

@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react';
-import type { PricesInTimeView, PriceTableView, PriceWindowView } from '#contract/money.ts';
+import type { PricesInTimeView, PriceWindowView } from '#contract/money.ts';
+import type { TableJson } from '#core/price-table-text.ts';
 import { formatPricePerMillion, formatUtc } from '../format/format.ts';
 import { distinctPrices, PRICE_LABELS, priceEntries, windowLabel } from './model-labels.ts';
 import styles from './price-entries.module.css';
 
 interface ModelPrices extends PricesInTimeView {
-  readonly priceTable: PriceTableView;
+  readonly priceTable: TableJson;
 }
 
 /**
@@ -41,7 +42,7 @@ function Windows({ of: windows }: { readonly of: readonly PriceWindowView[] }): 
 }
 
 /** Every entry of a price table, with the prices that differ. */
-function PriceEntries({ of: table }: { readonly of: PriceTableView }): ReactNode {
+function PriceEntries({ of: table }: { readonly of: TableJson }): ReactNode {
   const entries = priceEntries(table);
   const fields = distinctPrices(entries);
   return (

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { PricesView } from '#contract/money.ts';
+import type { PricesJson } from '#core/price-table-text.ts';
 import { distinctPrices, priceEntries, priceEntryLabel } from './model-labels.ts';
 
-const pricesOf = (picoUsd: string): PricesView => ({
+const pricesOf = (picoUsd: string): PricesJson => ({
   inputPicoUsd: picoUsd,
   cachedInputPicoUsd: picoUsd,
   cacheWritePicoUsd: picoUsd,
@@ -33,7 +33,7 @@ it('names the entry of a charge as that of the model', () => {
 });
 
 it('shows no price that is what it falls back to', () => {
-  const ofOne = (changes: Partial<PricesView>) => {
+  const ofOne = (changes: Partial<PricesJson>) => {
     const prices = { ...pricesOf('1'), ...changes };
     return distinctPrices([
       { label: '', prices: pricesOf('2') },

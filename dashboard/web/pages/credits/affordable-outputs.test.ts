@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ModelView, PriceTableView } from '#contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
+import type { TableJson } from '#core/price-table-text.ts';
 import { tableIn } from '#core/price-table-text.ts';
 import { worstCaseNanoUsd } from '#core/pricing.ts';
 import { SMALL_INPUT_TOKENS, shortenedOutputs } from './affordable-outputs.ts';
 
-const tableOf = (inputPicoUsd: string, outputPicoUsd: string): PriceTableView => ({
+const tableOf = (inputPicoUsd: string, outputPicoUsd: string): TableJson => ({
   prices: {
     inputPicoUsd,
     cachedInputPicoUsd: inputPicoUsd,

@@ -1,4 +1,4 @@
-import type { CatalogueDifference } from '#contract/operator.ts';
+import type { Difference } from '#core/model-catalogue/comparison.ts';
 import { formatCount, formatPricePerMillion, formatUtcDay } from '../../format/format.ts';
 import { priceEntryLabel } from '../../models/model-labels.ts';
 
@@ -37,7 +37,7 @@ export interface DifferenceLabel {
 }
 
 /** Words for a difference. A field of a later release keeps its own name. */
-export function differenceLabel({ field }: Pick<CatalogueDifference, 'field'>): DifferenceLabel {
+export function differenceLabel({ field }: Pick<Difference, 'field'>): DifferenceLabel {
   if (field === SHUTDOWN) return { what: 'Shutdown' };
   const limit = LIMITS[field];
   if (limit !== undefined) return { what: limit };

@@ -1,10 +1,6 @@
 import type { ReactNode } from 'react';
-import type {
-  CatalogueComparison,
-  CatalogueDifference,
-  CatalogueDispute,
-  MappedModelView,
-} from '#contract/operator.ts';
+import type { CatalogueComparison, MappedModelView } from '#contract/operator.ts';
+import type { Difference, Dispute } from '#core/model-catalogue/comparison.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Badge, Count, Detailed, StatusPill } from '../../components/values.tsx';
 import { formatUtcDay, utcDay } from '../../format/format.ts';
@@ -15,11 +11,11 @@ import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './diff
 
 interface MappingModelsProps {
   readonly models: readonly MappedModelView[];
-  readonly differences: readonly CatalogueDifference[];
+  readonly differences: readonly Difference[];
 }
 
 interface ModelRow extends MappedModelView {
-  readonly differences: readonly CatalogueDifference[];
+  readonly differences: readonly Difference[];
 }
 
 export function MappingModels({ models, differences }: MappingModelsProps): ReactNode {
@@ -155,7 +151,7 @@ export function CatalogueDifferences({ of: catalogue }: { readonly of: Catalogue
   );
 }
 
-const DIFFERENCES: readonly Column<CatalogueDifference>[] = [
+const DIFFERENCES: readonly Column<Difference>[] = [
   { header: 'Model', cell: ({ model }) => <code>{model}</code> },
   {
     header: 'Difference',
@@ -176,7 +172,7 @@ const DIFFERENCES: readonly Column<CatalogueDifference>[] = [
   },
 ];
 
-const DISPUTES: readonly Column<CatalogueDispute>[] = [
+const DISPUTES: readonly Column<Dispute>[] = [
   { header: 'Model', cell: ({ model }) => <code>{model}</code> },
   { header: 'Price', cell: ({ field }) => disputeLabel(field) },
   {

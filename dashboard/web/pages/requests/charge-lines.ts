@@ -1,7 +1,7 @@
-import type { PricesView } from '#contract/money.ts';
 import type { ChargeView } from '#contract/request-log.ts';
 import { formatPico } from '#core/money.ts';
 import { byPrice, PRICE_FIELDS, PRICE_KINDS } from '#core/price-kinds.ts';
+import type { PricesJson } from '#core/price-table-text.ts';
 import { chargeNanoUsd, type Prices, tokensAt } from '#core/pricing.ts';
 
 /** Tokens that were charged at one price. */
@@ -44,6 +44,6 @@ export function chargeSum(charge: ChargeView): ChargeSum {
   };
 }
 
-function exactPrices(prices: PricesView): Prices {
+function exactPrices(prices: PricesJson): Prices {
   return byPrice((price) => BigInt(prices[price]));
 }

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import {
+  type Explore,
+  type ExploreGrouping,
+  GROUPINGS,
+  isMetadataGrouping,
+  MOST_FILTER_CHARACTERS,
+  MOST_FILTER_VALUES,
+  STATUS_CLASSES,
+} from './explore.ts';
+import { budgetNanoUsd, idOf, momentField, wholeNumberField } from './fields.ts';
+
+const MAX_DURATION_MS = 2 ** 31 - 1;
+
+/** In a URL a list is a parameter that is repeated, `models=a&models=b`; once is a list of one. */
+function listOf<Item extends string>(item: z.ZodType<Item, string>) {
+  const list = z.array(item).max(MOST_FILTER_VALUES, { error: `At most ${MOST_FILTER_VALUES} values.` });
+  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), list.readonly()).exactOptional();
+}
+
+const valueField = z
+  .string()
+  .max(MOST_FILTER_CHARACTERS, { error: `At most ${MOST_FILTER_CHARACTERS} characters.` })
+  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+
+/**
+ * One filter for charts, tables, the list of requests, its CSV and its live tail. All fields must
+ * match. A list matches if one of its values does; an empty value, `''`, matches requests that have
+ * none: no code, no user, no provider, or no model of the configuration.
+ */
+export type ExploreFilter = Readonly<z.infer<typeof exploreFilter>>;
+export const exploreFilter = z.strictObject({
+  fromMs: momentField.exactOptional(),
+  /** Exclusive. */
+  toMs: momentField.exactOptional(),
+  keys: listOf(idOf('key')),
+  models: listOf(valueField),
+  /** Error codes. */
+  codes: listOf(valueField),
+  statusClasses: listOf(z.enum(STATUS_CLASSES, { error: `One of ${STATUS_CLASSES.join(', ')}.` })),
+  /**
+   * `failed` requests have a code, also those with status 200 whose stream broke. A client that
+   * left before the response (status 499, no code) is neither.
+   */
+  outcome: z.enum(['succeeded', 'failed'], { error: 'succeeded or failed.' }).exactOptional(),
+  /** `user` of the request: end users, as the client named them. */
+  users: listOf(valueField),
+  /**
+   * `name=value` of the request's `metadata`; the name ends at the first `=`. Values of one name
+   * are alternatives, different names must all match.
+   */
+  metadata: listOf(valueField.refine((value) => value.includes('='), { error: 'name=value.' })),
+  providers: listOf(valueField),
+  /** Only for operators, over all organizations. */
+  organizations: listOf(idOf('org')),
+  streamed: z.stringbool({ error: 'true or false.' }).exactOptional(),
+  minCostNanoUsd: budgetNanoUsd.exactOptional(),
+  minDurationMs: wholeNumberField(0, MAX_DURATION_MS).exactOptional(),
+});
+
+export type ExploreInput = Readonly<z.infer<typeof everyExploreInput>>;
+/** For operators, over all organizations. */
+export const everyExploreInput = exploreFilter.extend({
+  fromMs: momentField,
+  /** May be in the future: a whole day that has begun, for example. */
+  toMs: momentField,
+  by: groupingOf(GROUPINGS),
+  /** Adds `before`. */
+  compare: z.stringbool().exactOptional(),
+});
+export const exploreInput = everyExploreInput
+  .omit({ organizations: true })
+  .extend({ by: groupingOf(GROUPINGS.filter((name) => name !== 'organization')) });
+
+function groupingOf(names: readonly string[]) {
+  return z.custom<ExploreGrouping>(
+    (value) => typeof value === 'string' && (names.includes(value) || isMetadataGrouping(value)),
+    { error: `One of ${names.join(', ')} and metadata.NAME.` },
+  );
+}
+
+export interface ExploreApi {
+  'GET /api/organizations/:organization/explore': { query: ExploreInput; response: Explore };
+  /** Over all organizations. */
+  'GET /api/explore': { query: ExploreInput; response: Explore };
+}
