@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import type { ProviderOutput } from '../hold/delivery-hold.ts';
 import { admittedRequest, provider } from './admitted-request.fixture.ts';
 import { ANSWERS, type messagesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
 
 /** Cases in all, over all streams of a file. */
-const CASES = 2000;
+const CASES = propertyRuns(2000);
 
 interface NamedStream<Api> {
   readonly api: Api;

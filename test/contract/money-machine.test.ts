@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { organizationKeys } from '#ext-proc/limits/redis/redis-keys.ts';
 import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, addKey, BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -16,14 +17,14 @@ import { World } from './money-machine.world.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 
 /** Histories for each way of keeping limits; the full proof: MONEY_HISTORIES=10000. */
-const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '300');
+const HISTORIES = Number(process.env.MONEY_HISTORIES ?? propertyRuns(300));
 const SEED = Number(process.env.MONEY_SEED ?? '20261121');
 const MOST_MOVES = 90;
 /** For one history, which takes two: one that hangs is a counterexample. */
 const MOST_MS = 10_000;
 const LEASE_MS = 15_000;
-/** With real stores. */
-const REAL_HISTORIES = Math.ceil(HISTORIES / 25);
+/** With real stores. Fewer would hardly meet what can go wrong. */
+const REAL_HISTORIES = Math.max(12, Math.ceil(HISTORIES / 25));
 const LIMIT_MS = 60_000 + HISTORIES * 200;
 
 /** Histories that stayed quiet prove nothing: how much happened in all of them. */

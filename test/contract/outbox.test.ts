@@ -14,6 +14,7 @@ import {
   MAX_WAITING,
 } from '#database/alerts/outbox.ts';
 import { listDeliveries } from '#database/alerts/outbox-rows.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { BY, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { openAudited } from './audited-database.ts';
@@ -95,7 +96,7 @@ describe('the outbox', () => {
           expect(firsts).toEqual(Array.from({ length: added.get(receiver) ?? 0 }, (_, number) => number));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 

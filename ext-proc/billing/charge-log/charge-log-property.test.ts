@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { charge, claimed, idsIn, openLog, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { intent, TARGET } from './intent.fixture.ts';
@@ -281,7 +282,7 @@ describe('the charge log, whatever happens to its process', () => {
           rmSync(folder, { recursive: true, maxRetries: 3 });
         }
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

@@ -156,7 +156,7 @@ describe('against JSON.parse', () => {
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), fc.boolean(), (value, pretty) =>
         compare(JSON.stringify(value, null, pretty ? 2 : 0)),
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -271,7 +271,7 @@ describe('duplicate keys', () => {
         ];
         expect(keys.toSorted()).toEqual(expected.toSorted());
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 });

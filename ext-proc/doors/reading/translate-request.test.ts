@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { arbitraryRequest as messagesRequest } from '../messages/arbitrary-request.fixture.ts';
 import { arbitraryRequest as responsesRequest } from '../responses/arbitrary-request.fixture.ts';
 import { translateRequest } from './translate-request.ts';
@@ -196,7 +197,7 @@ test.each(REQUESTS)('a body of %s of which any text or object grows is counted, 
       expect(counted(after) - counted(before)).toBeGreaterThanOrEqual(length - 300);
       expect(after.unreadBytes - before.unreadBytes).toBeLessThan(300);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns(1_000) },
   );
 });
 
@@ -208,7 +209,7 @@ test.each(REQUESTS)('no value of a body of %s makes a translation throw', (api, 
       const job = { bytes, api, model: { reasoningEfforts: ['low'] }, extraFields: [] };
       expect(['translated', 'invalid']).toContain(translateRequest(job)?.kind);
     }),
-    { numRuns: 3_000 },
+    { numRuns: propertyRuns(3_000) },
   );
 });
 
