@@ -50,29 +50,18 @@ function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Recor
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Filters of several values: their names in an address, and in questions to the server. */
+/** Filters of several values by their names in an address: those in questions to the server. */
 export const LISTS = {
-  key: 'keys',
-  model: 'models',
-  code: 'codes',
-  status: 'statusClasses',
-  user: 'users',
-  metadata: 'metadata',
-  provider: 'providers',
-  organization: 'organizations',
-} as const satisfies Readonly<Record<string, keyof ExploreFilter>>;
+  key: { field: 'keys', label: 'Key' },
+  model: { field: 'models', label: 'Model' },
+  code: { field: 'codes', label: 'Error code' },
+  status: { field: 'statusClasses', label: 'Status' },
+  user: { field: 'users', label: 'End user' },
+  metadata: { field: 'metadata', label: 'Metadata' },
+  provider: { field: 'providers', label: 'Provider' },
+  organization: { field: 'organizations', label: 'Organization' },
+} as const satisfies Readonly<Record<string, { field: keyof ExploreFilter; label: string }>>;
 export type ListName = keyof typeof LISTS;
-
-export const LIST_LABELS: Readonly<Record<ListName, string>> = {
-  key: 'Key',
-  model: 'Model',
-  code: 'Error code',
-  status: 'Status',
-  user: 'End user',
-  metadata: 'Metadata',
-  provider: 'Provider',
-  organization: 'Organization',
-};
 
 /**
  * The state of the explorer. `search` is a request or generation id, which overrides every filter
@@ -172,7 +161,7 @@ export function requestsIn(state: ExploreState, span: Span): ExploreState {
 /** Everything but the time. */
 export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 'toMs'> {
   const { outcome, streamed, cost, duration } = state;
-  const lists = Object.entries(LISTS).map(([name, field]) => [field, state[name as ListName]]);
+  const lists = Object.entries(LISTS).map(([name, { field }]) => [field, state[name as ListName]]);
   return present({
     ...(Object.fromEntries(lists) as Partial<Record<keyof ExploreFilter, never>>),
     outcome,

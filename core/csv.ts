@@ -1,11 +1,20 @@
+import { formatUsd, type NanoUsd } from './money.ts';
+
 type Cell = string | number | boolean | undefined;
 
-/**
- * Columns of a CSV file: the name for the header line, and the value for a row. Times are ISO 8601
- * in UTC, amounts exact USD.
- */
+/** Columns of a CSV file: the name for the header line, and the value for a row. */
 export type Columns<Row> = readonly Column<Row>[];
 export type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
+
+/** Times are ISO 8601 in UTC. */
+export function csvTime(atMs: number | undefined): string | undefined {
+  return atMs === undefined ? undefined : new Date(atMs).toISOString();
+}
+
+/** Amounts are exact USD. */
+export function csvUsd(nanoUsd: NanoUsd | string | undefined): string | undefined {
+  return nanoUsd === undefined ? undefined : formatUsd(BigInt(nanoUsd));
+}
 
 /**
  * Matches where a spreadsheet may begin a formula: the start of a text, and behind a character that

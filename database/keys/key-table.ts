@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import { utcDay } from '#core/clock.ts';
-import type { Columns } from '#core/csv.ts';
+import { type Columns, csvTime, csvUsd } from '#core/csv.ts';
 import { type KeyState, keyStateAt } from '#core/key-state.ts';
-import { formatUsd, type NanoUsd } from '#core/money.ts';
 import { sql } from '../connection/connection-pool.ts';
 import { type KeyDetails, keyDetails } from './key-details.ts';
 import type { KeyRecord } from './key-records.ts';
@@ -52,29 +51,21 @@ export const KEY_CSV_COLUMNS: Columns<ListedKey> = [
   ['key', ({ key }) => `sk-gw-…${key.last4}`],
   ['member', ({ details }) => details?.creator],
   ['status', ({ state }) => state],
-  ['created', ({ key }) => isoTime(key.createdAtMs)],
-  ['last_used', ({ details }) => isoTime(details?.lastUsedAtMs)],
+  ['created', ({ key }) => csvTime(key.createdAtMs)],
+  ['last_used', ({ details }) => csvTime(details?.lastUsedAtMs)],
   ['last_address', ({ details }) => details?.lastAddress],
-  ['expires', ({ key }) => isoTime(key.expiresAtMs)],
-  ['revoked', ({ key }) => isoTime(key.revokedAtMs)],
+  ['expires', ({ key }) => csvTime(key.expiresAtMs)],
+  ['revoked', ({ key }) => csvTime(key.revokedAtMs)],
   ['scopes', ({ key }) => key.scopes.join(' ')],
   ['models', ({ key }) => key.models?.join(' ')],
   ['addresses', ({ key }) => key.ipRanges?.join(' ')],
   ['rpm', ({ key }) => key.limits.requestsPerMinute],
   ['tpm', ({ key }) => key.limits.tokensPerMinute],
-  ['daily_budget_usd', ({ key }) => usd(key.limits.dailyBudgetNanoUsd)],
-  ['monthly_budget_usd', ({ key }) => usd(key.limits.monthlyBudgetNanoUsd)],
-  ['lifetime_budget_usd', ({ key }) => usd(key.limits.lifetimeBudgetNanoUsd)],
-  ['spent_today_usd', ({ details }) => usd(details?.spentTodayNanoUsd)],
-  ['spent_this_month_usd', ({ details }) => usd(details?.spentThisMonthNanoUsd)],
-  ['spent_in_lifetime_usd', ({ details }) => usd(details?.spentInLifetimeNanoUsd)],
+  ['daily_budget_usd', ({ key }) => csvUsd(key.limits.dailyBudgetNanoUsd)],
+  ['monthly_budget_usd', ({ key }) => csvUsd(key.limits.monthlyBudgetNanoUsd)],
+  ['lifetime_budget_usd', ({ key }) => csvUsd(key.limits.lifetimeBudgetNanoUsd)],
+  ['spent_today_usd', ({ details }) => csvUsd(details?.spentTodayNanoUsd)],
+  ['spent_this_month_usd', ({ details }) => csvUsd(details?.spentThisMonthNanoUsd)],
+  ['spent_in_lifetime_usd', ({ details }) => csvUsd(details?.spentInLifetimeNanoUsd)],
   ['note', ({ key }) => key.note],
 ];
-
-function isoTime(atMs: number | undefined): string | undefined {
-  return atMs === undefined ? undefined : new Date(atMs).toISOString();
-}
-
-function usd(nanoUsd: NanoUsd | undefined): string | undefined {
-  return nanoUsd === undefined ? undefined : formatUsd(nanoUsd);
-}

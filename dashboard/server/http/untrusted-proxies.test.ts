@@ -38,7 +38,7 @@ it('it is shown for an hour', () => {
   expect(proxies.newest()).toBeUndefined();
   proxies.note('10.0.0.5');
   clock.nowMs += 3_599_999;
-  expect(proxies.newest()).toEqual({ address: '10.0.0.5', atMs: 5_000_000 });
+  expect(proxies.newest()).toBe('10.0.0.5');
   clock.nowMs += 1;
   expect(proxies.newest()).toBeUndefined();
 });

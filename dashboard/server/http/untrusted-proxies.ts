@@ -1,15 +1,10 @@
 import type { Log } from '#core/log/log.ts';
 
-/** An address that sends X-Forwarded-For and is not in `trusted_proxies`. */
-export interface SeenProxy {
-  readonly address: string;
-  readonly atMs: number;
-}
-
 /** Detects proxies that are not configured: behind one, all callers seem to have one address. */
 export interface UntrustedProxies {
   note(address: string): void;
-  newest(): SeenProxy | undefined;
+  /** The last address within an hour that sent X-Forwarded-For and is not in `trusted_proxies`. */
+  newest(): string | undefined;
 }
 
 const REPORT_EVERY_MS = 60_000;
@@ -25,7 +20,7 @@ export function watchProxies(
   nowMs: () => number,
   record: (address: string) => Promise<void>,
 ): UntrustedProxies {
-  let newest: SeenProxy | undefined;
+  let newest: { readonly address: string; readonly atMs: number } | undefined;
   let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     note(address) {
@@ -36,6 +31,6 @@ export function watchProxies(
       log.warn({ proxy: address }, WARNING);
       record(address).catch((error: Error) => log.warn({ error: error.message }, 'the proxy was not recorded'));
     },
-    newest: () => (newest !== undefined && nowMs() - newest.atMs < REMEMBER_MS ? newest : undefined),
+    newest: () => (newest !== undefined && nowMs() - newest.atMs < REMEMBER_MS ? newest.address : undefined),
   };
 }

@@ -2,8 +2,7 @@ import type { CostGroupName, CostRowView } from '#contract/costs.ts';
 import type { LedgerEntryView } from '#contract/money.ts';
 import type { RequestDetail } from '#contract/request-log.ts';
 import { APIS } from '#core/config/apis.ts';
-import type { Column, Columns } from '#core/csv.ts';
-import { formatUsd } from '#core/money.ts';
+import { type Column, type Columns, csvTime, csvUsd } from '#core/csv.ts';
 
 /** Columns by the field of the row: a field that is neither here nor left out does not compile. */
 type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
@@ -14,7 +13,7 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
   RequestDetail,
   'id' | 'keyLast4' | 'charge' | 'organizationId' | 'organizationName'
 > = {
-  atMs: ['time', ({ atMs }) => isoTime(atMs)],
+  atMs: ['time', ({ atMs }) => csvTime(atMs)],
   requestId: ['request_id', ({ requestId }) => requestId],
   generationId: ['generation_id', ({ generationId }) => generationId],
   keyId: ['key_id', ({ keyId }) => keyId],
@@ -31,7 +30,7 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
   completionTokens: ['completion_tokens', ({ completionTokens }) => completionTokens],
   cachedTokens: ['cached_tokens', ({ cachedTokens }) => cachedTokens],
   reasoningTokens: ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
-  costNanoUsd: ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
+  costNanoUsd: ['cost_usd', ({ costNanoUsd }) => csvUsd(costNanoUsd)],
   firstEventMs: ['first_event_ms', ({ firstEventMs }) => firstEventMs],
   durationMs: ['duration_ms', ({ durationMs }) => durationMs],
   address: ['address', ({ address }) => address],
@@ -54,11 +53,11 @@ export function requestColumns(hasDoors: boolean, isOfAll: boolean): Columns<Req
 }
 
 const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
-  atMs: ['time', ({ atMs }) => isoTime(atMs)],
+  atMs: ['time', ({ atMs }) => csvTime(atMs)],
   sequence: ['sequence', ({ sequence }) => sequence],
   kind: ['kind', ({ kind }) => kind],
-  amountNanoUsd: ['amount_usd', ({ amountNanoUsd }) => usd(amountNanoUsd)],
-  balanceNanoUsd: ['balance_usd', ({ balanceNanoUsd }) => usd(balanceNanoUsd)],
+  amountNanoUsd: ['amount_usd', ({ amountNanoUsd }) => csvUsd(amountNanoUsd)],
+  balanceNanoUsd: ['balance_usd', ({ balanceNanoUsd }) => csvUsd(balanceNanoUsd)],
   generationId: ['generation_id', ({ generationId }) => generationId],
   model: ['model', ({ model }) => model],
   keyId: ['key_id', ({ keyId }) => keyId],
@@ -81,21 +80,13 @@ const COST_GROUPS: Readonly<Record<CostGroupName, Columns<CostRowView>>> = {
 
 const COST_FIGURES: Columns<CostRowView> = [
   ['requests', ({ requests }) => requests],
-  ['revenue_usd', ({ revenueNanoUsd }) => usd(revenueNanoUsd)],
-  ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
-  ['margin_usd', ({ marginNanoUsd }) => usd(marginNanoUsd)],
-  ['losses_usd', ({ lossesNanoUsd }) => usd(lossesNanoUsd)],
-  ['list_usd', ({ listNanoUsd }) => usd(listNanoUsd)],
+  ['revenue_usd', ({ revenueNanoUsd }) => csvUsd(revenueNanoUsd)],
+  ['cost_usd', ({ costNanoUsd }) => csvUsd(costNanoUsd)],
+  ['margin_usd', ({ marginNanoUsd }) => csvUsd(marginNanoUsd)],
+  ['losses_usd', ({ lossesNanoUsd }) => csvUsd(lossesNanoUsd)],
+  ['list_usd', ({ listNanoUsd }) => csvUsd(listNanoUsd)],
 ];
 
 export function costColumns(groupBy: ReadonlySet<CostGroupName>): Columns<CostRowView> {
   return [...[...groupBy].flatMap((group) => COST_GROUPS[group]), ...COST_FIGURES];
-}
-
-function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
-}
-
-function usd(nanoUsd: string | undefined): string | undefined {
-  return nanoUsd === undefined ? undefined : formatUsd(BigInt(nanoUsd));
 }

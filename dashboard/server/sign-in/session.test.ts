@@ -28,7 +28,7 @@ function signedIn(isOperator = false): SignedIn {
 
 function view(origin: string, change: Partial<Settings> = {}, user = signedIn()) {
   const settings = () => ({ ...SETTINGS, ...change });
-  const untrustedProxies = { note: () => {}, newest: () => ({ address: '10.0.0.5', atMs: 1 }) };
+  const untrustedProxies = { note: () => {}, newest: () => '10.0.0.5' };
   return sessionView(user, { address: '::1', origin }, { settings, untrustedProxies });
 }
 

@@ -17,7 +17,7 @@ export function sessionView(
   const settings = current();
   const proxy = user.isOperator ? untrustedProxies.newest() : undefined;
   // The configuration may have been changed meanwhile.
-  const isNamed = proxy === undefined || isTrustedProxy(proxy.address, settings);
+  const isNamed = proxy === undefined || isTrustedProxy(proxy, settings);
   return {
     user,
     organizations: memberships.map(({ organizationId, name, role, suspended }) => ({
@@ -34,7 +34,7 @@ export function sessionView(
     ...(settings.stripe === undefined ? {} : { takesPayments: true }),
     ...(passwordHandedOut && beganBy === 'password' ? { choosePassword: true } : {}),
     ...(invitations.length === 0 ? {} : { invitations }),
-    ...(isNamed ? {} : { untrustedProxy: proxy.address }),
+    ...(isNamed ? {} : { untrustedProxy: proxy }),
   };
 }
 

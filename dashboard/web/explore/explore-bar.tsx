@@ -1,6 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ExploreGrouping } from '#contract/explore.ts';
-import { type ExploreState, LIST_LABELS, LISTS, type ListName, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
+import { type ExploreState, LISTS, type ListName, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
 import { useAsk } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
@@ -71,14 +71,14 @@ export function ExploreBar({ organization, url, by, children, actions }: Explore
 }
 
 function groupChoices(organization: string | undefined) {
-  const { organization: all, metadata, status, ...lists } = LIST_LABELS;
+  const { organization: all, metadata, status, ...lists } = LISTS;
   const groups = {
     ...lists,
-    status: 'Status class',
+    status: { label: 'Status class' },
     ...(organization === undefined && { organization: all }),
     metadata,
   };
-  const named = Object.entries(groups).map(([value, label]) => ({ value, label: `By ${label.toLowerCase()}` }));
+  const named = Object.entries(groups).map(([value, { label }]) => ({ value, label: `By ${label.toLowerCase()}` }));
   return [{ value: 'none', label: 'Not grouped' }, ...named];
 }
 
@@ -95,7 +95,7 @@ function Chips({ organization, url: { search, change }, onOpen }: ChipsProps): R
   const { cost, duration, outcome, streamed } = search;
   const chips: readonly (readonly [name: keyof ExploreState, words: string | undefined])[] = [
     ...(Object.keys(LISTS) as ListName[]).map(
-      (name) => [name, search[name] && `${LIST_LABELS[name]}: ${search[name].map(nameOf).join(', ')}`] as const,
+      (name) => [name, search[name] && `${LISTS[name].label}: ${search[name].map(nameOf).join(', ')}`] as const,
     ),
     ['outcome', outcome && (outcome === 'failed' ? 'Failed' : 'Succeeded')],
     ['streamed', streamed && (streamed === 'yes' ? 'Streamed' : 'Not streamed')],

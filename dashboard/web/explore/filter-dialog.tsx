@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { STATUS_CLASSES } from '#contract/explore.ts';
-import { type ExploreState, exploreSearch, LIST_LABELS, LISTS, type ListName } from '#contract/explore-search.ts';
+import { type ExploreState, exploreSearch, LISTS, type ListName } from '#contract/explore-search.ts';
 import { CLIENT_GONE_STATUS, ERROR_CODES } from '#core/errors/error-codes.ts';
 import { useAsk } from '../api/queries.ts';
 import { ChipsInput } from '../forms/chips-input.tsx';
@@ -38,7 +38,7 @@ export function FilterDialog({ organization, url, onClose }: FilterDialogProps):
       onClose={onClose}
     >
       {lists.map((name) => (
-        <Field key={name} label={LIST_LABELS[name]} hint={HINTS[name]}>
+        <Field key={name} label={LISTS[name].label} hint={HINTS[name]}>
           {choices[name] === undefined ? (
             <ChipsInput
               {...field(name)}

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import type { Explore, ExploreGroup, ExploreGrouping } from '#contract/explore.ts';
-import { type ExploreState, LIST_LABELS, LISTS, type ListName, MEASURES } from '#contract/explore-search.ts';
+import { type ExploreState, LISTS, type ListName, MEASURES } from '#contract/explore-search.ts';
 import { csvLine } from '#core/csv.ts';
 import { formatUsd } from '#core/money.ts';
 import { Button } from '../components/button.tsx';
@@ -80,7 +80,7 @@ function columnsFor(
 ): readonly Column<ExploreGroup>[] {
   const name: Column<ExploreGroup> = {
     id: 'name',
-    header: LIST_LABELS[by as ListName] ?? by.slice('metadata.'.length),
+    header: LISTS[by as ListName]?.label ?? by.slice('metadata.'.length),
     cell: (group) =>
       group.id === undefined ? (
         group.label
