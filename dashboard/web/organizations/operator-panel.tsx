@@ -1,10 +1,11 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
 import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { Button } from '../components/button.tsx';
 import { briefSettings } from '../format/format.ts';
+import { useOverlay } from '../overlays/dialog.tsx';
 import styles from './operator-panel.module.css';
-import { type OrganizationAction, OrganizationDialog } from './organization-dialogs.tsx';
+import { organizationActions } from './organization-dialogs.tsx';
 import { settingsOf } from './organization-drafts.ts';
 
 /**
@@ -12,8 +13,7 @@ import { settingsOf } from './organization-drafts.ts';
  * have.
  */
 export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {
-  const { id, suspendedAtMs } = organization;
-  const [what, setWhat] = useState<OrganizationAction['what']>();
+  const [overlay, open] = useOverlay();
   return (
     <section className={styles.panel} aria-label="Operator">
       <div className={styles.limits}>
@@ -23,21 +23,13 @@ export function OperatorPanel({ organization }: { readonly organization: Organiz
         ))}
       </div>
       <div className="row">
-        <Button size="small" icon="credits" onClick={() => setWhat('credit')}>
-          Add credit
-        </Button>
-        <Button size="small" icon="edit" onClick={() => setWhat('edit')}>
-          Edit limits
-        </Button>
-        <Button
-          size="small"
-          icon={suspendedAtMs === undefined ? 'pause' : 'play'}
-          onClick={() => setWhat('suspension')}
-        >
-          {suspendedAtMs === undefined ? 'Suspend' : 'Resume'}
-        </Button>
+        {organizationActions(organization, open).map(({ label, icon, onSelect }) => (
+          <Button key={label} size="small" icon={icon} onClick={onSelect}>
+            {label}
+          </Button>
+        ))}
       </div>
-      {what && <OrganizationDialog action={{ what, id }} onClose={() => setWhat(undefined)} />}
+      {overlay}
     </section>
   );
 }

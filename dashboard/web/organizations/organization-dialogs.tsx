@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { OrganizationLimits, OrganizationView } from '#contract/organization.ts';
 import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { useAsk, useSend } from '../api/queries.ts';
+import type { IconName } from '../components/icon.tsx';
 import { Banner, ErrorState } from '../components/panels.tsx';
 import { useFinish } from '../components/toast.tsx';
 import { Facts } from '../components/values.tsx';
@@ -13,7 +14,8 @@ import { FormRow } from '../forms/form.tsx';
 import { FormDialog, RequestDialog } from '../forms/form-dialog.tsx';
 import { MoneyField, TextField } from '../forms/inputs.tsx';
 import { SettingField, type SettingFieldProps } from '../forms/setting-field.tsx';
-import { Dialog } from '../overlays/dialog.tsx';
+import { Dialog, type OpenOverlay } from '../overlays/dialog.tsx';
+import type { MenuAction } from '../overlays/menu-popup.tsx';
 import {
   balanceAfter,
   type CreditDraft,
@@ -25,38 +27,39 @@ import {
   settingsOf,
 } from './organization-drafts.ts';
 
-interface OrganizationDialogOfProps {
-  readonly action: OrganizationAction;
+/** What operators do with an organization. */
+export function organizationActions(
+  { id, suspendedAtMs }: Pick<OrganizationView, 'id' | 'suspendedAtMs'>,
+  open: OpenOverlay,
+): readonly (MenuAction & { readonly icon: IconName })[] {
+  const dialog = (Of: typeof CreditDialog) => () =>
+    open((onClose) => <LoadedDialog id={id} of={Of} onClose={onClose} />);
+  return [
+    { label: 'Add credit', icon: 'credits', onSelect: dialog(CreditDialog) },
+    { label: 'Edit limits', icon: 'edit', onSelect: dialog(EditOrganizationDialog) },
+    suspendedAtMs === undefined
+      ? { label: 'Suspend', icon: 'pause', tone: 'bad', onSelect: dialog(SuspensionDialog) }
+      : { label: 'Resume', icon: 'play', onSelect: dialog(SuspensionDialog) },
+  ];
+}
+
+interface LoadedDialogProps {
+  readonly id: string;
+  readonly of: typeof CreditDialog;
   readonly onClose: () => void;
 }
 
-/** Loads the organization and opens the dialog of the action. */
-export function OrganizationDialog({ action: { what, id }, onClose }: OrganizationDialogOfProps): ReactNode {
+function LoadedDialog({ id, of: Of, onClose }: LoadedDialogProps): ReactNode {
   const query = useAsk('GET /api/organizations/:organization', { params: { organization: id } });
-  if (query.data === undefined) {
-    // Shows nothing while loading: replacing one dialog by another would lose the element that gets
-    // the focus back.
-    if (query.error === null) return null;
-    return (
-      <Dialog open onClose={onClose} title="Organization" size="small">
-        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
-      </Dialog>
-    );
-  }
-  const props = { organization: query.data, onClose };
-  switch (what) {
-    case 'edit':
-      return <EditOrganizationDialog {...props} />;
-    case 'credit':
-      return <CreditDialog {...props} />;
-    case 'suspension':
-      return <SuspensionDialog {...props} />;
-  }
-}
-
-export interface OrganizationAction {
-  readonly what: 'edit' | 'credit' | 'suspension';
-  readonly id: string;
+  if (query.data !== undefined) return <Of organization={query.data} onClose={onClose} />;
+  // Shows nothing while loading: replacing one dialog by another would lose the element that gets
+  // the focus back.
+  if (query.error === null) return null;
+  return (
+    <Dialog open onClose={onClose} title="Organization" size="small">
+      <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
+    </Dialog>
+  );
 }
 
 function CreditDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {

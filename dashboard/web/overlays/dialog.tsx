@@ -78,22 +78,31 @@ export function Dialog(props: DialogProps): ReactNode {
   );
 }
 
-interface Invitation {
-  readonly email: string;
-  readonly link: LinkView;
+type Overlay = (onClose: () => void) => ReactNode;
+/** Opens an overlay in place of the one that is open. */
+export type OpenOverlay = (overlay: Overlay) => void;
+
+/** The overlay that is open, for the page to show, and what opens one. */
+export function useOverlay(): readonly [shown: ReactNode, open: OpenOverlay] {
+  const [overlay, setOverlay] = useState<Overlay>();
+  return [overlay?.(() => setOverlay(undefined)), (next) => setOverlay(() => next)];
 }
 
-/** The dialog of the invitation that was made last, and what opens it. */
-export function useInvitation(): readonly [dialog: ReactNode, onMade: (made: Invitation) => void] {
-  const [made, setMade] = useState<Invitation>();
-  return [made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />, setMade];
+/** Shows the link of an invitation, or that it goes by mail. */
+export function handOver(open: OpenOverlay, email: string, link: LinkView): void {
+  open((onClose) => <InvitationDialog email={email} link={link} onClose={onClose} />);
+}
+
+interface InvitationDialogProps extends Pick<DialogProps, 'onClose'> {
+  readonly email: string;
+  readonly link: LinkView;
 }
 
 /**
  * A link that goes by mail is not shown. Another one is shown once, but a new one can be made, so
  * the dialog may be closed freely.
  */
-function InvitationDialog({ email, link, onClose }: Invitation & Pick<DialogProps, 'onClose'>): ReactNode {
+function InvitationDialog({ email, link, onClose }: InvitationDialogProps): ReactNode {
   return (
     <Dialog
       onClose={onClose}

@@ -7,90 +7,76 @@ import { EmptyState, Skeleton } from '../../components/panels.tsx';
 import { Badge, CodeLines, Count, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
-import { Dialog } from '../../overlays/dialog.tsx';
+import { Dialog, useOverlay } from '../../overlays/dialog.tsx';
 import type { Url } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import type { KeysState } from '../searches.ts';
 import { ExtendKeyDialog, ReplaceKeyDialog, RevokeKeyDialog } from './key-dialogs.tsx';
 import { NEW_KEY } from './key-draft.ts';
 import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
-import { type KeyAction, mayExtend, mayReplace, type OnKeyAction, whyFixed } from './key-status.ts';
+import { mayExtend, mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
-import { KeySpend, type KeySpendProps, KeyState } from './keys-columns.tsx';
+import { type KeyActions, KeySpend, type KeySpendProps, KeyState } from './keys-columns.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface KeyOverlaysProps {
   readonly keys: readonly KeyView[] | undefined;
   readonly url: Url<KeysState>;
-  readonly action: KeyAction | undefined;
-  readonly onAct: OnKeyAction;
   /** Gets the focus when the focused element is gone. */
   readonly createButton: RefObject<HTMLElement | null>;
 }
 
-/** Drawer and dialogs of the list. The URL has the open drawer, but not what is typed. */
-export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
-  const { keys, url, action, onAct } = props;
+/**
+ * Drawer and dialogs of the list, and what changes a key. The URL has the open drawer, but not what
+ * is typed.
+ */
+export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: ReactNode, actionsOf: KeyActions] {
+  const { keys, url, createButton } = props;
   const { search, change } = url;
   const [draft, setDraft] = useState(NEW_KEY);
   const details = useRef<HTMLDivElement>(null);
   // The element that opened a dialog may be gone afterwards.
-  const afterwards = search.key === undefined ? props.createButton : details;
-  const [created, setCreated] = useState<CreatedKeyView>();
-  const onCreated = (next: CreatedKeyView) => {
-    setCreated(next);
+  const afterwards = search.key === undefined ? createButton : details;
+  const [overlay, open] = useOverlay();
+  const onCancel = () => {
     setDraft(NEW_KEY);
-    onAct(undefined);
     change({ dialog: undefined });
   };
-  const over = (
-    <>
-      {action && <ActionDialog {...props} action={action} onCreated={onCreated} afterwards={afterwards} />}
-      {created && <SecretDialog created={created} onClose={() => setCreated(undefined)} finalFocus={afterwards} />}
-    </>
-  );
-  return (
+  const onCreated = (created: CreatedKeyView) => {
+    onCancel();
+    open((onClose) => <SecretDialog created={created} onClose={onClose} finalFocus={afterwards} />);
+  };
+  const actionsOf: KeyActions = (of) => ({
+    edit: () => open((onClose) => <EditKeyDialog of={of} onClose={onClose} />),
+    extend: () => open((onClose) => <ExtendKeyDialog of={of} onClose={onClose} />),
+    replace: () => open((onClose) => <ReplaceKeyDialog of={of} onClose={onClose} onCreated={onCreated} />),
+    revoke: () => open((onClose) => <RevokeKeyDialog of={of} onClose={onClose} afterwards={afterwards} />),
+  });
+  const overlays = (
     <>
       <CreateKeyDialog
         open={search.dialog === 'create'}
         draft={draft}
         onDraft={setDraft}
         onClose={() => change({ dialog: undefined })}
-        onCancel={() => {
-          setDraft(NEW_KEY);
-          change({ dialog: undefined });
-        }}
+        onCancel={onCancel}
         onCreated={onCreated}
       />
-      <KeyDrawer id={search.key} keys={keys} onClose={() => change({ key: undefined })} onAct={onAct} details={details}>
+      <KeyDrawer
+        id={search.key}
+        keys={keys}
+        onClose={() => change({ key: undefined })}
+        actionsOf={actionsOf}
+        details={details}
+      >
         {/* Dialogs over the drawer are its children: otherwise a click in them would count as
             outside and close it. */}
-        {search.key !== undefined && over}
+        {search.key !== undefined && overlay}
       </KeyDrawer>
-      {search.key === undefined && over}
+      {search.key === undefined && overlay}
     </>
   );
-}
-
-interface ActionDialogProps extends Pick<KeyOverlaysProps, 'onAct'> {
-  readonly action: KeyAction;
-  readonly onCreated: (created: CreatedKeyView) => void;
-  readonly afterwards: RefObject<HTMLElement | null>;
-}
-
-function ActionDialog({ action, onAct, onCreated, afterwards }: ActionDialogProps): ReactNode {
-  const { what, of } = action;
-  const shared = { of, onClose: () => onAct(undefined) };
-  switch (what) {
-    case 'edit':
-      return <EditKeyDialog {...shared} />;
-    case 'extend':
-      return <ExtendKeyDialog {...shared} />;
-    case 'replace':
-      return <ReplaceKeyDialog {...shared} onCreated={onCreated} />;
-    case 'revoke':
-      return <RevokeKeyDialog {...shared} afterwards={afterwards} />;
-  }
+  return [overlays, actionsOf];
 }
 
 interface KeyDrawerProps {
@@ -99,12 +85,12 @@ interface KeyDrawerProps {
   /** Absent while loading. */
   readonly keys: readonly KeyView[] | undefined;
   readonly onClose: () => void;
-  readonly onAct: OnKeyAction;
+  readonly actionsOf: KeyActions;
   readonly details: RefObject<HTMLDivElement | null>;
   readonly children: ReactNode;
 }
 
-function KeyDrawer({ id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
+function KeyDrawer({ id, keys, onClose, actionsOf, details, children }: KeyDrawerProps): ReactNode {
   const key = keys?.find((one) => one.id === id);
   return (
     <Dialog
@@ -113,7 +99,7 @@ function KeyDrawer({ id, keys, onClose, onAct, details, children }: KeyDrawerPro
       onClose={onClose}
       title={key?.name ?? 'API key'}
       description={key && <KeyLine of={key} />}
-      footer={key && whyFixed(key) === undefined && <KeyButtons of={key} onAct={onAct} />}
+      footer={key && whyFixed(key) === undefined && <KeyButtons of={key} {...actionsOf(key)} />}
     >
       <div ref={details} tabIndex={-1} className={styles.details}>
         {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
@@ -135,13 +121,15 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-function KeyButtons({ of: key, onAct }: { readonly of: KeyView } & Pick<KeyDrawerProps, 'onAct'>): ReactNode {
+type KeyButtonsProps = { readonly of: KeyView } & ReturnType<KeyActions>;
+
+function KeyButtons({ of: key, edit, extend, replace, revoke }: KeyButtonsProps): ReactNode {
   return (
     <>
-      <Button onClick={() => onAct({ what: 'revoke', of: key })}>Revoke</Button>
-      {mayReplace(key) && <Button onClick={() => onAct({ what: 'replace', of: key })}>Replace</Button>}
-      {mayExtend(key, Date.now()) && <Button onClick={() => onAct({ what: 'extend', of: key })}>Extend</Button>}
-      <Button onClick={() => onAct({ what: 'edit', of: key })}>Edit</Button>
+      <Button onClick={revoke}>Revoke</Button>
+      {mayReplace(key) && <Button onClick={replace}>Replace</Button>}
+      {mayExtend(key, Date.now()) && <Button onClick={extend}>Extend</Button>}
+      <Button onClick={edit}>Edit</Button>
     </>
   );
 }

@@ -40,14 +40,6 @@ export function mayExtend(key: KeyView, nowMs: number): boolean {
   return kind === 'expiring' || kind === 'expired';
 }
 
-export interface KeyAction {
-  readonly what: 'edit' | 'extend' | 'replace' | 'revoke';
-  readonly of: KeyView;
-}
-
-/** `undefined` ends the action. */
-export type OnKeyAction = (action: KeyAction | undefined) => void;
-
 export interface FilteredKeys {
   readonly shown: readonly KeyView[];
   readonly counts: Readonly<Record<KeyGroup, number>>;

@@ -7,21 +7,15 @@ import { maskedKey, restrictionLabels, spendOf, spentFraction } from '../../keys
 import type { Column } from '../../table/table.tsx';
 import { actionsColumn } from '../../table/table.tsx';
 import type { Selection } from './key-selection-bar.tsx';
-import {
-  isSelectable,
-  type KeyAction,
-  type KeyStatus,
-  keyStatus,
-  mayExtend,
-  mayReplace,
-  type OnKeyAction,
-  whyFixed,
-} from './key-status.ts';
+import { isSelectable, type KeyStatus, keyStatus, mayExtend, mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
 
+/** What opens the dialogs of a key. */
+export type KeyActions = (of: KeyView) => Readonly<Record<'edit' | 'extend' | 'replace' | 'revoke', () => void>>;
+
 /** Columns of the list. While keys are selected, rows have boxes instead of menus. */
-export function keyColumns(selection: Selection, onAct: OnKeyAction): readonly Column<KeyView>[] {
-  return [nameColumn(selection), ...COLUMNS, ...(selection.ids ? [] : [actions(onAct)])];
+export function keyColumns(selection: Selection, actionsOf: KeyActions): readonly Column<KeyView>[] {
+  return [nameColumn(selection), ...COLUMNS, ...(selection.ids ? [] : [actions(actionsOf)])];
 }
 
 function nameColumn({ ids, toggle }: Selection): Column<KeyView> {
@@ -104,19 +98,19 @@ const COLUMNS: readonly Column<KeyView>[] = [
 ];
 
 /** The drawer has the same actions for narrow windows. */
-function actions(onAct: OnKeyAction): Column<KeyView> {
+function actions(actionsOf: KeyActions): Column<KeyView> {
   return actionsColumn({
     nameOf: ({ name }) => name,
     hideBelow: 'medium',
     actions: (key) => {
       if (whyFixed(key) !== undefined) return [];
-      const act = (what: KeyAction['what']) => () => onAct({ what, of: key });
-      const extend = { label: 'Extend', icon: 'plus', onSelect: act('extend') } as const;
+      const { edit, extend, replace, revoke } = actionsOf(key);
+      const extension = { label: 'Extend', icon: 'plus', onSelect: extend } as const;
       return [
-        { label: 'Edit', icon: 'edit', onSelect: act('edit') },
-        ...(mayExtend(key, Date.now()) ? [extend] : []),
-        { label: 'Replace', icon: 'refresh', disabled: !mayReplace(key), onSelect: act('replace') },
-        { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: act('revoke') },
+        { label: 'Edit', icon: 'edit', onSelect: edit },
+        ...(mayExtend(key, Date.now()) ? [extension] : []),
+        { label: 'Replace', icon: 'refresh', disabled: !mayReplace(key), onSelect: replace },
+        { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: revoke },
       ];
     },
   });

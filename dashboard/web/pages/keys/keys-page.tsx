@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useRef } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { countOf } from '#core/count-of.ts';
 import { isExpiring, type KeyGroup } from '#core/key-filter.ts';
@@ -12,11 +12,10 @@ import { type Url, useUrl } from '../../search/use-url.ts';
 import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
 import { CsvLink, ListPage } from '../../table/list-page.tsx';
 import { type KeysState, keysSearch } from '../searches.ts';
-import { KeyOverlays } from './key-overlays.tsx';
+import { useKeyOverlays } from './key-overlays.tsx';
 import { KeySelectionBar, useKeySelection } from './key-selection-bar.tsx';
-import type { KeyAction, OnKeyAction } from './key-status.ts';
 import { type FilteredKeys, filterKeys, isSelectable } from './key-status.ts';
-import { keyColumns } from './keys-columns.tsx';
+import { type KeyActions, keyColumns } from './keys-columns.tsx';
 
 const REFRESH_MS = 15_000;
 
@@ -32,11 +31,11 @@ export function KeysPage(): ReactNode {
   const url = useUrl(keysSearch);
   const { search, change } = url;
   const { show = 'usable' } = search;
-  const [action, setAction] = useState<KeyAction>();
   const createButton = useRef<HTMLButtonElement>(null);
   const selection = useKeySelection();
   const query = useAsk('GET /api/organizations/:organization/keys', {}, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
+  const [overlays, actionsOf] = useKeyOverlays({ keys, url, createButton });
   const filtered = keys && filterKeys(keys, search, Date.now());
   const onCreate = () => change({ dialog: 'create' }, 'step');
   return (
@@ -59,7 +58,7 @@ export function KeysPage(): ReactNode {
       banners={
         <>
           <SuspendedBanner />
-          <ExpiryBanner keys={keys ?? []} url={url} onAct={setAction} />
+          <ExpiryBanner keys={keys ?? []} url={url} actionsOf={actionsOf} />
         </>
       }
       url={url}
@@ -73,14 +72,14 @@ export function KeysPage(): ReactNode {
       query={query}
       nouns={['key', 'keys']}
       caption="API keys"
-      columns={keyColumns(selection, setAction)}
+      columns={keyColumns(selection, actionsOf)}
       rows={filtered?.shown}
       onOpen={({ id }) => change({ key: id }, 'step')}
       openKey={search.key}
       noMatch={false}
       empty={filtered && <NoKeys url={url} counts={filtered.counts} total={keys.length} onCreate={onCreate} />}
     >
-      <KeyOverlays keys={keys} url={url} action={action} onAct={setAction} createButton={createButton} />
+      {overlays}
     </ListPage>
   );
 }
@@ -104,20 +103,18 @@ const MOST_NAMES = 3;
 interface ExpiryBannerProps {
   readonly keys: readonly KeyView[];
   readonly url: Url<KeysState>;
-  readonly onAct: OnKeyAction;
+  readonly actionsOf: KeyActions;
 }
 
 /** Notice of keys that expire within a week, while there is time to extend or replace them. */
-function ExpiryBanner({ keys, url: { search, change }, onAct }: ExpiryBannerProps): ReactNode {
+function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBannerProps): ReactNode {
   const nowMs = Date.now();
   const expiring = keys
     .filter((key) => isExpiring(key, nowMs))
     .toSorted((a, b) => (a.expiresAtMs ?? 0) - (b.expiresAtMs ?? 0));
   const [first, ...others] = expiring;
   if (first === undefined) return null;
-  const extend = others.length === 0 && first.mine && (
-    <Button onClick={() => onAct({ what: 'extend', of: first })}>Extend</Button>
-  );
+  const extend = others.length === 0 && first.mine && <Button onClick={actionsOf(first).extend}>Extend</Button>;
   const show = others.length > 0 && search.show !== 'expiring' && (
     <Button onClick={() => change({ show: 'expiring', search: undefined })}>Show them</Button>
   );

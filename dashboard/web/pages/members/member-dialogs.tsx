@@ -1,14 +1,13 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import type { LinkView, MemberView } from '#contract/people.ts';
+import type { MemberView } from '#contract/people.ts';
 import { countOf } from '#core/count-of.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { useFinish, useToast } from '../../components/toast.tsx';
 import { RadioGroup, SelectField } from '../../forms/choices.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
-import { useInvitation } from '../../overlays/dialog.tsx';
-import type { MemberAction } from './member-status.ts';
+import { handOver, type OpenOverlay } from '../../overlays/dialog.tsx';
 
 interface MemberDialogProps {
   readonly of: MemberView;
@@ -17,7 +16,7 @@ interface MemberDialogProps {
   readonly onClose: () => void;
 }
 
-function RoleDialog({ of: member, userId, onClose }: MemberDialogProps): ReactNode {
+export function RoleDialog({ of: member, userId, onClose }: MemberDialogProps): ReactNode {
   const isSelf = member.userId === userId;
   const finish = useFinish(onClose);
   const role = member.role === 'owner' ? 'member' : 'owner';
@@ -39,14 +38,18 @@ function RoleDialog({ of: member, userId, onClose }: MemberDialogProps): ReactNo
   );
 }
 
-function NewLinkDialog(props: MemberDialogProps & { readonly onLink: (link: LinkView) => void }): ReactNode {
+interface LinkDialogProps extends Pick<MemberDialogProps, 'of' | 'onClose'> {
+  readonly open: OpenOverlay;
+}
+
+export function NewLinkDialog(props: LinkDialogProps): ReactNode {
   const { userId, email } = props.of;
   return (
     <RequestDialog
       endpoint="POST /api/organizations/:organization/members/:user/invitation"
       input={{ params: { user: userId } }}
       changes={[]}
-      onDone={props.onLink}
+      onDone={(link) => handOver(props.open, email, link)}
       onClose={props.onClose}
       title={`Make a new link for ${email}?`}
       submit="Create new link"
@@ -55,53 +58,6 @@ function NewLinkDialog(props: MemberDialogProps & { readonly onLink: (link: Link
       Earlier links for this person stop working.
     </RequestDialog>
   );
-}
-
-interface MemberDialogsProps extends Pick<MemberDialogProps, 'userId'> {
-  readonly inviting: boolean;
-  readonly onInvitingEnds: () => void;
-  readonly action: MemberAction | undefined;
-  readonly onAct: (action: MemberAction | undefined) => void;
-  readonly inviteButton: RefObject<HTMLElement | null>;
-}
-
-export function MemberDialogs(props: MemberDialogsProps): ReactNode {
-  const { userId, action, onAct } = props;
-  const [invitation, setMade] = useInvitation();
-  const toast = useToast();
-  const shared = action && { userId, of: action.of, onClose: () => onAct(undefined) };
-  return (
-    <>
-      {props.inviting && (
-        <InviteDialog
-          onClose={props.onInvitingEnds}
-          onInvited={({ email }, link) => {
-            props.onInvitingEnds();
-            if (link) setMade({ email, link });
-            else toast({ tone: 'good', text: `${email} has an account already and was added.` });
-          }}
-        />
-      )}
-      {shared && action.what === 'role' && <RoleDialog {...shared} />}
-      {shared && action.what === 'remove' && <RemoveDialog {...shared} inviteButton={props.inviteButton} />}
-      {shared && action.what === 'link' && (
-        <NewLinkDialog
-          {...shared}
-          onLink={(link) => {
-            onAct(undefined);
-            setMade({ email: action.of.email, link });
-          }}
-        />
-      )}
-      {invitation}
-    </>
-  );
-}
-
-interface InviteDialogProps {
-  readonly onClose: () => void;
-  /** Without a link for a user who can sign in already. */
-  readonly onInvited: (member: MemberView, link: LinkView | undefined) => void;
 }
 
 const ROLES = [
@@ -113,12 +69,18 @@ const ROLES = [
   { value: 'owner', label: 'Owner', hint: 'Manages all keys, members, payments and alerts. Sees the audit log.' },
 ] as const;
 
-function InviteDialog({ onClose, onInvited }: InviteDialogProps): ReactNode {
+export function InviteDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | 'onClose'>): ReactNode {
+  const toast = useToast();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<MemberView['role']>('member');
   const invite = useSend('POST /api/organizations/:organization/members', {
     changes: ['GET /api/organizations/:organization/members'],
-    onDone: ({ member, link }) => onInvited(member, link),
+    onDone({ member: { email }, link }) {
+      onClose();
+      // A user who can sign in already needs none.
+      if (link) handOver(open, email, link);
+      else toast({ tone: 'good', text: `${email} has an account already and was added.` });
+    },
   });
   // Operators are warned once about an existing account; a second submit confirms. It has no effect
   // for others.
@@ -147,8 +109,12 @@ function InviteDialog({ onClose, onInvited }: InviteDialogProps): ReactNode {
 
 type Keys = 'revoke' | 'hand_over';
 
-/** `inviteButton` gets the focus of the removed row. */
-function RemoveDialog(props: MemberDialogProps & Pick<MemberDialogsProps, 'inviteButton'>): ReactNode {
+export interface RemoveDialogProps extends MemberDialogProps {
+  /** Gets the focus of the removed row. */
+  readonly inviteButton: RefObject<HTMLElement | null>;
+}
+
+export function RemoveDialog(props: RemoveDialogProps): ReactNode {
   const { of: member, userId, onClose, inviteButton } = props;
   const isSelf = member.userId === userId;
   const finalFocus = useRef<HTMLElement>(null);

@@ -28,8 +28,3 @@ export function whyStays(members: readonly MemberView[], member: MemberView, rol
   );
   return others.length === 0 ? 'The last owner: make somebody else an owner first' : undefined;
 }
-
-export interface MemberAction {
-  readonly what: 'role' | 'remove' | 'link';
-  readonly of: MemberView;
-}

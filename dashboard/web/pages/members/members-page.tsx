@@ -1,10 +1,11 @@
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useRef } from 'react';
 import type { MemberView } from '#contract/people.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/panels.tsx';
 import { Badge, Instant, LastTime, StatusPill } from '../../components/values.tsx';
+import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
@@ -13,15 +14,15 @@ import { ListPage } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import { actionsColumn } from '../../table/table.tsx';
 import { membersSearch } from '../searches.ts';
-import { MemberDialogs } from './member-dialogs.tsx';
-import { findMembers, type MemberAction, memberState, whyStays } from './member-status.ts';
+import { InviteDialog, NewLinkDialog, RemoveDialog, type RemoveDialogProps, RoleDialog } from './member-dialogs.tsx';
+import { findMembers, memberState, whyStays } from './member-status.ts';
 
 export function MembersPage(): ReactNode {
   const { role } = useOrganization();
   const { user } = useSession();
   const url = useUrl(membersSearch);
   const { search, change } = url;
-  const [action, setAction] = useState<MemberAction>();
+  const [overlay, open] = useOverlay();
   const query = useAsk('GET /api/organizations/:organization/members');
   const members = query.data?.members;
   const button = useRef<HTMLButtonElement>(null);
@@ -30,23 +31,6 @@ export function MembersPage(): ReactNode {
       Invite
     </Button>
   );
-  const actionsOf = (member: MemberView): readonly MenuAction[] => {
-    const reason = whyStays(members ?? [], member, role);
-    const stays = reason === undefined ? {} : { disabled: true, detail: reason };
-    const act = (what: MemberAction['what']) => () => setAction({ what, of: member });
-    return [
-      ...(memberState(member) === 'invited'
-        ? [{ label: 'New invitation link', icon: 'copy', onSelect: act('link') } as const]
-        : []),
-      {
-        label: member.role === 'owner' ? 'Make a member' : 'Make an owner',
-        icon: 'members',
-        ...stays,
-        onSelect: act('role'),
-      },
-      { label: 'Remove', icon: 'trash', tone: 'bad', ...stays, onSelect: act('remove') },
-    ];
-  };
   return (
     <ListPage
       title="Members"
@@ -60,7 +44,12 @@ export function MembersPage(): ReactNode {
       columns={[
         personColumn(user.id),
         ...COLUMNS,
-        actionsColumn({ nameOf: ({ email }) => email, width: '56px', actions: actionsOf }),
+        actionsColumn<MemberView>({
+          nameOf: ({ email }) => email,
+          width: '56px',
+          actions: (of) =>
+            actionsOf({ of, userId: user.id, inviteButton: button }, whyStays(members ?? [], of, role), open),
+        }),
       ]}
       rows={members && findMembers(members, search.search ?? '')}
       rowKey={({ userId }) => userId}
@@ -71,16 +60,43 @@ export function MembersPage(): ReactNode {
         </EmptyState>
       }
     >
-      <MemberDialogs
-        userId={user.id}
-        inviting={search.dialog === 'invite' && role !== 'member'}
-        onInvitingEnds={() => change({ dialog: undefined })}
-        action={action}
-        onAct={setAction}
-        inviteButton={button}
-      />
+      {search.dialog === 'invite' && role !== 'member' && (
+        <InviteDialog open={open} onClose={() => change({ dialog: undefined })} />
+      )}
+      {overlay}
     </ListPage>
   );
+}
+
+/** `whyKept`: the reason why the member keeps role and membership, if there is one. */
+function actionsOf(
+  props: Omit<RemoveDialogProps, 'onClose'>,
+  whyKept: string | undefined,
+  open: OpenOverlay,
+): readonly MenuAction[] {
+  const { of } = props;
+  const kept = whyKept === undefined ? {} : { disabled: true, detail: whyKept };
+  const newLink = {
+    label: 'New invitation link',
+    icon: 'copy',
+    onSelect: () => open((onClose) => <NewLinkDialog of={of} open={open} onClose={onClose} />),
+  } as const;
+  return [
+    ...(memberState(of) === 'invited' ? [newLink] : []),
+    {
+      label: of.role === 'owner' ? 'Make a member' : 'Make an owner',
+      icon: 'members',
+      ...kept,
+      onSelect: () => open((onClose) => <RoleDialog {...props} onClose={onClose} />),
+    },
+    {
+      label: 'Remove',
+      icon: 'trash',
+      tone: 'bad',
+      ...kept,
+      onSelect: () => open((onClose) => <RemoveDialog {...props} onClose={onClose} />),
+    },
+  ];
 }
 
 const STATES = {

@@ -6,12 +6,9 @@ import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { Count, Instant, Money, StatusPill } from '../../components/values.tsx';
-import {
-  CreateOrganizationDialog,
-  type OrganizationAction,
-  OrganizationDialog,
-} from '../../organizations/organization-dialogs.tsx';
+import { CreateOrganizationDialog, organizationActions } from '../../organizations/organization-dialogs.tsx';
 import { NEW_ORGANIZATION } from '../../organizations/organization-drafts.ts';
+import { useOverlay } from '../../overlays/dialog.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
@@ -26,7 +23,7 @@ export function OrganizationsPage(): ReactNode {
   const { search, change } = url;
   const navigate = useNavigate();
   const [draft, setDraft] = useState(NEW_ORGANIZATION);
-  const [action, setAction] = useState<OrganizationAction>();
+  const [overlay, open] = useOverlay();
   const toast = useToast();
   const pages = useAskPages('GET /api/organizations', { query: { search: search.search } }, 'after', {
     refreshMs: REFRESH_MS,
@@ -48,7 +45,13 @@ export function OrganizationsPage(): ReactNode {
       query={pages}
       nouns={['organization', 'organizations']}
       caption="Organizations"
-      columns={[...COLUMNS, actionsOf(setAction)]}
+      columns={[
+        ...COLUMNS,
+        actionsColumn<OrganizationRow>({
+          nameOf: ({ name }) => name,
+          actions: (organization) => organizationActions(organization, open),
+        }),
+      ]}
       rows={pages.data?.pages.flatMap(({ organizations }) => organizations)}
       onOpen={({ id }) => void navigate({ to: '/o/$organization/overview', params: { organization: id } })}
       empty={
@@ -69,7 +72,7 @@ export function OrganizationsPage(): ReactNode {
           }}
         />
       )}
-      {action && <OrganizationDialog action={action} onClose={() => setAction(undefined)} />}
+      {overlay}
     </ListPage>
   );
 }
@@ -111,16 +114,3 @@ const COLUMNS: readonly Column<OrganizationRow>[] = [
     cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
   },
 ];
-
-function actionsOf(onAct: (action: OrganizationAction) => void): Column<OrganizationRow> {
-  return actionsColumn({
-    nameOf: ({ name }) => name,
-    actions: ({ id, suspendedAtMs }) => [
-      { label: 'Add credit', icon: 'credits', onSelect: () => onAct({ what: 'credit', id }) },
-      { label: 'Edit limits', icon: 'edit', onSelect: () => onAct({ what: 'edit', id }) },
-      suspendedAtMs === undefined
-        ? { label: 'Suspend', icon: 'pause', tone: 'bad', onSelect: () => onAct({ what: 'suspension', id }) }
-        : { label: 'Resume', icon: 'play', onSelect: () => onAct({ what: 'suspension', id }) },
-    ],
-  });
-}

@@ -1,57 +1,14 @@
 import { type ReactNode, useState } from 'react';
 import type { UserRow } from '#contract/operator.ts';
-import type { LinkView } from '#contract/people.ts';
 import { useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { Checkbox, RadioGroup } from '../../forms/choices.tsx';
 import { asField } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
-import { useInvitation } from '../../overlays/dialog.tsx';
+import { handOver, type OpenOverlay } from '../../overlays/dialog.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
-
-export interface UserAction {
-  readonly what: 'link' | 'disablement';
-  readonly of: UserRow;
-}
-
-export interface UserDialogsProps {
-  readonly inviting: boolean;
-  readonly onInvitingEnds: () => void;
-  readonly action: UserAction | undefined;
-  readonly onAct: (action: UserAction | undefined) => void;
-}
-
-export function UserDialogs({ inviting, onInvitingEnds, action, onAct }: UserDialogsProps): ReactNode {
-  const [invitation, setMade] = useInvitation();
-  const onClose = () => onAct(undefined);
-  return (
-    <>
-      {inviting && (
-        <InviteUserDialog
-          onClose={onInvitingEnds}
-          onInvited={({ email }, link) => {
-            onInvitingEnds();
-            setMade({ email, link });
-          }}
-        />
-      )}
-      {action?.what === 'link' && (
-        <PasswordLinkDialog
-          of={action.of}
-          onClose={onClose}
-          onLink={(link) => {
-            onClose();
-            setMade({ email: action.of.email, link });
-          }}
-        />
-      )}
-      {action?.what === 'disablement' && <DisablementDialog of={action.of} onClose={onClose} />}
-      {invitation}
-    </>
-  );
-}
 
 const ROLES = [
   { value: 'owner', label: 'Owner of an organization', hint: 'Manages its keys and members, and sees its audit log.' },
@@ -64,17 +21,15 @@ const ROLES = [
 ] as const;
 const OrganizationField = asField(OrganizationPicker);
 
-interface InviteUserDialogProps {
-  readonly onClose: () => void;
-  readonly onInvited: (user: UserRow, link: LinkView) => void;
-}
-
-function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps): ReactNode {
+export function InviteUserDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | 'onClose'>): ReactNode {
   const [draft, setDraft] = useState<InviteDraft>({ email: '', as: 'owner', organizationId: undefined });
   const [lacking, setLacking] = useState(false);
   const invite = useSend('POST /api/users', {
     changes: ['GET /api/users'],
-    onDone: ({ user, link }) => onInvited(user, link),
+    onDone({ user: { email }, link }) {
+      onClose();
+      handOver(open, email, link);
+    },
   });
   const submit = () => {
     setLacking(lacksOrganization(draft));
@@ -116,14 +71,18 @@ interface UserDialogProps {
   readonly onClose: () => void;
 }
 
-function PasswordLinkDialog(props: UserDialogProps & { readonly onLink: (link: LinkView) => void }): ReactNode {
+interface LinkDialogProps extends UserDialogProps {
+  readonly open: OpenOverlay;
+}
+
+export function PasswordLinkDialog(props: LinkDialogProps): ReactNode {
   const { id, email, invited } = props.of;
   return (
     <RequestDialog
       endpoint="POST /api/users/:user/reset"
       input={{ params: { user: id } }}
       changes={[]}
-      onDone={props.onLink}
+      onDone={(link) => handOver(props.open, email, link)}
       onClose={props.onClose}
       title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
       submit="Create link"
@@ -136,7 +95,7 @@ function PasswordLinkDialog(props: UserDialogProps & { readonly onLink: (link: L
   );
 }
 
-function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
+export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
   const finish = useFinish(onClose);
   const [revokesKeys, setRevokesKeys] = useState(true);
   const params = { user: id };

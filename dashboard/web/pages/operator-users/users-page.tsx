@@ -1,24 +1,25 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { UserRow } from '#contract/operator.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/panels.tsx';
 import { Badge, Instant, LastTime, StatusPill } from '../../components/values.tsx';
+import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import { actionsColumn } from '../../table/table.tsx';
 import { usersSearch } from '../searches.ts';
-import { type UserAction, UserDialogs } from './user-dialogs.tsx';
+import { DisablementDialog, InviteUserDialog, PasswordLinkDialog } from './user-dialogs.tsx';
 
 export function UsersPage(): ReactNode {
   const { user: self } = useSession();
   const url = useUrl(usersSearch);
   const { search, change } = url;
-  const [action, setAction] = useState<UserAction>();
+  const [overlay, open] = useOverlay();
   const query = { search: search.search };
   const pages = useAskPages('GET /api/users', { query }, 'after', { keepPrevious: true });
   return (
@@ -37,16 +38,12 @@ export function UsersPage(): ReactNode {
       query={pages}
       nouns={['user', 'users']}
       caption="Users"
-      columns={[personColumn(self.id), ...COLUMNS, actionsOf(self.id, setAction)]}
+      columns={[personColumn(self.id), ...COLUMNS, actionsOf(self.id, open)]}
       rows={pages.data?.pages.flatMap(({ users }) => users)}
       empty={<EmptyState icon="members" title="No users yet" />}
     >
-      <UserDialogs
-        inviting={search.dialog === 'invite'}
-        onInvitingEnds={() => change({ dialog: undefined })}
-        action={action}
-        onAct={setAction}
-      />
+      {search.dialog === 'invite' && <InviteUserDialog open={open} onClose={() => change({ dialog: undefined })} />}
+      {overlay}
     </ListPage>
   );
 }
@@ -98,18 +95,18 @@ function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): Rea
 }
 
 /** None on oneself: the account page has the password, and nobody locks themselves out. */
-function actionsOf(selfId: string, onAct: (action: UserAction) => void): Column<UserRow> {
+function actionsOf(selfId: string, open: OpenOverlay): Column<UserRow> {
   return actionsColumn({
     nameOf: ({ email }) => email,
     actions(user) {
-      const disablement = () => onAct({ what: 'disablement', of: user });
+      const disablement = () => open((onClose) => <DisablementDialog of={user} onClose={onClose} />);
       if (user.id === selfId) return [];
       if (user.disabledAtMs !== undefined) return [{ label: 'Enable', icon: 'play', onSelect: disablement }];
       return [
         {
           label: user.invited ? 'New invitation link' : 'Link to reset the password',
           icon: 'lock',
-          onSelect: () => onAct({ what: 'link', of: user }),
+          onSelect: () => open((onClose) => <PasswordLinkDialog of={user} open={open} onClose={onClose} />),
         },
         { label: 'Disable', icon: 'pause', tone: 'bad', onSelect: disablement },
       ];
