@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readQuery } from '#contract/define-search.ts';
 import { type IdPrefix, isIdOf } from '#core/id-form.ts';
 import type { Log } from '#core/log/log.ts';
+import { type Changer, countChange } from '#database/audit/change-counts.ts';
 import { authorize, type Granted } from './authorize.ts';
 import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
@@ -12,7 +13,6 @@ import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
 import { type AppContext, headOf, sendProblem, streamCsv } from './http/responses.ts';
 import type { Deps, Relay, Route } from './http/route.ts';
-import { limitChanges } from './limit-changes.ts';
 import { findSignedIn } from './sign-in/session.ts';
 
 const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
@@ -71,12 +71,41 @@ async function decide(
   const input = readInput(context, route, sent && new TextDecoder().decode(sent));
   if (isProblem(input)) return input;
   if (needsPassword(route, granted, input.value, deps)) return PASSWORD_NEEDED;
-  const countChange = () => limitChanges(deps, route, granted);
-  const tooMany = route.countsItself ? undefined : await countChange();
+  const countOne = () => limitChanges(deps, route, granted);
+  const tooMany = route.countsItself ? undefined : await countOne();
   if (tooMany) return tooMany;
   const own = { ...deps, ...storesFor(deps, route, granted) };
-  const shared = { deps: own, params, caller, cookies, countChange, ...granted, input: input.value };
+  const shared = { deps: own, params, caller, cookies, countChange: countOne, ...granted, input: input.value };
   return route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
+}
+
+/**
+ * Limits changes, because each writes an audit event, which stays for ever. Changes that end access
+ * count against a limit of the user alone. Operators do not use up the limit of the organization.
+ */
+async function limitChanges(
+  { entry, changeLimits }: Pick<Deps, 'entry' | 'changeLimits'>,
+  { method, access, endsAccess }: Pick<Route, 'method' | 'access' | 'endsAccess'>,
+  { session, organizationId, role }: Granted,
+): Promise<Problem | undefined> {
+  if (method === 'GET' || access === 'anyone' || session === undefined) return undefined;
+  const { id } = session.user;
+  const changer: Changer = endsAccess
+    ? { subject: `ending access ${id}` }
+    : { subject: id, ...(role === 'operator' || organizationId === undefined ? {} : { organization: organizationId }) };
+  const counted = await countChange(entry, changer, changeLimits);
+  if (counted.allowed) return undefined;
+  const { by, retryAfterSeconds } = counted;
+  const whose = by === 'organization' ? 'Your organization has' : 'You have';
+  const message = `${whose} changed too much in too short a time. Try again in ${waitText(retryAfterSeconds)}.`;
+  return problem('too_many_requests', message, { retryAfterSeconds });
+}
+
+/** `40 seconds`, `3 hours` */
+function waitText(seconds: number): string {
+  if (seconds < 90) return seconds === 1 ? 'a second' : `${seconds} seconds`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 90 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`;
 }
 
 function needsPassword(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
-import { documents } from './documents/documents-plugin.ts';
+import { documentPages, OPENAPI } from './documents/documents.ts';
 
 /** Dashboard server for development: `DASHBOARD_URL=http://127.0.0.1:8081 vite dashboard/web`. */
 const server = process.env.DASHBOARD_URL;
@@ -45,8 +45,28 @@ const compressed: Plugin = {
   },
 };
 
+const WEB = import.meta.dirname;
+const DOCS = join(WEB, '../../docs');
+const read = (path: string) => readFileSync(path, 'utf8');
+
+/** Adds the documents as pages of their own, with the dashboard's styles and without its code. */
+const documents: Plugin = {
+  name: 'documents',
+  generateBundle(_, bundle) {
+    const font = Object.keys(bundle).find((name) => /\/inter-latin[^/]*\.woff2$/.test(name));
+    const styles = ['styles/tokens.css', 'styles/base.css', 'documents/documents.css'].map((name) =>
+      read(join(WEB, name)),
+    );
+    const source = styles.join('\n').replace('./inter-latin.woff2', `/${font}`);
+    const stylesheet = this.emitFile({ type: 'asset', name: 'documents.css', source });
+    const pages = documentPages((name) => read(join(DOCS, name)), `/${this.getFileName(stylesheet)}`);
+    for (const [fileName, html] of pages) this.emitFile({ type: 'asset', fileName, source: html });
+    this.emitFile({ type: 'asset', fileName: `docs/${OPENAPI}`, source: read(join(DOCS, OPENAPI)) });
+  },
+};
+
 const config = defineConfig({
-  root: import.meta.dirname,
+  root: WEB,
   plugins: [react(), documents, compressed],
   build: {
     outDir: '../dist',

@@ -88,8 +88,7 @@ export type Definition<E extends Endpoint, A extends Access> = {
   /** Default: never. */
   readonly needsFreshPassword?: NeedsFreshPassword<Input<E>>;
   /**
-   * Removes access. Such changes have a limit of their own, which other changes do not use up
-   * (limit-changes.ts).
+   * Removes access. Such changes have a limit of their own, which other changes do not use up.
    */
   readonly endsAccess?: true;
   handle(call: Call<E, A>): Promise<ResponseOf<E> | Problem>;

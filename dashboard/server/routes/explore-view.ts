@@ -1,7 +1,6 @@
 import type { Explore, ExploreGroup, ExploreSeries, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
 import { present } from '#core/present.ts';
 import type { ExploreCell, Explored } from '#database/request-log/explore-reads.ts';
-import { percentileMs } from './percentile.ts';
 
 const [MEDIAN, TAIL] = [0.5, 0.95];
 const BUCKETS = Array.from({ length: 11 }, (_, bucket) => bucket);
@@ -104,4 +103,29 @@ function stepsOf(cells: readonly ExploreCell[], count: number, showsMargin: bool
   const names = Object.keys(figuresOf([], showsMargin)) as (keyof ExploreTotals)[];
   const figures = names.map((name) => [name, each.map((figure) => figure[name] ?? null)]);
   return Object.fromEntries(figures) as ExploreSteps;
+}
+
+/**
+ * Upper bounds of the buckets in milliseconds (database/schema/tables.sql). The last bucket has
+ * no bound.
+ */
+const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
+
+/**
+ * The latency in milliseconds below which a fraction of the completions stayed. Interpolates
+ * linearly within a bucket, so the error is at most half a bucket in practice. Returns the last
+ * bound for latencies above it, and `undefined` without any completion.
+ */
+export function percentileMs(buckets: readonly number[], fraction: number): number | undefined {
+  const total = buckets.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  let left = total * fraction;
+  let lowerMs = 0;
+  for (const [bucket, upperMs] of BOUNDS_MS.entries()) {
+    const count = buckets[bucket] ?? 0;
+    if (count > 0 && left <= count) return Math.round(lowerMs + ((upperMs - lowerMs) * left) / count);
+    left -= count;
+    lowerMs = upperMs;
+  }
+  return lowerMs;
 }

@@ -1,12 +1,11 @@
-import type { OrganizationLimits, OrganizationView, OwnSettings } from '#contract/organization.ts';
-import { utcDay } from '#core/clock.ts';
+import type { BalanceForecast, OrganizationLimits, OrganizationView, OwnSettings } from '#contract/organization.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import { organizationMoney } from '#database/organizations/organization-reads.ts';
+import { type OrganizationMoney, organizationMoney } from '#database/organizations/organization-reads.ts';
 import type { OrganizationRecord } from '#database/organizations/organization-records.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../http/route.ts';
 import { shownAmounts } from './amounts.ts';
-import { balanceForecast } from './balance-forecast.ts';
 
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
   const [record, money] = await Promise.all([
@@ -24,6 +23,29 @@ export async function organizationView(deps: Deps, organizationId: string): Prom
     ...shownAmounts(sums),
     ...present({ suspendedAtMs, forecast, priceList }),
   };
+}
+
+/** Days of the mean: this one and those before it. */
+const DAYS = 7;
+/** A later end says nothing. */
+const LONGEST_MS = 365 * DAY_MS;
+
+/**
+ * When the balance less holds ends at the mean rate of the last days, or since the organization was
+ * made, over a day at least. `undefined`: nothing is left or spent, or the end is a year away.
+ */
+export function balanceForecast(
+  { balanceNanoUsd, heldNanoUsd, spentWeekNanoUsd }: OrganizationMoney,
+  createdAtMs: number,
+  nowMs: number,
+): BalanceForecast | undefined {
+  const fromMs = Math.max((utcDay(nowMs) - DAYS + 1) * DAY_MS, createdAtMs);
+  const lengthMs = Math.max(nowMs - fromMs, DAY_MS);
+  const averageDay = (spentWeekNanoUsd * BigInt(DAY_MS)) / BigInt(Math.round(lengthMs));
+  const available = balanceNanoUsd - heldNanoUsd;
+  if (available <= 0n || averageDay <= 0n) return undefined;
+  const lastsMs = Number((available * BigInt(DAY_MS)) / averageDay);
+  return lastsMs > LONGEST_MS ? undefined : { averageDayNanoUsd: averageDay.toString(), endsAtMs: nowMs + lastsMs };
 }
 
 function organizationLimits(record: OrganizationRecord): OrganizationLimits {

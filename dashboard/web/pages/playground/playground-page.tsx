@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ModelView } from '#contract/money.ts';
 import type { PlayChat } from '#contract/playground.ts';
 import { present } from '#core/present.ts';
@@ -21,7 +21,6 @@ import { chatFor, NEW_PLAY, type PlayDraft, toolsIn } from './play-draft.ts';
 import { messagesOf } from './play-response.ts';
 import { PlaySettings } from './play-settings.tsx';
 import styles from './playground.module.css';
-import { useFollow } from './use-follow.ts';
 import { usePlay } from './use-play.ts';
 
 const REFRESH_MS = 15_000;
@@ -179,4 +178,33 @@ function AsCode({ chat }: { readonly chat: PlayChat }): ReactNode {
       <CodeSnippet snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...shown })} />
     </Card>
   );
+}
+
+/** Keeps the end of a growing element in view until the reader scrolls up, and again at the end. */
+function useFollow(element: RefObject<HTMLElement | null>, grown: unknown, count: number): void {
+  const follows = useRef(true);
+  useEffect(() => {
+    let lastY = window.scrollY;
+    const onScroll = () => {
+      const isUp = window.scrollY < lastY;
+      lastY = window.scrollY;
+      follows.current = below(element.current) <= 1 || (follows.current && !isUp);
+    };
+    window.addEventListener('scroll', onScroll, { passive: true });
+    return () => window.removeEventListener('scroll', onScroll);
+  }, [element]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: who sends wants to see the answer
+  useLayoutEffect(() => {
+    follows.current = true;
+  }, [count]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the element grows with it
+  useLayoutEffect(() => {
+    const hidden = below(element.current);
+    if (follows.current && count > 0 && hidden > 0) window.scrollBy({ top: hidden, behavior: 'instant' });
+  }, [grown, count, element]);
+}
+
+/** Pixels of it below the window. */
+function below(element: HTMLElement | null): number {
+  return element === null ? 0 : Math.ceil(element.getBoundingClientRect().bottom - window.innerHeight);
 }

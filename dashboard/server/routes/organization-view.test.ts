@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
-import { balanceForecast } from './balance-forecast.ts';
+import { balanceForecast } from './organization-view.ts';
 
 const NOON = 20_000 * DAY_MS + DAY_MS / 2;
 

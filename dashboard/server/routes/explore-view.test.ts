@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { percentileMs } from './percentile.ts';
+import { percentileMs } from './explore-view.ts';
 
 const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
 const bucketOf = (ms: number) => BOUNDS_MS.filter((bound) => ms > bound).length;
