@@ -55,6 +55,8 @@ export interface Explored {
 
 /** Rows that are read at most: about half a second of work. */
 const MOST_ROWS = 200_000;
+/** Rows of one key, model or code lie on pages of their own, so each costs twice as much. */
+const COST_OF_SCATTERED_ROW = 2;
 /** One view reads at most this many of the ledger's sums by end user. */
 const MOST_SUMS = 250_000;
 
@@ -74,7 +76,8 @@ export async function explore(
   const summed = () => readFrom(pool, query, sumsFor(query), stepsOf(fromMs, toMs, HOUR_MS));
   if (hasSums(query) && fine.stepMs >= HOUR_MS) return summed();
   const chosen = await indexFor(pool, query, fine);
-  const boundIn = (steps: Steps) => boundOfRows(pool, query, steps, { ...chosen, mostRows });
+  const mostChosen = chosen === ALL_ROWS ? mostRows : Math.ceil(mostRows / COST_OF_SCATTERED_ROW);
+  const boundIn = (steps: Steps) => boundOfRows(pool, query, steps, { ...chosen, mostRows: mostChosen });
   const completeFromMs = await boundIn(fine);
   if (completeFromMs === undefined) {
     const canCompare = query.compare && (await boundIn(stepsBefore(fine))) === undefined;
