@@ -68,6 +68,8 @@ requirement(NO_CHROMIUM, () => {
     );
     await page.getByLabel('Model', { exact: true }).selectOption('small');
     await page.getByLabel('System message').fill('You are a poet.');
+    const widthOf = async (label: string) => (await page.getByLabel(label, { exact: true }).boundingBox())?.width ?? 0;
+    expect(await widthOf('Message')).toBeGreaterThan(await widthOf('Model'));
     await say('Tell me a story.');
     await answers().last().getByText('Once', { exact: false }).waitFor();
     await gate.waitFor(1);
