@@ -66,11 +66,6 @@ function amount(cells: readonly ExploreCell[], name: Amount): string {
   return cells.reduce((total, cell) => total + BigInt(cell[name] ?? 0), 0n).toString();
 }
 
-function percentiles(cells: readonly ExploreCell[]) {
-  const buckets = BUCKETS.map((bucket) => sum(cells, `b${bucket}`));
-  return { firstEventP50Ms: percentileMs(buckets, MEDIAN), firstEventP95Ms: percentileMs(buckets, TAIL) };
-}
-
 function speedOf(cells: readonly ExploreCell[]): number | undefined {
   const ms = sum(cells, 'timed_ms');
   return ms === 0 ? undefined : (sum(cells, 'timed_tokens') * 1000) / ms;
@@ -78,6 +73,7 @@ function speedOf(cells: readonly ExploreCell[]): number | undefined {
 
 /** Undefined: there is none. */
 function figuresOf(cells: readonly ExploreCell[], showsMargin: boolean) {
+  const buckets = BUCKETS.map((bucket) => sum(cells, `b${bucket}`));
   return {
     requests: sum(cells, 'requests'),
     failures: sum(cells, 'failures'),
@@ -85,7 +81,8 @@ function figuresOf(cells: readonly ExploreCell[], showsMargin: boolean) {
     promptTokens: sum(cells, 'prompt'),
     completionTokens: sum(cells, 'completion'),
     cachedTokens: sum(cells, 'cached'),
-    ...percentiles(cells),
+    firstEventP50Ms: percentileMs(buckets, MEDIAN),
+    firstEventP95Ms: percentileMs(buckets, TAIL),
     tokensPerSecond: speedOf(cells),
     ...(showsMargin
       ? { providerCostNanoUsd: amount(cells, 'provider_cost'), knownRevenueNanoUsd: amount(cells, 'known_revenue') }

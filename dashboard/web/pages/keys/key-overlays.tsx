@@ -99,7 +99,7 @@ function KeyDrawer({ id, keys, onClose, actionsOf, details, children }: KeyDrawe
       onClose={onClose}
       title={key?.name ?? 'API key'}
       description={key && <KeyLine of={key} />}
-      footer={key && whyFixed(key) === undefined && <KeyButtons of={key} {...actionsOf(key)} />}
+      footer={key && whyFixed(key) === undefined && <KeyButtons of={key} actionsOf={actionsOf} />}
     >
       <div ref={details} tabIndex={-1} className={styles.details}>
         {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
@@ -121,9 +121,8 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-type KeyButtonsProps = { readonly of: KeyView } & ReturnType<KeyActions>;
-
-function KeyButtons({ of: key, edit, extend, replace, revoke }: KeyButtonsProps): ReactNode {
+function KeyButtons({ of: key, actionsOf }: { readonly of: KeyView } & Pick<KeyDrawerProps, 'actionsOf'>): ReactNode {
+  const { edit, extend, replace, revoke } = actionsOf(key);
   return (
     <>
       <Button onClick={revoke}>Revoke</Button>
