@@ -25,9 +25,9 @@ export interface ShardFences {
   refresh(): Promise<void>;
   /**
    * Raises the fences of these shards, unless a fence was raised since the last read. Resolves with
-   * true if they were raised. Rejects with StoreUnavailable.
+   * the raised fences by shard; `undefined`: none was raised. Rejects with StoreUnavailable.
    */
-  raise(shards: readonly number[]): Promise<boolean>;
+  raise(shards: readonly number[]): Promise<ReadonlyMap<number, number> | undefined>;
 }
 
 /** Fences as this process has read them, and the time of the last read. */
@@ -87,15 +87,15 @@ export function createShardFences(row: FenceRow): ReadFences {
     confirmedAtMs = Math.max(confirmedAtMs, readAtMs);
   }
 
-  async function raise(which: readonly number[]): Promise<boolean> {
+  async function raise(shards: readonly number[]): Promise<ReadonlyMap<number, number> | undefined> {
     const from = written;
-    const raised = new Set(which);
-    const to = newest.map((fence, shard) => (raised.has(shard) ? fence + 1 : fence));
+    const raised = new Map(shards.map((shard) => [shard, (newest[shard] ?? 0) + 1]));
+    const to = newest.map((fence, shard) => raised.get(shard) ?? fence);
     const text = new Set(to).size === 1 ? String(to[0]) : to.join(',');
     const readAtMs = performance.now();
-    const done = await row.replace(from, text);
-    if (done) observe(text, readAtMs);
-    return done;
+    if (!(await row.replace(from, text))) return undefined;
+    observe(text, readAtMs);
+    return raised;
   }
 
   async function refresh(): Promise<void> {

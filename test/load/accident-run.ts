@@ -15,6 +15,8 @@ export interface AccidentRunOptions {
   /** From one accident to the next. */
   readonly everyMs: number;
   readonly onAccident?: (name: string, requestsSoFar: number) => void;
+  /** Gets the output of all processes at the end, also of a run that did not come to a verdict. */
+  readonly onLogs: (logs: string) => void;
 }
 
 const CLIENTS = 12;
@@ -26,7 +28,7 @@ const HELD_MS = 100_000;
  * Requests of every kind at a steady rate through two processes with Redis while everything is
  * killed by turns; then the verdict.
  */
-export async function runAccidents(options: AccidentRunOptions): Promise<Verdict & { readonly logs: string }> {
+export async function runAccidents(options: AccidentRunOptions): Promise<Verdict> {
   const postgres = await startTestPostgres();
   const redis = await startTestRedis();
   const provider = await startCountingProvider();
@@ -54,8 +56,9 @@ export async function runAccidents(options: AccidentRunOptions): Promise<Verdict
     await untilSettled(stack, QUIET_MS);
     for (const client of [clients.rich[0], clients.poor[0]]) if (client) await untilNothingHeld(client, HELD_MS);
     for (const client of [...clients.rich, ...clients.poor]) client.close();
-    return { ...(await judge(stack, provider, seen)), logs: stack.logs() };
+    return await judge(stack, provider, seen);
   } finally {
+    options.onLogs(stack.logs());
     if (postgres.isDown()) await postgres.restart();
     await stack.close();
     await provider.close();

@@ -17,7 +17,7 @@ const { values } = parseArgs({
   },
 });
 const startedAt = performance.now();
-const { wrong, figures, reconciled, logs } = await runAccidents({
+const { wrong, figures, reconciled } = await runAccidents({
   durationMs: Number(values.minutes) * 60_000,
   requestsPerSecond: Number(values.rate),
   everyMs: Number(values.every) * 1000,
@@ -25,8 +25,10 @@ const { wrong, figures, reconciled, logs } = await runAccidents({
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     process.stdout.write(`${seconds} s, ${requests} requests: ${name}\n`);
   },
+  onLogs: (logs) => {
+    if (values.logs !== undefined) writeFileSync(values.logs, logs);
+  },
 });
-if (values.logs !== undefined) writeFileSync(values.logs, logs);
 process.stdout.write(`${JSON.stringify(figures)}\nreconciled: ${JSON.stringify(reconciled)}\n`);
 process.stdout.write(wrong.length === 0 ? 'every promise was kept\n' : `${wrong.join('\n')}\n`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -25,6 +25,7 @@ CONSTANTS
   GuardsClock,      \* a step of a store's clock is not believed
   SeesLoss,         \* a store notices that it lost one organization, as it does when it lost all
   Fences,           \* D3: a new incarnation opens with a fence raised in PostgreSQL, admissions carry the one they read
+  NewestFence,      \* D3: a newer fence of an incarnation replaces an older one, whichever arrives first
   ConfirmsFence,    \* D3: a lease counts only from the last read that showed its store's fence
   \* Times in ticks.
   Lease, CancelAfter, SettleMost, OpensAfter, TotalMost, QuarantineEnd,
@@ -64,7 +65,7 @@ Init ==
   /\ charged = 0
   /\ pgFence = 0
   /\ store = [s \in Stores |->
-       [isMaster |-> s = "old", incarnation |-> 0, fence |-> 0, opensIn |-> 0, trusted |-> FALSE, told |-> {}, seq |-> Never, deaf |-> {}]]
+       [isMaster |-> s = "old", incarnation |-> 0, fence |-> 0, raised |-> 0, opensIn |-> 0, trusted |-> FALSE, told |-> {}, seq |-> Never, deaf |-> {}]]
   /\ hold = [s \in Stores |-> [p \in Processes |-> "none"]]
   /\ lease = [s \in Stores |-> [p \in Processes |-> 0]]
   /\ request = [p \in Processes |-> NoRequest]
@@ -94,7 +95,7 @@ IsFencedOff(p, s) == Fences /\ store[s].fence # Unfenced /\ request[p].fence > s
 
 Distrust(st) == [st EXCEPT !.trusted = FALSE, !.told = {}]
 NewIncarnation(st) ==
-  [st EXCEPT !.isMaster = TRUE, !.incarnation = @ + 1, !.fence = IF Fences THEN Unfenced ELSE 0, !.opensIn = OpensAfter,
+  [st EXCEPT !.isMaster = TRUE, !.incarnation = @ + 1, !.fence = IF Fences THEN Unfenced ELSE 0, !.raised = 0, !.opensIn = OpensAfter,
              !.trusted = FALSE, !.told = {}, !.seq = Never, !.deaf = {}]
 NoHolds == [p \in Processes |-> "none"]
 NoLeases == [p \in Processes |-> 0]
@@ -245,18 +246,21 @@ CanRaise(p) ==
 CanTell(p) == process[p].raised > 0 /\ ReachesStore(p)
 
 \* Each of the two steps is atomic, what lies between them is not: another may raise, the store may forget.
+\* The store does not know what was raised for it; NotShutOut does.
 Raise(p) ==
   LET s == Address(p) IN
   /\ CanRaise(p)
   /\ pgFence' = pgFence + 1
   /\ process' = [process EXCEPT ![p].raised = pgFence + 1, ![p].raisedFor = <<s, store[s].incarnation>>]
-  /\ UNCHANGED <<charged, store, hold, lease, request, left, excused>>
+  /\ store' = [store EXCEPT ![s].raised = pgFence + 1]
+  /\ UNCHANGED <<charged, hold, lease, request, left, excused>>
 
 \* Only for the incarnation that was seen before the fence was raised. From here on it waits.
 TellFence(p) ==
   LET s == Address(p) IN
   /\ CanTell(p)
-  /\ store' = IF store[s].fence = Unfenced /\ <<s, store[s].incarnation>> = process[p].raisedFor
+  /\ store' = IF /\ <<s, store[s].incarnation>> = process[p].raisedFor
+                 /\ store[s].fence = Unfenced \/ (NewestFence /\ store[s].fence < process[p].raised)
        THEN [store EXCEPT ![s].fence = process[p].raised, ![s].opensIn = OpensAfter] ELSE store
   /\ process' = [process EXCEPT ![p].raised = 0, ![p].raisedFor = Nothing]
   /\ UNCHANGED <<charged, pgFence, hold, lease, request, left, excused>>
@@ -417,6 +421,11 @@ QuarantineEnds == \A s \in Stores, p \in Processes : hold[s][p] = "quarantined" 
 
 \* Time goes on: what is overdue can be done.
 TimeGoesOn == \A p \in Processes : Overdue(p) => request[p].at \in {"live", "settling", "charged"} \/ ReachesPg(p) \/ process[p].pgCut \/ CanRenew(p) \/ CanTell(p)
+
+\* A store is not fenced off by a fence that was raised for itself, unless whoever raised it died or is about to tell.
+NotShutOut == \A s \in Stores :
+  \/ store[s].fence = Unfenced \/ store[s].fence >= store[s].raised \/ left["death"] < MostDeaths
+  \/ \E p \in Processes : process[p].raised = store[s].raised
 
 Alike == Permutations(Processes)
 =============================================================================

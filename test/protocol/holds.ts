@@ -9,7 +9,14 @@ const CURES = {
     EndsInTime: 'TRUE',
     OwedStays: 'TRUE',
   },
-  ...{ Quarantines: 'TRUE', GuardsClock: 'TRUE', SeesLoss: 'TRUE', Fences: 'TRUE', ConfirmsFence: 'TRUE' },
+  ...{
+    Quarantines: 'TRUE',
+    GuardsClock: 'TRUE',
+    SeesLoss: 'TRUE',
+    Fences: 'TRUE',
+    NewestFence: 'TRUE',
+    ConfirmsFence: 'TRUE',
+  },
 };
 const TICKS = { Lease: 3, CancelAfter: 1, SettleMost: 1, OpensAfter: 3, TotalMost: 2, QuarantineEnd: 4 };
 const FAULTS = {
@@ -27,6 +34,7 @@ const DEFAULTS = {
 
 const promotion = { MostPromotions: 1, MostFences: 1 };
 const flush = { MostFlushes: 1, MostFences: 1 };
+const twoFences = { ...flush, MostFences: 2 };
 const memory = { ...promotion, OwnStores: 'TRUE' };
 const cut = { MostCuts: 1 };
 const stall = { MostStalls: 1 };
@@ -86,6 +94,8 @@ const CLEAN: readonly Configuration[] = [
   { name: 'an organization lost, cut', constants: { MostLosses: 1, ...cut } },
   { name: 'clock step, cut', constants: { MostSteps: 1, ...cut } },
   { name: 'flush, cut', constants: { ...flush, ...cut } },
+  { name: 'flush, two fences', constants: twoFences },
+  { name: 'promotion, two fences', constants: { ...promotion, MostFences: 2 } },
   { name: 'flush, stall', constants: { ...flush, ...stall } },
   { name: 'flush, death', constants: { ...flush, ...death } },
   { name: 'promotion, addresses that lead back', constants: { ...promotion, MovesBack: 'TRUE' } },
@@ -100,11 +110,16 @@ const CLEAN: readonly Configuration[] = [
 
 export const HOLDS: Specification = {
   module: 'Holds',
-  invariants: ['Once', 'Covered', 'QuarantineEnds', 'TimeGoesOn'],
+  invariants: ['Once', 'Covered', 'QuarantineEnds', 'TimeGoesOn', 'NotShutOut'],
   defaults: DEFAULTS,
   configurations: [
     ...BROKEN,
     { name: 'charges not idempotent', constants: { ChargesOnce: 'FALSE' }, breaks: 'Once' },
+    {
+      name: 'the fence that arrives first stays',
+      constants: { ...twoFences, NewestFence: 'FALSE' },
+      breaks: 'NotShutOut',
+    },
     ...CLEAN,
   ],
   // But for processes that have a store each.

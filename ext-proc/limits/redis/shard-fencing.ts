@@ -13,6 +13,13 @@ export interface ShardFencingOptions {
   readonly fences: ShardFences;
 }
 
+interface RaisedFences {
+  /** By the order of the shards; '' for a shard that had a fence. */
+  readonly incarnations: readonly string[];
+  /** By number of the shard. */
+  readonly raised: ReadonlyMap<number, number>;
+}
+
 /**
  * Opens new incarnations: finds those without a fence, raises the fences of their shards in
  * PostgreSQL, and gives each its fence. A fence goes only to the incarnation that was found before
@@ -41,24 +48,29 @@ export class ShardFencing {
     const { shardGroups, fences } = this.#options;
     await fences.refresh();
     const found = await Promise.all(
-      shardGroups.map(async (shards) => ({ shards, incarnations: await this.#giveFences(shards, clock, []) })),
+      shardGroups.map(async (shards) => ({ shards, incarnations: await this.#giveFences(shards, clock) })),
     );
     const without = found.flatMap(({ shards, incarnations }) =>
       shards.filter((_, index) => incarnations[index] !== ''),
     );
     if (without.length === 0) return;
+    const raised = await fences.raise(without.map(({ number }) => number));
     // Another process raised them first and gives them. If it fails, the next touch comes here
     // again.
-    if (!(await fences.raise(without.map(({ number }) => number)))) return;
-    await Promise.all(found.map(({ shards, incarnations }) => this.#giveFences(shards, clock, incarnations)));
+    if (raised === undefined) return;
+    const gifts = found.map(({ shards, incarnations }) => this.#giveFences(shards, clock, { incarnations, raised }));
+    await Promise.all(gifts);
   }
 
-  /** Gives fences to these incarnations. Returns the incarnations that still have none. */
-  async #giveFences(shards: readonly Shard[], clock: string, incarnations: readonly string[]): Promise<string[]> {
-    const { leaseMs, fences } = this.#options;
+  /**
+   * Gives the raised fences to these incarnations: these very fences, since one that was read
+   * meanwhile may belong to another server. Returns the incarnations that still have none.
+   */
+  async #giveFences(shards: readonly Shard[], clock: string, gift?: RaisedFences): Promise<string[]> {
+    const { leaseMs } = this.#options;
     const given = shards.flatMap(({ number }, index) => {
-      const incarnation = incarnations[index] ?? '';
-      return incarnation === '' ? ['', ''] : [incarnation, fences.of(number)];
+      const fence = gift?.raised.get(number);
+      return fence === undefined ? ['', ''] : [gift?.incarnations[index] ?? '', fence];
     });
     const keys = shards.map(({ key }) => key);
     return (await this.#connection.run('fenceShards', keys, [clock, leaseMs, ...given])) as string[];
