@@ -33,7 +33,7 @@ export async function openReadiness(options: OpenReadinessOptions): Promise<Read
 function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | undefined> {
   return opensInMs().then(
     (ms) => (ms > 0 ? `it is not known yet what is held: nothing is admitted for another ${ms} ms` : undefined),
-    () => 'the limit store does not answer',
+    (error: Error) => `the limit store does not answer: ${error.message}`,
   );
 }
 

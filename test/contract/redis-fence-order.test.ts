@@ -77,6 +77,27 @@ requirement(missingRedis, () => {
     },
   );
 
+  test('a process that ends between raising and giving does not keep a shard closed', async () => {
+    const [ends, other] = [await startProcess(), await startProcess()];
+    void ends.store.lossDetection.opensInMs().catch(() => undefined);
+    await ends.raised;
+    other.give();
+    await other.store.lossDetection.opensInMs();
+    expect(await fence()).toBe('2');
+    await expect.poll(() => other.store.lossDetection.opensInMs()).toBe(0);
+    ends.give();
+  });
+
+  test('a process does not raise while another one is about to give', async () => {
+    const [one, other] = [await startProcess(), await startProcess()];
+    const opening = one.store.lossDetection.opensInMs();
+    await one.raised;
+    const waiting = other.store.lossDetection.opensInMs();
+    one.give();
+    await Promise.all([opening, waiting]);
+    expect([written, await fence()]).toEqual(['1', '1']);
+  });
+
   test('a process gives the fence that it raised, not one of another server that it read meanwhile', async () => {
     const { store, fences, raised, give } = await startProcess();
     const opening = store.lossDetection.opensInMs();

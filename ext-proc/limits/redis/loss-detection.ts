@@ -113,8 +113,9 @@ export class LossDetection implements SharedStore {
   async #touchShards(begins: 'where_lost' | 'everywhere', nonce: string): Promise<number> {
     const touched = await Promise.all(this.#shardGroups.map((shards) => this.#touch(shards, begins, nonce)));
     for (const [, policy] of touched) this.#logEviction(policy);
-    this.#noteFencedOff(touched.some(([, , fencedOff]) => fencedOff > 0));
+    const connectsAgain = this.#noteFencedOff(touched.some(([, , fencedOff]) => fencedOff > 0));
     const closedMs = Math.max(...touched.map(([ms]) => ms));
+    if (connectsAgain) return closedMs;
     // A raised fence closes every other server, so a process that was connected to another Redis by
     // mistake must not raise one.
     if (closedMs > 0 && (begins === 'everywhere' || (await this.#isOurs()))) await this.fence(this.#clock());
@@ -133,17 +134,19 @@ export class LossDetection implements SharedStore {
 
   /**
    * Connects again if the server stays fenced off, because the address may lead to the new master
-   * by now. A fence that was just raised takes a moment to reach its shard.
+   * by now. A fence that was just raised takes a moment to reach its shard. Returns whether it
+   * connects again.
    */
-  #noteFencedOff(isFencedOff: boolean): void {
+  #noteFencedOff(isFencedOff: boolean): boolean {
     const nowMs = performance.now();
-    if (!isFencedOff) this.#fencedOffSinceMs = undefined;
-    else if (this.#fencedOffSinceMs === undefined) this.#fencedOffSinceMs = nowMs;
-    else if (nowMs - this.#fencedOffSinceMs >= FENCED_WITHIN_MS) {
+    const sinceMs = isFencedOff ? (this.#fencedOffSinceMs ?? nowMs) : nowMs;
+    const connectsAgain = nowMs - sinceMs >= FENCED_WITHIN_MS;
+    this.#fencedOffSinceMs = isFencedOff && !connectsAgain ? sinceMs : undefined;
+    if (connectsAgain) {
       this.#log.warn({}, 'this Redis was a master, and another one was opened in its place: connecting again');
-      this.#fencedOffSinceMs = undefined;
       this.#connection.reconnect();
     }
+    return connectsAgain;
   }
 
   /**

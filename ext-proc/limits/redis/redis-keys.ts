@@ -4,6 +4,9 @@ import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
 /** Hash with the name of the store. It belongs to no shard. */
 export const STORE_KEY = 'gateway:{store}:name';
 
+/** Hash that names the process which raises fences now. */
+export const RAISING_KEY = 'gateway:{store}:raising';
+
 const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);
 const SHARD_KEYS = TAGS.map((tag) => `${tag}:shard`);
 

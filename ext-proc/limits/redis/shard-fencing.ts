@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
+import { RAISING_KEY } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 
 export interface Shard {
@@ -20,6 +23,10 @@ interface RaisedFences {
   readonly raised: ReadonlyMap<number, number>;
 }
 
+/** A process that ended before it gave its fences lets others raise theirs after this time. */
+const RAISING_MS = 3_000;
+const CLAIM_AGAIN_MS = 50;
+
 /**
  * Opens new incarnations: finds those without a fence, raises the fences of their shards in
  * PostgreSQL, and gives each its fence. A fence goes only to the incarnation that was found before
@@ -29,6 +36,7 @@ interface RaisedFences {
 export class ShardFencing {
   readonly #connection: ScriptCalls;
   readonly #options: ShardFencingOptions;
+  readonly #owner = randomUUID();
   #fencing: Promise<void> | undefined;
 
   constructor(connection: ScriptCalls, options: ShardFencingOptions) {
@@ -45,6 +53,27 @@ export class ShardFencing {
   }
 
   async #fenceAll(clock: string): Promise<void> {
+    // Otherwise others have raised fences meanwhile; the next touch comes here again.
+    if (!(await this.#claimRaising())) return;
+    try {
+      await this.#raiseAndGive(clock);
+    } finally {
+      // What cannot be given back expires.
+      await this.#connection.run('claimRaising', [RAISING_KEY], [this.#owner, 0]).catch(() => undefined);
+    }
+  }
+
+  /** Waits for its turn, but no longer than for a process that has ended. */
+  async #claimRaising(): Promise<boolean> {
+    const deadlineMs = performance.now() + RAISING_MS + CLAIM_AGAIN_MS;
+    while (performance.now() < deadlineMs) {
+      if ((await this.#connection.run('claimRaising', [RAISING_KEY], [this.#owner, RAISING_MS])) === 1) return true;
+      await sleep(CLAIM_AGAIN_MS);
+    }
+    return false;
+  }
+
+  async #raiseAndGive(clock: string): Promise<void> {
     const { shardGroups, fences } = this.#options;
     await fences.refresh();
     const found = await Promise.all(
