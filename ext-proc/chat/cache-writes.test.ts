@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Model } from '#core/config/gateway-config.ts';
 import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat, readBody, verdictOf } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
 import { checkModel } from './check-model.ts';
@@ -16,15 +16,13 @@ const SHORT: Partial<Model> = { pricesCacheWrites: true };
 const LONG: Partial<Model> = { pricesCacheWrites: true, pricesLongCacheWrites: true };
 
 function judge(body: string, prices: Partial<Model>) {
-  const chat = readChatRequest(Buffer.from(body), undefined, EXTRA);
+  const chat = readBody(body, EXTRA);
   const model = modelWith({ capabilities: new Set(['tools', 'vision', 'files', 'json_mode']), ...prices });
   const targets = model.targets.map((target) => ({
     ...target,
     provider: { ...target.provider, extraFields: new Set(EXTRA.keys()) },
   }));
-  const able = configWith({ ...model, targets });
-  const result = isRefusal(chat) ? chat : checkModel(chat, principalWith({}), able);
-  return isRefusal(result) ? `${result.code} ${result.param}` : 'ok';
+  return verdictOf(isRefusal(chat) ? chat : checkModel(chat, principalWith({}), configWith({ ...model, targets })));
 }
 
 const withFields = (fields: string, message = '"role":"user","content":"hi"') =>
@@ -125,13 +123,7 @@ describe('how long a marker asks for', () => {
   };
 
   it.each([
-    '{}',
-    '{"ttl":null}',
-    '{"ttl":"5m"}',
-    '{"ttl":"5\\u006d"}',
-    '{"ttl":"1m"}',
-    '{"ttl":"300s"}',
-    '{"ttl":"0s"}',
+    ...['{}', '{"ttl":null}', '{"ttl":"5m"}', '{"ttl":"5\\u006d"}', '{"ttl":"1m"}', '{"ttl":"300s"}', '{"ttl":"0s"}'],
   ])('%s is five minutes at most', (value) => expect(lasts(value)).toBe('short'));
 
   it.each([
@@ -163,8 +155,8 @@ describe('of several markers', () => {
 
   it('a message says what has no price', () => {
     const message = (prices: Partial<Model>) => {
-      const chat = readChatRequest(Buffer.from(withMessage('"cache_control":{"ttl":"1h"}')), undefined);
-      const result = isRefusal(chat) ? chat : checkModel(chat, principalWith({}), configWith(modelWith(prices)));
+      const chat = acceptedChat(withMessage('"cache_control":{"ttl":"1h"}'));
+      const result = checkModel(chat, principalWith({}), configWith(modelWith(prices)));
       return isRefusal(result) ? envelopeOf(result).error.message : '';
     };
     expect(message(FREE)).toContain('no price for writes to the prompt cache, so messages[0].cache_control');

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat } from '#test/fixtures/chat-request.ts';
 import type { ReasoningMember } from './called-messages.ts';
 
 const calls = (id: string) => [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }];
@@ -10,9 +9,7 @@ const says = (role: string) => ({ role, content: 'x' });
 
 /** Index and tool calls of the messages whose reasoning is looked for. */
 function lacking(member: ReasoningMember, messages: readonly object[]): readonly (readonly [number, unknown])[] {
-  const chat = readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
-  if (isRefusal(chat)) throw new Error(chat.code);
-  return chat
+  return acceptedChat({ model: 'm', messages })
     .calledMessages(new Set([member]))
     .map(({ message, toolCalls }) => [message, JSON.parse(toolCalls.toString())] as const);
 }
@@ -60,9 +57,9 @@ test('the newest messages of a long conversation are looked for', () => {
 
 test('messages that lack one member or both are found once', () => {
   const messages = [says('user'), called('1'), says('user'), called('2'), called('3', { reasoning_content: 'x' })];
-  const chat = readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
-  if (isRefusal(chat)) throw new Error(chat.code);
-  const found = chat.calledMessages(new Set(['reasoning_details', 'reasoning_content'] as const));
+  const found = acceptedChat({ model: 'm', messages }).calledMessages(
+    new Set(['reasoning_details', 'reasoning_content'] as const),
+  );
   expect(found.map(({ message, lacks }) => [message, lacks])).toEqual([
     [1, ['reasoning_content']],
     [3, ['reasoning_details', 'reasoning_content']],

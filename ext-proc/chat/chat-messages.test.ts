@@ -1,65 +1,37 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusal, type Refusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
-import type { ChatRequest } from './chat-request.ts';
+import { acceptedChat, readBody, verdictOf } from '#test/fixtures/chat-request.ts';
 
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const HELLO = { role: 'user', content: 'Hello' };
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 
-const read = (...messages: unknown[]): ChatRequest | Refusal =>
-  readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
+const read = (...messages: unknown[]) => readBody({ model: 'm', messages });
+const verdict = (...messages: unknown[]) => verdictOf(read(...messages));
 
-function verdict(...messages: unknown[]): string {
-  const result = read(...messages);
-  return isRefusal(result) ? `${result.code} ${result.param ?? ''}` : 'ok';
-}
-
-const image = (url: unknown, more: object = {}) => ({
-  role: 'user',
-  content: [{ type: 'image_url', image_url: { url, ...more } }],
-});
+const user = (...content: unknown[]) => ({ role: 'user', content });
+const assistant = (...tool_calls: unknown[]) => ({ role: 'assistant', tool_calls });
+const text = (words: string) => ({ type: 'text', text: words });
+const plainImage = (image_url: unknown) => user({ type: 'image_url', image_url });
+const image = (url: unknown, more: object = {}) => plainImage({ url, ...more });
 
 describe('messages that SDKs send', () => {
   it.each<[string, readonly unknown[]]>([
     ['a system and a user message', [{ role: 'system', content: 'Be brief.' }, HELLO]],
     ['a developer message with a name', [{ role: 'developer', content: 'Be brief.', name: 'boss' }, HELLO]],
     ['an empty text', [{ role: 'user', content: '' }]],
-    [
-      'parts',
-      [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'What is this?' },
-            { type: 'image_url', image_url: { url: PIXEL, detail: 'low' } },
-          ],
-        },
-      ],
-    ],
-    ['a part whose type comes last', [{ role: 'user', content: [{ text: 'x', type: 'text' }] }]],
-    [
-      'system text in parts',
-      [{ role: 'system', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }],
-    ],
-    ['no parts', [{ role: 'user', content: [] }]],
-    [
-      'tool calls without content',
-      [HELLO, { role: 'assistant', tool_calls: [CALL] }, { role: 'tool', tool_call_id: 'call_1', content: '3' }],
-    ],
-    ['tool calls with content null', [{ role: 'assistant', content: null, tool_calls: [CALL, CALL] }]],
+    ['parts', [user(text('What is this?'), { type: 'image_url', image_url: { url: PIXEL, detail: 'low' } })]],
+    ['a part whose type comes last', [user({ text: 'x', type: 'text' })]],
+    ['system text in parts', [{ role: 'system', content: [{ ...text('x'), cache_control: { type: 'ephemeral' } }] }]],
+    ['no parts', [user()]],
+    ['tool calls without content', [HELLO, assistant(CALL), { role: 'tool', tool_call_id: 'call_1', content: '3' }]],
+    ['tool calls with content null', [{ ...assistant(CALL, CALL), content: null }]],
     [
       'an answer of an SDK, handed back',
       [
         {
-          role: 'assistant',
-          content: 'Hi',
-          refusal: null,
-          annotations: [],
-          audio: null,
-          tool_calls: null,
-          function_call: null,
+          ...{ role: 'assistant', content: 'Hi', refusal: null, annotations: [], audio: null },
+          ...{ tool_calls: null, function_call: null },
         },
       ],
     ],
@@ -76,12 +48,12 @@ describe('messages that SDKs send', () => {
     [
       'a call of a custom tool',
       [
-        { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: 'free text' } }] },
+        assistant({ id: 'c', type: 'custom', custom: { name: 'f', input: 'free text' } }),
         { role: 'tool', tool_call_id: 'c', content: '3' },
       ],
     ],
-    ['an image as a plain string', [{ role: 'user', content: [{ type: 'image_url', image_url: PIXEL }] }]],
-    ['tool results in parts', [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: '3' }] }]],
+    ['an image as a plain string', [plainImage(PIXEL)]],
+    ['tool results in parts', [{ role: 'tool', tool_call_id: 'c', content: [text('3')] }]],
     [
       'reasoning of another provider',
       [{ role: 'assistant', content: 'x', reasoning_content: 'because', reasoning_details: [{ a: [1] }] }],
@@ -108,46 +80,31 @@ describe('messages that are refused', () => {
     ['messages[1].tool_call_id', { role: 'tool', content: 'x', tool_call_id: 1 }],
     ['messages[1].refusal', { role: 'assistant', refusal: 1 }],
     ['messages[1].tool_calls', { role: 'assistant', tool_calls: {} }],
-    ['messages[1].tool_calls[0]', { role: 'assistant', tool_calls: ['x'] }],
-    ['messages[1].tool_calls[1].id', { role: 'assistant', tool_calls: [CALL, { ...CALL, id: undefined }] }],
-    ['messages[1].tool_calls[0].id', { role: 'assistant', tool_calls: [{ ...CALL, id: 1 }] }],
-    ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: 'web_search' }] }],
-    ['messages[1].tool_calls[0].custom', { role: 'assistant', tool_calls: [{ ...CALL, type: 'custom' }] }],
+    ['messages[1].tool_calls[0]', assistant('x')],
+    ['messages[1].tool_calls[1].id', assistant(CALL, { ...CALL, id: undefined })],
+    ['messages[1].tool_calls[0].id', assistant({ ...CALL, id: 1 })],
+    ['messages[1].tool_calls[0].type', assistant({ ...CALL, type: 'web_search' })],
+    ['messages[1].tool_calls[0].custom', assistant({ ...CALL, type: 'custom' })],
     [
       'messages[1].tool_calls[0].custom.input',
-      { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', arguments: '' } }] },
+      assistant({ id: 'c', type: 'custom', custom: { name: 'f', arguments: '' } }),
     ],
     ['messages[1].content', { role: 'assistant', content: null, reasoning_content: null }],
     ['messages[1].content', { role: 'user', content: null, reasoning_content: 'x' }],
-    ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: undefined }] }],
-    ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ ...CALL, function: undefined }] }],
-    [
-      'messages[1].tool_calls[0].function.name',
-      { role: 'assistant', tool_calls: [{ ...CALL, function: { arguments: '' } }] },
-    ],
-    [
-      'messages[1].tool_calls[0].function.arguments',
-      { role: 'assistant', tool_calls: [{ ...CALL, function: { name: 'f', arguments: {} } }] },
-    ],
+    ['messages[1].tool_calls[0].type', assistant({ ...CALL, type: undefined })],
+    ['messages[1].tool_calls[0].function', assistant({ ...CALL, function: undefined })],
+    ['messages[1].tool_calls[0].function.name', assistant({ ...CALL, function: { arguments: '' } })],
+    ['messages[1].tool_calls[0].function.arguments', assistant({ ...CALL, function: { name: 'f', arguments: {} } })],
     ['messages[1].function_call.arguments', { role: 'assistant', function_call: { name: 'f' } }],
-    ['messages[1].content[0]', { role: 'user', content: ['x'] }],
-    ['messages[1].content[0].type', { role: 'user', content: [{ text: 'x' }] }],
-    [
-      'messages[1].content[1].type',
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'x' },
-          { type: 'input_audio', input_audio: {} },
-        ],
-      },
-    ],
-    ['messages[1].content[0].type', { role: 'user', content: [{ type: 'video_url', video_url: { url: PIXEL } }] }],
-    ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text' }] }],
-    ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text', text: null }] }],
-    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url' }] }],
-    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url', image_url: 'a.png' }] }],
-    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url', image_url: 1 }] }],
+    ['messages[1].content[0]', user('x')],
+    ['messages[1].content[0].type', user({ text: 'x' })],
+    ['messages[1].content[1].type', user(text('x'), { type: 'input_audio', input_audio: {} })],
+    ['messages[1].content[0].type', user({ type: 'video_url', video_url: { url: PIXEL } })],
+    ['messages[1].content[0].text', user({ type: 'text' })],
+    ['messages[1].content[0].text', user({ type: 'text', text: null })],
+    ['messages[1].content[0].image_url', user({ type: 'image_url' })],
+    ['messages[1].content[0].image_url', plainImage('a.png')],
+    ['messages[1].content[0].image_url', plainImage(1)],
     ['messages[1].content[0].image_url.url', image(undefined)],
     ['messages[1].content[0].image_url.url', image(1)],
     ['messages[1].content[0].image_url', image('file:///etc/passwd')],
@@ -169,10 +126,8 @@ describe('images', () => {
   });
 
   it('may be plain strings', () => {
-    const plain = (image_url: string) => ({ role: 'user', content: [{ type: 'image_url', image_url }] });
-    const other = image(PIXEL);
-    expect(read(plain(PIXEL))).toMatchObject({ hasImages: true, hasMedia: true, hasRemoteImages: false });
-    expect(read(other, plain('https://example.test/a.png'))).toMatchObject({
+    expect(read(plainImage(PIXEL))).toMatchObject({ hasImages: true, hasMedia: true, hasRemoteImages: false });
+    expect(read(image(PIXEL), plainImage('https://example.test/a.png'))).toMatchObject({
       remoteImageParam: 'messages[1].content[0].image_url',
     });
   });
@@ -186,32 +141,21 @@ describe('images', () => {
 
 describe('promptText', () => {
   it('is all that the model reads as text, unescaped, and no image', () => {
-    const request = readChatRequest(
-      Buffer.from(
-        JSON.stringify({
-          model: 'm',
-          messages: [
-            { role: 'system', content: 'line\none "é" 😀' },
-            {
-              role: 'user',
-              name: 'ada',
-              content: [
-                { type: 'text', text: 'two' },
-                { type: 'image_url', image_url: { url: PIXEL } },
-              ],
-            },
-            { role: 'assistant', content: null, tool_calls: [CALL] },
-            { role: 'tool', tool_call_id: 'call_1', content: 'three' },
-          ],
-          tools: [{ type: 'function', function: { name: 'lookup', description: 'finds' } }],
-        }),
-      ),
-      undefined,
-    );
-    const text = isRefusal(request) ? '' : request.promptText().join();
+    const promptText = acceptedChat({
+      model: 'm',
+      messages: [
+        { role: 'system', content: 'line\none "é" 😀' },
+        { ...user(text('two'), { type: 'image_url', image_url: { url: PIXEL } }), name: 'ada' },
+        { ...assistant(CALL), content: null },
+        { role: 'tool', tool_call_id: 'call_1', content: 'three' },
+      ],
+      tools: [{ type: 'function', function: { name: 'lookup', description: 'finds' } }],
+    })
+      .promptText()
+      .join();
     for (const piece of ['line\none "é" 😀', 'ada', 'two', 'f', '{"a":1}', 'three', 'lookup', 'finds'])
-      expect(text).toContain(piece);
-    expect(text).not.toContain('base64');
-    expect(text).not.toContain('iVBOR');
+      expect(promptText).toContain(piece);
+    expect(promptText).not.toContain('base64');
+    expect(promptText).not.toContain('iVBOR');
   });
 });

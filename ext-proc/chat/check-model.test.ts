@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Model } from '#core/config/gateway-config.ts';
 import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
 import type { Key, Organization } from '#core/principal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
-import type { ChatRequest } from './chat-request.ts';
 import { checkModel } from './check-model.ts';
 
 interface Given {
@@ -14,11 +13,8 @@ interface Given {
   readonly organization?: Partial<Organization>;
 }
 
-function requestOf(fields: object): ChatRequest {
-  const body = { model: 'model-1', messages: [{ role: 'user', content: 'x' }], ...fields };
-  const request = readChatRequest(Buffer.from(JSON.stringify(body)), undefined);
-  if (isRefusal(request)) throw new Error(JSON.stringify(request));
-  return request;
+function requestOf(fields: object) {
+  return acceptedChat({ model: 'model-1', messages: [{ role: 'user', content: 'x' }], ...fields });
 }
 
 function check(fields: object, { model, key, organization }: Given = {}) {
@@ -27,7 +23,13 @@ function check(fields: object, { model, key, organization }: Given = {}) {
 
 const TOOLS = [{ type: 'function', function: { name: 'f' } }];
 const IMAGE = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }] }];
+const SMALL = { organization: { maxTokens: 100 } };
 const NONE = { capabilities: new Set<never>() };
+
+function messageOf(fields: object, given: Given = {}): string {
+  const refusal = check(fields, given);
+  return isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
+}
 
 describe('refusals', () => {
   it.each<[string, object, Given, string?]>([
@@ -55,12 +57,7 @@ describe('refusals', () => {
       'reasoning_effort',
     ],
     ['max_tokens_exceeds_cap', { max_tokens: 8001 }, {}, 'max_tokens'],
-    [
-      'max_tokens_exceeds_cap',
-      { max_completion_tokens: 101 },
-      { organization: { maxTokens: 100 } },
-      'max_completion_tokens',
-    ],
+    ['max_tokens_exceeds_cap', { max_completion_tokens: 101 }, SMALL, 'max_completion_tokens'],
     ['context_length_exceeded', { max_tokens: 8000 }, { model: { contextWindow: 8000 } }, 'messages'],
     ['upstream_config_error', {}, { model: { problem: 'secret missing', targets: [] } }],
     ['upstream_config_error', {}, { model: { targets: [] } }],
@@ -71,15 +68,11 @@ describe('refusals', () => {
   });
 
   it('say what is accepted', () => {
-    const message = (fields: object, given: Given = {}) => {
-      const refusal = check(fields, given);
-      return isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
-    };
-    expect(message({ reasoning_effort: 'x' })).toContain('low, high');
-    expect(message({ max_tokens: 9000 }, { organization: { maxTokens: 123 } })).toContain('123');
-    expect(message({ max_tokens: 8000 }, { model: { contextWindow: 8001 } })).toMatch(/about 80\d\d tokens.*8001/);
-    expect(message({ model: 'x'.repeat(5000) }).length).toBeLessThan(300);
-    expect(message({}, { model: { problem: 'no secret for provider openai' } })).not.toContain('openai');
+    expect(messageOf({ reasoning_effort: 'x' })).toContain('low, high');
+    expect(messageOf({ max_tokens: 9000 }, { organization: { maxTokens: 123 } })).toContain('123');
+    expect(messageOf({ max_tokens: 8000 }, { model: { contextWindow: 8001 } })).toMatch(/about 80\d\d tokens.*8001/);
+    expect(messageOf({ model: 'x'.repeat(5000) }).length).toBeLessThan(300);
+    expect(messageOf({}, { model: { problem: 'no secret for provider openai' } })).not.toContain('openai');
   });
 
   it('spare what a model can do, and what asks for nothing', () => {
@@ -106,12 +99,12 @@ describe('the output limit', () => {
     expect(limit({ max_tokens: 1 })).toBe(1);
     expect(limit({ max_tokens: 8000 })).toBe(8000);
     expect(limit({ max_tokens: 8000 }, { organization: { maxTokens: 9000 } })).toBe(8000);
-    expect(limit({ max_tokens: 100 }, { organization: { maxTokens: 100 } })).toBe(100);
+    expect(limit({ max_tokens: 100 }, SMALL)).toBe(100);
   });
 
   it('is the default otherwise, lowered to the cap and to what the window leaves', () => {
     expect(limit({})).toBe(4000);
-    expect(limit({}, { organization: { maxTokens: 100 } })).toBe(100);
+    expect(limit({}, SMALL)).toBe(100);
     expect(limit({}, { model: { contextWindow: estimate + 50 } })).toBe(50);
     expect(limit({}, { model: { contextWindow: estimate + 1 } })).toBe(1);
   });

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { GatewayConfig, Model } from '#core/config/gateway-config.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
 import type { BoundTokens } from '#core/tokenizer.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
 import { finish } from '../fairness/steps.ts';
@@ -19,12 +19,8 @@ const never: BoundTokens = () => {
   throw new Error('nothing is counted');
 };
 
-function chatOf(content: string, more: object = {}) {
-  const body = { model: 'model-1', messages: [{ role: 'user', content }], ...more };
-  const chat = readChatRequest(Buffer.from(JSON.stringify(body)), undefined);
-  if (isRefusal(chat)) throw new Error(chat.code);
-  return chat;
-}
+const chatOf = (content: string, more: object = {}) =>
+  acceptedChat({ model: 'model-1', messages: [{ role: 'user', content }], ...more });
 
 const principal = principalWith();
 const configOf = (changes: Partial<Model>) => configWith(modelWith({ tokenizer: 'o200k_base', ...changes }));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OFFICIAL_FIELDS } from '#core/config/extra-fields.ts';
 import type { Model } from '#core/config/gateway-config.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat, readBody, sentBody } from '#test/fixtures/chat-request.ts';
 import { admittedRequest, provider } from '../delivery/admitted-request.fixture.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
 import { type ExtraFields, withTargetsFor } from './extra-fields.ts';
@@ -16,16 +16,10 @@ const EXTRA: ExtraFields = new Map([
   ['name', 'array'],
 ]);
 
-function read(members: string, extra?: ExtraFields) {
-  return readChatRequest(
-    Buffer.from(`{"model":"m","messages":[{"role":"user","content":"x"}],${members}}`),
-    undefined,
-    extra,
-  );
-}
+const bodyWith = (members: string) => `{"model":"m","messages":[{"role":"user","content":"x"}],${members}}`;
 
-function refusedWith(members: string, extra: ExtraFields | undefined = EXTRA) {
-  const result = read(members, extra);
+function refusedWith(members: string, extra = EXTRA) {
+  const result = readBody(bodyWith(members), extra);
   return isRefusal(result) ? [result.code, result.param] : result.extraFields;
 }
 
@@ -59,19 +53,14 @@ describe('a field beside the official ones', () => {
   });
 
   test('is sent as it was written, once', () => {
-    const request = read('"top_k":1,"seed":2,"top_k" : 12345678901234567890,"chat_template_kwargs":{"a":1.0}', EXTRA);
-    if (isRefusal(request)) throw new Error(request.code);
-    const sent = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => '' };
-    expect(Buffer.concat(request.encodeFor(sent)).toString()).toContain(
+    const members = '"top_k":1,"seed":2,"top_k" : 12345678901234567890,"chat_template_kwargs":{"a":1.0}';
+    expect(sentBody(acceptedChat(bodyWith(members), EXTRA))).toContain(
       '"seed":2,"top_k" : 12345678901234567890,"chat_template_kwargs":{"a":1.0}}',
     );
   });
 
   test('counts as input, with all that is nested in it', () => {
-    const ceilingOf = (members: string) => {
-      const request = read(members, EXTRA);
-      return isRefusal(request) ? 0 : request.inputTokens.ceiling;
-    };
+    const ceilingOf = (members: string) => acceptedChat(bodyWith(members), EXTRA).inputTokens.ceiling;
     const without = ceilingOf('"seed":1');
     expect(ceilingOf(`"chat_template_kwargs":{"a":["${'x'.repeat(5000)}"]}`)).toBeGreaterThan(without + 5000);
     expect(ceilingOf(`"guided_regex":"${'x'.repeat(5000)}"`)).toBeGreaterThan(without + 5000);

@@ -3,46 +3,27 @@ import { describe, expect, it } from 'vitest';
 import type { Model } from '#core/config/gateway-config.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
 import { flatTable, NO_PRICES, NO_USAGE, priced } from '#core/pricing.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat, readBody, sentBody, verdictOf } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
 import { holdNanoUsdOf } from '../requests/affordable-output.ts';
-import type { ChatRequest } from './chat-request.ts';
 import { type ChatWithModel, chooseModel } from './choose-model.ts';
 
 const PDF = `data:application/pdf;base64,${Buffer.from('%PDF-1.7 a page').toString('base64')}`;
 const WINDOW = 50_000;
 
-const withFile = (file: unknown, more: object = {}) => ({
-  model: 'model-1',
-  messages: [
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'Sum it up' },
-        { type: 'file', file, ...more },
-      ],
-    },
-  ],
-});
+const bodyWith = (content: unknown) => ({ model: 'model-1', messages: [{ role: 'user', content }] });
+const TEXT = bodyWith('Sum it up');
+const withFile = (file: unknown, more: object = {}) =>
+  bodyWith([
+    { type: 'text', text: 'Sum it up' },
+    { type: 'file', file, ...more },
+  ]);
 
-function read(body: unknown) {
-  return readChatRequest(Buffer.from(JSON.stringify(body)), undefined);
-}
-
-function accepted(body: unknown): ChatRequest {
-  const chat = read(body);
-  if (isRefusal(chat)) throw new Error(`${chat.code} ${chat.param}`);
-  return chat;
-}
-
-function verdict(body: unknown): string {
-  const chat = read(body);
-  return isRefusal(chat) ? `${chat.code} ${chat.param?.replace('messages[0].content[1]', '')}` : 'ok';
-}
+const verdict = (body: object) => verdictOf(readBody(body)).replace('messages[0].content[1]', '');
 
 async function choose(
-  body: unknown,
+  body: object,
   capabilities: readonly ('files' | 'vision')[] = ['files'],
   changes: Partial<Model> = {},
 ) {
@@ -50,10 +31,10 @@ async function choose(
   const inTurns = () => {
     throw new Error('nothing is counted');
   };
-  return chooseModel(accepted(body), principalWith(), configWith(model), async () => undefined, inTurns);
+  return chooseModel(acceptedChat(body), principalWith(), configWith(model), async () => undefined, inTurns);
 }
 
-async function chosen(body: unknown, changes?: Partial<Model>): Promise<ChatWithModel> {
+async function chosen(body: object, changes?: Partial<Model>): Promise<ChatWithModel> {
   const choice = await choose(body, ['files'], changes);
   if (choice === undefined || isRefusal(choice)) throw new Error(JSON.stringify(choice));
   return choice;
@@ -98,16 +79,15 @@ describe('parts of type file', () => {
 
   it('reach the provider as they were sent', () => {
     const file = { filename: 'a.pdf', file_data: PDF };
-    const provider = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => '' };
-    const sent = Buffer.concat(accepted(withFile(file)).encodeFor(provider)).toString();
+    const sent = sentBody(acceptedChat(withFile(file)));
     expect(JSON.parse(sent).messages).toEqual(withFile(file).messages);
   });
 });
 
 describe('tokens of files', () => {
   const ofBytes = (bytes: number) => `data:application/pdf;base64,${Buffer.alloc(bytes, 'x').toString('base64')}`;
-  const estimate = (bytes: number) => accepted(withFile({ file_data: ofBytes(bytes) })).inputTokens.estimate;
-  const besides = accepted({ model: 'm', messages: [{ role: 'user', content: 'Sum it up' }] }).inputTokens.estimate;
+  const estimate = (bytes: number) => acceptedChat(withFile({ file_data: ofBytes(bytes) })).inputTokens.estimate;
+  const besides = acceptedChat(TEXT).inputTokens.estimate;
 
   it('are estimated by bytes, between a page and a bound', () => {
     expect(estimate(10) - besides).toBe(2000);
@@ -121,8 +101,7 @@ describe('tokens of files', () => {
     expect(chat.inputTokens).toMatchObject({
       ...{ ceiling: 20 * WINDOW, normalizedCeiling: 20 * WINDOW, fileCeiling: 20 * WINDOW },
     });
-    const text = { model: 'model-1', messages: [{ role: 'user', content: 'Sum it up' }] };
-    const { inputTokens } = (await chosen(text, { longestPrompt: 20 * WINDOW })).chat;
+    const { inputTokens } = (await chosen(TEXT, { longestPrompt: 20 * WINDOW })).chat;
     expect(inputTokens.ceiling).toBeLessThan(200);
   });
 
@@ -158,12 +137,8 @@ describe('tokens of files', () => {
         const parts = Array.from({ length: files }, () => ({ type: 'file', file: { file_data: PDF } }));
         const text = { type: 'text', text: 'x'.repeat(letters) };
         // The text begins at the same byte of both, because measured blocks are at secret places.
-        const content = (list: readonly object[]) => ({
-          model: 'model-1',
-          messages: [{ role: 'user', content: list }],
-        });
-        const alone = accepted(content([text])).inputTokens;
-        const { chat } = await chosen(content([text, ...parts]));
+        const alone = acceptedChat(bodyWith([text])).inputTokens;
+        const { chat } = await chosen(bodyWith([text, ...parts]));
         const { ceiling, normalizedCeiling, fileCeiling } = chat.inputTokens;
         expect(fileCeiling).toBe(WINDOW);
         for (const most of [ceiling, normalizedCeiling]) {

@@ -1,16 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
-import type { ChatRequest } from './chat-request.ts';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
+import { acceptedChat, sentBody } from '#test/fixtures/chat-request.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 
-function requestOf(messages: unknown[], isAscii = false): ChatRequest {
+function requestOf(messages: unknown[], isAscii = false) {
   const json = JSON.stringify({ model: 'm', messages });
-  const escaped = json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  const chat = readChatRequest(Buffer.from(isAscii ? escaped : json), undefined);
-  if (isRefusal(chat)) throw new Error(chat.code);
-  return chat;
+  return acceptedChat(isAscii ? asciiJson(json) : json);
 }
 
 describe('keepText', () => {
@@ -65,8 +61,7 @@ describe('keepText', () => {
 
   test('nothing can be sent any more', () => {
     const chat = requestOf([{ role: 'user', content: 'hi' }]);
-    const fields = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => '' };
     chat.keepText(1000);
-    expect(() => chat.encodeFor(fields)).toThrow('free already');
+    expect(() => sentBody(chat)).toThrow('free already');
   });
 });

@@ -1,33 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat, readBody, sentBody, verdictOf } from '#test/fixtures/chat-request.ts';
 
 const IMAGE = 'data:image/png;base64,QUJD';
 const INSIDE = 'http://169.254.169.254/';
 
-function refusalOf(body: string) {
-  const chat = readChatRequest(Buffer.from(body), undefined);
-  return isRefusal(chat) ? { code: chat.code, param: chat.param } : 'accepted';
-}
+const verdict = (body: string) => verdictOf(readBody(body));
 
 const withPart = (part: string) => `{"model":"m","messages":[{"role":"user","content":[${part}]}]}`;
 const withMessage = (members: string) => `{"model":"m","messages":[{"role":"user","content":"hi",${members}}]}`;
 const withField = (field: string) => `{"model":"m","messages":[{"role":"user","content":"hi"}],${field}}`;
-const withCall = (call: string) => `{"model":"m","messages":[{"role":"assistant","tool_calls":[${call}]}]}`;
-const CALL = '"id":"a","type":"function"';
+const withImage = (url: string) => withPart(`{"type":"image_url","image_url":{"url":"${IMAGE}",${url}:"${INSIDE}"}}`);
+const withCall = (members: string) =>
+  `{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function",${members}}]}]}`;
+const withTool = (members: string) => withField(`"tools":[{"type":"function",${members}}]`);
+const withFormat = (members: string) => withField(`"response_format":{${members}}`);
+const SCHEMA = '"type":"json_schema","json_schema":{"name":"a",';
 
 describe('a nested name that is a known one but for its case', () => {
   it.each([
-    [
-      'a second address beside the one that was judged',
-      withPart(`{"type":"image_url","image_url":{"url":"${IMAGE}","URL":"${INSIDE}"}}`),
-      'messages[0].content[0].image_url.URL',
-    ],
-    [
-      'the same, escaped',
-      withPart(`{"type":"image_url","image_url":{"url":"${IMAGE}","\\u0055\\u0052L":"${INSIDE}"}}`),
-      'messages[0].content[0].image_url.URL',
-    ],
+    ['a second address beside the judged one', withImage('"URL"'), 'messages[0].content[0].image_url.URL'],
+    ['the same, escaped', withImage('"\\u0055\\u0052L"'), 'messages[0].content[0].image_url.URL'],
     ['a second type', withPart('{"type":"text","text":"hi","Type":"image_url"}'), 'messages[0].content[0].Type'],
     ['a type alone', withPart('{"Type":"text","text":"hi"}'), 'messages[0].content[0].Type'],
     ['a role alone', '{"model":"m","messages":[{"Role":"user","content":"hi"}]}', 'messages[0].Role'],
@@ -35,53 +27,32 @@ describe('a nested name that is a known one but for its case', () => {
     ['a member of a message', withMessage('"Content":"other"'), 'messages[0].Content'],
     ['a long S, which Go takes for an S', withMessage('"tool_callſ":[]'), 'messages[0].tool_callſ'],
     ['a Kelvin sign in an escape', withMessage('"to\\u212a":1,"\\u017ftrict":1'), 'messages[0].ſtrict'],
-    [
-      'a tool call',
-      withCall(`{${CALL},"ID":"b","function":{"name":"f","arguments":""}}`),
-      'messages[0].tool_calls[0].ID',
-    ],
+    ['a tool call', withCall('"ID":"b","function":{"name":"f","arguments":""}'), 'messages[0].tool_calls[0].ID'],
     [
       'a called function',
-      withCall(`{${CALL},"function":{"name":"f","arguments":"","Arguments":"x"}}`),
+      withCall('"function":{"name":"f","arguments":"","Arguments":"x"}'),
       'messages[0].tool_calls[0].function.Arguments',
     ],
-    ['a tool', withField('"tools":[{"type":"function","function":{"name":"f"},"Function":{}}]'), 'tools[0].Function'],
-    [
-      'a tool’s function',
-      withField('"tools":[{"type":"function","function":{"name":"f","Parameters":{}}}]'),
-      'tools[0].function.Parameters',
-    ],
+    ['a tool', withTool('"function":{"name":"f"},"Function":{}'), 'tools[0].Function'],
+    ['a tool’s function', withTool('"function":{"name":"f","Parameters":{}}'), 'tools[0].function.Parameters'],
     [
       'a tool that is chosen',
       withField('"tool_choice":{"type":"function","function":{"name":"f","NAME":"g"}}'),
       'tool_choice.function.NAME',
     ],
-    [
-      'a response format',
-      withField('"response_format":{"type":"text","Json_Schema":{}}'),
-      'response_format.Json_Schema',
-    ],
-    [
-      'a response’s schema',
-      withField('"response_format":{"type":"json_schema","json_schema":{"name":"a","Schema":{}}}'),
-      'response_format.json_schema.Schema',
-    ],
+    ['a response format', withFormat('"type":"text","Json_Schema":{}'), 'response_format.Json_Schema'],
+    ['a response’s schema', withFormat(`${SCHEMA}"Schema":{}}`), 'response_format.json_schema.Schema'],
     ['options of streams', withField('"stream_options":{"Include_Usage":true}'), 'stream_options.Include_Usage'],
-  ])('is refused: %s', (_, body, param) => expect(refusalOf(body)).toEqual({ code: 'invalid_request', param }));
+  ])('is refused: %s', (_, body, param) => expect(verdict(body)).toBe(`invalid_request ${param}`));
 
   it.each([
     [
       'JSON Schemas',
-      withField(
-        '"tools":[{"type":"function","function":{"name":"f","parameters":{"Type":"object","properties":{"URL":{},"Name":{}}}}}]',
-      ),
+      withTool('"function":{"name":"f","parameters":{"Type":"object","properties":{"URL":{},"Name":{}}}}'),
     ],
-    [
-      'the schema of a response',
-      withField('"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"Type":"object"}}}'),
-    ],
+    ['the schema of a response', withFormat(`${SCHEMA}"schema":{"Type":"object"}}`)],
     ['members that nobody knows', withMessage('"reasoning_content":"x","Reasoning":{"Type":1},"URLs":[{"URL":1}]')],
-  ])('passes in %s', (_, body) => expect(refusalOf(body)).toBe('accepted'));
+  ])('passes in %s', (_, body) => expect(verdict(body)).toBe('ok'));
 });
 
 describe('media of another type in a part', () => {
@@ -94,20 +65,14 @@ describe('media of another type in a part', () => {
     ['video_url', 'image_url', `{"type":"image_url","image_url":{"url":"${IMAGE}"},"video_url":{"url":"x"}}`],
     ['image_url', 'refusal', `{"type":"refusal","refusal":"no","image_url":"http://10.0.0.1/"}`],
   ])('%s in a part of type %s is refused', (member, _, part) =>
-    expect(refusalOf(withPart(part))).toEqual({ code: 'invalid_request', param: `messages[0].content[0].${member}` }),
+    expect(verdict(withPart(part))).toBe(`invalid_request messages[0].content[0].${member}`),
   );
 
   it('passes where it is null, as some clients write what they leave out', () =>
-    expect(refusalOf(withPart('{"type":"text","text":"hi","image_url":null,"file":null}'))).toBe('accepted'));
+    expect(verdict(withPart('{"type":"text","text":"hi","image_url":null,"file":null}'))).toBe('ok'));
 });
 
-const PROVIDER = { model: 'm', outputLimitField: 'max_tokens' as const, outputLimit: 1, identify: () => '' };
-
-function sent(body: string): string {
-  const chat = readChatRequest(Buffer.from(body), undefined);
-  if (isRefusal(chat)) throw new Error(`${chat.code} ${chat.param}`);
-  return Buffer.concat(chat.encodeFor(PROVIDER)).toString();
-}
+const sent = (body: string) => sentBody(acceptedChat(body));
 
 describe('a member that is given twice', () => {
   it('reaches the provider once, as the last of them', () => {

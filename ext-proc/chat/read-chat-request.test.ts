@@ -1,35 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { envelopeOf, isRefusal, type Refusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
-import type { ChatRequest } from './chat-request.ts';
+import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
+import { acceptedChat, readBody, readChatRequest, verdictOf } from '#test/fixtures/chat-request.ts';
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
-function read(body: unknown, contentEncoding?: string): ChatRequest | Refusal {
-  return readChatRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), contentEncoding);
-}
-
-function accepted(fields: Record<string, unknown> = {}): ChatRequest {
-  const result = read({ model: 'm', messages: HELLO, ...fields });
-  if (isRefusal(result)) throw new Error(JSON.stringify(result));
-  return result;
-}
-
-/** `code param` of the refusal, or `ok`. */
-function verdict(result: ChatRequest | Refusal): string {
-  return isRefusal(result) ? `${result.code} ${result.param ?? ''}`.trim() : 'ok';
-}
-
-const verdictOn = (fields: Record<string, unknown>) => verdict(read({ model: 'm', messages: HELLO, ...fields }));
+const bodyWith = (fields: object) => ({ model: 'm', messages: HELLO, ...fields });
+const accepted = (fields: object = {}) => acceptedChat(bodyWith(fields));
+const verdict = (body: string | object) => verdictOf(readBody(body));
+const verdictOn = (fields: object) => verdict(bodyWith(fields));
+/** Of a body with this text behind its first members. */
+const verdictOnText = (text: string) => verdict(`{"model":"m","messages":[{"role":"user","content":"x"}],${text}}`);
 
 describe('the body as a whole', () => {
   it('is refused when it is compressed, whatever is in it', () => {
-    for (const coding of ['gzip', 'br', 'identity, gzip', 'x']) {
-      expect(verdict(read('', coding))).toBe('invalid_request content-encoding');
-    }
-    for (const coding of ['identity', 'IDENTITY', '', ' identity , identity']) {
-      expect(verdict(read({ model: 'm', messages: HELLO }, coding))).toBe('ok');
-    }
+    const coded = (coding: string) => verdictOf(readChatRequest(Buffer.from(JSON.stringify(bodyWith({}))), coding));
+    for (const coding of ['gzip', 'br', 'identity, gzip', 'x'])
+      expect(coded(coding)).toBe('invalid_request content-encoding');
+    for (const coding of ['identity', 'IDENTITY', '', ' identity , identity']) expect(coded(coding)).toBe('ok');
+    expect(verdictOf(readChatRequest(Buffer.from(''), 'gzip'))).toBe('invalid_request content-encoding');
   });
 
   it.each([
@@ -39,38 +27,34 @@ describe('the body as a whole', () => {
     ['system', /as a message with the role system\.$/],
     ['zeta', /^Unknown parameter: zeta\.$/],
   ])('says what to send instead of %s', (field, message) => {
-    const refusal = read({ model: 'm', messages: HELLO, [field]: 'x' });
+    const refusal = readBody(bodyWith({ [field]: 'x' }));
     expect(isRefusal(refusal) && envelopeOf(refusal).error.message).toMatch(message);
   });
 
   it('names the first unknown field, where it stood first', () => {
-    expect(verdict(read('{"zeta":1,"alpha":2,"zeta":3}'))).toBe('unknown_parameter zeta');
-    expect(verdict(read('{"model":"m","\\u0061b":null}'))).toBe('unknown_parameter ab');
-    expect(verdict(read('{"__proto__":{"model":"m"}}'))).toBe('unknown_parameter __proto__');
-    expect(verdict(read('{"Model":"m"}'))).toBe('unknown_parameter Model');
-    expect(verdict(read(`{"${'x'.repeat(1000)}":1}`))).toBe(`unknown_parameter ${'x'.repeat(128)}`);
+    expect(verdict('{"zeta":1,"alpha":2,"zeta":3}')).toBe('unknown_parameter zeta');
+    expect(verdict('{"model":"m","\\u0061b":null}')).toBe('unknown_parameter ab');
+    expect(verdict('{"__proto__":{"model":"m"}}')).toBe('unknown_parameter __proto__');
+    expect(verdict('{"Model":"m"}')).toBe('unknown_parameter Model');
+    expect(verdict(`{"${'x'.repeat(1000)}":1}`)).toBe(`unknown_parameter ${'x'.repeat(128)}`);
   });
 
   it('needs a model and at least one message', () => {
-    for (const model of [null, '', 1, {}, ['m']])
-      expect(verdict(read({ model, messages: HELLO }))).toBe('missing_model');
+    for (const model of [null, '', 1, {}, ['m']]) expect(verdict({ model, messages: HELLO })).toBe('missing_model');
     for (const messages of [null, '', 'x', {}, [], 1])
-      expect(verdict(read({ model: 'm', messages }))).toBe('missing_messages');
-    const lacking = read({ model: 'm' });
+      expect(verdict({ model: 'm', messages })).toBe('missing_messages');
+    const lacking = readBody({ model: 'm' });
     expect(isRefusal(lacking) && envelopeOf(lacking).error.message).toBe(
       'The field messages is required and must be an array with at least one message.',
     );
   });
 
   it('counts the last of two fields only', () => {
-    expect(verdict(read('{"model":"m","messages":[{"role":"user","content":"x"}],"n":"bad","n":2}'))).toBe('ok');
-    expect(verdict(read('{"model":"m","messages":[{"role":"user","content":"x"}],"n":2,"n":"bad"}'))).toBe(
-      'invalid_request n',
-    );
-    expect(verdict(read('{"model":"m","model":null,"messages":[]}'))).toBe('missing_model');
-    const result = read(
-      '{"model":"a","model":"b","messages":[{"role":"user","content":"x"}],"stream":true,"stream":null}',
-    );
+    expect(verdictOnText('"n":"bad","n":2')).toBe('ok');
+    expect(verdictOnText('"n":2,"n":"bad"')).toBe('invalid_request n');
+    expect(verdict('{"model":"m","model":null,"messages":[]}')).toBe('missing_model');
+    const last = '"model":"b","messages":[{"role":"user","content":"x"}],"stream":true,"stream":null';
+    const result = readBody(`{"model":"a",${last}}`);
     expect(result).toMatchObject({ model: 'b', stream: false });
   });
 });
@@ -78,14 +62,8 @@ describe('the body as a whole', () => {
 describe('what a request says', () => {
   it('has defaults', () => {
     expect(accepted()).toMatchObject({
-      model: 'm',
-      stream: false,
-      includeUsage: false,
-      completions: 1,
-      jsonFormat: false,
-      hasTools: false,
-      hasImages: false,
-      hasRemoteImages: false,
+      ...{ model: 'm', stream: false, includeUsage: false, completions: 1 },
+      ...{ jsonFormat: false, hasTools: false, hasImages: false, hasRemoteImages: false },
     });
     expect(accepted()).not.toHaveProperty('maxTokens');
     expect(accepted()).not.toHaveProperty('reasoningEffort');
@@ -93,17 +71,8 @@ describe('what a request says', () => {
 
   it('takes null for absent', () => {
     const nulls = [
-      'max_tokens',
-      'n',
-      'stream',
-      'stream_options',
-      'response_format',
-      'reasoning_effort',
-      'tools',
-      'stop',
-      'seed',
-      'logit_bias',
-      'user',
+      ...['max_tokens', 'n', 'stream', 'stream_options', 'response_format', 'reasoning_effort'],
+      ...['tools', 'stop', 'seed', 'logit_bias', 'user'],
     ];
     expect(accepted(Object.fromEntries(nulls.map((name) => [name, null])))).toMatchObject({
       completions: 1,
@@ -113,22 +82,15 @@ describe('what a request says', () => {
 
   it('is read from its fields', () => {
     expect(accepted({ stream: true, stream_options: { include_usage: true }, n: 3, max_tokens: 5 })).toMatchObject({
-      stream: true,
-      includeUsage: true,
-      completions: 3,
-      maxTokens: 5,
-      maxTokensParam: 'max_tokens',
+      ...{ stream: true, includeUsage: true, completions: 3 },
+      ...{ maxTokens: 5, maxTokensParam: 'max_tokens' },
     });
-    expect(accepted({ max_completion_tokens: 7 })).toMatchObject({
-      maxTokens: 7,
-      maxTokensParam: 'max_completion_tokens',
-    });
+    const ofCompletion = { maxTokens: 7, maxTokensParam: 'max_completion_tokens' };
+    expect(accepted({ max_completion_tokens: 7 })).toMatchObject(ofCompletion);
     expect(accepted({ reasoning_effort: 'high' })).toMatchObject({ reasoningEffort: 'high' });
-    expect(accepted({ response_format: { type: 'text' } }).jsonFormat).toBe(false);
-    expect(accepted({ response_format: { type: 'json_object' } }).jsonFormat).toBe(true);
-    expect(
-      accepted({ response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } } }).jsonFormat,
-    ).toBe(true);
+    const schema = { type: 'json_schema', json_schema: { name: 's', schema: {} } };
+    const formats = [{ type: 'text' }, { type: 'json_object' }, schema];
+    expect(formats.map((response_format) => accepted({ response_format }).jsonFormat)).toEqual([false, true, true]);
     expect(accepted({ tools: [] }).hasTools).toBe(false);
     expect(accepted({ tools: [{ type: 'function', function: { name: 'f' } }] }).hasTools).toBe(true);
   });
@@ -214,6 +176,9 @@ describe('types and ranges of fields', () => {
     expect(Object.keys(bad)).toEqual(Object.keys(good));
   });
 
+  const tool = (members: object) => ({ tools: [{ type: 'function', ...members }] });
+  const named = (members: object) => tool({ function: { name: 'f', ...members } });
+
   it.each([
     ['stream_options.include_usage', { stream_options: { include_usage: 1 } }],
     ['max_completion_tokens', { max_tokens: 1, max_completion_tokens: 1 }],
@@ -223,13 +188,13 @@ describe('types and ranges of fields', () => {
     ['tools[0].custom', { tools: [{ type: 'custom', function: { name: 'f' } }] }],
     ['tools[0].custom.name', { tools: [{ type: 'custom', custom: {} }] }],
     ['tools[0].custom.Name', { tools: [{ type: 'custom', custom: { name: 'f', Name: 'g' } }] }],
-    ['tools[0].function', { tools: [{ type: 'function' }] }],
-    ['tools[0].function', { tools: [{ type: 'function', function: 'f' }] }],
-    ['tools[0].function.name', { tools: [{ type: 'function', function: {} }] }],
-    ['tools[0].function.name', { tools: [{ type: 'function', function: { name: '' } }] }],
-    ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'f', parameters: 'x' } }] }],
-    ['tools[0].function.description', { tools: [{ type: 'function', function: { name: 'f', description: 1 } }] }],
-    ['tools[0].function.strict', { tools: [{ type: 'function', function: { name: 'f', strict: 1 } }] }],
+    ['tools[0].function', tool({})],
+    ['tools[0].function', tool({ function: 'f' })],
+    ['tools[0].function.name', tool({ function: {} })],
+    ['tools[0].function.name', named({ name: '' })],
+    ['tools[0].function.parameters', named({ parameters: 'x' })],
+    ['tools[0].function.description', named({ description: 1 })],
+    ['tools[0].function.strict', named({ strict: 1 })],
     ['tool_choice.type', { tool_choice: {} }],
     ['tool_choice.custom', { tool_choice: { type: 'custom' } }],
     ['tool_choice.custom.name', { tool_choice: { type: 'custom', custom: {} } }],
@@ -243,9 +208,8 @@ describe('types and ranges of fields', () => {
   ])('names %s', (param, fields) => expect(verdictOn(fields)).toBe(`invalid_request ${param}`));
 
   it('takes numbers by their value, as they are written', () => {
-    const written = (text: string) => verdict(read(`{"model":"m","messages":[{"role":"user","content":"x"}],${text}}`));
-    expect(written('"n":1.0,"max_tokens":1e2,"temperature":-0')).toBe('ok');
-    expect(written('"max_tokens":1e300')).toBe('ok');
-    expect(written('"n":1e-1')).toBe('invalid_request n');
+    expect(verdictOnText('"n":1.0,"max_tokens":1e2,"temperature":-0')).toBe('ok');
+    expect(verdictOnText('"max_tokens":1e300')).toBe('ok');
+    expect(verdictOnText('"n":1e-1')).toBe('invalid_request n');
   });
 });

@@ -1,37 +1,24 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { RequestShaping } from '#core/config/gateway-config.ts';
-import { isRefusal } from '#core/errors/refusal.ts';
 import { parseJson } from '#core/parse-json.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat, sentBody } from '#test/fixtures/chat-request.ts';
 import { shapeObject } from './request-shaping.ts';
 
-interface Written {
-  readonly drop?: readonly string[];
-  readonly rename?: Readonly<Record<string, string>>;
-  readonly set?: Readonly<Record<string, string>>;
-  readonly setWithTools?: Readonly<Record<string, string>>;
-  readonly roles?: Readonly<Record<string, string>>;
-}
+type Names = Readonly<Record<string, string>>;
+type Written = { readonly drop?: readonly string[] } & { readonly [Map in keyof Omit<RequestShaping, 'drop'>]?: Names };
 
 function shaping({ drop = [], rename = {}, set = {}, setWithTools = {}, roles = {} }: Written): RequestShaping {
-  const maps = [rename, set, setWithTools, roles].map((entries) => new Map(Object.entries(entries)));
-  const [renames, sets, withTools, newRoles] = maps as [Map<string, string>, ...Map<string, string>[]];
+  const map = (entries: Names) => new Map(Object.entries(entries));
   return {
-    drop: new Set(drop),
-    rename: renames,
-    set: sets ?? new Map(),
-    setWithTools: withTools ?? new Map(),
-    roles: newRoles ?? new Map(),
+    ...{ drop: new Set(drop), rename: map(rename), set: map(set) },
+    ...{ setWithTools: map(setWithTools), roles: map(roles) },
   };
 }
 
 function encode(body: string, steps: readonly Written[], more: { readonly streamOptions?: false } = {}): string {
-  const request = readChatRequest(Buffer.from(body), undefined);
-  if (isRefusal(request)) throw new Error(JSON.stringify(request));
-  const sent = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77, identify: () => 'hash' };
-  const shaped = steps.length === 0 ? undefined : steps.map(shaping);
-  return Buffer.concat(request.encodeFor({ ...sent, shaping: shaped, ...more })).toString();
+  const shaped = steps.length === 0 ? {} : { shaping: steps.map(shaping) };
+  return sentBody(acceptedChat(body), { model: 'upstream', outputLimit: 77, ...shaped, ...more });
 }
 
 const MESSAGES = '"messages":[{"role":"user","content":"x"}]';
@@ -123,25 +110,13 @@ describe('a shaped body', () => {
   });
 
   test('is long messages in few pieces', () => {
-    const many = Array.from(
-      { length: 3000 },
-      (_, index) => `{"role":"developer","content":"${'x'.repeat(index % 300)}"}`,
-    );
-    const request = readChatRequest(
-      Buffer.from(`{"model":"m","messages":[${many.join(',')},{"role":"developer","content":"${'y'.repeat(9000)}"}]}`),
-      undefined,
-    );
-    if (isRefusal(request)) throw new Error(request.code);
-    const steps = [shaping({ roles: { developer: 'system' } })];
-    const pieces = request.encodeFor({
-      model: 'm',
-      outputLimitField: 'max_tokens',
-      outputLimit: 1,
-      identify: () => '',
-      shaping: steps,
-    });
-    expect(pieces.length).toBeLessThan(20);
-    const { messages } = JSON.parse(Buffer.concat(pieces).toString());
+    const developer = (content: string) => ({ role: 'developer', content });
+    const many = Array.from({ length: 3000 }, (_, index) => developer('x'.repeat(index % 300)));
+    const chat = acceptedChat({ model: 'm', messages: [...many, developer('y'.repeat(9000))] });
+    const encodeFor = vi.spyOn(chat, 'encodeFor');
+    const body = sentBody(chat, { shaping: [shaping({ roles: { developer: 'system' } })] });
+    expect(encodeFor.mock.results[0]?.value.length).toBeLessThan(20);
+    const { messages } = JSON.parse(body);
     expect(messages.map(({ role }: { role: string }) => role)).toEqual(Array.from({ length: 3001 }, () => 'system'));
     expect(messages[3000].content).toHaveLength(9000);
   });
@@ -149,15 +124,7 @@ describe('a shaped body', () => {
 
 describe('any body', () => {
   const name = fc.constantFrom(
-    'seed',
-    'stop',
-    'temperature',
-    'top_p',
-    'verbosity',
-    'logit_bias',
-    'user',
-    'other',
-    'ü"',
+    ...['seed', 'stop', 'temperature', 'top_p', 'verbosity', 'logit_bias', 'user', 'other', 'ü"'],
   );
   const value = fc.jsonValue().map((json) => JSON.stringify(json));
   const role = fc.constantFrom('system', 'developer', 'user', 'tool');

@@ -1,36 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { envelopeOf, isRefusal, type Refusal } from '#core/errors/refusal.ts';
+import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
 import { flatTable, NO_PRICES } from '#core/pricing.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat, readBody, sentBody, verdictOf } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
-import type { ChatRequest } from './chat-request.ts';
 import { checkModel } from './check-model.ts';
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
-const PROVIDER = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => 'hash' };
+const bodyWith = (fields: object) => ({ model: 'model-1', messages: HELLO, ...fields });
+const read = (fields: object) => readBody(bodyWith(fields));
+const accepted = (fields: object) => acceptedChat(bodyWith(fields));
 
-function read(fields: object): ChatRequest | Refusal {
-  return readChatRequest(Buffer.from(JSON.stringify({ model: 'model-1', messages: HELLO, ...fields })), undefined);
-}
-
-function accepted(fields: object): ChatRequest {
-  const chat = read(fields);
-  if (isRefusal(chat)) throw new Error(`${chat.code} ${chat.param}`);
-  return chat;
-}
-
-function verdict(result: unknown): string {
-  return isRefusal(result) ? `${result.code} ${result.param ?? ''}`.trim() : 'ok';
-}
-
+/** What a provider is sent beside the model and the messages. */
 function sent(fields: object): Record<string, unknown> {
-  const {
-    model: _model,
-    messages: _messages,
-    ...rest
-  } = JSON.parse(Buffer.concat(accepted(fields).encodeFor(PROVIDER)).toString());
+  const { model: _model, messages: _messages, ...rest } = JSON.parse(sentBody(accepted(fields)));
   return rest;
 }
 
@@ -74,7 +58,7 @@ describe('official fields about the service', () => {
       'invalid_request prediction.content[0].type',
     ],
     ['prediction', { type: 'content', content: 'x', Content: 'y' }, 'invalid_request prediction.Content'],
-  ])('%s: %j is %s', (name, value, expected) => expect(verdict(read({ [name]: value }))).toBe(expected));
+  ])('%s: %j is %s', (name, value, expected) => expect(verdictOf(read({ [name]: value }))).toBe(expected));
 
   it('say what is offered instead', () => {
     const message = (fields: object) => {
@@ -104,8 +88,7 @@ describe('official fields about the service', () => {
 
   it('keep metadata as JSON, each name once', () => {
     const body = `{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":{"a":"1","__proto__":"2","a":"\\u0000é"}}`;
-    const chat = readChatRequest(Buffer.from(body), undefined);
-    expect(chat).toHaveProperty('metadata', '{"__proto__":"2","a":"\ufffdé"}');
+    expect(acceptedChat(body)).toHaveProperty('metadata', '{"__proto__":"2","a":"\ufffdé"}');
     expect(accepted({ metadata: {} })).not.toHaveProperty('metadata');
     expect(accepted({ user: 'ada' }).user).toBe('ada');
     expect(accepted({ user: '' }).user).toBe('');
@@ -120,7 +103,8 @@ describe('official fields about the service', () => {
 });
 
 describe('fields that depend on the model', () => {
-  const judge = (fields: object) => verdict(checkModel(accepted(fields), principalWith({}), configWith(modelWith({}))));
+  const judge = (fields: object) =>
+    verdictOf(checkModel(accepted(fields), principalWith({}), configWith(modelWith({}))));
   const DEPENDENT: readonly (readonly [param: string, fields: object])[] = [
     ['service_tier', { service_tier: 'flex' }],
     ['service_tier', { service_tier: 'Default' }],
@@ -134,7 +118,7 @@ describe('fields that depend on the model', () => {
     const serviceTiers = new Map([['flex', flat]]);
     const writes = { pricesCacheWrites: true, pricesLongCacheWrites: true } as const;
     const able = configWith(modelWith({ priceTable: { ...flat, serviceTiers }, ...writes }));
-    const judgeAble = (fields: object) => verdict(checkModel(accepted(fields), principalWith({}), able));
+    const judgeAble = (fields: object) => verdictOf(checkModel(accepted(fields), principalWith({}), able));
     expect(judgeAble({ service_tier: 'flex', prompt_cache_options: { mode: 'explicit' } })).toBe('ok');
     expect(judgeAble({ service_tier: 'auto', prompt_cache_retention: '24h' })).toBe('ok');
     for (const service_tier of ['priority', 'Flex', '']) {

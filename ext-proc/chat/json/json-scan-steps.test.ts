@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '#core/parse-json.ts';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
 import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { JsonScan, MAX_VALUES, STEP_BYTES } from './json-scan.ts';
@@ -23,10 +24,7 @@ describe('in steps', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', 'a', '\n', 'é', '😀'), maxLength: 30 });
     fc.assert(
       fc.property(fc.dictionary(text, fc.oneof(text, fc.jsonValue())), fc.nat(60), (value, before) => {
-        const written = JSON.stringify(value).replace(
-          /[^\0-\x7f]/g,
-          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-        );
+        const written = asciiJson(JSON.stringify(value));
         const long = `{"pad":"${'x'.repeat(STEP_BYTES - before)}","a":1,"v":${written},"a":2}`;
         const bytes = Buffer.from(long);
         const result = scanJsonObject(bytes);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
 import { TextMeter } from './text-meter.ts';
 
 function measure(literal: string): TextMeter {
@@ -9,34 +10,13 @@ function measure(literal: string): TextMeter {
   return meter;
 }
 
-/** As some libraries write JSON: every character outside ASCII escaped. */
-const escapeAll = (literal: string) =>
-  literal.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
 describe('TextMeter', () => {
   it('counts the bytes of a text exactly, escaped or not', () => {
-    const character = fc.constantFrom(
-      'a',
-      'Z',
-      '7',
-      ' ',
-      '\n',
-      '\t',
-      '"',
-      '\\',
-      '/',
-      '\0',
-      'é',
-      '中',
-      '😀',
-      'ß',
-      '\ufeff',
-      '\u2028',
-    );
+    const character = fc.constantFrom(...'aZ7 \n\t"\\/\0é中😀ß\ufeff\u2028');
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: character }), fc.string({ unit: 'grapheme' })), (text) => {
         const outsideAscii = Buffer.byteLength(text.replace(/[\0-\x7f]/g, ''));
-        for (const literal of [JSON.stringify(text), escapeAll(JSON.stringify(text))]) {
+        for (const literal of [JSON.stringify(text), asciiJson(JSON.stringify(text))]) {
           const meter = measure(literal);
           expect(meter.bytes()).toBe(Buffer.byteLength(text));
           expect(meter.bytesOutsideAscii()).toBe(outsideAscii);
@@ -49,7 +29,7 @@ describe('TextMeter', () => {
   it('estimates a script the same, escaped or not', () => {
     for (const text of ['Страница не найдена', '请把下面这段话翻译成英文', 'ตลาดน้ำยามเช้า', '😀🎉']) {
       const estimate = measure(JSON.stringify(text)).estimatedTokens();
-      expect(measure(escapeAll(JSON.stringify(text))).estimatedTokens()).toBeCloseTo(estimate, 5);
+      expect(measure(asciiJson(JSON.stringify(text))).estimatedTokens()).toBeCloseTo(estimate, 5);
     }
   });
 
@@ -66,7 +46,7 @@ describe('TextMeter', () => {
     const sentence = 'The quick brown fox jumps over 12 lazy dogs;\n\nпотом 狐狸 "rests" \\o/ 😀. ';
     const text = sentence.repeat(60_000);
     const perSentence = measure(JSON.stringify(sentence)).estimatedTokens();
-    for (const literal of [JSON.stringify(text), escapeAll(JSON.stringify(text))]) {
+    for (const literal of [JSON.stringify(text), asciiJson(JSON.stringify(text))]) {
       const meter = measure(literal);
       expect(meter.estimatedTokens() / (perSentence * 60_000)).toBeCloseTo(1, 1);
       expect(Math.abs(meter.estimatedTokens() / (perSentence * 60_000) - 1)).toBeLessThan(0.05);

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
+import { acceptedChat } from '#test/fixtures/chat-request.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 
 /**
@@ -85,14 +85,8 @@ const adversarial = fc.oneof(
     .map((texts) => texts.join('')),
 );
 
-function inputTokens(content: string) {
-  const request = readChatRequest(
-    Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })),
-    undefined,
-  );
-  if (isRefusal(request)) throw new Error(JSON.stringify(request));
-  return request.inputTokens;
-}
+const bodyOf = (content: string) => JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
+const inputTokens = (content: string) => acceptedChat(bodyOf(content)).inputTokens;
 
 describe('the estimate', () => {
   it('of 30,000 random signs is what they are, to a third', () => {
@@ -149,14 +143,8 @@ describe('the ceiling', () => {
     ] as const) {
       const text = `x${character}`.repeat(20_000);
       expect(inputTokens(text).normalizedCeiling).toBeGreaterThanOrEqual(20_000 * (1 + longest));
-      const escaped = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'TEXT' }] }).replace(
-        'TEXT',
-        text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`),
-      );
-      const request = readChatRequest(Buffer.from(escaped), undefined);
-      expect(!isRefusal(request) && request.inputTokens.normalizedCeiling).toBeGreaterThanOrEqual(
-        20_000 * (1 + longest),
-      );
+      const { normalizedCeiling } = acceptedChat(asciiJson(bodyOf(text))).inputTokens;
+      expect(normalizedCeiling).toBeGreaterThanOrEqual(20_000 * (1 + longest));
     }
   });
 });

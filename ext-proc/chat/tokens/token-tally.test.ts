@@ -4,9 +4,8 @@ import fc from 'fast-check';
 import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
-import type { InputTokens } from './input-tokens.ts';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
+import { acceptedChat } from '#test/fixtures/chat-request.ts';
 
 const FOLDER = new URL('../../../test/corpus/', import.meta.url);
 const written = Object.fromEntries(
@@ -34,13 +33,10 @@ const CORPUS: Readonly<Record<string, string>> = {
  */
 const NOT_TEXT: ReadonlySet<string> = new Set(['spaces', 'tabs', 'lines', 'random-unicode']);
 
-function tokensOf(body: object): InputTokens {
-  const request = readChatRequest(Buffer.from(JSON.stringify({ model: 'm', ...body })), undefined);
-  if (isRefusal(request)) throw new Error(JSON.stringify(request));
-  return request.inputTokens;
-}
-
-const tokensOfText = (content: string) => tokensOf({ messages: [{ role: 'user', content }] });
+const user = (content: unknown, more: object = {}) => ({ role: 'user', content, ...more });
+const tokensOf = (messages: readonly object[], more: object = {}) =>
+  acceptedChat({ model: 'm', messages, ...more }).inputTokens;
+const tokensOfText = (content: string) => tokensOf([user(content)]);
 /**
  * Tokens that OpenAI adds to a single message: 3 for it, 1 for its role, 3 to begin the response.
  */
@@ -95,11 +91,8 @@ describe('the ceiling', () => {
       type: 'function',
       function: { name: 'bestellen', description: 'Bestellt Schuhe in der Größe', parameters: schema },
     };
-    const indented = JSON.stringify(tool, null, 4).replace(
-      /[^\0-\x7f]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
-    const { ceiling } = tokensOf({ messages: [{ role: 'user', content: '' }], tools: [tool] });
+    const indented = asciiJson(JSON.stringify(tool, null, 4));
+    const { ceiling } = tokensOf([user('')], { tools: [tool] });
     expect(ceiling).toBeGreaterThanOrEqual(
       Math.max(encodeO200k(indented).length, encodeCl100k(indented).length) + FRAME,
     );
@@ -110,7 +103,7 @@ describe('the ceiling', () => {
       const description = letter.repeat(4000);
       const tool = { type: 'function', function: { name: 'f', description } };
       const escaped = [...description].reduce((bytes, character) => bytes + 6 * character.length, 0);
-      expect(tokensOf({ messages: [{ role: 'user', content: '' }], tools: [tool] }).ceiling).toBeGreaterThan(escaped);
+      expect(tokensOf([user('')], { tools: [tool] }).ceiling).toBeGreaterThan(escaped);
     }
   });
 
@@ -121,81 +114,34 @@ describe('the ceiling', () => {
 });
 
 describe('everything a model reads', () => {
-  const base = tokensOf({ messages: [{ role: 'user', content: 'x' }] });
+  const base = tokensOfText('x');
   const call = {
     id: 'call_1',
     type: 'function',
     function: { name: 'find_the_weather', arguments: '{"city":"Bergen"}' },
   };
-  it.each<[string, object]>([
-    [
-      'another message',
-      {
-        messages: [
-          { role: 'user', content: 'x' },
-          { role: 'user', content: '' },
-        ],
-      },
-    ],
-    ['a name', { messages: [{ role: 'user', content: 'x', name: 'ada' }] }],
-    [
-      'parts',
-      {
-        messages: [
-          {
-            role: 'user',
-            content: [
-              { type: 'text', text: 'x' },
-              { type: 'text', text: 'and more' },
-            ],
-          },
-        ],
-      },
-    ],
-    ['tool calls', { messages: [{ role: 'assistant', content: 'x', tool_calls: [call] }] }],
-    [
-      'unknown fields of messages',
-      { messages: [{ role: 'assistant', content: 'x', reasoning_content: 'because of that' }] },
-    ],
-    ['tools', { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'function', function: { name: 'f' } }] }],
-    [
-      'a response schema',
-      {
-        messages: [{ role: 'user', content: 'x' }],
-        response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } },
-      },
-    ],
-    [
-      'an image',
-      {
-        messages: [
-          {
-            role: 'user',
-            content: [
-              { type: 'text', text: 'x' },
-              { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } },
-            ],
-          },
-        ],
-      },
-    ],
-  ])('counts %s', (_, body) => {
-    const tokens = tokensOf(body);
+  const text = (words: string) => ({ type: 'text', text: words });
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } };
+  const schema = { type: 'json_schema', json_schema: { name: 's', schema: {} } };
+
+  it.each<[string, readonly object[], object?]>([
+    ['another message', [user('x'), user('')]],
+    ['a name', [user('x', { name: 'ada' })]],
+    ['parts', [user([text('x'), text('and more')])]],
+    ['tool calls', [{ role: 'assistant', content: 'x', tool_calls: [call] }]],
+    ['unknown fields of messages', [{ role: 'assistant', content: 'x', reasoning_content: 'because of that' }]],
+    ['tools', [user('x')], { tools: [{ type: 'function', function: { name: 'f' } }] }],
+    ['a response schema', [user('x')], { response_format: schema }],
+    ['an image', [user([text('x'), image])]],
+  ])('counts %s', (_, messages, more) => {
+    const tokens = tokensOf(messages, more);
     expect(tokens.estimate).toBeGreaterThan(base.estimate);
     expect(tokens.ceiling).toBeGreaterThan(base.ceiling);
     expect(tokens.ceiling).toBeGreaterThanOrEqual(tokens.estimate);
   });
 
   it('does not count what it does not read', () => {
-    const extra = {
-      user: 'someone',
-      stop: ['x'],
-      temperature: 1,
-      logit_bias: { 1: 1 },
-      tool_choice: 'none',
-      stream: true,
-      seed: 1,
-    };
-    expect(tokensOf({ messages: [{ role: 'user', content: 'x' }], ...extra })).toEqual(base);
+    const extra = { user: 'someone', stop: ['x'], temperature: 1, logit_bias: { 1: 1 }, seed: 1 };
+    expect(tokensOf([user('x')], { ...extra, tool_choice: 'none', stream: true })).toEqual(base);
   });
 });
