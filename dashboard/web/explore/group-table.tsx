@@ -9,7 +9,7 @@ import { Money } from '../components/values.tsx';
 import { formatCount } from '../format/format.ts';
 import type { Url } from '../search/use-url.ts';
 import { chosenSorting, sortedBy, sortRows } from '../table/sorting.ts';
-import { type Column, Table } from '../table/table.tsx';
+import { type Column, figureColumn, Table } from '../table/table.tsx';
 import styles from './explore.module.css';
 import { daysLeft, MEASURE_VIEWS, shownMeasures } from './explore-figures.ts';
 import { Figure } from './explorer.tsx';
@@ -91,32 +91,26 @@ function columnsFor(
       ),
     total: 'Total',
   };
-  const figures = shownMeasures(data?.totals).map(
-    (measure): Column<ExploreGroup> => ({
-      id: measure,
-      header: MEASURE_VIEWS[measure].label,
-      numeric: true,
-      cell: ({ totals }) => <Figure totals={totals} measure={measure} />,
-      total: data && <Figure totals={data.totals} measure={measure} />,
-    }),
+  const figures = shownMeasures(data?.totals).map((measure) =>
+    figureColumn<ExploreGroup>(
+      MEASURE_VIEWS[measure].label,
+      ({ totals }) => <Figure totals={totals} measure={measure} />,
+      { id: measure, total: data && <Figure totals={data.totals} measure={measure} /> },
+    ),
   );
   const balances: readonly Column<ExploreGroup>[] = [
-    {
+    figureColumn('Balance', ({ balanceNanoUsd }) => balanceNanoUsd && <Money nanoUsd={balanceNanoUsd} />, {
       id: 'balance',
-      header: 'Balance',
-      numeric: true,
-      cell: ({ balanceNanoUsd }) => balanceNanoUsd && <Money nanoUsd={balanceNanoUsd} />,
-    },
-    {
-      id: 'lasts',
-      header: 'Lasts',
-      numeric: true,
-      cell: ({ balanceNanoUsd, totals }) => {
+    }),
+    figureColumn(
+      'Lasts',
+      ({ balanceNanoUsd, totals }) => {
         const days = balanceNanoUsd && daysLeft(balanceNanoUsd, totals.costNanoUsd, rangeMs);
         if (typeof days !== 'number') return <span className="muted">–</span>;
         return <span className={days < 3 ? 'bad' : undefined}>{days > 999 ? '> 999 d' : `${days.toFixed(1)} d`}</span>;
       },
-    },
+      { id: 'lasts' },
+    ),
   ];
   return [name, ...(isBalance ? balances : []), ...figures];
 }

@@ -227,6 +227,15 @@ function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box |
   return [box, overflows];
 }
 
+/** A column of figures, which are aligned to the end. */
+export function figureColumn<Row>(
+  header: string,
+  cell: (row: Row) => ReactNode,
+  more: Partial<Column<Row>> = {},
+): Column<Row> {
+  return { header, numeric: true, cell, ...more };
+}
+
 interface ActionsColumnProps<Row> extends Pick<Column<Row>, 'hideBelow' | 'width'> {
   /** Names the row for screen readers. */
   readonly nameOf: (row: Row) => string;

@@ -3,7 +3,7 @@ import type { ModelView } from '#contract/money.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Card, PageHeader, Skeleton, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
-import { Count, Money } from '../../components/values.tsx';
+import { Count, Money, Muted } from '../../components/values.tsx';
 import { formatCount } from '../../format/format.ts';
 import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
 import { BalanceEnd } from '../../organizations/balance-end.tsx';
@@ -11,7 +11,7 @@ import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { LoadMore } from '../../table/list-page.tsx';
-import { type Column, Table } from '../../table/table.tsx';
+import { type Column, figureColumn, Table } from '../../table/table.tsx';
 import { creditsSearch } from '../searches.ts';
 import { type AffordableOutput, SMALL_INPUT_TOKENS, shortenedOutputs } from './affordable-outputs.ts';
 import { Ledger } from './ledger.tsx';
@@ -137,19 +137,9 @@ function AffordableCard({ organization, models }: AffordableCardProps): ReactNod
 
 const COLUMNS: readonly Column<AffordableOutput>[] = [
   { header: 'Model', cell: ({ model }) => <code>{model}</code> },
-  {
-    header: 'Largest output limit',
-    numeric: true,
-    cell: ({ outputTokens }) => (outputTokens === 0 ? <span className="muted">None</span> : formatCount(outputTokens)),
-  },
-  {
-    header: 'Model allows',
-    numeric: true,
-    cell: ({ mostOutputTokens }) => <Count value={mostOutputTokens} />,
-  },
-  {
-    header: 'That would need',
-    numeric: true,
-    cell: ({ neededNanoUsd }) => <Money nanoUsd={neededNanoUsd} />,
-  },
+  figureColumn('Largest output limit', ({ outputTokens }) =>
+    outputTokens === 0 ? <Muted>None</Muted> : formatCount(outputTokens),
+  ),
+  figureColumn('Model allows', ({ mostOutputTokens }) => <Count value={mostOutputTokens} />),
+  figureColumn('That would need', ({ neededNanoUsd }) => <Money nanoUsd={neededNanoUsd} />),
 ];

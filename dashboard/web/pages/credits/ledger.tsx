@@ -12,7 +12,7 @@ import { FilterBar } from '../../forms/filter-bar.tsx';
 import type { Url } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { CsvLink, List } from '../../table/list-page.tsx';
-import type { Column } from '../../table/table.tsx';
+import { type Column, figureColumn } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
 import { entryTitle, signedAmount } from './ledger-entry.ts';
 
@@ -84,15 +84,11 @@ const COLUMNS: readonly Column<LedgerEntryView>[] = [
     width: '120px',
   },
   { header: 'About', cell: (entry) => <About entry={entry} /> },
-  { header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
-  { header: 'Balance after', numeric: true, cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd) },
+  figureColumn('Amount', ({ amountNanoUsd }) => (
+    <span className={BigInt(amountNanoUsd) > 0n ? 'good' : undefined}>{signedAmount(amountNanoUsd)}</span>
+  )),
+  figureColumn('Balance after', ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd)),
 ];
-
-function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
-  return (
-    <span className={BigInt(entry.amountNanoUsd) > 0n ? 'good' : undefined}>{signedAmount(entry.amountNanoUsd)}</span>
-  );
-}
 
 /** For a charge the request, for a credit its note and actor. */
 function About({ entry }: { readonly entry: LedgerEntryView }): ReactNode {

@@ -11,7 +11,7 @@ import { SegmentedControl } from '../../forms/choices.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
 import type { Url } from '../../search/use-url.ts';
-import { type Column, Table } from '../../table/table.tsx';
+import { type Column, figureColumn, Table } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
 import { AutomaticTopUp } from './automatic-top-up.tsx';
 import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
@@ -136,7 +136,7 @@ const COLUMNS: readonly Column<TopUpView>[] = [
       </div>
     ),
   },
-  { header: 'Amount', numeric: true, cell: ({ amountNanoUsd }) => formatMoneyInFull(amountNanoUsd) },
+  figureColumn('Amount', ({ amountNanoUsd }) => formatMoneyInFull(amountNanoUsd)),
 ];
 
 function State({ topUp }: { readonly topUp: TopUpView }): ReactNode {

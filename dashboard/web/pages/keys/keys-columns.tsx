@@ -4,8 +4,7 @@ import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } fr
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
 import { maskedKey, restrictionLabels, spendOf, spentFraction } from '../../keys/key-labels.ts';
-import type { Column } from '../../table/table.tsx';
-import { actionsColumn } from '../../table/table.tsx';
+import { actionsColumn, type Column } from '../../table/table.tsx';
 import type { Selection } from './key-selection-bar.tsx';
 import { isSelectable, type KeyStatus, keyStatus, mayExtend, mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';

@@ -15,7 +15,7 @@ import { FilterBar } from '../../forms/filter-bar.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { CsvLink, List } from '../../table/list-page.tsx';
 import { chosenSorting, type SortableColumns, sortedBy, sortRows } from '../../table/sorting.ts';
-import type { Column } from '../../table/table.tsx';
+import { type Column, figureColumn } from '../../table/table.tsx';
 import {
   COST_MEASURES,
   COSTS_RANGE,
@@ -188,20 +188,16 @@ const NEWEST_FIRST: SortableColumns<SortColumn> = { usual: 'subject', names: [] 
 function columnsFor(by: CostSubject, total: CostRowView | undefined): readonly Column<CostRowView>[] {
   return [
     { id: 'subject', header: SUBJECTS[by], cell: (row) => <Subject row={row} />, total: 'Total' },
-    ...COST_MEASURES.map((measure) => ({
-      id: measure,
-      header: MEASURES[measure],
-      numeric: true,
-      cell: (row: CostRowView) => <Amount row={row} measure={measure} />,
-      total: total && <Amount row={total} measure={measure} />,
-    })),
-    {
+    ...COST_MEASURES.map((measure) =>
+      figureColumn<CostRowView>(MEASURES[measure], (row) => <Amount row={row} measure={measure} />, {
+        id: measure,
+        total: total && <Amount row={total} measure={measure} />,
+      }),
+    ),
+    figureColumn('Requests', (row) => <Count value={row.requests} />, {
       id: 'requests',
-      header: 'Requests',
-      numeric: true,
-      cell: (row) => <Count value={row.requests} />,
       total: total && <Count value={total.requests} />,
-    },
+    }),
   ];
 }
 

@@ -6,7 +6,7 @@ import { Badge, Count, Detailed, StatusPill } from '../../components/values.tsx'
 import { formatUtcDay, utcDay } from '../../format/format.ts';
 import { capabilityLabel } from '../../models/model-labels.ts';
 import { ModelPrices } from '../../models/price-entries.tsx';
-import { type Column, Table } from '../../table/table.tsx';
+import { type Column, figureColumn, Table } from '../../table/table.tsx';
 import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './difference-label.ts';
 
 interface MappingModelsProps {
@@ -79,15 +79,11 @@ const COLUMNS: readonly Column<ModelRow>[] = [
         </span>
       ),
   },
-  {
-    header: 'Context / output',
-    numeric: true,
-    cell: ({ contextWindow, maxOutputTokens }) => (
-      <span>
-        <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
-      </span>
-    ),
-  },
+  figureColumn('Context / output', ({ contextWindow, maxOutputTokens }) => (
+    <span>
+      <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
+    </span>
+  )),
   { header: 'Prices per 1M', width: '38%', cell: (model) => <ModelPrices of={model} /> },
 ];
 
@@ -160,25 +156,13 @@ const DIFFERENCES: readonly Column<Difference>[] = [
       return <Detailed detail={entry}>{what}</Detailed>;
     },
   },
-  {
-    header: 'Configured',
-    numeric: true,
-    cell: ({ field, configured }) => differenceValue(field, configured),
-  },
-  {
-    header: 'Catalogue',
-    numeric: true,
-    cell: ({ field, catalogue }) => differenceValue(field, catalogue),
-  },
+  figureColumn('Configured', ({ field, configured }) => differenceValue(field, configured)),
+  figureColumn('Catalogue', ({ field, catalogue }) => differenceValue(field, catalogue)),
 ];
 
 const DISPUTES: readonly Column<Dispute>[] = [
   { header: 'Model', cell: ({ model }) => <code>{model}</code> },
   { header: 'Price', cell: ({ field }) => disputeLabel(field) },
-  {
-    header: 'Catalogue',
-    numeric: true,
-    cell: ({ field, catalogue }) => differenceValue(field, catalogue),
-  },
-  { header: 'Other source', numeric: true, cell: ({ field, other }) => differenceValue(field, other) },
+  figureColumn('Catalogue', ({ field, catalogue }) => differenceValue(field, catalogue)),
+  figureColumn('Other source', ({ field, other }) => differenceValue(field, other)),
 ];

@@ -12,8 +12,7 @@ import { useOverlay } from '../../overlays/dialog.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
-import type { Column } from '../../table/table.tsx';
-import { actionsColumn } from '../../table/table.tsx';
+import { actionsColumn, type Column, figureColumn } from '../../table/table.tsx';
 import { organizationsSearch } from '../searches.ts';
 
 const REFRESH_MS = 30_000;
@@ -93,21 +92,13 @@ const COLUMNS: readonly Column<OrganizationRow>[] = [
     header: 'State',
     cell: ({ suspendedAtMs }) => (suspendedAtMs === undefined ? ACTIVE : <StatusPill tone="bad">Suspended</StatusPill>),
   },
-  {
-    header: 'Balance',
-    numeric: true,
-    cell: ({ balanceNanoUsd }) => (
-      <span className={balanceNanoUsd.startsWith('-') ? 'bad' : undefined}>
-        <Money nanoUsd={balanceNanoUsd} />
-      </span>
-    ),
-  },
-  {
-    header: 'Spent today',
-    numeric: true,
-    cell: ({ spentTodayNanoUsd }) => <Money nanoUsd={spentTodayNanoUsd} />,
-  },
-  { header: 'Active keys', numeric: true, cell: ({ usableKeys }) => <Count value={usableKeys} /> },
+  figureColumn('Balance', ({ balanceNanoUsd }) => (
+    <span className={balanceNanoUsd.startsWith('-') ? 'bad' : undefined}>
+      <Money nanoUsd={balanceNanoUsd} />
+    </span>
+  )),
+  figureColumn('Spent today', ({ spentTodayNanoUsd }) => <Money nanoUsd={spentTodayNanoUsd} />),
+  figureColumn('Active keys', ({ usableKeys }) => <Count value={usableKeys} />),
   {
     header: 'Created',
     hideBelow: 'wide',

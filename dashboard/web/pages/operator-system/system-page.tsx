@@ -5,7 +5,7 @@ import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, PageHeader, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
 import { Detailed, Instant, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatBytes, formatCount, formatDuration, formatInstant, formatPercent } from '../../format/format.ts';
-import { type Column, Table } from '../../table/table.tsx';
+import { type Column, figureColumn, Table } from '../../table/table.tsx';
 import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
 
 /** The interval of the process reports. */
@@ -132,7 +132,7 @@ const COLUMNS: readonly Column<ProcessView>[] = [
 
 /** A figure of a process. Empty for a process that is gone. */
 function figure(header: string, cell: (process: ProcessView) => ReactNode): Column<ProcessView> {
-  return { header, numeric: true, cell: (process) => (process.state === 'gone' ? '–' : cell(process)) };
+  return figureColumn(header, (process) => (process.state === 'gone' ? '–' : cell(process)));
 }
 
 /** `nowMs` is the server's clock. */

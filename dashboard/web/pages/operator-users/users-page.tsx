@@ -10,8 +10,7 @@ import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
-import type { Column } from '../../table/table.tsx';
-import { actionsColumn } from '../../table/table.tsx';
+import { actionsColumn, type Column } from '../../table/table.tsx';
 import { usersSearch } from '../searches.ts';
 import { DisablementDialog, InviteUserDialog, PasswordLinkDialog } from './user-dialogs.tsx';
 

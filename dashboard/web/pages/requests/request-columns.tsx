@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
 import { Menu } from '../../overlays/menu.tsx';
-import type { Column } from '../../table/table.tsx';
+import { type Column, figureColumn } from '../../table/table.tsx';
 import { isBroken, routeLabel, statusTone, tokenLabel } from './request-labels.ts';
 import styles from './requests.module.css';
 
@@ -14,30 +14,20 @@ const CHOOSABLE: Readonly<Record<string, Column<RequestView>>> = {
   key: { header: 'Key', hideBelow: 'wide', cell: ({ keyName }) => <Name text={keyName} /> },
   user: { header: 'End user', hideBelow: 'wide', cell: ({ user }) => (user ? <Name text={user} /> : <None />) },
   address: { header: 'Address', hideBelow: 'wide', cell: ({ address }) => <code>{address}</code> },
-  tokens: {
-    header: 'Tokens',
-    numeric: true,
-    hideBelow: 'narrow',
-    cell: (request) => tokenLabel(request) ?? <None />,
-  },
-  cost: {
-    header: 'Cost',
-    numeric: true,
-    hideBelow: 'narrow',
-    cell: ({ costNanoUsd }) => (costNanoUsd === undefined ? <None /> : <Money nanoUsd={costNanoUsd} aligned />),
-  },
-  first: {
-    header: 'First token',
-    numeric: true,
-    hideBelow: 'wide',
-    cell: ({ firstEventMs }) => (firstEventMs === undefined ? <None /> : <Duration milliseconds={firstEventMs} />),
-  },
-  duration: {
-    header: 'Duration',
-    numeric: true,
+  tokens: figureColumn('Tokens', (request) => tokenLabel(request) ?? <None />, { hideBelow: 'narrow' }),
+  cost: figureColumn(
+    'Cost',
+    ({ costNanoUsd }) => (costNanoUsd === undefined ? <None /> : <Money nanoUsd={costNanoUsd} aligned />),
+    { hideBelow: 'narrow' },
+  ),
+  first: figureColumn(
+    'First token',
+    ({ firstEventMs }) => (firstEventMs === undefined ? <None /> : <Duration milliseconds={firstEventMs} />),
+    { hideBelow: 'wide' },
+  ),
+  duration: figureColumn('Duration', ({ durationMs }) => <Duration milliseconds={durationMs} />, {
     hideBelow: 'medium',
-    cell: ({ durationMs }) => <Duration milliseconds={durationMs} />,
-  },
+  }),
 };
 
 interface LogLook {
