@@ -1,9 +1,10 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, type RefObject, useId, useRef } from 'react';
 import type { ResponseOf } from '#contract/api.ts';
 import { present } from '#core/present.ts';
 import type { AskEndpoint, SendEndpoint, SendInput } from '../api/api.ts';
 import { type OnPage, useSend } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
+import { useToast } from '../components/toast.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import { Form, type FormProps } from './form.tsx';
 
@@ -43,17 +44,29 @@ interface RequestDialogProps<E extends SendEndpoint> extends Omit<FormDialogProp
   readonly endpoint: E;
   readonly input: OnPage<SendInput<E>>;
   readonly changes?: readonly AskEndpoint[];
+  /** Says what was done: `Key revoked`. */
+  readonly news?: (response: ResponseOf<E>) => string;
   /** Default: closes the dialog. */
   readonly onDone?: (response: ResponseOf<E>) => void;
+  /** Gets the focus once it is done, if the element that opened the dialog goes with it. */
+  readonly afterwards?: RefObject<HTMLElement | null>;
 }
 
 /** Asks before it sends one request. */
 export function RequestDialog<E extends SendEndpoint>(props: RequestDialogProps<E>): ReactNode {
-  const { endpoint, input, changes, onDone = props.onClose, ...dialog } = props;
-  const sending = useSend(endpoint, { onDone, ...present({ changes }) });
+  const { endpoint, input, changes, news, onDone = props.onClose, afterwards, ...dialog } = props;
+  const finalFocus = useRef<HTMLElement>(null);
+  const toast = useToast();
+  const finish = (response: ResponseOf<E>) => {
+    finalFocus.current = afterwards?.current ?? null;
+    if (news) toast({ tone: 'good', text: news(response) });
+    onDone(response);
+  };
+  const sending = useSend(endpoint, { onDone: finish, ...present({ changes }) });
   return (
     <ConfirmDialog
       {...dialog}
+      finalFocus={afterwards && finalFocus}
       sending={sending}
       onSubmit={() => sending.mutate(...([input] as Parameters<typeof sending.mutate>))}
     />

@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
 import { HOUR_MS } from '#core/clock.ts';
 import { MAX_OVERLAP_HOURS } from '#core/field-bounds.ts';
@@ -120,26 +120,17 @@ function effect(hours: number | undefined): string {
   return `The old key works until ${formatInstant(Date.now() + hours * HOUR_MS)}.`;
 }
 
-interface RevokeKeyDialogProps extends KeyDialogProps {
-  /** Gets the focus when the focused element is gone with the key. */
-  readonly afterwards: RefObject<HTMLElement | null>;
-}
+type RevokeKeyDialogProps = KeyDialogProps & { readonly afterwards: RefObject<HTMLElement | null> };
 
-export function RevokeKeyDialog({ of: key, onClose, afterwards }: RevokeKeyDialogProps): ReactNode {
-  const finalFocus = useRef<HTMLElement>(null);
-  const finish = useFinish(onClose);
+export function RevokeKeyDialog({ of: key, ...dialog }: RevokeKeyDialogProps): ReactNode {
   return (
     <RequestDialog
+      {...dialog}
       endpoint="POST /api/organizations/:organization/keys/:key/revocation"
       input={{ params: { key: key.id } }}
       changes={['GET /api/organizations/:organization/keys']}
-      onDone={({ name }) => {
-        finalFocus.current = afterwards.current;
-        finish(`Key “${name}” revoked.`);
-      }}
-      onClose={onClose}
+      news={({ name }) => `Key “${name}” revoked.`}
       title={`Revoke “${key.name}” now?`}
-      finalFocus={finalFocus}
       submit="Revoke key"
     >
       <p>It stops working at once: requests in progress finish, new ones get 401 key_revoked. This cannot be undone.</p>

@@ -1,9 +1,8 @@
-import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { countOf } from '#core/count-of.ts';
 import { Button } from '../../components/button.tsx';
-import { useFinish } from '../../components/toast.tsx';
 import { RequestDialog } from '../../forms/form-dialog.tsx';
 import { maskedKey } from '../../keys/key-labels.ts';
 import { Menu } from '../../overlays/menu.tsx';
@@ -99,8 +98,6 @@ interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'afterwards'>
 
 function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
   const { keys, onClose, onRevoked, afterwards } = props;
-  const finalFocus = useRef<HTMLElement>(null);
-  const finish = useFinish(onClose);
   const count = countOf(keys.length, 'key');
   const used = keys.filter(({ lastUsedAtMs = 0 }) => Date.now() - lastUsedAtMs < DAY_MS).length;
   return (
@@ -108,14 +105,14 @@ function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
       endpoint="POST /api/organizations/:organization/keys/revocation"
       input={{ body: { keys: keys.map(({ id }) => id) } }}
       changes={['GET /api/organizations/:organization/keys']}
-      onDone={({ revoked }) => {
-        finalFocus.current = afterwards.current;
-        finish(`${countOf(revoked, 'key')} revoked.`);
+      news={({ revoked }) => `${countOf(revoked, 'key')} revoked.`}
+      onDone={() => {
+        onClose();
         onRevoked();
       }}
       onClose={onClose}
+      afterwards={afterwards}
       title={`Revoke ${count} now?`}
-      finalFocus={finalFocus}
       submit={`Revoke ${count}`}
     >
       <ul className="stack">

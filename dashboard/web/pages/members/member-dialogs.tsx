@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { MemberView } from '#contract/people.ts';
 import { countOf } from '#core/count-of.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
-import { useFinish, useToast } from '../../components/toast.tsx';
+import { useToast } from '../../components/toast.tsx';
 import { RadioGroup, SelectField } from '../../forms/choices.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
@@ -18,14 +18,13 @@ interface MemberDialogProps {
 
 export function RoleDialog({ of: member, userId, onClose }: MemberDialogProps): ReactNode {
   const isSelf = member.userId === userId;
-  const finish = useFinish(onClose);
   const role = member.role === 'owner' ? 'member' : 'owner';
   const name = role === 'owner' ? 'an owner' : 'a member';
   return (
     <RequestDialog
       endpoint="PATCH /api/organizations/:organization/members/:user"
       input={{ params: { user: member.userId }, body: { role } }}
-      onDone={({ email }) => finish(`${email} is ${name} now.`)}
+      news={({ email }) => `${email} is ${name} now.`}
       onClose={onClose}
       title={`Make ${member.email} ${name}?`}
       submit={`Make ${name}`}
@@ -117,17 +116,14 @@ export interface RemoveDialogProps extends MemberDialogProps {
 export function RemoveDialog(props: RemoveDialogProps): ReactNode {
   const { of: member, userId, onClose, inviteButton } = props;
   const isSelf = member.userId === userId;
-  const finalFocus = useRef<HTMLElement>(null);
   const [keys, setKeys] = useState<Keys>('revoke');
   const owners = useOwners(props);
   const [chosen, setChosen] = useState<string>();
   const heir = owners.find(({ userId }) => userId === chosen) ?? owners[0];
-  const finish = useFinish(onClose);
   const navigate = useNavigate();
+  const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
   const onDone = () => {
-    finalFocus.current = inviteButton.current;
-    const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
-    finish(gone + keysGone(member, keys === 'revoke' ? undefined : heir));
+    onClose();
     if (isSelf) void navigate({ to: '/' });
   };
   const body = keys === 'hand_over' && heir ? { keysTo: heir.userId } : { revokeKeys: true };
@@ -136,10 +132,11 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
     <RequestDialog
       endpoint="DELETE /api/organizations/:organization/members/:user"
       input={{ params: { user: member.userId }, body }}
+      news={() => gone + keysGone(member, keys === 'revoke' ? undefined : heir)}
       onDone={onDone}
       onClose={onClose}
+      afterwards={inviteButton}
       title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
-      finalFocus={finalFocus}
       submit={isSelf ? 'Leave' : 'Remove'}
     >
       <p>{isSelf ? 'You lose' : 'They lose'} access at once.</p>

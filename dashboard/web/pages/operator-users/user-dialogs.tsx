@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import type { UserRow } from '#contract/operator.ts';
 import { useSend } from '../../api/queries.ts';
-import { useFinish } from '../../components/toast.tsx';
 import { Checkbox, RadioGroup } from '../../forms/choices.tsx';
 import { asField } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
@@ -96,7 +95,6 @@ export function PasswordLinkDialog(props: LinkDialogProps): ReactNode {
 }
 
 export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
-  const finish = useFinish(onClose);
   const [revokesKeys, setRevokesKeys] = useState(true);
   const params = { user: id };
   if (disabledAtMs !== undefined) {
@@ -104,7 +102,7 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
       <RequestDialog
         endpoint="DELETE /api/users/:user/disablement"
         input={{ params }}
-        onDone={() => finish(`${email} can sign in again`)}
+        news={() => `${email} can sign in again`}
         onClose={onClose}
         title={`Enable ${email}?`}
         submit="Enable"
@@ -118,7 +116,7 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
     <RequestDialog
       endpoint="POST /api/users/:user/disablement"
       input={{ params, body: { keepKeys: !revokesKeys } }}
-      onDone={() => finish(`${email} is signed out and disabled`)}
+      news={() => `${email} is signed out and disabled`}
       onClose={onClose}
       title={`Disable ${email}?`}
       submit="Disable"
