@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
-import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
+import type { CreatedKeyView } from '#contract/keys.ts';
 import type { ModelView } from '#contract/money.ts';
 import type { RequestView } from '#contract/request-log.ts';
 import documentUrl from '../../../docs/clients.md?url';
@@ -11,7 +11,7 @@ import { CodeSnippet, CopyBox } from '../components/copy.tsx';
 import { Banner } from '../components/panels.tsx';
 import { SelectField } from '../forms/choices.tsx';
 import { FormRow } from '../forms/form.tsx';
-import { hasEnded, maskedKey } from '../keys/key-labels.ts';
+import { hasEnded, keyChoice } from '../keys/key-labels.ts';
 import { chats, filterModels, modelToTry } from '../models/model-labels.ts';
 import { useOrganization } from '../shell/use-organization.tsx';
 import { type Client, clientsIn, environment } from './clients.ts';
@@ -50,7 +50,7 @@ export function Connect({ created, onCopied, ...first }: ConnectProps): ReactNod
               hint="A key is shown only when it is made."
               value={keyId}
               onChange={setKeyId}
-              choices={[{ value: '', label: 'Any key' }, ...usable.map(choiceOf)]}
+              choices={[{ value: '', label: 'Any key' }, ...usable.map(keyChoice)]}
             />
           )}
           {model !== undefined && (
@@ -75,7 +75,6 @@ export function Connect({ created, onCopied, ...first }: ConnectProps): ReactNod
 }
 
 const choiceOfModel = ({ id }: ModelView) => ({ value: id, label: id });
-const choiceOf = (key: KeyView) => ({ value: key.id, label: `${key.name} (${maskedKey(key)})` });
 
 interface CodeProps {
   readonly settings: Parameters<typeof snippets>[0];

@@ -4,7 +4,7 @@ import { type ExploreState, exploreSearch, LISTS, type ListName } from '#contrac
 import { CLIENT_GONE_STATUS, ERROR_CODES } from '#core/errors/error-codes.ts';
 import { useAsk } from '../api/queries.ts';
 import { ChipsInput } from '../forms/chips-input.tsx';
-import { SelectField } from '../forms/choices.tsx';
+import { OptionalSelectField } from '../forms/choices.tsx';
 import { Field, fieldsOf } from '../forms/field.tsx';
 import { FormDialog } from '../forms/form-dialog.tsx';
 import { MoneyField, NumberField } from '../forms/inputs.tsx';
@@ -49,17 +49,17 @@ export function FilterDialog({ organization, url, onClose }: FilterDialogProps):
           )}
         </Field>
       ))}
-      <SelectField
+      <OptionalSelectField
         label="Result"
-        value={draft.outcome ?? ''}
-        onChange={(next) => setDraft({ ...draft, outcome: next === '' ? undefined : next })}
-        choices={{ '': 'All', succeeded: 'Succeeded', failed: 'Failed' }}
+        {...field('outcome')}
+        none="All"
+        choices={{ succeeded: 'Succeeded', failed: 'Failed' }}
       />
-      <SelectField
+      <OptionalSelectField
         label="Streamed"
-        value={draft.streamed ?? ''}
-        onChange={(next) => setDraft({ ...draft, streamed: next === '' ? undefined : next })}
-        choices={{ '': 'All', yes: 'Streamed', no: 'Not streamed' }}
+        {...field('streamed')}
+        none="All"
+        choices={{ yes: 'Streamed', no: 'Not streamed' }}
       />
       <MoneyField
         label="Cost of a request, at least"

@@ -69,26 +69,28 @@ export const SelectField = asField(Select) as <Value extends string>(
   props: SelectProps<Value> & FieldLook,
 ) => ReactNode;
 
-interface FilterSelectProps<Value extends string>
-  extends Pick<SelectProps<Value>, 'choices'>,
-    Required<Pick<SelectProps<Value>, 'label'>> {
+interface OptionalSelectProps<Value extends string> extends Pick<SelectProps<Value>, 'choices' | 'label'> {
   readonly value: Value | undefined;
   readonly onChange: (value: Value | undefined) => void;
-  /** Label of the choice of no filter: `All keys`. */
-  readonly all: string;
+  /** Label of no choice: `All keys`. */
+  readonly none: string;
 }
 
-export function FilterSelect<Value extends string>(props: FilterSelectProps<Value>): ReactNode {
-  const { label, value = '', onChange, choices, all } = props;
+export function OptionalSelect<Value extends string>(props: OptionalSelectProps<Value>): ReactNode {
+  const { value = '', onChange, choices, none, ...rest } = props;
   return (
     <Select<Value | ''>
-      label={label}
+      {...rest}
       value={value}
       onChange={(next) => onChange(next === '' ? undefined : next)}
-      choices={[{ value: '', label: all }, ...listOf(choices)]}
+      choices={[{ value: '', label: none }, ...listOf(choices)]}
     />
   );
 }
+
+export const OptionalSelectField = asField(OptionalSelect) as <Value extends string>(
+  props: OptionalSelectProps<Value> & FieldLook,
+) => ReactNode;
 
 function optionOf<Value extends string>({ value, label, disabled }: Choice<Value>): ReactNode {
   return (

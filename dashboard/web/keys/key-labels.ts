@@ -34,6 +34,10 @@ export function maskedKey({ last4 }: Pick<KeyView, 'last4'>): string {
   return `sk-gw-…${last4}`;
 }
 
+export function keyChoice({ id, name, last4 }: KeyView): { readonly value: string; readonly label: string } {
+  return { value: id, label: `${name} (${maskedKey({ last4 })})` };
+}
+
 /** Spend and budget of a period, with the words behind the budget. Absent: unknown, or none. */
 export function spendOf(
   key: KeyView,

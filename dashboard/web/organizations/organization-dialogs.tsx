@@ -7,7 +7,7 @@ import { Banner, ErrorState } from '../components/panels.tsx';
 import { useFinish } from '../components/toast.tsx';
 import { Facts } from '../components/values.tsx';
 import { formatMoney, formatMoneyInFull } from '../format/format.ts';
-import { SelectField } from '../forms/choices.tsx';
+import { OptionalSelectField } from '../forms/choices.tsx';
 import { changeOf, draftOf } from '../forms/draft.ts';
 import { type BoundField, fieldsOf } from '../forms/field.tsx';
 import { FormRow } from '../forms/form.tsx';
@@ -209,38 +209,33 @@ function LimitFields({ field }: { readonly field: (name: LimitName) => Omit<Sett
 }
 
 /** Shown where the configuration has price lists, or the organization has one. */
-function PriceListField({ value, onChange, error }: BoundField<string | undefined>): ReactNode {
+function PriceListField(bound: BoundField<string | undefined>): ReactNode {
   const { data } = useAsk('GET /api/price-lists', {});
-  const [given] = useState(value);
+  const [given] = useState(bound.value);
   const lists = [...new Set([...(data?.priceLists ?? []), ...(given === undefined ? [] : [given])])];
   if (lists.length === 0) return null;
   const labelOf = (list: string) =>
     data?.priceLists.includes(list) === false ? `${list} (not in the configuration)` : list;
   return (
-    <SelectField
+    <OptionalSelectField
+      {...bound}
       label={ORGANIZATION_SETTINGS.priceList.label}
       hint={ORGANIZATION_SETTINGS.priceList.hint}
-      error={error}
-      value={value ?? ''}
-      onChange={(list) => onChange(list === '' ? undefined : list)}
-      choices={[
-        { value: '', label: 'None (model prices)' },
-        ...lists.map((list) => ({ value: list, label: labelOf(list) })),
-      ]}
+      none="None (model prices)"
+      choices={lists.map((list) => ({ value: list, label: labelOf(list) }))}
     />
   );
 }
 
 function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   const { id, name, suspendedAtMs } = organization;
-  const finish = useFinish(onClose);
   const shared = { onClose, input: { params: { organization: id } } };
   if (suspendedAtMs !== undefined) {
     return (
       <RequestDialog
         {...shared}
         endpoint="DELETE /api/organizations/:organization/suspension"
-        onDone={() => finish(`${name} works again`)}
+        news={() => `${name} works again`}
         title={`Resume ${name}?`}
         submit="Resume"
         tone="primary"
@@ -253,7 +248,7 @@ function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): R
     <RequestDialog
       {...shared}
       endpoint="POST /api/organizations/:organization/suspension"
-      onDone={() => finish(`${name} is suspended`)}
+      news={() => `${name} is suspended`}
       title={`Suspend ${name}?`}
       submit="Suspend"
     >

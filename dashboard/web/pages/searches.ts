@@ -65,3 +65,4 @@ export type CostsState = ReturnType<typeof costsSearch>;
 export type CostSubject = (typeof COST_SUBJECTS)[number];
 export type CostMeasure = (typeof COST_MEASURES)[number];
 export type CreditsState = ReturnType<typeof creditsSearch>;
+export type PlaygroundState = ReturnType<typeof playgroundSearch>;

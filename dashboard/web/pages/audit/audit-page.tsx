@@ -8,7 +8,7 @@ import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } fr
 import { EmptyState } from '../../components/panels.tsx';
 import { Detailed, Instant } from '../../components/values.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
-import { FilterSelect } from '../../forms/choices.tsx';
+import { OptionalSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
 import { type Url, useUrl } from '../../search/use-url.ts';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
@@ -79,9 +79,9 @@ function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly m
   return (
     <>
       <SearchBox label="Search by user" value={search.actor} onSearch={(actor) => change({ actor })} />
-      <FilterSelect
+      <OptionalSelect
         label="Action"
-        all="All actions"
+        none="All actions"
         value={search.action}
         onChange={(action) => change({ action })}
         choices={CHOICES}

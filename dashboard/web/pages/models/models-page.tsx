@@ -7,7 +7,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/panels.tsx';
 import { Count } from '../../components/values.tsx';
 import { formatPricePerMillion } from '../../format/format.ts';
-import { FilterSelect } from '../../forms/choices.tsx';
+import { OptionalSelect } from '../../forms/choices.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
 import { Abilities, ModelState } from '../../models/model-facts.tsx';
 import { ABILITY_LABELS, filterModels, priceEntries, SORTABLE_MODELS } from '../../models/model-labels.ts';
@@ -16,7 +16,7 @@ import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { ListPage } from '../../table/list-page.tsx';
 import { chosenSorting, sortedBy } from '../../table/sorting.ts';
-import type { Column } from '../../table/table.tsx';
+import { type Column, figureColumn } from '../../table/table.tsx';
 import { modelsSearch } from '../searches.ts';
 
 const REFRESH_MS = 30_000;
@@ -44,16 +44,16 @@ export function ModelsPage(): ReactNode {
       filters={
         <>
           <SearchFilter label="Search models" url={url} />
-          <FilterSelect
+          <OptionalSelect
             label="Capability"
-            all="Any capability"
+            none="Any capability"
             value={search.can}
             choices={ABILITY_LABELS}
             onChange={(can) => change({ can })}
           />
-          <FilterSelect
+          <OptionalSelect
             label="Key"
-            all="Any key"
+            none="Any key"
             value={search.key}
             choices={withChosen(
               offered.map((one) => ({ value: one.id, label: `For ${one.name} (${maskedKey(one)})` })),
@@ -84,22 +84,15 @@ export function ModelsPage(): ReactNode {
   );
 }
 
-const price = (id: PriceField, header: string, sort: string): Column<ModelView> => ({
-  id: sort,
-  header,
-  numeric: true,
-  cell: ({ priceTable: { prices } }) => formatPricePerMillion(prices[id]),
-});
+const price = (field: PriceField, header: string, id: string): Column<ModelView> =>
+  figureColumn(header, ({ priceTable: { prices } }) => formatPricePerMillion(prices[field]), { id });
 
 const COLUMNS: readonly Column<ModelView>[] = [
   { id: 'name', header: 'Model', width: '44%', cell: (model) => <Named of={model} /> },
-  { id: 'context', header: 'Context', numeric: true, cell: ({ contextWindow }) => <Count value={contextWindow} /> },
-  {
+  figureColumn('Context', ({ contextWindow }) => <Count value={contextWindow} />, { id: 'context' }),
+  figureColumn('Output limit', ({ maxOutputTokens }) => maxOutputTokens > 0 && <Count value={maxOutputTokens} />, {
     id: 'limit',
-    header: 'Output limit',
-    numeric: true,
-    cell: ({ maxOutputTokens }) => maxOutputTokens > 0 && <Count value={maxOutputTokens} />,
-  },
+  }),
   price('inputPicoUsd', 'Input', 'input'),
   price('cachedInputPicoUsd', 'Cached input', 'cached'),
   price('outputPicoUsd', 'Output', 'output'),

@@ -2,12 +2,14 @@ import type { ReactNode } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import type { ModelView } from '#contract/money.ts';
 import { MAX_PLAY_TOKENS } from '#contract/playground.ts';
-import { SelectField } from '../../forms/choices.tsx';
+import { OptionalSelectField, SelectField } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
 import { NumberField, ParsedInput, TextAreaField } from '../../forms/inputs.tsx';
-import { hasEnded, maskedKey, restrictionLabels } from '../../keys/key-labels.ts';
+import { hasEnded, keyChoice, restrictionLabels } from '../../keys/key-labels.ts';
 import { MODEL_STATES } from '../../models/model-labels.ts';
+import type { Url } from '../../search/use-url.ts';
+import type { PlaygroundState } from '../searches.ts';
 import { type PlayDraft, toolsIn } from './play-draft.ts';
 
 export interface PlaySettingsProps {
@@ -17,29 +19,34 @@ export interface PlaySettingsProps {
   readonly asked: readonly ModelView[];
   readonly likeKey: string | undefined;
   readonly draft: PlayDraft;
-  readonly onModel: (model: string) => void;
-  readonly onBeside: (model: string | undefined) => void;
-  readonly onLikeKey: (key: string | undefined) => void;
   readonly onDraft: (draft: PlayDraft) => void;
+  readonly change: Url<PlaygroundState>['change'];
 }
 
 const TemperatureField = asField(ParsedInput<number>);
 const TOOLS_EXAMPLE = '[{"type": "function", "function": {"name": "get_weather", "parameters": {…}}}]';
 
 export function PlaySettings(props: PlaySettingsProps): ReactNode {
-  const { models, asked, draft, onModel, onBeside, onDraft } = props;
+  const { models, asked, draft, onDraft, change } = props;
   const [first, beside] = asked;
   const field = fieldsOf(draft, onDraft);
   const others = models.filter(({ id }) => id !== first?.id).map(choiceOf);
   const efforts = [...new Set(asked.flatMap(({ reasoningEfforts }) => reasoningEfforts))];
   return (
     <>
-      <SelectField label="Model" required value={first?.id ?? ''} onChange={onModel} choices={models.map(choiceOf)} />
       <SelectField
+        label="Model"
+        required
+        value={first?.id ?? ''}
+        onChange={(model) => change({ model })}
+        choices={models.map(choiceOf)}
+      />
+      <OptionalSelectField
         label="Compare with"
-        value={beside?.id ?? ''}
-        onChange={(id) => onBeside(id === '' ? undefined : id)}
-        choices={[{ value: '', label: 'No other model' }, ...others]}
+        value={beside?.id}
+        onChange={(id) => change({ beside: id })}
+        none="No other model"
+        choices={others}
       />
       <TextAreaField label="System message" hint="Sent before the conversation." {...field('system')} />
       <FormRow>
@@ -96,25 +103,21 @@ function holdingRestrictions({
 }
 
 /** The restrictions of one of the organization's keys, so that its errors can be seen here. */
-function KeyField({ keys, likeKey, onLikeKey }: PlaySettingsProps): ReactNode {
+function KeyField({ keys, likeKey, change }: PlaySettingsProps): ReactNode {
   const key = keys.find(({ id }) => id === likeKey);
   const words = key && holdingRestrictions(key).join(' · ');
   return (
-    <SelectField
+    <OptionalSelectField
       label="Act as key"
       hint={
         key === undefined
           ? 'Applies the restrictions of one of your keys.'
           : `${words || 'No restrictions'}. Addresses, expiry, longer budgets and spend of the key do not apply here.`
       }
-      value={likeKey ?? ''}
-      onChange={(value) => onLikeKey(value === '' ? undefined : value)}
-      choices={[
-        { value: '', label: 'No key' },
-        ...keys
-          .filter((one) => !hasEnded(one))
-          .map((one) => ({ value: one.id, label: `${one.name} (${maskedKey(one)})` })),
-      ]}
+      value={likeKey}
+      onChange={(id) => change({ key: id })}
+      none="No key"
+      choices={keys.filter((one) => !hasEnded(one)).map(keyChoice)}
     />
   );
 }

@@ -14,7 +14,7 @@ import { hasEnded } from '../../keys/key-labels.ts';
 import { chats, cheapest, filterModels } from '../../models/model-labels.ts';
 import { useUrl } from '../../search/use-url.ts';
 import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
-import { playgroundSearch } from '../searches.ts';
+import { type PlaygroundState, playgroundSearch } from '../searches.ts';
 import { Composer } from './composer.tsx';
 import { Conversation } from './conversation.tsx';
 import { chatFor, NEW_PLAY, type PlayDraft, toolsIn } from './play-draft.ts';
@@ -129,10 +129,8 @@ function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNo
             asked={asked}
             likeKey={likeKey}
             draft={draft}
-            onModel={(model) => change({ model })}
-            onBeside={(id) => change({ beside: id })}
-            onLikeKey={(key) => change({ key })}
             onDraft={setDraft}
+            change={change}
           />
         </Side>
       </div>
@@ -141,7 +139,7 @@ function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNo
 }
 
 /** What the address names: the models to ask and the key to act as, as far as there are any. */
-function useAsked(models: readonly ModelView[], search: ReturnType<typeof playgroundSearch>) {
+function useAsked(models: readonly ModelView[], search: PlaygroundState) {
   const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
   // A key of the address may have ended.
   const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
