@@ -14,7 +14,7 @@ import { asField, fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
-import { DeliveriesTable, TestAlertsButton } from './deliveries.tsx';
+import { Deliveries } from './deliveries.tsx';
 
 const REFRESH_MS = 5_000;
 
@@ -31,12 +31,11 @@ export function AlertsPage(): ReactNode {
       <Loaded query={alerts} skeleton={<Skeleton height="420px" />}>
         {({ settings, sendsMail }) => <AlertsForm initial={settings} sendsMail={sendsMail} onSecret={setSecret} />}
       </Loaded>
-      <Card
-        title="Deliveries"
-        actions={<TestAlertsButton of="organization" hasReceiver={hasReceiver(alerts.data?.settings)} />}
-      >
-        <DeliveriesTable deliveries={alerts.data?.deliveries} of="organization" />
-      </Card>
+      <Deliveries
+        of="organization"
+        deliveries={alerts.data?.deliveries}
+        hasReceiver={hasReceiver(alerts.data?.settings)}
+      />
       {secret !== undefined && <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />}
     </>
   );
@@ -101,10 +100,7 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
         <SelectField
           label={ALERT_SETTINGS.webhookKind.label}
           {...field('webhookKind')}
-          choices={[
-            { value: 'webhook', label: 'Signed JSON (Standard Webhooks)' },
-            { value: 'slack', label: 'Text for Slack' },
-          ]}
+          choices={{ webhook: 'Signed JSON (Standard Webhooks)', slack: 'Text for Slack' }}
         />
       </Form>
     </Card>
@@ -164,12 +160,11 @@ export function OperatorAlertsPage(): ReactNode {
             )}
           </p>
         </Card>
-        <Card
-          title="Deliveries"
-          actions={<TestAlertsButton of="operators" hasReceiver={(alerts.data?.receivers ?? []).length > 0} />}
-        >
-          <DeliveriesTable deliveries={alerts.data?.deliveries} of="operators" />
-        </Card>
+        <Deliveries
+          of="operators"
+          deliveries={alerts.data?.deliveries}
+          hasReceiver={(alerts.data?.receivers ?? []).length > 0}
+        />
       </UnlessFailed>
     </>
   );

@@ -4,26 +4,24 @@ import { countOf } from '#core/count-of.ts';
 import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyBox } from '../../components/copy.tsx';
-import { EmptyState } from '../../components/panels.tsx';
+import { Card, EmptyState } from '../../components/panels.tsx';
 import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 
-interface OfWhom {
+interface DeliveriesProps {
   readonly of: 'organization' | 'operators';
-}
-
-interface DeliveriesProps extends OfWhom {
   /** Absent while loading. */
   readonly deliveries: readonly DeliveryView[] | undefined;
+  readonly hasReceiver: boolean;
 }
 
-export function DeliveriesTable({ deliveries, of }: DeliveriesProps): ReactNode {
+export function Deliveries({ of, deliveries, hasReceiver }: DeliveriesProps): ReactNode {
   const [openId, setOpenId] = useState<string>();
   const open = deliveries?.find(({ messageId }) => messageId === openId);
   return (
-    <>
+    <Card title="Deliveries" actions={<TestAlertsButton of={of} hasReceiver={hasReceiver} />}>
       {open && <DeliveryDrawer delivery={open} of={of} onClose={() => setOpenId(undefined)} />}
       <Table
         caption="Deliveries"
@@ -38,11 +36,11 @@ export function DeliveriesTable({ deliveries, of }: DeliveriesProps): ReactNode 
           </EmptyState>
         }
       />
-    </>
+    </Card>
   );
 }
 
-interface DeliveryDrawerProps extends OfWhom {
+interface DeliveryDrawerProps extends Pick<DeliveriesProps, 'of'> {
   readonly delivery: DeliveryView;
   readonly onClose: () => void;
 }
@@ -63,7 +61,7 @@ function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNo
   );
   return (
     <Dialog open asDrawer onClose={onClose} title={deliveryTitle(kind)} footer={send}>
-      <StatusPill tone={STATES[state].tone}>{STATES[state].word}</StatusPill>
+      <State of={delivery} />
       {body === undefined ? (
         <p className="muted">The link of this mail is made when it is sent, and shown nowhere else.</p>
       ) : (
@@ -86,13 +84,14 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
     header: 'To',
     cell: ({ channel, receiver }) => (channel === 'mail' ? receiver : WEBHOOK_KINDS[channel]),
   },
-  {
-    header: 'State',
-    cell: ({ state }) => <StatusPill tone={STATES[state].tone}>{STATES[state].word}</StatusPill>,
-    width: '120px',
-  },
+  { header: 'State', cell: (delivery) => <State of={delivery} />, width: '120px' },
   { header: 'Attempts', cell: (delivery) => <Attempts of={delivery} /> },
 ];
+
+function State({ of: { state } }: { readonly of: DeliveryView }): ReactNode {
+  const { tone, word } = STATES[state];
+  return <StatusPill tone={tone}>{word}</StatusPill>;
+}
 
 function Attempts({ of: { attempts, state, nextAttemptAtMs } }: { readonly of: DeliveryView }): ReactNode {
   const waits = state === 'waiting' && nextAttemptAtMs !== undefined && attempts.at(-1)?.result !== null;
@@ -119,7 +118,7 @@ const TESTS = {
   operators: 'POST /api/alerts/test',
 } as const;
 
-export function TestAlertsButton({ of, hasReceiver }: OfWhom & { readonly hasReceiver: boolean }): ReactNode {
+function TestAlertsButton({ of, hasReceiver }: Omit<DeliveriesProps, 'deliveries'>): ReactNode {
   const toast = useToast();
   const onDone = ({ messages }: { readonly messages: number }) =>
     messages === 0
@@ -138,7 +137,7 @@ export function TestAlertsButton({ of, hasReceiver }: OfWhom & { readonly hasRec
 
 const WEBHOOK_KINDS: Readonly<Record<WebhookKind, string>> = { webhook: 'Webhook', slack: 'Slack' };
 
-export const STATES = {
+const STATES = {
   waiting: { tone: 'warn', word: 'Waiting' },
   delivered: { tone: 'good', word: 'Delivered' },
   failed: { tone: 'bad', word: 'Failed' },

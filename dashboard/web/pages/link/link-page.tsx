@@ -47,7 +47,7 @@ export function LinkPage(): ReactNode {
           ) : found.organization === undefined ? (
             <PasswordForm token={token} link={found} onEntered={enter} />
           ) : (
-            <AcceptInvitation token={token} link={found} onJoined={enter} />
+            <AcceptInvitation token={token} link={found} onEntered={enter} />
           )
         }
       </Loaded>
@@ -75,7 +75,13 @@ function LinkGone(): ReactNode {
   );
 }
 
-function SignInByLink({ token, link, onEntered }: PasswordFormProps): ReactNode {
+interface LinkProps {
+  readonly token: string;
+  readonly link: PasswordLinkView;
+  readonly onEntered: (session: SessionView) => void;
+}
+
+function SignInByLink({ token, link, onEntered }: LinkProps): ReactNode {
   const use = useSend('POST /api/sign-in-links/use', { changes: [], onDone: onEntered });
   return (
     <Form onSubmit={() => use.mutate({ body: { token } })} sending={use} submit="Sign in">
@@ -86,13 +92,7 @@ function SignInByLink({ token, link, onEntered }: PasswordFormProps): ReactNode 
   );
 }
 
-interface PasswordFormProps {
-  readonly token: string;
-  readonly link: PasswordLinkView;
-  readonly onEntered: (session: SessionView) => void;
-}
-
-function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode {
+function PasswordForm({ token, link, onEntered }: LinkProps): ReactNode {
   const [password, setPassword] = useState('');
   const use = useSend('POST /api/password-links/use', { changes: [], onDone: onEntered });
   const { password: hasPasswords, issuer } = useSignInMethods();
@@ -129,23 +129,15 @@ function takeLinkToken(): string {
   return token;
 }
 
-interface AcceptInvitationProps {
-  readonly token: string;
-  readonly link: PasswordLinkView;
-  readonly onJoined: (session: SessionView) => void;
-}
-
-const ACCOUNTS = [
-  { value: 'new', label: 'New account' },
-  { value: 'known', label: 'Existing account' },
-] as const;
-type Account = (typeof ACCOUNTS)[number]['value'];
+const ACCOUNTS = { new: 'New account', known: 'Existing account' } as const;
+type Account = keyof typeof ACCOUNTS;
 
 /**
  * Joins an organization: with a new account, with the password of an existing one, or as the
  * signed-in user.
  */
-function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProps): ReactNode {
+function AcceptInvitation(props: LinkProps): ReactNode {
+  const { token, link } = props;
   const session = useQuery({
     queryKey: ['session behind link'],
     queryFn: () => ask('GET /api/session', {}),
@@ -161,28 +153,28 @@ function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProps): Rea
         {link.role === 'owner' ? 'an owner' : 'a member'}. The link works once, until {formatInstant(link.expiresAtMs)}.
       </p>
       {isSignedIn ? (
-        <AcceptSignedIn token={token} onJoined={onJoined} />
+        <AcceptSignedIn {...props} />
       ) : (
         <>
           {issuer !== undefined && (
             <SingleSignOn issuer={issuer} linkToken={token} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
           )}
-          {hasPasswords && <AcceptWithPassword token={token} link={link} onJoined={onJoined} />}
+          {hasPasswords && <AcceptWithPassword {...props} />}
         </>
       )}
     </>
   );
 }
 
-function AcceptSignedIn({ token, onJoined }: Omit<AcceptInvitationProps, 'link'>): ReactNode {
-  const accept = useSend('POST /api/invitations/acceptance', { changes: [], onDone: onJoined });
+function AcceptSignedIn({ token, onEntered }: LinkProps): ReactNode {
+  const accept = useSend('POST /api/invitations/acceptance', { changes: [], onDone: onEntered });
   return <Form onSubmit={() => accept.mutate({ body: { token } })} sending={accept} submit="Join" />;
 }
 
-function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): ReactNode {
+function AcceptWithPassword({ token, link, onEntered }: LinkProps): ReactNode {
   const [account, setAccount] = useState<Account>('new');
   const [password, setPassword] = useState('');
-  const use = useSend('POST /api/password-links/use', { changes: [], onDone: onJoined });
+  const use = useSend('POST /api/password-links/use', { changes: [], onDone: onEntered });
   const choose = (next: Account) => {
     setAccount(next);
     setPassword('');
