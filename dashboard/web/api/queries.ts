@@ -39,9 +39,14 @@ type WithoutOrganization<Others> = keyof Others extends never
   ? { readonly params?: { readonly organization: string } }
   : { readonly params: Others & { readonly organization?: string } };
 
+/** The organization of the page. Absent: the page is about all of them, or about none. */
+export function useOrganizationOfPage(): string | undefined {
+  return useParams({ strict: false }).organization;
+}
+
 /** Completes inputs with the organization of the page, for endpoints that need one. */
 function useOnPage(endpoint: AskEndpoint | SendEndpoint): <Input>(given: OnPage<Input> | undefined) => Input {
-  const { organization } = useParams({ strict: false });
+  const organization = useOrganizationOfPage();
   return (given) => {
     const input: Values = given ?? {};
     const isNeeded = endpoint.includes(':organization') && organization !== undefined;

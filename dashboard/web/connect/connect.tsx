@@ -13,7 +13,6 @@ import { SelectField } from '../forms/choices.tsx';
 import { FormRow } from '../forms/form.tsx';
 import { hasEnded, keyChoice } from '../keys/key-labels.ts';
 import { chats, filterModels, modelToTry } from '../models/model-labels.ts';
-import { useOrganization } from '../shell/use-organization.tsx';
 import { type Client, clientsIn, environment } from './clients.ts';
 import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
 
@@ -135,7 +134,6 @@ interface ArrivalProps {
 
 /** Looks for the first request from now on, while the page is visible. */
 function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
-  const { id: organization } = useOrganization();
   const [knownId, setKnownId] = useState(isNew ? '' : undefined);
   const [arrived, setArrived] = useState<RequestView>();
   const { data, isFetchedAfterMount } = useAsk(
@@ -156,7 +154,7 @@ function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
   }
   const { id, code, status, keyName } = arrived;
   const action = (
-    <Link to="/o/$organization/requests" params={{ organization }} search={{ open: id }}>
+    <Link from="/o/$organization" to="/o/$organization/requests" search={{ open: id }}>
       Show the request
     </Link>
   );

@@ -1,9 +1,10 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ExploreGrouping } from '#contract/explore.ts';
 import { type ExploreState, LISTS, type ListName, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
-import { useAsk } from '../api/queries.ts';
+import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
+import { loadedLater } from '../components/loaded-later.tsx';
 import { formatDuration, formatMoney } from '../format/format.ts';
 import { Checkbox, Select } from '../forms/choices.tsx';
 import { FilterBar, SearchBox } from '../forms/filter-bar.tsx';
@@ -12,11 +13,9 @@ import styles from './explore.module.css';
 import { TimeChoice } from './time-choice.tsx';
 
 // With the boxes for many values, which the charts do not wait for.
-const FilterDialog = lazy(() => import('./filter-dialog.tsx').then((module) => ({ default: module.FilterDialog })));
+const FilterDialog = loadedLater(() => import('./filter-dialog.tsx').then((module) => module.FilterDialog));
 
 interface ExploreBarProps {
-  /** Absent: all organizations. */
-  readonly organization: string | undefined;
   readonly url: Url<ExploreState>;
   readonly by: ExploreGrouping;
   /** Further filters. */
@@ -26,8 +25,9 @@ interface ExploreBarProps {
 }
 
 /** Time, groups and filters of the explorer. */
-export function ExploreBar({ organization, url, by, children, actions }: ExploreBarProps): ReactNode {
+export function ExploreBar({ url, by, children, actions }: ExploreBarProps): ReactNode {
   const { search, change } = url;
+  const organization = useOrganizationOfPage();
   const [filtering, setFiltering] = useState(false);
   const member = by.startsWith('metadata.') ? by.slice('metadata.'.length) : '';
   const [isNaming, setNaming] = useState(false);
@@ -60,12 +60,8 @@ export function ExploreBar({ organization, url, by, children, actions }: Explore
       <Button icon="filter" onClick={() => setFiltering(true)}>
         Filter
       </Button>
-      <Chips organization={organization} url={url} onOpen={() => setFiltering(true)} />
-      {filtering && (
-        <Suspense>
-          <FilterDialog organization={organization} url={url} onClose={() => setFiltering(false)} />
-        </Suspense>
-      )}
+      <Chips url={url} onOpen={() => setFiltering(true)} />
+      {filtering && <FilterDialog url={url} onClose={() => setFiltering(false)} />}
     </FilterBar>
   );
 }
@@ -82,15 +78,12 @@ function groupChoices(organization: string | undefined) {
   return [{ value: 'none', label: 'Not grouped' }, ...named];
 }
 
-interface ChipsProps extends Pick<ExploreBarProps, 'organization' | 'url'> {
-  readonly onOpen: () => void;
-}
+type ChipsProps = Pick<ExploreBarProps, 'url'> & { readonly onOpen: () => void };
 
 /** The filters in force, each with its values. */
-function Chips({ organization, url: { search, change }, onOpen }: ChipsProps): ReactNode {
-  const params = { organization: organization ?? '' };
-  const named = search.key !== undefined && organization !== undefined;
-  const { data } = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled: named });
+function Chips({ url: { search, change }, onOpen }: ChipsProps): ReactNode {
+  const enabled = useOrganizationOfPage() !== undefined && search.key !== undefined;
+  const { data } = useAsk('GET /api/organizations/:organization/keys', {}, { enabled });
   const nameOf = (value: string) => data?.keys.find(({ id }) => id === value)?.name ?? (value === '' ? 'None' : value);
   const { cost, duration, outcome, streamed } = search;
   const chips: readonly (readonly [name: keyof ExploreState, words: string | undefined])[] = [

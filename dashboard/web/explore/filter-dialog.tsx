@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { STATUS_CLASSES } from '#contract/explore.ts';
 import { type ExploreState, exploreSearch, LISTS, type ListName } from '#contract/explore-search.ts';
 import { CLIENT_GONE_STATUS, ERROR_CODES } from '#core/errors/error-codes.ts';
-import { useAsk } from '../api/queries.ts';
+import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 import { ChipsInput } from '../forms/chips-input.tsx';
 import { OptionalSelectField } from '../forms/choices.tsx';
 import { Field, fieldsOf } from '../forms/field.tsx';
@@ -12,19 +12,17 @@ import { type ComboboxChoice, MultiCombobox } from '../forms/multi-combobox.tsx'
 import type { Url } from '../search/use-url.ts';
 
 interface FilterDialogProps {
-  readonly organization: string | undefined;
   readonly url: Url<ExploreState>;
   readonly onClose: () => void;
 }
 
 /** Every filter of the explorer. Values of one field are alternatives. */
-export function FilterDialog({ organization, url, onClose }: FilterDialogProps): ReactNode {
+export function FilterDialog({ url, onClose }: FilterDialogProps): ReactNode {
+  const isOne = useOrganizationOfPage() !== undefined;
   const [draft, setDraft] = useState(url.search);
   const field = fieldsOf(draft, setDraft);
-  const choices = useChoices(organization);
-  const lists = (Object.keys(LISTS) as ListName[]).filter((name) =>
-    organization === undefined ? name !== 'key' : name !== 'organization',
-  );
+  const choices = useChoices(isOne);
+  const lists = (Object.keys(LISTS) as ListName[]).filter((name) => name !== (isOne ? 'organization' : 'key'));
   return (
     <FormDialog
       title="Filter"
@@ -83,11 +81,9 @@ const STATUSES = STATUS_CLASSES.map((value) => ({
 }));
 
 /** Values to choose from. Absent: free texts. */
-function useChoices(organization: string | undefined): Partial<Record<ListName, readonly ComboboxChoice[]>> {
-  const isOne = organization !== undefined;
-  const params = { organization: organization ?? '' };
-  const keys = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled: isOne });
-  const models = useAsk('GET /api/organizations/:organization/models', { params }, { enabled: isOne });
+function useChoices(isOne: boolean): Partial<Record<ListName, readonly ComboboxChoice[]>> {
+  const keys = useAsk('GET /api/organizations/:organization/keys', {}, { enabled: isOne });
+  const models = useAsk('GET /api/organizations/:organization/models', {}, { enabled: isOne });
   const mapping = useAsk('GET /api/mapping', {}, { enabled: !isOne });
   const others = useAsk('GET /api/organizations', {}, { enabled: !isOne });
   const idsOf = (rows: readonly { readonly id: string }[] = []) => rows.map(({ id }) => ({ value: id, label: id }));

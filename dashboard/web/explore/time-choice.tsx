@@ -1,11 +1,12 @@
-import { lazy, type ReactNode, Suspense, useId, useRef, useState } from 'react';
+import { type ReactNode, useId, useRef, useState } from 'react';
 import { Button } from '../components/button.tsx';
+import { loadedLater } from '../components/loaded-later.tsx';
 import { LOCAL_DAYS, spanText, UTC_DAYS } from './calendar-days.ts';
 import styles from './time-choice.module.css';
 import type { TimeChoiceProps } from './time-panel.tsx';
 
 // The charts do not wait for the calendar.
-const TimePanel = lazy(() => import('./time-panel.tsx').then((module) => ({ default: module.TimePanel })));
+const TimePanel = loadedLater(() => import('./time-panel.tsx').then((module) => module.TimePanel));
 
 /** One button for the time of a page: the usual ranges, and a calendar for others. */
 export function TimeChoice<Range extends string>(props: TimeChoiceProps<Range>): ReactNode {
@@ -42,13 +43,11 @@ export function TimeChoice<Range extends string>(props: TimeChoiceProps<Range>):
         onToggle={({ newState }) => newState === 'closed' && setPlace(undefined)}
       >
         {place && (
-          <Suspense>
-            <TimePanel
-              {...(props as unknown as TimeChoiceProps<string>)}
-              utc={utc}
-              onDone={() => popup.current?.hidePopover()}
-            />
-          </Suspense>
+          <TimePanel
+            {...(props as unknown as TimeChoiceProps<string>)}
+            utc={utc}
+            onDone={() => popup.current?.hidePopover()}
+          />
         )}
       </div>
     </>

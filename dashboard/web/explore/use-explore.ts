@@ -1,25 +1,19 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Explore, ExploreGrouping } from '#contract/explore.ts';
-import type { ExploreInput } from '#contract/explore-filter.ts';
 import { type ExploreState, filterOf, spanOf } from '#contract/explore-search.ts';
 import type { ApiProblem } from '../api/api.ts';
-import { useAsk } from '../api/queries.ts';
+import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 
 const REFRESH_MS = 15_000;
 
-/** Figures of an organization, or of all of them for operators, with the time that they are of. */
-export function useExplore(
-  organization: string | undefined,
-  state: ExploreState,
-  usualBy: ExploreGrouping,
-): { readonly query: UseQueryResult<Explore, ApiProblem>; readonly input: ExploreInput } {
+/** Figures of the page's organization, or of all of them for operators. */
+export function useExplore(state: ExploreState, by: ExploreGrouping): UseQueryResult<Explore, ApiProblem> {
   const nowMs = useMoment(REFRESH_MS);
-  const { by = usualBy } = state;
-  const input = useMemo(() => ({ ...spanOf(state, nowMs), ...filterOf(state), by, compare: true }), [state, nowMs, by]);
-  const endpoint = organization === undefined ? 'GET /api/explore' : 'GET /api/organizations/:organization/explore';
-  const params = { organization: organization ?? '' };
-  return { query: useAsk(endpoint, { params, query: input }, { keepPrevious: true }), input };
+  const query = useMemo(() => ({ ...spanOf(state, nowMs), ...filterOf(state), by, compare: true }), [state, nowMs, by]);
+  const isOne = useOrganizationOfPage() !== undefined;
+  const endpoint = isOne ? 'GET /api/organizations/:organization/explore' : 'GET /api/explore';
+  return useAsk(endpoint, { query }, { keepPrevious: true });
 }
 
 /** The present moment, which moves on while the page is visible. */

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { MAX_NAME_CHARACTERS } from '#core/field-bounds.ts';
-import { useSend } from '../api/queries.ts';
+import { useOrganizationOfPage, useSend } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { useFailureToast } from '../components/toast.tsx';
 import { FormDialog } from '../forms/form-dialog.tsx';
@@ -8,7 +8,6 @@ import { TextField } from '../forms/inputs.tsx';
 import { type View, viewsPath } from '../search/use-views.ts';
 
 export interface ViewDialogProps {
-  readonly organization: string | undefined;
   readonly views: readonly View[];
   /** What to save, or a view to edit. */
   readonly what: Pick<View, 'page' | 'search'> & Partial<View>;
@@ -16,7 +15,8 @@ export interface ViewDialogProps {
 }
 
 /** Saves a view, under the name of another one in its place, or renames or deletes it. */
-export function ViewDialog({ organization, views, what, onClose }: ViewDialogProps): ReactNode {
+export function ViewDialog({ views, what, onClose }: ViewDialogProps): ReactNode {
+  const organization = useOrganizationOfPage();
   const { id, page, search } = what;
   const [name, setName] = useState(what.name ?? '');
   const path = viewsPath(organization);

@@ -1,15 +1,17 @@
 import { useLocation, useNavigate } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { queryText } from '#contract/define-search.ts';
 import { type ExploreState, exploreSearch } from '#contract/explore-search.ts';
+import { useOrganizationOfPage } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
+import { loadedLater } from '../components/loaded-later.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
 import { exploreLink, useViews, type View } from '../search/use-views.ts';
 import type { ViewDialogProps } from './view-dialog.tsx';
 
 // With the forms, which the home page does not wait for.
-const ViewDialog = lazy(() => import('./view-dialog.tsx').then((module) => ({ default: module.ViewDialog })));
+const ViewDialog = loadedLater(() => import('./view-dialog.tsx').then((module) => module.ViewDialog));
 
 type NamedStates = Readonly<Record<string, ExploreState>>;
 
@@ -25,13 +27,9 @@ const OF_ALL: NamedStates = {
   'Margin by model': { by: 'model', show: 'margin', range: '30d' },
 };
 
-interface ViewsMenuProps {
-  readonly organization: string | undefined;
-  readonly page: View['page'];
-}
-
 /** Named states of the explorer: some that are always there, and those that people saved. */
-export function ViewsMenu({ organization, page }: ViewsMenuProps): ReactNode {
+export function ViewsMenu({ page }: Pick<View, 'page'>): ReactNode {
+  const organization = useOrganizationOfPage();
   const views = useViews(organization);
   const [what, setWhat] = useState<ViewDialogProps['what']>();
   const navigate = useNavigate();
@@ -64,11 +62,7 @@ export function ViewsMenu({ organization, page }: ViewsMenuProps): ReactNode {
           { actions: [change] },
         ]}
       />
-      {what && (
-        <Suspense>
-          <ViewDialog organization={organization} views={views} what={what} onClose={() => setWhat(undefined)} />
-        </Suspense>
-      )}
+      {what && <ViewDialog views={views} what={what} onClose={() => setWhat(undefined)} />}
     </>
   );
 }

@@ -1,13 +1,14 @@
-import { type FormEvent, lazy, type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import type { ApiProblem } from '../api/api.ts';
 import { useFormPrompt } from '../api/form-prompts.ts';
 import { Button, type ButtonTone } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
+import { loadedLater } from '../components/loaded-later.tsx';
 import { Banner } from '../components/panels.tsx';
 import styles from './form.module.css';
 
 // Rarely needed.
-const FormPrompt = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.FormPrompt })));
+const FormPrompt = loadedLater(() => import('./form-prompts.tsx').then((module) => module.FormPrompt));
 
 export interface FormProps {
   /**
@@ -64,11 +65,7 @@ export function Form(props: FormProps): ReactNode {
             <Banner tone="bad">{problem.message}</Banner>
           </div>
         )}
-      {prompt && (
-        <Suspense>
-          <FormPrompt asks={prompt} />
-        </Suspense>
-      )}
+      {prompt && <FormPrompt asks={prompt} />}
     </form>
   );
 }

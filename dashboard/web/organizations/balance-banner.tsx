@@ -43,12 +43,11 @@ export function BalanceBanner({ organization }: { readonly organization: Organiz
  * the present page stays open.
  */
 export function PayButton({ beside = false }: { readonly beside?: boolean }): ReactNode {
-  const { id } = useOrganization();
   if (!useMayPay()) return <TopUpButton />;
   return (
     <LinkButton
+      from="/o/$organization"
       to="/o/$organization/credits"
-      params={{ organization: id }}
       search={{ dialog: 'top-up' }}
       {...(beside && { target: '_blank', rel: 'noreferrer' })}
     >

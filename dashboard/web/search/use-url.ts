@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { RawSearch, Search } from '#contract/define-search.ts';
+import { boundsOf, type Span, type TimeState } from '#contract/explore-search.ts';
 
 /** The address of the page as its state. */
 export interface Url<State> {
@@ -10,6 +11,11 @@ export interface Url<State> {
   /** True if any filter is set. */
   readonly isFiltered: boolean;
   readonly clear: () => void;
+}
+
+/** The bounds of a time, of which `Last 24 hours` counts from the moment of the choice. */
+export function useBounds({ range, fromMs, toMs }: TimeState): Partial<Span> {
+  return useMemo(() => boundsOf({ range, fromMs, toMs }, Date.now()), [range, fromMs, toMs]);
 }
 
 /** Parameters of the present page. `search` is the same object until they change. */

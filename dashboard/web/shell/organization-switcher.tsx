@@ -1,9 +1,10 @@
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useAsk } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
+import { loadedLater } from '../components/loaded-later.tsx';
 import { useFieldControl } from '../forms/field.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
@@ -11,8 +12,8 @@ import styles from './sidebar.module.css';
 import { useShellOrganization } from './use-organization.tsx';
 
 // Loaded when an operator opens it.
-const OrganizationFinder = lazy(() =>
-  import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
+const OrganizationFinder = loadedLater(() =>
+  import('./organization-finder.tsx').then((module) => module.OrganizationFinder),
 );
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
@@ -61,11 +62,7 @@ export function OrganizationSwitcher(): ReactNode {
           </button>
         }
       />
-      {finding && (
-        <Suspense>
-          <OrganizationFinder onClose={() => setFinding(false)} onFound={open} />
-        </Suspense>
-      )}
+      {finding && <OrganizationFinder onClose={() => setFinding(false)} onFound={open} />}
     </>
   );
 }
@@ -96,11 +93,7 @@ export function OrganizationPicker({ value, onChange, placeholder }: Organizatio
       >
         {name}
       </Button>
-      {finding && (
-        <Suspense>
-          <OrganizationFinder onClose={() => setFinding(false)} onFound={onChange} />
-        </Suspense>
-      )}
+      {finding && <OrganizationFinder onClose={() => setFinding(false)} onFound={onChange} />}
     </>
   );
 }

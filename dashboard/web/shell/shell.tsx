@@ -1,8 +1,9 @@
 import { Outlet, useLocation } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
 import { Button, IconButton, LinkButton } from '../components/button.tsx';
+import { loadedLater } from '../components/loaded-later.tsx';
 import { Banner, TitlePlace } from '../components/panels.tsx';
 import { PRODUCT } from '../components/product.ts';
 import styles from './shell.module.css';
@@ -10,11 +11,9 @@ import { Sidebar } from './sidebar.tsx';
 import { useTitlePlace } from './use-organization.tsx';
 
 // For narrow windows only, so the overview does not wait for it.
-const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx').then((module) => ({ default: module.SidebarDrawer })));
-
-const loadPalette = () => import('./palette.tsx');
-const Palette = lazy(() => loadPalette().then((module) => ({ default: module.Palette })));
-const Shortcuts = lazy(() => loadPalette().then((module) => ({ default: module.Shortcuts })));
+const SidebarDrawer = loadedLater(() => import('./sidebar-drawer.tsx').then((module) => module.SidebarDrawer));
+const Palette = loadedLater(() => import('./palette.tsx').then((module) => module.Palette));
+const Shortcuts = loadedLater(() => import('./palette.tsx').then((module) => module.Shortcuts));
 
 export function Shell(): ReactNode {
   const [open, setOpen] = useState<'navigation' | 'palette' | 'shortcuts'>();
@@ -48,11 +47,9 @@ export function Shell(): ReactNode {
       <aside className={styles.sidebar}>
         <Sidebar onFind={find} />
       </aside>
-      <Suspense>
-        {open === 'navigation' && <SidebarDrawer onClose={close} onFind={find} />}
-        {open === 'palette' && <Palette onClose={close} />}
-        {open === 'shortcuts' && <Shortcuts onClose={close} />}
-      </Suspense>
+      {open === 'navigation' && <SidebarDrawer onClose={close} onFind={find} />}
+      {open === 'palette' && <Palette onClose={close} />}
+      {open === 'shortcuts' && <Shortcuts onClose={close} />}
       <main id="content" tabIndex={-1} className={styles.content}>
         {lost && (
           <Banner tone="warn" title="Connection lost">

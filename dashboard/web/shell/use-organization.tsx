@@ -1,7 +1,7 @@
 import { Outlet, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { OrganizationChoice, SessionView } from '#contract/session.ts';
-import { useAsk } from '../api/queries.ts';
+import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Banner } from '../components/panels.tsx';
 
@@ -32,7 +32,7 @@ export function SuspendedBanner(): ReactNode {
 
 /** For the shell: the organization of the page, or the last one. */
 export function useShellOrganization(): OrganizationChoice | undefined {
-  const { organization } = useParams({ strict: false });
+  const organization = useOrganizationOfPage();
   const session = useSession();
   const id = organization ?? startOrganization(session);
   const choice = useChoice(id ?? '');
@@ -41,7 +41,7 @@ export function useShellOrganization(): OrganizationChoice | undefined {
 
 /** The name in the titles of tabs: ten tabs are often of several organizations. */
 export function useTitlePlace(): string | undefined {
-  const { organization } = useParams({ strict: false });
+  const organization = useOrganizationOfPage();
   const { name } = useChoice(organization ?? '');
   return organization === undefined ? undefined : name;
 }

@@ -4,6 +4,7 @@ import type { CsvTable, OperatorCsvTable } from '#contract/api.ts';
 import { queryText } from '#contract/define-search.ts';
 import { countOf } from '#core/count-of.ts';
 import { present } from '#core/present.ts';
+import { useOrganizationOfPage } from '../api/queries.ts';
 import { Button, ButtonAnchor } from '../components/button.tsx';
 import { classNames } from '../components/class-names.ts';
 import {
@@ -179,17 +180,14 @@ export function ListPage<Row>(props: ListPageProps<Row>): ReactNode {
   );
 }
 
-/** `costs` is of all organizations. */
-type CsvSource =
-  | { readonly organization: string; readonly table: CsvTable }
-  | { readonly organization?: never; readonly table: OperatorCsvTable };
-
-type CsvLinkProps = CsvSource & {
+interface CsvLinkProps {
+  readonly table: CsvTable | OperatorCsvTable;
   readonly query: Readonly<Record<string, unknown>>;
-};
+}
 
 /** Downloads all rows of the page's filter as CSV. */
-export function CsvLink({ organization, table, query }: CsvLinkProps): ReactNode {
+export function CsvLink({ table, query }: CsvLinkProps): ReactNode {
+  const organization = useOrganizationOfPage();
   const folder = organization === undefined ? '/api' : `/api/organizations/${encodeURIComponent(organization)}`;
   return (
     <ButtonAnchor icon="download" href={`${folder}/${table}.csv${queryText(query)}`} download>

@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
-import { boundsOf, LIST_RANGES } from '#contract/explore-search.ts';
-import type { AuditEventView, AuditFilter } from '#contract/people.ts';
-import { present } from '#core/present.ts';
+import type { ReactNode } from 'react';
+import { LIST_RANGES } from '#contract/explore-search.ts';
+import type { AuditEventView } from '#contract/people.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } from '../../audit/audit-labels.ts';
 import { EmptyState } from '../../components/panels.tsx';
@@ -10,7 +9,7 @@ import { Detailed, Instant } from '../../components/values.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { OptionalSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
-import { type Url, useUrl } from '../../search/use-url.ts';
+import { type Url, useBounds, useUrl } from '../../search/use-url.ts';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { ListPage, type ListPageProps } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
@@ -19,7 +18,8 @@ import styles from './audit.module.css';
 
 export function AuditPage(): ReactNode {
   const url = useUrl(auditSearch);
-  const query = useAuditFilter(url.search);
+  const { actor, action } = url.search;
+  const query = { actor, action, ...useBounds(url.search) };
   const pages = useAskPages('GET /api/organizations/:organization/audit', { query }, 'before', { keepPrevious: true });
   return (
     <ListPage
@@ -36,8 +36,8 @@ export function AuditPage(): ReactNode {
 
 export function OperatorAuditPage(): ReactNode {
   const url = useUrl(operatorAuditSearch);
-  const { organization, ...search } = url.search;
-  const query = { organization, ...useAuditFilter(search) };
+  const { organization, actor, action } = url.search;
+  const query = { organization, actor, action, ...useBounds(url.search) };
   const pages = useAskPages('GET /api/audit', { query }, 'before', { keepPrevious: true });
   const picker = (
     <OrganizationPicker
@@ -89,14 +89,6 @@ function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly m
       {more}
       <TimeChoice url={url} ranges={LIST_RANGES} usual="all" />
     </>
-  );
-}
-
-/** The filter of the request. `Last 24 hours` counts from the moment of the choice. */
-function useAuditFilter({ actor, action, range, fromMs, toMs }: AuditState): AuditFilter {
-  return useMemo(
-    () => ({ ...present({ actor, action }), ...boundsOf({ range, fromMs, toMs }, Date.now()) }),
-    [actor, action, range, fromMs, toMs],
   );
 }
 

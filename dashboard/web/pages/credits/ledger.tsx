@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
-import { boundsOf, LIST_RANGES } from '#contract/explore-search.ts';
+import { LIST_RANGES } from '#contract/explore-search.ts';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { EmptyState } from '../../components/panels.tsx';
@@ -9,8 +9,7 @@ import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
-import type { Url } from '../../search/use-url.ts';
-import { useOrganization } from '../../shell/use-organization.tsx';
+import { type Url, useBounds } from '../../search/use-url.ts';
 import { CsvLink, List } from '../../table/list-page.tsx';
 import { type Column, figureColumn } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
@@ -19,10 +18,9 @@ import { entryTitle, signedAmount } from './ledger-entry.ts';
 const REFRESH_MS = 15_000;
 
 export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode {
-  const { id } = useOrganization();
   const { search, change } = url;
   const { kind } = search;
-  const query = useLedgerQuery(search);
+  const query = { kind, ...useBounds(search) };
   // A refetch loads all pages, so only a single page is refreshed.
   const [isLong, setLong] = useState(false);
   const pages = useAskPages(
@@ -34,7 +32,7 @@ export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode 
   const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
   return (
     <>
-      <FilterBar url={url} actions={<CsvLink organization={id} table="ledger" query={query} />}>
+      <FilterBar url={url} actions={<CsvLink table="ledger" query={query} />}>
         <SegmentedControl
           label="Kind"
           value={kind ?? 'all'}
@@ -68,12 +66,6 @@ export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode 
   );
 }
 
-/** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */
-function useLedgerQuery({ kind, range, fromMs, toMs }: CreditsState) {
-  const [nowMs] = useState(() => Date.now());
-  return useMemo(() => ({ kind, ...boundsOf({ range, fromMs, toMs }, nowMs) }), [kind, range, fromMs, toMs, nowMs]);
-}
-
 const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
 
 const COLUMNS: readonly Column<LedgerEntryView>[] = [
@@ -92,15 +84,14 @@ const COLUMNS: readonly Column<LedgerEntryView>[] = [
 
 /** For a charge the request, for a credit its note and actor. */
 function About({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
-  const { id: organization } = useOrganization();
   const { generationId, model, keyName, note, reference, actor } = entry;
   if (generationId !== undefined) {
     return (
       <span className="stack">
         <span className="clip">{[model, keyName].filter((part) => part !== undefined).join(' · ')}</span>
         <Link
+          from="/o/$organization"
           to="/o/$organization/requests"
-          params={{ organization }}
           search={{ search: generationId }}
           className="muted small"
         >

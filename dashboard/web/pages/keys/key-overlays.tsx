@@ -9,7 +9,6 @@ import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Dialog, useOverlay } from '../../overlays/dialog.tsx';
 import type { Url } from '../../search/use-url.ts';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import type { KeysState } from '../searches.ts';
 import { ExtendKeyDialog, ReplaceKeyDialog, RevokeKeyDialog } from './key-dialogs.tsx';
 import { NEW_KEY } from './key-draft.ts';
@@ -20,6 +19,7 @@ import { type KeyActions, KeySpend, type KeySpendProps, KeyState } from './keys-
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface KeyOverlaysProps {
+  /** Absent while loading. */
   readonly keys: readonly KeyView[] | undefined;
   readonly url: Url<KeysState>;
   /** Gets the focus when the focused element is gone. */
@@ -52,6 +52,7 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
     replace: () => open((onClose) => <ReplaceKeyDialog of={of} onClose={onClose} onCreated={onCreated} />),
     revoke: () => open((onClose) => <RevokeKeyDialog of={of} onClose={onClose} afterwards={afterwards} />),
   });
+  const key = keys?.find(({ id }) => id === search.key);
   const overlays = (
     <>
       <CreateKeyDialog
@@ -62,51 +63,25 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
         onCancel={onCancel}
         onCreated={onCreated}
       />
-      <KeyDrawer
-        id={search.key}
-        keys={keys}
+      <Dialog
+        asDrawer
+        open={search.key !== undefined}
         onClose={() => change({ key: undefined })}
-        actionsOf={actionsOf}
-        details={details}
+        title={key?.name ?? 'API key'}
+        description={key && <KeyLine of={key} />}
+        footer={key && whyFixed(key) === undefined && <KeyButtons of={key} actionsOf={actionsOf} />}
       >
+        <div ref={details} tabIndex={-1} className={styles.details}>
+          {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
+        </div>
         {/* Dialogs over the drawer are its children: otherwise a click in them would count as
             outside and close it. */}
         {search.key !== undefined && overlay}
-      </KeyDrawer>
+      </Dialog>
       {search.key === undefined && overlay}
     </>
   );
   return [overlays, actionsOf];
-}
-
-interface KeyDrawerProps {
-  /** From the URL. */
-  readonly id: string | undefined;
-  /** Absent while loading. */
-  readonly keys: readonly KeyView[] | undefined;
-  readonly onClose: () => void;
-  readonly actionsOf: KeyActions;
-  readonly details: RefObject<HTMLDivElement | null>;
-  readonly children: ReactNode;
-}
-
-function KeyDrawer({ id, keys, onClose, actionsOf, details, children }: KeyDrawerProps): ReactNode {
-  const key = keys?.find((one) => one.id === id);
-  return (
-    <Dialog
-      asDrawer
-      open={id !== undefined}
-      onClose={onClose}
-      title={key?.name ?? 'API key'}
-      description={key && <KeyLine of={key} />}
-      footer={key && whyFixed(key) === undefined && <KeyButtons of={key} actionsOf={actionsOf} />}
-    >
-      <div ref={details} tabIndex={-1} className={styles.details}>
-        {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
-      </div>
-      {children}
-    </Dialog>
-  );
 }
 
 function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
@@ -121,7 +96,7 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-function KeyButtons({ of: key, actionsOf }: { readonly of: KeyView } & Pick<KeyDrawerProps, 'actionsOf'>): ReactNode {
+function KeyButtons({ of: key, actionsOf }: { readonly of: KeyView; readonly actionsOf: KeyActions }): ReactNode {
   const { edit, extend, replace, revoke } = actionsOf(key);
   return (
     <>
@@ -134,16 +109,15 @@ function KeyButtons({ of: key, actionsOf }: { readonly of: KeyView } & Pick<KeyD
 }
 
 function KeyDetails({ of: key }: { readonly of: KeyView }): ReactNode {
-  const { id: organization } = useOrganization();
   const reason = whyFixed(key);
   return (
     <>
       <KeyFacts of={key} />
       <div className="row">
-        <LinkButton to="/o/$organization/requests" params={{ organization }} search={{ key: [key.id] }} icon="requests">
+        <LinkButton from="/o/$organization" to="/o/$organization/requests" search={{ key: [key.id] }} icon="requests">
           Requests
         </LinkButton>
-        <LinkButton to="/o/$organization/overview" params={{ organization }} search={{ key: [key.id] }} icon="usage">
+        <LinkButton from="/o/$organization" to="/o/$organization/overview" search={{ key: [key.id] }} icon="usage">
           Usage
         </LinkButton>
         <CopyButton text={key.id} what="key id" wide />

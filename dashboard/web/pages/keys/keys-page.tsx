@@ -9,7 +9,7 @@ import { Instant } from '../../components/values.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { type Url, useUrl } from '../../search/use-url.ts';
-import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
+import { SuspendedBanner } from '../../shell/use-organization.tsx';
 import { CsvLink, ListPage } from '../../table/list-page.tsx';
 import { type KeysState, keysSearch } from '../searches.ts';
 import { useKeyOverlays } from './key-overlays.tsx';
@@ -27,7 +27,6 @@ const GROUP_LABELS: Readonly<Record<KeyGroup, string>> = {
 };
 
 export function KeysPage(): ReactNode {
-  const { id: organization } = useOrganization();
   const url = useUrl(keysSearch);
   const { search, change } = url;
   const { show = 'usable' } = search;
@@ -63,7 +62,7 @@ export function KeysPage(): ReactNode {
       }
       url={url}
       filters={<KeysFilters url={url} />}
-      besideFilters={<CsvLink organization={organization} table="keys" query={{ show, search: search.search }} />}
+      besideFilters={<CsvLink table="keys" query={{ show, search: search.search }} />}
       note={
         filtered && (
           <KeySelectionBar keys={keys} shown={filtered.shown} selection={selection} afterwards={createButton} />

@@ -24,10 +24,8 @@ const REFRESH_MS = 30_000;
 
 /** Prices, limits, code and figures of the model that the address names as a filter. */
 export function ModelPage(): ReactNode {
-  const { id: organization } = useOrganization();
   const { playground } = useSession();
   const [id = ''] = useUrl(exploreSearch).search.model ?? [];
-  const params = { organization };
   const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
   const model = query.data?.models.find((one) => one.id === id);
   // The button has its place before the model has loaded, so that nothing moves.
@@ -44,8 +42,8 @@ export function ModelPage(): ReactNode {
               <LinkButton
                 tone="primary"
                 icon="play"
+                from="/o/$organization"
                 to="/o/$organization/playground"
-                params={params}
                 search={{ model: id }}
               >
                 Open in the playground
@@ -67,13 +65,12 @@ export function ModelPage(): ReactNode {
 }
 
 function NoSuchModel(): ReactNode {
-  const { id: organization } = useOrganization();
   return (
     <EmptyState
       icon="models"
       title="The gateway has no such model"
       action={
-        <LinkButton to="/o/$organization/models" params={{ organization }}>
+        <LinkButton from="/o/$organization" to="/o/$organization/models">
           All models
         </LinkButton>
       }
@@ -84,7 +81,6 @@ function NoSuchModel(): ReactNode {
 }
 
 function OneModel({ model }: { readonly model: ModelView }): ReactNode {
-  const { id: organization } = useOrganization();
   const { apiUrl, apis } = useSession();
   const { id, contextWindow, maxOutputTokens, defaultOutputTokens, takesTemperature } = model;
   const doors = chats(model) ? ['chat/completions', ...apis.filter((api) => api !== 'embeddings')] : ['embeddings'];
@@ -118,7 +114,7 @@ function OneModel({ model }: { readonly model: ModelView }): ReactNode {
         title="Code"
         actions={
           chats(model) && (
-            <LinkButton size="small" to="/o/$organization/connect" params={{ organization }} search={{ model: id }}>
+            <LinkButton size="small" from="/o/$organization" to="/o/$organization/connect" search={{ model: id }}>
               More clients
             </LinkButton>
           )
@@ -137,12 +133,12 @@ const SHOWN_RANGES = (['1h', '6h', '24h'] as const).map((value): Choice<Range> =
 
 /** Figures of this organization's requests to the model. */
 function OwnFigures(): ReactNode {
-  const { id: organization, name } = useOrganization();
+  const { name } = useOrganization();
   const url = useUrl(exploreSearch);
   const navigate = useNavigate();
   const search = { ...url.search, range: url.search.range ?? USUAL_RANGE };
-  const { query } = useExplore(organization, search, 'none');
-  const requests = { to: '/o/$organization/requests', params: { organization } } as const;
+  const query = useExplore(search, search.by ?? 'none');
+  const requests = { from: '/o/$organization', to: '/o/$organization/requests' } as const;
   return (
     <>
       <div className={styles.head}>

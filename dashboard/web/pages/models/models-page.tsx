@@ -13,7 +13,6 @@ import { Abilities, ModelState } from '../../models/model-facts.tsx';
 import { ABILITY_LABELS, filterModels, priceEntries, SORTABLE_MODELS } from '../../models/model-labels.ts';
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import { ListPage } from '../../table/list-page.tsx';
 import { chosenSorting, sortedBy } from '../../table/sorting.ts';
 import { type Column, figureColumn } from '../../table/table.tsx';
@@ -22,12 +21,10 @@ import { modelsSearch } from '../searches.ts';
 const REFRESH_MS = 30_000;
 
 export function ModelsPage(): ReactNode {
-  const { id: organization } = useOrganization();
   const url = useUrl(modelsSearch);
   const { search, change } = url;
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: '/o/$organization' });
   const sorting = chosenSorting(search, SORTABLE_MODELS);
-  const params = { organization };
   const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
   const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
   const models = query.data?.models;
@@ -72,7 +69,7 @@ export function ModelsPage(): ReactNode {
         ...sorting,
         onSort: (column) => change(sortedBy(sorting, column as typeof sorting.by, SORTABLE_MODELS)),
       }}
-      onOpen={({ id }) => void navigate({ to: '/o/$organization/model', params, search: { model: [id] } })}
+      onOpen={({ id }) => void navigate({ to: '/o/$organization/model', search: { model: [id] } })}
       rows={isKnown ? models && filterModels(models, search, key) : undefined}
       skeletonRows={6}
       empty={
@@ -100,13 +97,12 @@ const COLUMNS: readonly Column<ModelView>[] = [
 
 /** The name leads to the page of the model. */
 function Named({ of: model }: { readonly of: ModelView }): ReactNode {
-  const { id: organization } = useOrganization();
   const { id, state, priceTable, priceWindows, priceChanges } = model;
   const varies = priceEntries(priceTable).length + priceWindows.length + priceChanges.length > 1;
   return (
     <div className="stack">
       <span className="row">
-        <Link to="/o/$organization/model" params={{ organization }} search={{ model: [id] }}>
+        <Link from="/o/$organization" to="/o/$organization/model" search={{ model: [id] }}>
           <code>{id}</code>
         </Link>
         <CopyButton text={id} what={`model id ${id}`} />

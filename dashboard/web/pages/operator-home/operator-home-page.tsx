@@ -12,15 +12,15 @@ import { useUrl } from '../../search/use-url.ts';
 export function OperatorHomePage(): ReactNode {
   const url = useUrl(exploreSearch);
   const { by = 'organization' } = url.search;
-  const { query } = useExplore(undefined, url.search, by);
+  const query = useExplore(url.search, by);
   return (
     <>
       <PageHeader
         title="All organizations"
         description="Spend, margin and errors across all customers."
-        actions={<ViewsMenu organization={undefined} page="overview" />}
+        actions={<ViewsMenu page="overview" />}
       />
-      <ExploreBar organization={undefined} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+      <ExploreBar url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
       <Explorer
         query={query}
         url={url}

@@ -1,15 +1,18 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { useSession } from '../../api/session.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { Icon } from '../../components/icon.tsx';
+import { loadedLater } from '../../components/loaded-later.tsx';
 import { Card, Skeleton } from '../../components/panels.tsx';
 import { PayButton } from '../../organizations/balance-banner.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import styles from './overview.module.css';
 
 // The overview does not wait for it.
-const Connect = lazy(() => import('../../connect/connect.tsx').then((module) => ({ default: module.Connect })));
+const Connect = loadedLater(
+  () => import('../../connect/connect.tsx').then((module) => module.Connect),
+  <Skeleton height="420px" />,
+);
 
 interface FirstStepsProps {
   readonly hasKey: boolean;
@@ -18,7 +21,6 @@ interface FirstStepsProps {
 
 /** Replaces empty charts until the first request. */
 export function FirstSteps({ hasKey, hasCredit }: FirstStepsProps): ReactNode {
-  const { id: organization } = useOrganization();
   const { playground } = useSession();
   const first = hasCredit ? 1 : 2;
   return (
@@ -42,7 +44,7 @@ export function FirstSteps({ hasKey, hasCredit }: FirstStepsProps): ReactNode {
             <h3>Create a key</h3>
             <p>Use one key per application, so you can limit and revoke each on its own.</p>
             {!hasKey && (
-              <LinkButton tone="primary" icon="plus" to="/o/$organization/keys" params={{ organization }}>
+              <LinkButton tone="primary" icon="plus" from="/o/$organization" to="/o/$organization/keys">
                 Create key
               </LinkButton>
             )}
@@ -52,11 +54,9 @@ export function FirstSteps({ hasKey, hasCredit }: FirstStepsProps): ReactNode {
           <Mark number={first + 1} done={false} />
           <div className={styles.words}>
             <h3>Send the first request</h3>
-            <Suspense fallback={<Skeleton height="420px" />}>
-              <Connect />
-            </Suspense>
+            <Connect />
             {playground && (
-              <LinkButton icon="play" to="/o/$organization/playground" params={{ organization }}>
+              <LinkButton icon="play" from="/o/$organization" to="/o/$organization/playground">
                 Or try a model here
               </LinkButton>
             )}

@@ -1,11 +1,12 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import type { Explore } from '#contract/explore.ts';
 import { exploreSearch, requestsIn } from '#contract/explore-search.ts';
 import type { ApiProblem } from '../../api/api.ts';
 import { useAsk } from '../../api/queries.ts';
 import { LinkButton } from '../../components/button.tsx';
+import { loadedLater } from '../../components/loaded-later.tsx';
 import { ErrorState, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { ExploreBar } from '../../explore/explore-bar.tsx';
 import { Explorer } from '../../explore/explorer.tsx';
@@ -19,44 +20,40 @@ import { BalanceStats } from './balance-stats.tsx';
 import { FirstSteps } from './first-steps.tsx';
 
 /** Loaded for operators only. */
-const OperatorPanel = lazy(() =>
-  import('../../organizations/operator-panel.tsx').then((module) => ({ default: module.OperatorPanel })),
+const PANEL_SKELETON = <Skeleton height="60px" />;
+const OperatorPanel = loadedLater(
+  () => import('../../organizations/operator-panel.tsx').then((module) => module.OperatorPanel),
+  PANEL_SKELETON,
 );
-const PANEL_HEIGHT = '60px';
 
 export function OverviewPage(): ReactNode {
-  const { id } = useOrganization();
   return (
     <>
-      <PageHeader title="Overview" actions={<ViewsMenu organization={id} page="overview" />} />
+      <PageHeader title="Overview" actions={<ViewsMenu page="overview" />} />
       <Overview />
     </>
   );
 }
 
 function Overview(): ReactNode {
-  const { id, role } = useOrganization();
+  const { role } = useOrganization();
   const url = useUrl(exploreSearch);
   const navigate = useNavigate();
   const { by = 'model' } = url.search;
-  const { query } = useExplore(id, url.search, by);
+  const query = useExplore(url.search, by);
   const { organization, firstSteps, failed } = useHomeData(query);
   if (failed?.error) return <ErrorState problem={failed.error} onRetry={() => void failed.refetch()} />;
-  const requests = { to: '/o/$organization/requests', params: { organization: id } } as const;
+  const requests = { from: '/o/$organization', to: '/o/$organization/requests' } as const;
   return (
     <>
       {organization && <BalanceBanner organization={organization} />}
-      {role === 'operator' && (
-        <Suspense fallback={<Skeleton height={PANEL_HEIGHT} />}>
-          {organization ? <OperatorPanel organization={organization} /> : <Skeleton height={PANEL_HEIGHT} />}
-        </Suspense>
-      )}
+      {role === 'operator' && (organization ? <OperatorPanel organization={organization} /> : PANEL_SKELETON)}
       <BalanceStats organization={organization} />
       {firstSteps ? (
         <FirstSteps hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
       ) : (
         <>
-          <ExploreBar organization={id} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+          <ExploreBar url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
           <Explorer
             query={organization ? query : { ...query, data: undefined }}
             url={url}

@@ -10,7 +10,6 @@ import { Duration, Money, StatusPill } from '../../components/values.tsx';
 import { AboutError } from '../../errors/about-error.tsx';
 import { formatCount, formatDollars, formatMoney } from '../../format/format.ts';
 import { PayButton, useMayPay } from '../../organizations/balance-banner.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import { statusLabel, statusTone } from '../requests/request-labels.ts';
 import { CodeBlock, Markdown } from './markdown.tsx';
 import type { PlayFailure, PlayIds, PlayUsage } from './play.ts';
@@ -84,14 +83,13 @@ function ResponseView({ response }: { readonly response: PlayResponse }): ReactN
 
 /** The ids of a request come with the beginning of its response. */
 function Stopped({ response }: { readonly response: PlayResponse }): ReactNode {
-  const { id: organization } = useOrganization();
   if (response.ids !== undefined) {
     return <p className="muted">Stopped. You are charged for the output so far.</p>;
   }
   return (
     <p className="muted">
       Stopped before an answer. If a provider was asked, the prompt is charged: see{' '}
-      <Link to="/o/$organization/requests" params={{ organization }}>
+      <Link from="/o/$organization" to="/o/$organization/requests">
         the request log
       </Link>
       .
@@ -194,7 +192,6 @@ function LogLine({ ids, usage }: LogLineProps): ReactNode {
 }
 
 function Line({ request }: { readonly request: RequestView }): ReactNode {
-  const { id: organization } = useOrganization();
   const { promptTokens, completionTokens = 0, costNanoUsd, firstEventMs, durationMs } = request;
   return (
     <p className={styles.figures}>
@@ -212,7 +209,7 @@ function Line({ request }: { readonly request: RequestView }): ReactNode {
       {firstEventMs !== undefined && durationMs > firstEventMs && completionTokens > 1 && (
         <span>{formatCount(Math.round((completionTokens * 1000) / (durationMs - firstEventMs)))} tokens/s</span>
       )}
-      <Link to="/o/$organization/requests" params={{ organization }} search={{ open: request.id }}>
+      <Link from="/o/$organization" to="/o/$organization/requests" search={{ open: request.id }}>
         Show in the log
       </Link>
     </p>

@@ -12,7 +12,6 @@ import { AboutError } from '../../errors/about-error.tsx';
 import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import { formatCount } from '../../format/format.ts';
 import { Dialog } from '../../overlays/dialog.tsx';
-import { useOrganization } from '../../shell/use-organization.tsx';
 import { ChargeDetails } from './charge-details.tsx';
 import { routeLabel, statusLabel, statusTone } from './request-labels.ts';
 import styles from './requests.module.css';
@@ -121,7 +120,6 @@ interface RequestDetailsProps {
 }
 
 function RequestDetails({ request, detail }: RequestDetailsProps): ReactNode {
-  const { id: organization } = useOrganization();
   const { playground } = useSession();
   if (request === undefined) return <Skeleton height="480px" />;
   const { keyId, keyName, model, route, firstEventMs, costNanoUsd } = request;
@@ -131,7 +129,7 @@ function RequestDetails({ request, detail }: RequestDetailsProps): ReactNode {
         Time: <Instant atMs={request.atMs} show="full" />,
         Key: (
           <>
-            <Link to="/o/$organization/keys" params={{ organization }} search={{ key: keyId, show: 'all' }}>
+            <Link from="/o/$organization" to="/o/$organization/keys" search={{ key: keyId, show: 'all' }}>
               {keyName}
             </Link>
             {detail?.keyLast4 !== undefined && <span className="muted"> …{detail.keyLast4}</span>}
@@ -152,7 +150,7 @@ function RequestDetails({ request, detail }: RequestDetailsProps): ReactNode {
           <>
             Not stored.{' '}
             {playground && model !== undefined && (
-              <Link to="/o/$organization/playground" params={{ organization }} search={{ model, key: keyId }}>
+              <Link from="/o/$organization" to="/o/$organization/playground" search={{ model, key: keyId }}>
                 Try the model and key in the playground
               </Link>
             )}

@@ -26,7 +26,6 @@ const WITH_ADDRESS = ['address'];
 const NOTHING: readonly string[] = [];
 
 export function RequestsPage(): ReactNode {
-  const { id: organization } = useOrganization();
   const url = useUrl(exploreSearch);
   const { search, change } = url;
   const { by = 'status' } = search;
@@ -34,7 +33,7 @@ export function RequestsPage(): ReactNode {
   const filterText = filterTextOf(search);
   // Without the drawer and the chart, so that they keep the list.
   const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, Date.now()), [filterText]);
-  const explored = useExplore(organization, search, by);
+  const query = useExplore(search, by);
   const lost = useConnectionLost();
   const look = useLogLook(search.key?.length === 1 ? WITH_ADDRESS : NOTHING);
   return (
@@ -47,16 +46,11 @@ export function RequestsPage(): ReactNode {
           <>
             {canFollow(search) && <FollowSwitch paused={paused} lost={lost} onChange={setPaused} />}
             {look.menu}
-            <ViewsMenu organization={organization} page="requests" />
+            <ViewsMenu page="requests" />
           </>
         }
       />
-      <ExploreBar
-        organization={organization}
-        url={url}
-        by={by}
-        actions={<CsvLink organization={organization} table="requests" query={{ ...filter }} />}
-      >
+      <ExploreBar url={url} by={by} actions={<CsvLink table="requests" query={{ ...filter }} />}>
         <SearchBox
           label="Request or generation id"
           value={search.search}
@@ -65,7 +59,7 @@ export function RequestsPage(): ReactNode {
       </ExploreBar>
       {search.search === undefined && (
         <Explorer
-          query={explored.query}
+          query={query}
           url={url}
           by={by}
           usual="requests"
@@ -115,9 +109,9 @@ function LogList({ url, filter, following, look }: LogListProps): ReactNode {
         openKey={search.open}
         onOpen={({ id }) => change({ open: id }, search.open === undefined ? 'step' : undefined)}
         skeletonRows={14}
-        empty={<NoRequests search={search} filtered={url.isFiltered} />}
+        empty={<NoRequests url={url} />}
       />
-      <NewRequests count={log.waiting} more={log.waitingMore} onShow={log.show} />
+      <NewRequests log={log} />
       <RequestDrawer
         id={search.open}
         rows={rows}
@@ -148,18 +142,11 @@ function FollowSwitch({ paused, lost, onChange }: FollowSwitchProps): ReactNode 
   );
 }
 
-interface NewRequestsProps {
-  /** Number of requests that wait until the reader is at the top. */
-  readonly count: number;
-  /** True if there are more than `count`. */
-  readonly more: boolean;
-  readonly onShow: () => void;
-}
-
 /** Shows how many requests are new while the user reads further down, where rows must not move. */
-function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
+function NewRequests({ log }: { readonly log: ReturnType<typeof useRequestLog> }): ReactNode {
+  const { waiting: count, waitingMore: more } = log;
   const show = () => {
-    onShow();
+    log.show();
     window.scrollTo({ top: 0 });
     // The button disappears.
     document.querySelector('h1')?.focus({ preventScroll: true });
@@ -175,14 +162,8 @@ function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
   );
 }
 
-interface NoRequestsProps {
-  readonly search: ExploreState;
-  readonly filtered: boolean;
-}
-
-function NoRequests({ search, filtered }: NoRequestsProps): ReactNode {
-  const { id: organization } = useOrganization();
-  if (search.search !== undefined) {
+function NoRequests({ url }: Pick<LogListProps, 'url'>): ReactNode {
+  if (url.search.search !== undefined) {
     return (
       <EmptyState icon="search" title="No request has this id">
         Paste the whole x-request-id of a response, or a generation id, which begins with gen-. Requests are kept for a
@@ -190,7 +171,7 @@ function NoRequests({ search, filtered }: NoRequestsProps): ReactNode {
       </EmptyState>
     );
   }
-  if (filtered) {
+  if (url.isFiltered) {
     return (
       <EmptyState icon="filter" title="No matching requests">
         Choose a longer time or remove a filter.
@@ -202,7 +183,7 @@ function NoRequests({ search, filtered }: NoRequestsProps): ReactNode {
       icon="requests"
       title="No requests yet in this time"
       action={
-        <LinkButton to="/o/$organization/keys" params={{ organization }} icon="key">
+        <LinkButton from="/o/$organization" to="/o/$organization/keys" icon="key">
           API keys
         </LinkButton>
       }

@@ -77,7 +77,9 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
   return {
     pages,
     rows,
+    /** Number of requests that wait until the reader is at the top. */
     waiting: newer.waiting.length,
+    /** True if there are more than that. */
     waitingMore: newer.gap,
     show,
     isNew: (request: RequestView) => newer.shown.includes(request),
