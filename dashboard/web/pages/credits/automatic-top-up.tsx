@@ -10,6 +10,7 @@ import { formatCount } from '../../format/format.ts';
 import { fieldsOf } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
+import { useOverlay } from '../../overlays/dialog.tsx';
 
 interface AutomaticTopUpProps {
   readonly payments: TopUpsView & { readonly offer: TopUpOffer };
@@ -21,21 +22,22 @@ const CHANGES = ['GET /api/organizations/:organization/top-ups'] as const;
 
 export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): ReactNode {
   const { card, automatic, stopped, offer } = payments;
-  const [dialog, setDialog] = useState<'settings' | 'removal'>();
+  const [overlay, open] = useOverlay();
   const save = useSend('POST /api/organizations/:organization/card', {
     changes: CHANGES,
     onDone: ({ url }) => window.location.assign(url),
   });
   const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES });
   const problem = save.error ?? set.error;
-  const close = () => setDialog(undefined);
+  const change = () => open((onClose) => <SettingsDialog offer={offer} settings={automatic} onClose={onClose} />);
+  const remove = () => open((onClose) => <RemovalDialog onClose={onClose} />);
   return (
     <Card
       title="Automatic top-up"
       actions={
         <div className="row">
           {card !== undefined && (
-            <Button tone="quiet" onClick={() => setDialog('removal')}>
+            <Button tone="quiet" onClick={remove}>
               Remove card
             </Button>
           )}
@@ -47,18 +49,23 @@ export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): Rea
               Turn off
             </Button>
           )}
-          {card !== undefined && (
-            <Button onClick={() => setDialog('settings')}>{automatic ? 'Change' : 'Turn on'}</Button>
-          )}
+          {card !== undefined && <Button onClick={change}>{automatic ? 'Change' : 'Turn on'}</Button>}
         </div>
       }
     >
       {stopped && automatic && (
-        <StoppedBanner
-          stopped={stopped}
-          busy={set.isPending}
-          onRetry={() => set.mutate({ body: { settings: automatic } })}
-        />
+        <Banner
+          tone="bad"
+          title="Automatic top-up has stopped"
+          action={
+            <Button busy={set.isPending} onClick={() => set.mutate({ body: { settings: automatic } })}>
+              Try again
+            </Button>
+          }
+        >
+          {stopped.reason} The card has not been charged since <Instant atMs={stopped.atMs} />, and is not charged
+          before you replace it or try again.
+        </Banner>
       )}
       {hasSaved && <SavedCard card={card} isOn={automatic !== undefined} />}
       {problem && <Banner tone="bad">{problem.message}</Banner>}
@@ -73,32 +80,8 @@ export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): Rea
           'Daily cap (UTC)': automatic && `$${formatCount(automatic.dailyUsd)}`,
         }}
       />
-      {dialog === 'settings' && <SettingsDialog offer={offer} settings={automatic} onClose={close} />}
-      {dialog === 'removal' && <RemovalDialog onClose={close} />}
+      {overlay}
     </Card>
-  );
-}
-
-interface StoppedBannerProps {
-  readonly stopped: NonNullable<TopUpsView['stopped']>;
-  readonly busy: boolean;
-  readonly onRetry: () => void;
-}
-
-function StoppedBanner({ stopped, busy, onRetry }: StoppedBannerProps): ReactNode {
-  return (
-    <Banner
-      tone="bad"
-      title="Automatic top-up has stopped"
-      action={
-        <Button busy={busy} onClick={onRetry}>
-          Try again
-        </Button>
-      }
-    >
-      {stopped.reason} The card has not been charged since <Instant atMs={stopped.atMs} />, and is not charged before
-      you replace it or try again.
-    </Banner>
   );
 }
 

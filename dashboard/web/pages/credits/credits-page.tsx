@@ -42,7 +42,14 @@ function Credits(): ReactNode {
   const isOwner = role !== 'member';
   const payments = useAsk('GET /api/organizations/:organization/top-ups', {}, { enabled: isOwner });
   // All of it arrives at once: what came later would push the ledger down.
-  if (organization.isPending || models.isPending || (isOwner && payments.isPending)) return <CreditsSkeleton />;
+  if (organization.isPending || models.isPending || (isOwner && payments.isPending)) {
+    return (
+      <>
+        <CreditStats organization={undefined} />
+        <Skeleton height="1200px" />
+      </>
+    );
+  }
   return (
     <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} />}
@@ -56,15 +63,6 @@ function Credits(): ReactNode {
   );
 }
 
-function CreditsSkeleton(): ReactNode {
-  return (
-    <>
-      <CreditStats organization={undefined} />
-      <Skeleton height="1200px" />
-    </>
-  );
-}
-
 function CreditStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
   return (
     <StatRow>
@@ -73,24 +71,22 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
         value={organization && <Money nanoUsd={availableNanoUsd(organization).toString()} />}
         note={organization && <BalanceEnd organization={organization} otherwise="For new requests" />}
       />
-      <Stat
-        label="Balance"
-        value={organization && <Money nanoUsd={organization.balanceNanoUsd} />}
-        note="Credited minus used"
-      />
-      <Stat
-        label="Held"
-        value={organization && <Money nanoUsd={organization.heldNanoUsd} />}
-        note="Reserved for running requests"
-      />
-      <Stat
-        label="Credited"
-        value={organization && <Money nanoUsd={organization.totalCreditsNanoUsd} />}
-        note="In total"
-      />
-      <Stat label="Used" value={organization && <Money nanoUsd={organization.totalUsageNanoUsd} />} note="In total" />
+      <MoneyStat label="Balance" nanoUsd={organization?.balanceNanoUsd} note="Credited minus used" />
+      <MoneyStat label="Held" nanoUsd={organization?.heldNanoUsd} note="Reserved for running requests" />
+      <MoneyStat label="Credited" nanoUsd={organization?.totalCreditsNanoUsd} note="In total" />
+      <MoneyStat label="Used" nanoUsd={organization?.totalUsageNanoUsd} note="In total" />
     </StatRow>
   );
+}
+
+interface MoneyStatProps {
+  readonly label: string;
+  readonly nanoUsd: string | undefined;
+  readonly note: string;
+}
+
+function MoneyStat({ nanoUsd, ...stat }: MoneyStatProps): ReactNode {
+  return <Stat {...stat} value={nanoUsd && <Money nanoUsd={nanoUsd} />} />;
 }
 
 const FIRST_ROWS = 5;

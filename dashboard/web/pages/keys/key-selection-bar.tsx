@@ -5,6 +5,7 @@ import { countOf } from '#core/count-of.ts';
 import { Button } from '../../components/button.tsx';
 import { RequestDialog } from '../../forms/form-dialog.tsx';
 import { maskedKey } from '../../keys/key-labels.ts';
+import { useOverlay } from '../../overlays/dialog.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { isSelectable, type KeyChoice, keyChoices } from './key-status.ts';
 import styles from './keys.module.css';
@@ -41,7 +42,7 @@ interface KeySelectionBarProps {
 /** While keys are selected: selects many at once, and revokes the selected ones. */
 export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
   const { keys, shown, selection, afterwards } = props;
-  const [revoking, setRevoking] = useState<readonly KeyView[]>();
+  const [overlay, open] = useOverlay();
   if (selection.ids === undefined) return null;
   const { ids: selectedIds, select, end } = selection;
   // A key that somebody else has revoked meanwhile is selected no longer.
@@ -54,6 +55,8 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
     detail: countOf(ids.length, 'key'),
     onSelect: () => select(ids),
   });
+  const revoke = () =>
+    open((onClose) => <RevokeKeysDialog keys={selected} onClose={onClose} onRevoked={end} afterwards={afterwards} />);
   const groups = [
     { heading: 'Select', actions: kinds.map(action) },
     { heading: 'All keys of', actions: people.map(action) },
@@ -68,20 +71,13 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
       {groups.length > 0 && (
         <Menu trigger={<Button icon="chevronDown">Select keys</Button>} groups={groups} align="start" />
       )}
-      <Button tone="danger" icon="trash" disabled={selected.length === 0} onClick={() => setRevoking(selected)}>
+      <Button tone="danger" icon="trash" disabled={selected.length === 0} onClick={revoke}>
         Revoke selected
       </Button>
       <Button tone="quiet" onClick={end}>
         Done
       </Button>
-      {revoking && (
-        <RevokeKeysDialog
-          keys={revoking}
-          onClose={() => setRevoking(undefined)}
-          onRevoked={end}
-          afterwards={afterwards}
-        />
-      )}
+      {overlay}
     </fieldset>
   );
 }

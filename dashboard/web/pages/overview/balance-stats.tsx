@@ -30,17 +30,13 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
       <Stat
         label="Spent today"
         value={organization && <Money nanoUsd={organization.spentTodayNanoUsd} />}
-        note={<SpentToday organization={organization} />}
+        note={<div className={styles.room}>{organization && <Budget {...organization} />}</div>}
       />
     </StatRow>
   );
 }
 
 /** The day of a budget ends at midnight UTC, so its end is shown in the reader's zone. */
-function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
-  return <div className={styles.room}>{organization && <Budget {...organization} />}</div>;
-}
-
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
   const resetMs = useNextReset();
   const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;

@@ -117,7 +117,7 @@ function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNo
             {busy ? 'The response arrives.' : plays.length > 0 && 'The response has ended.'}
           </p>
         </div>
-        <Side asked={asked} draft={draft} next={messagesOf(draft.system, plays, { said: text.trim(), images })}>
+        <Side first={first} draft={draft} next={messagesOf(draft.system, plays, { said: text.trim(), images })}>
           {plays.length > 0 && (
             <Button size="small" onClick={clear}>
               New conversation
@@ -151,30 +151,24 @@ function useAsked(models: readonly ModelView[], search: PlaygroundState) {
 }
 
 interface SideProps {
-  readonly asked: readonly ModelView[];
+  readonly first: ModelView;
   readonly draft: PlayDraft;
   readonly next: PlayChat['messages'];
   readonly children: ReactNode;
 }
 
 /** The settings, and the next request to the first model as code. */
-function Side({ asked: [first], draft, next, children }: SideProps): ReactNode {
+function Side({ first, draft, next, children }: SideProps): ReactNode {
+  const { apiUrl } = useSession();
+  const { model, ...rest } = chatFor(first, draft);
+  const shown = next.length === 0 ? {} : { chat: { ...rest, messages: next } };
   return (
     <div className={styles.side}>
       <Card title="Request">{children}</Card>
-      {first && <AsCode chat={{ ...chatFor(first, draft), messages: next }} />}
+      <Card title="Code">
+        <CodeSnippet snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...shown })} />
+      </Card>
     </div>
-  );
-}
-
-function AsCode({ chat }: { readonly chat: PlayChat }): ReactNode {
-  const { apiUrl } = useSession();
-  const { model, ...rest } = chat;
-  const shown = chat.messages.length === 0 ? {} : { chat: rest };
-  return (
-    <Card title="Code">
-      <CodeSnippet snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...shown })} />
-    </Card>
   );
 }
 
