@@ -32,13 +32,8 @@ interface SelectProps<Value extends string> {
   readonly disabled?: boolean;
 }
 
-export function Select<Value extends string>({
-  value,
-  onChange,
-  choices,
-  label,
-  disabled,
-}: SelectProps<Value>): ReactNode {
+export function Select<Value extends string>(props: SelectProps<Value>): ReactNode {
+  const { value, onChange, choices, label, disabled } = props;
   const { attributes } = useFieldControl();
   return (
     <span className={inputStyles.affixed}>
@@ -110,8 +105,7 @@ interface RadioProps<Value extends string> {
 export function RadioGroup<Value extends string>(props: RadioProps<Value>): ReactNode {
   const name = useId();
   return (
-    <fieldset className={styles.group}>
-      <legend className={styles.legend}>{props.label}</legend>
+    <ChoiceGroup label={props.label}>
       {listOf(props.choices).map(({ value, label, hint, disabled }) => (
         <Explained
           key={value}
@@ -121,6 +115,16 @@ export function RadioGroup<Value extends string>(props: RadioProps<Value>): Reac
           onChange={() => props.onChange(value)}
         />
       ))}
+    </ChoiceGroup>
+  );
+}
+
+/** Choices that belong together, below each other. */
+export function ChoiceGroup({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <fieldset className={styles.group}>
+      <legend className={styles.legend}>{label}</legend>
+      {children}
     </fieldset>
   );
 }

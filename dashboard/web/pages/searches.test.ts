@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { auditSearch, costsSearch } from './searches.ts';
+import { auditSearch, costsSearch, keysSearch } from './searches.ts';
 
 describe('the address of the audit log', () => {
   it('gives what can be, and nothing else', () => {
@@ -14,5 +14,16 @@ describe('the address of the costs page', () => {
     const known = { range: '1y', by: 'provider', show: 'margin', sort: 'cost', order: 'asc', fromMs: 1, toMs: 2 };
     expect(costsSearch({ ...known, other: 1 })).toEqual(known);
     expect(costsSearch({ range: '24h', by: 'key', show: 'tokens', sort: 'x', order: 'up', fromMs: -1 })).toEqual({});
+  });
+});
+
+describe('the address of the keys', () => {
+  it('keeps what it knows', () => {
+    const values = { show: 'ended', search: 'a b', key: 'key-A', dialog: 'create' };
+    expect(keysSearch(values)).toEqual(values);
+  });
+
+  it('drops what it does not know', () => {
+    expect(keysSearch({ show: 'everything', search: '', key: {}, dialog: 'yes', other: 1 })).toEqual({});
   });
 });

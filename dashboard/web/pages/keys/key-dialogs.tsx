@@ -17,9 +17,8 @@ import {
   REPLACEMENT_LABELS,
   type ReplacementEnd,
   replacementExpiry,
-} from './key-choices.ts';
-import type { KeyDialogProps } from './key-form-dialogs.tsx';
-import { ExpiryFields } from './key-form-dialogs.tsx';
+} from './key-draft.ts';
+import { ExpiryFields, type KeyDialogProps } from './key-form-dialogs.tsx';
 import { mayExtend } from './key-status.ts';
 
 const USUAL = '90d';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type KeyChange, type KeyRestrictions, keyChange, keyRestrictions } from '#contract/keys.ts';
 import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { changeOf, draftOf, valuesOf } from '../../forms/draft.ts';
-import { draftProblems, type KeyDraft, NEW_KEY } from './key-draft.ts';
+import { draftProblems, expiryOf, type KeyDraft, NEW_KEY, replacementExpiry } from './key-draft.ts';
 
 const models = fc.uniqueArray(fc.constantFrom('gpt-5', 'gpt-5-mini', 'demo-chat', 'other/model'));
 const ipRanges = fc.uniqueArray(fc.constantFrom('10.0.0.0/8', '192.0.2.1', 'fd00::/8'));
@@ -116,5 +116,30 @@ describe('draftProblems', () => {
     const key = { name: 'a', scopes: ['chat' as const], expiresAtMs: 5 };
     expect(draftProblems(draftOf(KEY_SETTINGS, key), 10, key)).toEqual({});
     expect(draftProblems({ ...draftOf(KEY_SETTINGS, key), expiresAtMs: 6 }, 10, key)).toHaveProperty('expiresAtMs');
+  });
+});
+
+const NOW = new Date(2026, 10, 21, 14, 30, 25, 400).getTime();
+
+describe('expiryOf', () => {
+  it.each([
+    ['30d', new Date(2026, 11, 21, 14, 30)],
+    ['90d', new Date(2027, 1, 19, 14, 30)],
+    ['1y', new Date(2027, 10, 21, 14, 30)],
+    ['custom', new Date(2026, 10, 28, 14, 30)],
+  ] as const)('puts %s at the same time of day', (choice, expected) => {
+    expect(expiryOf(choice, NOW)).toBe(expected.getTime());
+  });
+
+  it('never ends', () => {
+    expect(expiryOf('never', NOW)).toBeUndefined();
+  });
+});
+
+describe('replacementExpiry', () => {
+  it('says nothing, a moment or never', () => {
+    expect(replacementExpiry('same', NOW)).toEqual({});
+    expect(replacementExpiry('30d', NOW)).toEqual({ expiresAtMs: new Date(2026, 11, 21, 14, 30).getTime() });
+    expect(replacementExpiry('never', NOW)).toEqual({ expiresAtMs: null });
   });
 });

@@ -17,3 +17,42 @@ export function draftProblems(draft: KeyDraft, nowMs: number, before?: KeyRestri
     ...(isPast ? { expiresAtMs: 'Choose a time in the future.' } : {}),
   };
 }
+
+const SPANS = { '30d': '30 days', '90d': '90 days', '1y': '1 year' } as const;
+
+export const EXPIRY_LABELS = { never: 'Never', ...SPANS, custom: 'Custom' } as const;
+export type ExpiryChoice = keyof typeof EXPIRY_LABELS;
+
+const DAYS = { '30d': 30, '90d': 90, '1y': 365, custom: 7 } as const;
+
+/**
+ * A number of days from now in the user's calendar, at the same time of day even across a change of
+ * clocks. `custom` begins in a week.
+ */
+export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefined {
+  if (choice === 'never') return undefined;
+  const at = new Date(nowMs);
+  at.setDate(at.getDate() + DAYS[choice]);
+  at.setSeconds(0, 0);
+  return at.getTime();
+}
+
+/** The end of a key that replaces one with an expiry. `same`: when the old one would expire. */
+export const REPLACEMENT_LABELS = { same: 'Like the old one', ...SPANS, never: 'Never' } as const;
+export type ReplacementEnd = keyof typeof REPLACEMENT_LABELS;
+
+/** The member of the request. Absent: the old key's expiry. */
+export function replacementExpiry(end: ReplacementEnd, nowMs: number): { readonly expiresAtMs?: number | null } {
+  return end === 'same' ? {} : { expiresAtMs: expiryOf(end, nowMs) ?? null };
+}
+
+/** The old key works this many hours beside its replacement. */
+export const OVERLAP_LABELS = {
+  ...{ '0': 'Now', '1': '1 hour', '24': '24 hours', '72': '72 hours', custom: 'Custom' },
+} as const;
+export type OverlapChoice = keyof typeof OVERLAP_LABELS;
+
+/** `undefined` until a number is entered. */
+export function overlapHours(choice: OverlapChoice, customHours: number | undefined): number | undefined {
+  return choice === 'custom' ? customHours : Number(choice);
+}

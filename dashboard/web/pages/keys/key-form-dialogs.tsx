@@ -7,7 +7,7 @@ import { useAsk, useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { briefSettings, formatCount, formatInstant, shortMoney } from '../../format/format.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
-import { Checkbox, SegmentedControl } from '../../forms/choices.tsx';
+import { Checkbox, ChoiceGroup, SegmentedControl } from '../../forms/choices.tsx';
 import { DateTimeField } from '../../forms/date-inputs.tsx';
 import { changeOf, draftOf, valuesOf } from '../../forms/draft.ts';
 import { asField, type BoundField, fieldsOf } from '../../forms/field.tsx';
@@ -17,8 +17,14 @@ import { MultiCombobox } from '../../forms/multi-combobox.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { countLabel, SCOPE_LABELS } from '../../keys/key-labels.ts';
 import { modelChoice } from '../../models/model-labels.ts';
-import { EXPIRY_LABELS, type ExpiryChoice, expiryOf } from './key-choices.ts';
-import { draftProblems, type KeyDraft, type KeyProblems } from './key-draft.ts';
+import {
+  draftProblems,
+  EXPIRY_LABELS,
+  type ExpiryChoice,
+  expiryOf,
+  type KeyDraft,
+  type KeyProblems,
+} from './key-draft.ts';
 import styles from './keys.module.css';
 
 interface CreateKeyDialogProps {
@@ -128,8 +134,7 @@ function KeyFields({ draft, onDraft, problems, setProblems }: KeyFieldsProps): R
     <>
       <SettingField of={KEY_SETTINGS.name} {...field('name')} />
       <SettingField of={KEY_SETTINGS.note} {...field('note')} />
-      <fieldset className={styles.scopes}>
-        <legend>Scopes</legend>
+      <ChoiceGroup label="Scopes">
         {SCOPES.map((scope) => (
           <Checkbox
             key={scope}
@@ -146,7 +151,7 @@ function KeyFields({ draft, onDraft, problems, setProblems }: KeyFieldsProps): R
             {problems.scopes}
           </div>
         )}
-      </fieldset>
+      </ChoiceGroup>
       <div>
         <h3 className={styles.heading}>Restrictions</h3>
         <div className={styles.restrictions}>
