@@ -1,4 +1,5 @@
-import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { SessionView, SignInMethodsView } from '#contract/session.ts';
 import { ask } from './api.ts';
@@ -23,6 +24,13 @@ export function loadSession(client: QueryClient): Promise<SessionView> {
 export function startSession(client: QueryClient, session: SessionView): void {
   client.clear();
   client.setQueryData(sessionQuery.queryKey, session);
+}
+
+/** Leads to the sign-in. Navigates first, because the present page still uses the cache. */
+export function useLeave(): () => void {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return () => void navigate({ to: '/sign-in' }).then(() => client.clear());
 }
 
 /** Resumes after a sign-in over a form. The page stays, unless another user signed in. */

@@ -215,7 +215,7 @@ export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): 
   if (query.data !== undefined) return children(query.data);
   return (
     <UnlessFailed query={query}>
-      <div aria-busy="true" className={styles.loading}>
+      <div aria-busy="true" className="contents">
         <span className="visually-hidden" role="status">
           Loading
         </span>

@@ -1,11 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import type { SessionView } from '#contract/session.ts';
 import { ask } from '../api/api.ts';
 import { passwordGiven, sessionGoesOn } from '../api/form-prompts.ts';
 import { useSend } from '../api/queries.ts';
-import { resumeSession, useSession, useSignedInElsewhere, useSignInMethods } from '../api/session.ts';
+import { resumeSession, useLeave, useSession, useSignedInElsewhere, useSignInMethods } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
 import { Banner } from '../components/panels.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
@@ -49,15 +48,11 @@ function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }:
   );
 }
 
-interface FormPromptProps {
-  readonly asks: 'sign-in' | 'password';
-}
-
 /**
  * Asks to sign in again, or for the password before a request that needs it, which is then
  * repeated. Nothing that was typed into the form is lost.
  */
-export function FormPrompt({ asks }: FormPromptProps): ReactNode {
+export function FormPrompt({ asks }: { readonly asks: 'sign-in' | 'password' }): ReactNode {
   const { signedInBy } = useSession();
   const methods = useSignInMethods();
   const issuer = signedInBy === 'password' ? undefined : methods.issuer;
@@ -123,13 +118,13 @@ function SignInAgain({ issuer }: { readonly issuer: string | undefined }): React
   const { user } = useSession();
   const [password, setPassword] = useState('');
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const leave = useLeave();
   const resume = (session: SessionView) => resumeSession(client, session);
   const signIn = useSend('POST /api/session', { changes: [], onDone: resume });
   useSignedInElsewhere(resume);
-  const leave = () => {
+  const discard = () => {
     sessionGoesOn();
-    void navigate({ to: '/sign-in' }).then(() => client.clear());
+    leave();
   };
   const submit = () =>
     issuer === undefined
@@ -141,7 +136,7 @@ function SignInAgain({ issuer }: { readonly issuer: string | undefined }): React
       title="Sign in again"
       description="Your session has ended. What you typed is still there."
       leave="Discard the form"
-      onLeave={leave}
+      onLeave={discard}
       submit={issuer === undefined ? 'Sign in' : 'Continue'}
       busy={signIn.isPending}
       onSubmit={submit}

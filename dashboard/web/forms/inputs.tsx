@@ -118,13 +118,9 @@ export function ParsedInput<Value>(props: ParsedInputProps<Value>): ReactNode {
   );
 }
 
-interface NumberInputProps {
-  readonly value: number | undefined;
-  readonly onChange: (value: number | undefined) => void;
+interface NumberInputProps extends Omit<ParsedInputProps<number>, 'parse' | 'format' | 'inputMode' | 'prefix'> {
   readonly min?: number;
   readonly max?: number;
-  readonly suffix?: string;
-  readonly placeholder?: string | undefined;
 }
 
 function NumberInput({ min = 0, max = 1_000_000_000, ...rest }: NumberInputProps): ReactNode {
@@ -143,15 +139,11 @@ function NumberInput({ min = 0, max = 1_000_000_000, ...rest }: NumberInputProps
 
 export const NumberField = asField(NumberInput);
 
-interface MoneyInputProps {
-  /** Nano-dollars. */
-  readonly value: string | undefined;
-  readonly onChange: (nanoUsd: string | undefined) => void;
+/** Of nano-dollars. */
+interface MoneyInputProps extends Pick<ParsedInputProps<string>, 'value' | 'onChange' | 'placeholder'> {
   readonly allowNegative?: boolean;
   readonly allowZero?: boolean;
-  /** Nano-dollars. */
   readonly max?: string | undefined;
-  readonly placeholder?: string | undefined;
 }
 
 const format = (nanoUsd: string) => formatUsd(BigInt(nanoUsd));

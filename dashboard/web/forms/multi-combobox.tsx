@@ -40,7 +40,7 @@ export function MultiCombobox({ choices, value: values = [], onChange, placehold
       }}
     >
       <Combobox.InputGroup ref={box} className={styles.box}>
-        <Combobox.Chips className={styles.contents}>
+        <Combobox.Chips className="contents">
           {chosen.map(({ value, label }) => (
             <Combobox.Chip key={value} className={styles.chip} aria-label={label}>
               {label}

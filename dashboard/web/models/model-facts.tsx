@@ -15,7 +15,9 @@ export function ModelState({ of: state }: { readonly of: ModelView['state'] }): 
   );
 }
 
-export function Abilities({ of: { capabilities, reasoningEfforts } }: { readonly of: ModelView }): ReactNode {
+type AbleModel = Pick<ModelView, 'capabilities'> & Partial<Pick<ModelView, 'reasoningEfforts'>>;
+
+export function Abilities({ of: { capabilities, reasoningEfforts = [] } }: { readonly of: AbleModel }): ReactNode {
   if (capabilities.length === 0 && reasoningEfforts.length === 0) return <span className="muted">Text only</span>;
   return (
     <div className="stack">

@@ -59,7 +59,7 @@ export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }
 function MenuItem({ action }: { readonly action: MenuAction }): ReactNode {
   return (
     <BaseMenu.Item
-      className={classNames(styles.item, action.tone === 'bad' && styles.bad)}
+      className={classNames(styles.item, action.tone)}
       disabled={action.disabled ?? false}
       closeOnClick={action.staysOpen !== true}
       onClick={action.onSelect}

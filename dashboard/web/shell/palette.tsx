@@ -2,7 +2,6 @@ import { type LinkProps, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useRef, useState } from 'react';
 import { useAsk } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
-import { classNames } from '../components/class-names.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
 import inputStyles from '../forms/inputs.module.css';
 import { Dialog } from '../overlays/dialog.tsx';
@@ -71,7 +70,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
             role="option"
             tabIndex={-1}
             aria-selected={index === chosen}
-            className={classNames('option', index === chosen && styles.chosen)}
+            className="option"
+            data-highlighted={index === chosen || undefined}
             onMouseMove={() => setAt(index)}
             onClick={() => go(one)}
           >

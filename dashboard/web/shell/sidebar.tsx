@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link, type LinkProps, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useSend } from '../api/queries.ts';
-import { useSession } from '../api/session.ts';
+import { useLeave, useSession } from '../api/session.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { LOGO, PRODUCT } from '../components/product.ts';
 import { chooseTheme, type Theme, useTheme } from '../components/theme.ts';
@@ -126,7 +125,7 @@ export function AccountMenu(): ReactNode {
   const { user } = useSession();
   const theme = useTheme();
   const navigate = useNavigate();
-  const client = useQueryClient();
+  const leave = useLeave();
   const themeAction = (value: Theme, label: string, icon: IconName) => ({
     ...{ label, icon, chosen: theme === value },
     onSelect: () => chooseTheme(value),
@@ -135,7 +134,7 @@ export function AccountMenu(): ReactNode {
     changes: [],
     onFailed: useFailureToast(),
     onDone: ({ signOutUrl }) => {
-      if (signOutUrl === undefined) void navigate({ to: '/sign-in' }).then(() => client.clear());
+      if (signOutUrl === undefined) leave();
       else window.location.assign(signOutUrl);
     },
   });

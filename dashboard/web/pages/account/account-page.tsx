@@ -1,9 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { DeviceView, PendingInvitation } from '#contract/session.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
-import { useSession, useSignInMethods } from '../../api/session.ts';
+import { useLeave, useSession, useSignInMethods } from '../../api/session.ts';
 import { IconButton } from '../../components/button.tsx';
 import { Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
@@ -134,13 +132,12 @@ const COLUMNS: readonly Column<DeviceView>[] = [
 
 function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
   const toast = useToast();
-  const navigate = useNavigate();
-  const client = useQueryClient();
+  const leave = useLeave();
   const end = useSend('DELETE /api/devices/:device', {
     changes: device.current ? [] : ['GET /api/devices'],
     onFailed: useFailureToast(),
     onDone: () => {
-      if (device.current) void navigate({ to: '/sign-in' }).then(() => client.clear());
+      if (device.current) leave();
       else toast({ tone: 'good', text: 'Signed out there.' });
     },
   });

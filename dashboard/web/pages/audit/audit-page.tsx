@@ -146,7 +146,7 @@ function Changes({ of: event }: { readonly of: AuditEventView }): ReactNode {
     <ul className="stack small">
       {lines.map(({ field, label, before, after }) => (
         <li key={field}>
-          <span className={styles.label}>{label}</span>{' '}
+          <span className="muted">{label}:</span>{' '}
           {before && (
             <>
               <span className="muted">

@@ -2,9 +2,9 @@ import type { ReactNode } from 'react';
 import type { CatalogueComparison, MappedModelView } from '#contract/operator.ts';
 import type { Difference, Dispute } from '#core/model-catalogue/comparison.ts';
 import { EmptyState } from '../../components/panels.tsx';
-import { Badge, Count, Detailed, StatusPill } from '../../components/values.tsx';
+import { Count, Detailed, StatusPill } from '../../components/values.tsx';
 import { formatUtcDay, utcDay } from '../../format/format.ts';
-import { capabilityLabel } from '../../models/model-labels.ts';
+import { Abilities } from '../../models/model-facts.tsx';
 import { ModelPrices } from '../../models/price-entries.tsx';
 import { type Column, figureColumn, Table } from '../../table/table.tsx';
 import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './difference-label.ts';
@@ -65,20 +65,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
         </ol>
       ),
   },
-  {
-    header: 'Capabilities',
-    hideBelow: 'wide',
-    cell: ({ capabilities }) =>
-      capabilities.length === 0 ? (
-        <span className="muted">Text only</span>
-      ) : (
-        <span className="badges">
-          {capabilities.map((capability) => (
-            <Badge key={capability}>{capabilityLabel(capability)}</Badge>
-          ))}
-        </span>
-      ),
-  },
+  { header: 'Capabilities', hideBelow: 'wide', cell: ({ capabilities }) => <Abilities of={{ capabilities }} /> },
   figureColumn('Context / output', ({ contextWindow, maxOutputTokens }) => (
     <span>
       <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
