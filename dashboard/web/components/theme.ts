@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { keep } from './kept.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -13,12 +14,7 @@ function read(): Theme {
 export function chooseTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  try {
-    if (theme === 'system') localStorage.removeItem('theme');
-    else localStorage.setItem('theme', theme);
-  } catch {
-    // Without storage the choice lasts until the page is closed.
-  }
+  keep('theme', theme === 'system' ? undefined : theme);
   for (const listener of listeners) listener();
 }
 

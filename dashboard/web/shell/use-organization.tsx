@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { OrganizationChoice, SessionView } from '#contract/session.ts';
 import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { keep, kept } from '../components/kept.ts';
 import { Banner } from '../components/panels.tsx';
 
 /** The organization of a page below `/o/$organization`, with the user's role. */
@@ -48,7 +49,7 @@ export function useTitlePlace(): string | undefined {
 
 /** Target of `/`. Operators may open organizations that they do not belong to. */
 export function startOrganization({ user, organizations }: SessionView): string | undefined {
-  const last = lastOrganization();
+  const last = kept(NAME);
   const mayOpen = last !== undefined && (user.isOperator || organizations.some(({ id }) => id === last));
   return mayOpen ? last : organizations[0]?.id;
 }
@@ -68,18 +69,7 @@ function useChoice(id: string): OrganizationChoice {
 
 const NAME = 'organization';
 
-function lastOrganization(): string | undefined {
-  try {
-    return localStorage.getItem(NAME) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
+/** For `/`, which leads to the first organization if the browser has no storage. */
 export function rememberOrganization(id: string): void {
-  try {
-    localStorage.setItem(NAME, id);
-  } catch {
-    // Without storage `/` leads to the first organization.
-  }
+  keep(NAME, id);
 }

@@ -1,8 +1,10 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import type { RequestView } from '#contract/request-log.ts';
 import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
+import { parseObject } from '#core/json-object.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
+import { keep, kept } from '../../components/kept.ts';
 import { Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, figureColumn } from '../../table/table.tsx';
@@ -39,13 +41,7 @@ const NAME = 'request-log';
 
 /** As this browser keeps it; a former release may have stored something else. */
 function keptLook(): LogLook {
-  let stored: Partial<Record<keyof LogLook, unknown>> | null = null;
-  try {
-    stored = JSON.parse(localStorage.getItem(NAME) ?? 'null');
-  } catch {
-    // Without storage it is the usual one.
-  }
-  const { hidden, roomy } = stored ?? {};
+  const { hidden, roomy } = parseObject(kept(NAME) ?? '') ?? {};
   const known = Array.isArray(hidden)
     ? Object.keys(CHOOSABLE).filter((id) => hidden.includes(id))
     : ['user', 'address', 'first'];
@@ -58,17 +54,13 @@ function keptLook(): LogLook {
  */
 export function useLogLook(needed: readonly string[]) {
   const [look, setLook] = useState(keptLook);
-  const keep = (next: LogLook) => {
+  const choose = (next: LogLook) => {
     setLook(next);
-    try {
-      localStorage.setItem(NAME, JSON.stringify(next));
-    } catch {
-      // Without storage the choice lasts as long as the page.
-    }
+    keep(NAME, JSON.stringify(next));
   };
   const { hidden, roomy } = look;
   const toggle = (id: string) =>
-    keep({ ...look, hidden: hidden.includes(id) ? hidden.filter((other) => other !== id) : [...hidden, id] });
+    choose({ ...look, hidden: hidden.includes(id) ? hidden.filter((other) => other !== id) : [...hidden, id] });
   const menu = (
     <Menu
       trigger={<Button icon="columns">Columns</Button>}
@@ -85,8 +77,8 @@ export function useLogLook(needed: readonly string[]) {
         {
           heading: 'Rows',
           actions: [
-            { label: 'Compact', chosen: !roomy, onSelect: () => keep({ ...look, roomy: false }) },
-            { label: 'Comfortable', chosen: roomy, onSelect: () => keep({ ...look, roomy: true }) },
+            { label: 'Compact', chosen: !roomy, onSelect: () => choose({ ...look, roomy: false }) },
+            { label: 'Comfortable', chosen: roomy, onSelect: () => choose({ ...look, roomy: true }) },
           ],
         },
       ]}
