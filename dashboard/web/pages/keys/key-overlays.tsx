@@ -8,6 +8,7 @@ import { Badge, CodeLines, Count, Facts, Instant, LastTime, Muted } from '../../
 import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Dialog, useOverlay } from '../../overlays/dialog.tsx';
+import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import type { Url } from '../../search/use-url.ts';
 import type { KeysState } from '../searches.ts';
 import { ExtendKeyDialog, ReplaceKeyDialog, RevokeKeyDialog } from './key-dialogs.tsx';
@@ -15,7 +16,7 @@ import { NEW_KEY } from './key-draft.ts';
 import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
 import { mayExtend, mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
-import { type KeyActions, KeySpend, type KeySpendProps, KeyState } from './keys-columns.tsx';
+import { EXTEND, type KeyActions, KeySpend, type KeySpendProps, KeyState } from './keys-columns.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface KeyOverlaysProps {
@@ -46,12 +47,19 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
     onCancel();
     open((onClose) => <SecretDialog created={created} onClose={onClose} finalFocus={afterwards} />);
   };
-  const actionsOf: KeyActions = (of) => ({
-    edit: () => open((onClose) => <EditKeyDialog of={of} onClose={onClose} />),
-    extend: () => open((onClose) => <ExtendKeyDialog of={of} onClose={onClose} />),
-    replace: () => open((onClose) => <ReplaceKeyDialog of={of} onClose={onClose} onCreated={onCreated} />),
-    revoke: () => open((onClose) => <RevokeKeyDialog of={of} onClose={onClose} afterwards={afterwards} />),
-  });
+  const actionsOf: KeyActions = (of) => {
+    if (whyFixed(of) !== undefined) return [];
+    const edit = () => open((onClose) => <EditKeyDialog of={of} onClose={onClose} />);
+    const extend = () => open((onClose) => <ExtendKeyDialog of={of} onClose={onClose} />);
+    const replace = () => open((onClose) => <ReplaceKeyDialog of={of} onClose={onClose} onCreated={onCreated} />);
+    const revoke = () => open((onClose) => <RevokeKeyDialog of={of} onClose={onClose} afterwards={afterwards} />);
+    return [
+      { label: 'Edit', icon: 'edit', onSelect: edit },
+      ...(mayExtend(of, Date.now()) ? [{ label: EXTEND, icon: 'plus', onSelect: extend } as const] : []),
+      { label: 'Replace', icon: 'refresh', disabled: !mayReplace(of), onSelect: replace },
+      { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: revoke },
+    ];
+  };
   const key = keys?.find(({ id }) => id === search.key);
   const overlays = (
     <>
@@ -69,7 +77,7 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
         onClose={() => change({ key: undefined })}
         title={key?.name ?? 'API key'}
         description={key && <KeyLine of={key} />}
-        footer={key && whyFixed(key) === undefined && <KeyButtons of={key} actionsOf={actionsOf} />}
+        footer={key && whyFixed(key) === undefined && <KeyButtons actions={actionsOf(key)} />}
       >
         <div ref={details} tabIndex={-1} className={styles.details}>
           {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
@@ -96,15 +104,15 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-function KeyButtons({ of: key, actionsOf }: { readonly of: KeyView; readonly actionsOf: KeyActions }): ReactNode {
-  const { edit, extend, replace, revoke } = actionsOf(key);
-  return (
-    <>
-      <Button onClick={revoke}>Revoke</Button>
-      {mayReplace(key) && <Button onClick={replace}>Replace</Button>}
-      {mayExtend(key, Date.now()) && <Button onClick={extend}>Extend</Button>}
-      <Button onClick={edit}>Edit</Button>
-    </>
+/** The main one is last. */
+function KeyButtons({ actions }: { readonly actions: readonly MenuAction[] }): ReactNode {
+  return actions.toReversed().map(
+    ({ label, disabled, onSelect }) =>
+      !disabled && (
+        <Button key={label} onClick={onSelect}>
+          {label}
+        </Button>
+      ),
   );
 }
 

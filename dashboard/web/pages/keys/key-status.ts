@@ -66,13 +66,6 @@ export interface KeyChoice {
   readonly ids: readonly string[];
 }
 
-interface KeyChoices {
-  /** By their state and use. */
-  readonly kinds: readonly KeyChoice[];
-  /** By the person to whom they belong, those with the most keys first. */
-  readonly people: readonly KeyChoice[];
-}
-
 export function isSelectable(key: KeyView): boolean {
   return whyFixed(key) === undefined;
 }
@@ -82,10 +75,13 @@ function isUnused({ lastUsedAtMs, createdAtMs }: KeyView, nowMs: number): boolea
   return nowMs - (lastUsedAtMs ?? createdAtMs) > UNUSED_MS;
 }
 
-/** Choices that select at least one key. */
-export function keyChoices(keys: readonly KeyView[], shown: readonly KeyView[], nowMs: number): KeyChoices {
+/**
+ * Choices that select at least one key: by state and use, and by the person to whom they belong,
+ * those with the most keys first.
+ */
+export function keyChoices(keys: readonly KeyView[], shown: readonly KeyView[], nowMs: number) {
   const all = keys.filter(isSelectable);
-  const choice = (label: string, chosen: readonly KeyView[]) => ({ label, ids: chosen.map(({ id }) => id) });
+  const choice = (label: string, chosen: readonly KeyView[]): KeyChoice => ({ label, ids: chosen.map(({ id }) => id) });
   const kinds = [
     choice('All keys of this list', shown.filter(isSelectable)),
     choice(

@@ -4,17 +4,21 @@ import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } fr
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
 import { maskedKey, restrictionLabels, spendOf, spentFraction } from '../../keys/key-labels.ts';
+import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import { actionsColumn, type Column } from '../../table/table.tsx';
 import type { Selection } from './key-selection-bar.tsx';
-import { isSelectable, type KeyStatus, keyStatus, mayExtend, mayReplace, whyFixed } from './key-status.ts';
+import { isSelectable, type KeyStatus, keyStatus } from './key-status.ts';
 import styles from './keys.module.css';
 
-/** What opens the dialogs of a key. */
-export type KeyActions = (of: KeyView) => Readonly<Record<'edit' | 'extend' | 'replace' | 'revoke', () => void>>;
+/** What the user may do with a key. */
+export type KeyActions = (of: KeyView) => readonly MenuAction[];
+export const EXTEND = 'Extend';
 
 /** Columns of the list. While keys are selected, rows have boxes instead of menus. */
 export function keyColumns(selection: Selection, actionsOf: KeyActions): readonly Column<KeyView>[] {
-  return [nameColumn(selection), ...COLUMNS, ...(selection.ids ? [] : [actions(actionsOf)])];
+  // The drawer has the same actions for narrow windows.
+  const menus = actionsColumn<KeyView>({ nameOf: ({ name }) => name, hideBelow: 'medium', actions: actionsOf });
+  return [nameColumn(selection), ...COLUMNS, ...(selection.ids ? [] : [menus])];
 }
 
 function nameColumn({ ids, toggle }: Selection): Column<KeyView> {
@@ -95,25 +99,6 @@ const COLUMNS: readonly Column<KeyView>[] = [
     ),
   },
 ];
-
-/** The drawer has the same actions for narrow windows. */
-function actions(actionsOf: KeyActions): Column<KeyView> {
-  return actionsColumn({
-    nameOf: ({ name }) => name,
-    hideBelow: 'medium',
-    actions: (key) => {
-      if (whyFixed(key) !== undefined) return [];
-      const { edit, extend, replace, revoke } = actionsOf(key);
-      const extension = { label: 'Extend', icon: 'plus', onSelect: extend } as const;
-      return [
-        { label: 'Edit', icon: 'edit', onSelect: edit },
-        ...(mayExtend(key, Date.now()) ? [extension] : []),
-        { label: 'Replace', icon: 'refresh', disabled: !mayReplace(key), onSelect: replace },
-        { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: revoke },
-      ];
-    },
-  });
-}
 
 const PILLS: Readonly<
   Record<KeyStatus['kind'], { readonly tone: 'good' | 'warn' | 'neutral'; readonly word: string }>

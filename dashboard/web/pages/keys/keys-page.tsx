@@ -15,7 +15,7 @@ import { type KeysState, keysSearch } from '../searches.ts';
 import { useKeyOverlays } from './key-overlays.tsx';
 import { KeySelectionBar, useKeySelection } from './key-selection-bar.tsx';
 import { type FilteredKeys, filterKeys, isSelectable } from './key-status.ts';
-import { type KeyActions, keyColumns } from './keys-columns.tsx';
+import { EXTEND, type KeyActions, keyColumns } from './keys-columns.tsx';
 
 const REFRESH_MS = 15_000;
 
@@ -113,7 +113,8 @@ function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBanner
     .toSorted((a, b) => (a.expiresAtMs ?? 0) - (b.expiresAtMs ?? 0));
   const [first, ...others] = expiring;
   if (first === undefined) return null;
-  const extend = others.length === 0 && first.mine && <Button onClick={actionsOf(first).extend}>Extend</Button>;
+  const extension = others.length === 0 ? actionsOf(first).find(({ label }) => label === EXTEND) : undefined;
+  const extend = extension && <Button onClick={extension.onSelect}>{extension.label}</Button>;
   const show = others.length > 0 && search.show !== 'expiring' && (
     <Button onClick={() => change({ show: 'expiring', search: undefined })}>Show them</Button>
   );
@@ -121,7 +122,7 @@ function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBanner
     <Banner
       tone="warn"
       title={`${countOf(expiring.length, 'key')} ${others.length === 0 ? 'expires' : 'expire'} within 7 days`}
-      action={extend || show}
+      action={extend ?? show}
     >
       {expiring.slice(0, MOST_NAMES).map((key, index) => (
         <span key={key.id}>
