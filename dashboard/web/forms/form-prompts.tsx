@@ -60,15 +60,15 @@ export function FormPrompt({ asks }: { readonly asks: 'sign-in' | 'password' }):
   return issuer === undefined ? <TypePassword /> : <ProveAtIssuer issuer={issuer} />;
 }
 
+const CONFIRMATION = { leave: 'Cancel', onLeave: () => passwordGiven(false), submit: 'Continue' };
+
 /** In a tab of its own, so that the form stays. */
 function ProveAtIssuer({ issuer }: { readonly issuer: string }): ReactNode {
   return (
     <Prompt
       title="Confirm it’s you"
       description={`This needs a recent sign-in at ${issuer}. Sign in there, then continue here.`}
-      leave="Cancel"
-      onLeave={() => passwordGiven(false)}
-      submit="Continue"
+      {...CONFIRMATION}
       busy={false}
       onSubmit={() => passwordGiven(true)}
     >
@@ -101,9 +101,7 @@ function TypePassword(): ReactNode {
     <Prompt
       title="Enter your password"
       description="You signed in a while ago, so this needs your password again."
-      leave="Cancel"
-      onLeave={() => passwordGiven(false)}
-      submit="Continue"
+      {...CONFIRMATION}
       busy={confirm.isPending}
       onSubmit={() => confirm.mutate({ body: { password } })}
     >

@@ -1,8 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, useState } from 'react';
 import { useAsk } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
+import { classNames } from '../components/class-names.ts';
 import { Icon } from '../components/icon.tsx';
 import { loadedLater } from '../components/loaded-later.tsx';
 import { useFieldControl } from '../forms/field.tsx';
@@ -15,6 +16,30 @@ import { useShellOrganization } from './use-organization.tsx';
 const OrganizationFinder = loadedLater(() =>
   import('./organization-finder.tsx').then((module) => module.OrganizationFinder),
 );
+
+interface SwitcherProps extends ComponentProps<'button'> {
+  readonly what: string;
+  readonly name: string;
+  readonly detail: string | undefined;
+  readonly round?: boolean;
+}
+
+/** Opens a menu of the sidebar, and says what is chosen. */
+export function Switcher({ what, name, detail, round = false, ...button }: SwitcherProps): ReactNode {
+  return (
+    <button type="button" {...button} className={styles.switcher}>
+      <span className={classNames(styles.mark, round && styles.round)} aria-hidden="true">
+        {name.slice(0, 1).toUpperCase()}
+      </span>
+      <span className={styles.names}>
+        <span className="visually-hidden">{what}</span>
+        <span className={styles.name}>{name}</span>
+        {detail && <span className={styles.detail}>{detail}</span>}
+      </span>
+      <Icon name="sort" />
+    </button>
+  );
+}
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
 
@@ -45,21 +70,11 @@ export function OrganizationSwitcher(): ReactNode {
           ...(user.isOperator ? [{ actions: [find] }] : []),
         ]}
         trigger={
-          <button type="button" className={styles.switcher}>
-            <span className={styles.mark} aria-hidden="true">
-              {name.slice(0, 1).toUpperCase()}
-            </span>
-            <span className={styles.names}>
-              <span className="visually-hidden">Organization</span>
-              <span className={styles.name}>{name}</span>
-              {organization && (
-                <span className={styles.detail}>
-                  {organization.suspended ? 'Suspended' : ROLE_LABELS[organization.role]}
-                </span>
-              )}
-            </span>
-            <Icon name="sort" />
-          </button>
+          <Switcher
+            what="Organization"
+            name={name}
+            detail={organization && (organization.suspended ? 'Suspended' : ROLE_LABELS[organization.role])}
+          />
         }
       />
       {finding && <OrganizationFinder onClose={() => setFinding(false)} onFound={open} />}

@@ -7,7 +7,7 @@ import { LOGO, PRODUCT } from '../components/product.ts';
 import { chooseTheme, type Theme, useTheme } from '../components/theme.ts';
 import { useFailureToast } from '../components/toast.tsx';
 import { Menu } from '../overlays/menu.tsx';
-import { OrganizationSwitcher } from './organization-switcher.tsx';
+import { OrganizationSwitcher, Switcher } from './organization-switcher.tsx';
 import styles from './sidebar.module.css';
 import { useShellOrganization } from './use-organization.tsx';
 
@@ -158,19 +158,7 @@ export function AccountMenu(): ReactNode {
           ],
         },
       ]}
-      trigger={
-        <button type="button" className={styles.switcher}>
-          <span className={`${styles.mark} ${styles.round}`} aria-hidden="true">
-            {user.email.slice(0, 1).toUpperCase()}
-          </span>
-          <span className={styles.names}>
-            <span className="visually-hidden">Account</span>
-            <span className={styles.name}>{user.email}</span>
-            {user.isOperator && <span className={styles.detail}>Operator</span>}
-          </span>
-          <Icon name="sort" />
-        </button>
-      }
+      trigger={<Switcher what="Account" name={user.email} detail={user.isOperator ? 'Operator' : undefined} round />}
     />
   );
 }
