@@ -7,7 +7,7 @@ import type { ApiProblem } from '../../api/api.ts';
 import { useAsk } from '../../api/queries.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { loadedLater } from '../../components/loaded-later.tsx';
-import { ErrorState, PageHeader, Skeleton } from '../../components/panels.tsx';
+import { PageHeader, Skeleton, UnlessFailed } from '../../components/panels.tsx';
 import { ExploreBar } from '../../explore/explore-bar.tsx';
 import { Explorer } from '../../explore/explorer.tsx';
 import { GroupsCsv, GroupTable } from '../../explore/group-table.tsx';
@@ -27,48 +27,41 @@ const OperatorPanel = loadedLater(
 );
 
 export function OverviewPage(): ReactNode {
-  return (
-    <>
-      <PageHeader title="Overview" actions={<ViewsMenu page="overview" />} />
-      <Overview />
-    </>
-  );
-}
-
-function Overview(): ReactNode {
   const { role } = useOrganization();
   const url = useUrl(exploreSearch);
   const navigate = useNavigate();
   const { by = 'model' } = url.search;
   const query = useExplore(url.search, by);
   const { organization, firstSteps, failed } = useHomeData(query);
-  if (failed?.error) return <ErrorState problem={failed.error} onRetry={() => void failed.refetch()} />;
   const requests = { from: '/o/$organization', to: '/o/$organization/requests' } as const;
   return (
     <>
-      {organization && <BalanceBanner organization={organization} />}
-      {role === 'operator' && (organization ? <OperatorPanel organization={organization} /> : PANEL_SKELETON)}
-      <BalanceStats organization={organization} />
-      {firstSteps ? (
-        <FirstSteps hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
-      ) : (
-        <>
-          <ExploreBar url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
-          <Explorer
-            query={organization ? query : { ...query, data: undefined }}
-            url={url}
-            by={by}
-            usual="cost"
-            onSpan={(span) => void navigate({ ...requests, search: requestsIn(url.search, span) })}
-            actions={
-              <LinkButton size="small" icon="requests" {...requests} search={url.search}>
-                Show requests
-              </LinkButton>
-            }
-          />
-          <GroupTable data={organization && query.data} by={by} url={url} />
-        </>
-      )}
+      <PageHeader title="Overview" actions={<ViewsMenu page="overview" />} />
+      <UnlessFailed query={failed ?? query}>
+        {organization && <BalanceBanner organization={organization} />}
+        {role === 'operator' && (organization ? <OperatorPanel organization={organization} /> : PANEL_SKELETON)}
+        <BalanceStats organization={organization} />
+        {firstSteps ? (
+          <FirstSteps hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
+        ) : (
+          <>
+            <ExploreBar url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+            <Explorer
+              query={organization ? query : { ...query, data: undefined }}
+              url={url}
+              by={by}
+              usual="cost"
+              onSpan={(span) => void navigate({ ...requests, search: requestsIn(url.search, span) })}
+              actions={
+                <LinkButton size="small" icon="requests" {...requests} search={url.search}>
+                  Show requests
+                </LinkButton>
+              }
+            />
+            <GroupTable data={organization && query.data} by={by} url={url} />
+          </>
+        )}
+      </UnlessFailed>
     </>
   );
 }
