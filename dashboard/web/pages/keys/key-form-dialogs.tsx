@@ -28,7 +28,6 @@ import {
 import styles from './keys.module.css';
 
 interface CreateKeyDialogProps {
-  readonly open: boolean;
   /** Kept by the page, so that an accidentally closed dialog loses nothing. */
   readonly draft: KeyDraft;
   readonly onDraft: (draft: KeyDraft) => void;
@@ -38,17 +37,12 @@ interface CreateKeyDialogProps {
 }
 
 export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
-  const { draft, onDraft, onCreated } = props;
+  const { draft, onDraft, onClose, onCancel, onCreated } = props;
   const [problems, setProblems] = useState<KeyProblems>({});
   const create = useSend('POST /api/organizations/:organization/keys', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: onCreated,
   });
-  const close = (then: () => void) => {
-    create.reset();
-    setProblems({});
-    then();
-  };
   const submit = () => {
     const found = draftProblems(draft, Date.now());
     setProblems(found);
@@ -57,13 +51,12 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
   };
   return (
     <FormDialog
-      open={props.open}
-      onClose={() => close(props.onClose)}
+      onClose={onClose}
       title="Create an API key"
       description="Use one key per application and environment, so you can limit, monitor and revoke each on its own."
       submit="Create key"
       sending={create}
-      onCancel={() => close(props.onCancel)}
+      onCancel={onCancel}
       onSubmit={submit}
     >
       <KeyFields {...{ draft, onDraft, problems, setProblems }} />

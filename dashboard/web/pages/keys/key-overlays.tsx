@@ -63,14 +63,15 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
   const key = keys?.find(({ id }) => id === search.key);
   const overlays = (
     <>
-      <CreateKeyDialog
-        open={search.dialog === 'create'}
-        draft={draft}
-        onDraft={setDraft}
-        onClose={() => change({ dialog: undefined })}
-        onCancel={onCancel}
-        onCreated={onCreated}
-      />
+      {search.dialog === 'create' && (
+        <CreateKeyDialog
+          draft={draft}
+          onDraft={setDraft}
+          onClose={() => change({ dialog: undefined })}
+          onCancel={onCancel}
+          onCreated={onCreated}
+        />
+      )}
       <Dialog
         asDrawer
         open={search.key !== undefined}
