@@ -60,6 +60,16 @@ export function Muted({ children }: { readonly children: ReactNode }): ReactNode
   return <span className="muted">{children}</span>;
 }
 
+/** Stands for a value that is not there, for reasons that the words say. */
+export function Dash({ words, hint }: { readonly words: string; readonly hint?: string }): ReactNode {
+  return (
+    <span className="muted" data-hint={hint}>
+      <span aria-hidden="true">–</span>
+      <span className="visually-hidden">{words}</span>
+    </span>
+  );
+}
+
 interface DetailedProps {
   readonly children: ReactNode;
   /** A smaller line below. Absent: none. */

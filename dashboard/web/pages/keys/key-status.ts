@@ -40,16 +40,8 @@ export function mayExtend(key: KeyView, nowMs: number): boolean {
   return kind === 'expiring' || kind === 'expired';
 }
 
-export interface FilteredKeys {
-  readonly shown: readonly KeyView[];
-  readonly counts: Readonly<Record<KeyGroup, number>>;
-}
-
-export function filterKeys(
-  keys: readonly KeyView[],
-  { show = 'usable', search = '' }: KeysState,
-  nowMs: number,
-): FilteredKeys {
+/** Keys of the address, and how many the other groups would show. */
+export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysState, nowMs: number) {
   const found = keys.filter((key) => matchesSearch(key, search));
   const group = (name: KeyGroup) => found.filter((key) => isInGroup(key, name, nowMs));
   const counts = Object.fromEntries(KEY_GROUPS.map((name) => [name, group(name).length]));

@@ -14,7 +14,7 @@ import { CsvLink, ListPage } from '../../table/list-page.tsx';
 import { type KeysState, keysSearch } from '../searches.ts';
 import { useKeyOverlays } from './key-overlays.tsx';
 import { KeySelectionBar, useKeySelection } from './key-selection-bar.tsx';
-import { type FilteredKeys, filterKeys, isSelectable } from './key-status.ts';
+import { filterKeys, isSelectable } from './key-status.ts';
 import { EXTEND, type KeyActions, keyColumns } from './keys-columns.tsx';
 
 const REFRESH_MS = 15_000;
@@ -137,7 +137,7 @@ function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBanner
 
 interface NoKeysProps {
   readonly url: Url<KeysState>;
-  readonly counts: FilteredKeys['counts'];
+  readonly counts: Readonly<Record<KeyGroup, number>>;
   readonly total: number;
   readonly onCreate: () => void;
 }

@@ -6,7 +6,7 @@ import { useAsk } from '../../api/queries.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Banner, Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
-import { Count, Money } from '../../components/values.tsx';
+import { Count, Dash, Money } from '../../components/values.tsx';
 import { Tiles } from '../../explore/explorer.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatDollars, formatUtcDay } from '../../format/format.ts';
@@ -238,11 +238,5 @@ function Amount({ row, measure }: AmountProps): ReactNode {
 
 function Figure({ row, measure }: AmountProps): ReactNode {
   const { amount } = shownAmount(row, measure);
-  if (amount !== undefined) return <Money nanoUsd={amount} />;
-  return (
-    <span className="muted" data-hint={UNKNOWN}>
-      <span aria-hidden="true">–</span>
-      <span className="visually-hidden">Not known</span>
-    </span>
-  );
+  return amount === undefined ? <Dash words="Not known" hint={UNKNOWN} /> : <Money nanoUsd={amount} />;
 }

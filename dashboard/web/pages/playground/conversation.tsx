@@ -64,7 +64,7 @@ function ResponseView({ response }: { readonly response: PlayResponse }): ReactN
   return (
     <>
       {reasoning !== '' && (
-        <details className={styles.reasoning}>
+        <details className="muted">
           <summary>Reasoning</summary>
           <p className={styles.text}>{reasoning}</p>
         </details>

@@ -5,26 +5,28 @@ import { parseObject } from '#core/json-object.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { keep, kept } from '../../components/kept.ts';
-import { Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
+import { Dash, Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, figureColumn } from '../../table/table.tsx';
 import { isBroken, routeLabel, statusTone, tokenLabel } from './request-labels.ts';
 import styles from './requests.module.css';
 
+const NONE = <Dash words="none" />;
+
 /** Columns that can be hidden. */
 const CHOOSABLE: Readonly<Record<string, Column<RequestView>>> = {
   key: { header: 'Key', hideBelow: 'wide', cell: ({ keyName }) => <Name text={keyName} /> },
-  user: { header: 'End user', hideBelow: 'wide', cell: ({ user }) => (user ? <Name text={user} /> : <None />) },
+  user: { header: 'End user', hideBelow: 'wide', cell: ({ user }) => (user ? <Name text={user} /> : NONE) },
   address: { header: 'Address', hideBelow: 'wide', cell: ({ address }) => <code>{address}</code> },
-  tokens: figureColumn('Tokens', (request) => tokenLabel(request) ?? <None />, { hideBelow: 'narrow' }),
+  tokens: figureColumn('Tokens', (request) => tokenLabel(request) ?? NONE, { hideBelow: 'narrow' }),
   cost: figureColumn(
     'Cost',
-    ({ costNanoUsd }) => (costNanoUsd === undefined ? <None /> : <Money nanoUsd={costNanoUsd} aligned />),
+    ({ costNanoUsd }) => (costNanoUsd === undefined ? NONE : <Money nanoUsd={costNanoUsd} aligned />),
     { hideBelow: 'narrow' },
   ),
   first: figureColumn(
     'First token',
-    ({ firstEventMs }) => (firstEventMs === undefined ? <None /> : <Duration milliseconds={firstEventMs} />),
+    ({ firstEventMs }) => (firstEventMs === undefined ? NONE : <Duration milliseconds={firstEventMs} />),
     { hideBelow: 'wide' },
   ),
   duration: figureColumn('Duration', ({ durationMs }) => <Duration milliseconds={durationMs} />, {
@@ -135,15 +137,6 @@ const ON_PHONES: Column<RequestView> = {
   showBelow: 'narrow',
   cell: (request) => <TwoLines of={request} />,
 };
-
-function None(): ReactNode {
-  return (
-    <span className="muted">
-      <span aria-hidden="true">–</span>
-      <span className="visually-hidden">none</span>
-    </span>
-  );
-}
 
 function TwoLines({ of: request }: { readonly of: RequestView }): ReactNode {
   const { atMs, keyName, costNanoUsd, durationMs } = request;
