@@ -162,7 +162,7 @@ export function ErrorState({
   onRetry,
 }: {
   readonly problem: ApiProblem;
-  readonly onRetry?: () => void;
+  readonly onRetry: () => void;
 }): ReactNode {
   const title = TITLES[problem.problem] ?? 'This could not be loaded';
   return (
@@ -172,8 +172,7 @@ export function ErrorState({
         title={title}
         action={
           // A retry does not change the rights.
-          problem.problem !== 'not_allowed' &&
-          onRetry && (
+          problem.problem !== 'not_allowed' && (
             <Button icon="refresh" onClick={onRetry}>
               Try again
             </Button>

@@ -95,11 +95,8 @@ function optionOf<Value extends string>({ value, label, disabled }: Choice<Value
   );
 }
 
-interface RadioProps<Value extends string> {
+interface RadioProps<Value extends string> extends Pick<SelectProps<Value>, 'value' | 'onChange' | 'choices'> {
   readonly label: string;
-  readonly value: Value;
-  readonly onChange: (value: Value) => void;
-  readonly choices: Choices<Value>;
 }
 
 export function RadioGroup<Value extends string>(props: RadioProps<Value>): ReactNode {
@@ -154,12 +151,9 @@ export function SegmentedControl<Value extends string>(props: RadioProps<Value>)
   );
 }
 
-interface CheckboxProps {
-  readonly label: string;
-  readonly hint?: ReactNode;
+interface CheckboxProps extends Pick<ExplainedProps, 'label' | 'hint' | 'disabled'> {
   readonly value: boolean;
   readonly onChange: (value: boolean) => void;
-  readonly disabled?: boolean;
 }
 
 export function Checkbox({ value, onChange, ...rest }: CheckboxProps): ReactNode {

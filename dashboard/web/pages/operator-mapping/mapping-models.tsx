@@ -7,7 +7,7 @@ import { formatUtcDay, utcDay } from '../../format/format.ts';
 import { Abilities } from '../../models/model-facts.tsx';
 import { ModelPrices } from '../../models/price-entries.tsx';
 import { type Column, figureColumn, Table } from '../../table/table.tsx';
-import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './difference-label.ts';
+import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './mapping-labels.ts';
 
 interface MappingModelsProps {
   readonly models: readonly MappedModelView[];

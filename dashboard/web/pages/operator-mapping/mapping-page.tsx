@@ -5,8 +5,8 @@ import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { CodeLines, Detailed, Instant, Muted, StatusPill } from '../../components/values.tsx';
 import { type Column, Table } from '../../table/table.tsx';
+import { failureLabel, healthOf } from './mapping-labels.ts';
 import { CatalogueDifferences, MappingModels } from './mapping-models.tsx';
-import { failureLabel, healthOf } from './provider-health.ts';
 
 const REFRESH_MS = 5_000;
 
@@ -29,17 +29,17 @@ export function MappingPage(): ReactNode {
         }
       />
       <Loaded query={mapping} skeleton={<Skeleton height="600px" />}>
-        {(data) => (data.file === undefined ? <NoMapping /> : <Mapping mapping={data} />)}
+        {(data) =>
+          data.file === undefined ? (
+            <EmptyState icon="mapping" title="No gateway process is reporting">
+              Start the gateway with this database to see its mapping.
+            </EmptyState>
+          ) : (
+            <Mapping mapping={data} />
+          )
+        }
       </Loaded>
     </>
-  );
-}
-
-function NoMapping(): ReactNode {
-  return (
-    <EmptyState icon="mapping" title="No gateway process is reporting">
-      Start the gateway with this database to see its mapping.
-    </EmptyState>
   );
 }
 

@@ -1,5 +1,7 @@
+import type { ProviderView } from '#contract/operator.ts';
+import { countOf } from '#core/count-of.ts';
 import type { Difference } from '#core/model-catalogue/comparison.ts';
-import { formatCount, formatPricePerMillion, formatUtcDay } from '../../format/format.ts';
+import { formatCount, formatPercent, formatPricePerMillion, formatUtcDay } from '../../format/format.ts';
 import { priceEntryLabel } from '../../models/model-labels.ts';
 
 const TABLES: Readonly<Record<string, (kind: string) => string>> = {
@@ -70,4 +72,36 @@ export function differenceValue(field: string, value: number | string | null): s
   if (value === null) return 'None';
   if (typeof value === 'string') return field === SHUTDOWN ? formatUtcDay(value) : value;
   return field in LIMITS ? formatCount(value) : formatPricePerMillion(String(Math.round(value * 1e6)));
+}
+
+export interface HealthLabel {
+  readonly tone: 'neutral' | 'good' | 'warn' | 'bad';
+  readonly state: string;
+  readonly detail: string;
+}
+
+const FAILING_FRACTION = 0.05;
+
+export function healthOf({ ejected, attempts, failures, restingTargets }: ProviderView): HealthLabel {
+  const asked =
+    attempts === 0
+      ? 'not asked in the last 5 minutes'
+      : `${formatCount(failures)} of ${countOf(attempts, 'attempt')} failed (${formatPercent(failures / attempts)})`;
+  const detail = restingTargets === 0 ? asked : `${asked}, ${countOf(restingTargets, 'target')} at rest`;
+  if (ejected) return { tone: 'bad', state: 'Left alone', detail };
+  if (attempts === 0) return { tone: 'neutral', state: 'Idle', detail };
+  return failures / attempts >= FAILING_FRACTION
+    ? { tone: 'warn', state: 'Failing', detail }
+    : { tone: 'good', state: 'Healthy', detail };
+}
+
+const ABOUT_ACCOUNT: Readonly<Record<string, string>> = {
+  auth: ': our key or permissions',
+  funds: ': our balance or quota',
+};
+
+/** `status_503` for people. */
+export function failureLabel(result: string): string {
+  const status = /^status_(\d{3})(?:_(auth|funds))?$/.exec(result);
+  return status ? `answered ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');
 }
