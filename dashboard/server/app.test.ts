@@ -129,6 +129,19 @@ describe('the page', () => {
     expect([response.status, await response.text()]).toEqual([404, 'There is no such file.\n']);
   });
 
+  it('has its files in memory once, however many responses are under way', async () => {
+    const app = createApp([], DEPS, await loadStaticFiles(folder), createLog('silent'));
+    const env = { incoming: { socket: {} } };
+    const ask = () => app.request('/assets/main-abc123.js', {}, env);
+    const allocated = () => process.memoryUsage().arrayBuffers;
+    const before = allocated();
+    const responses = await Promise.all(Array.from({ length: 2_000 }, ask));
+    const taken = allocated() - before;
+    for (const response of responses) expect(await response.text()).toBe(SCRIPT);
+    // Copies would be 14 MB.
+    expect(taken).toBeLessThan(1_000_000);
+  });
+
   it.each<[string, string | null, (body: Buffer) => Buffer]>([
     ['gzip, deflate, br', 'br', brotliDecompressSync],
     ['gzip', 'gzip', gunzipSync],

@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
 import type { Address } from '#core/config/gateway-config.ts';
 import { boundConnections } from '#core/net/bounded-connections.ts';
 import type { App } from './app.ts';
@@ -20,11 +21,10 @@ const CLOSE_MS = 3_000;
 
 /** Resolves when it listens. Rejects if it cannot. */
 export function listenOn(app: App, { host, port }: Address): Promise<Listener> {
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    createServer,
-    serverOptions: { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES },
-  }) as Server;
+  const options = { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES };
+  const server = createServer(options, oneAtATime(getRequestListener(app.fetch)));
+  // Node would refuse them itself, any number of a connection at once.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   boundConnections(server, MAX_CONNECTIONS);
   server.setTimeout(SILENT_MS);
   return new Promise((resolve, reject) => {
@@ -38,6 +38,23 @@ export function listenOn(app: App, { host, port }: Address): Promise<Listener> {
       });
     });
   });
+}
+
+/**
+ * Ends a connection whose client sends a request before the response to the one before it has been
+ * written (pipelining). Browsers and proxies never do. Node reads 64 KiB at once, which are a
+ * thousand requests, and would keep their responses for a client that reads nothing.
+ */
+function oneAtATime(serve: RequestListener): RequestListener {
+  const newest = new WeakMap<Socket, ServerResponse>();
+  return (request, response) => {
+    const { socket } = request;
+    if (newest.get(socket)?.writableFinished === false) socket.destroy();
+    // Requests that have been read are still passed on after the end of their connection.
+    if (socket.destroyed) return;
+    newest.set(socket, response);
+    serve(request, response);
+  };
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -13,7 +13,10 @@ import type { TestProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 
-/** Somebody without any right sends bodies to the dashboard that never end. */
+/**
+ * Somebody without any right sends bodies to the dashboard that never end, or requests whose
+ * responses nobody reads.
+ */
 const folder = mkdtempSync(join(tmpdir(), 'gw-stalled-'));
 const DIST = join(import.meta.dirname, '../../dashboard/dist');
 const MIB = 1024 * 1024;
@@ -76,15 +79,20 @@ async function flood(path: string, bytes: number, headers: Readonly<Record<strin
   );
 }
 
+/** A file of a third of a megabyte. */
+function fileRequest(): string {
+  const asset = readdirSync(join(DIST, 'assets')).find((name) => /^libraries.*\.js$/.test(name)) ?? '';
+  return `GET /assets/${asset} HTTP/1.1\r\nhost: dashboard\r\n\r\n`;
+}
+
 /** Whole requests in one packet, behind responses that are not read. */
 async function pipeline(request: string, times: number): Promise<void> {
-  const asset = readdirSync(join(DIST, 'assets')).find((name) => /^libraries.*\.js$/.test(name)) ?? '';
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
   sockets.push(socket);
   await once(socket, 'connect');
   socket.pause();
   // More than both ends of a connection buffer.
-  socket.write(`GET /assets/${asset} HTTP/1.1\r\nhost: dashboard\r\n\r\n`.repeat(60) + request.repeat(times));
+  socket.write(fileRequest().repeat(60) + request.repeat(times));
   await sleep(500);
 }
 
@@ -120,6 +128,14 @@ test('bodies that are whole have no places behind responses that nobody reads', 
     await pipeline(`POST /webhooks/stripe HTTP/1.1\r\n${lines}\r\n{}`, 40);
   for (let sent = 0; sent < 5; sent++) expect(await deliver()).toBe(200);
 }, 20_000);
+
+test('requests for a file that nobody reads, a thousand in a packet, take no memory', async () => {
+  const before = resident();
+  for (let connections = 0; connections < 4; connections++) await pipeline(fileRequest(), 900);
+  const after = resident();
+  expect((await fetch(`http://127.0.0.1:${port}/live`)).status).toBe(200);
+  expect(after - before).toBeLessThan(32);
+});
 
 test('1,990 bodies of forms that never end take the memory that all bodies share, and keep nobody waiting', async () => {
   const before = resident();

@@ -71,8 +71,8 @@ export async function readBody(context: AppContext, bounds: BodyBounds): Promise
 }
 
 /**
- * Called when nobody works with the body any more. The end of the response may be far: behind
- * others of its connection that the client does not read.
+ * Called when nobody works with the body any more. The end of the response may be far: a client
+ * need not read it.
  */
 export function freeBody({ env: { outgoing } }: AppContext): void {
   uploads.get(outgoing)?.release();

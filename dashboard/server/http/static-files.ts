@@ -8,15 +8,18 @@ import type { Context } from 'hono';
  */
 export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
+/** Every response sends the same bytes: a copy would be kept for a client that does not read it. */
+type Content = Buffer<ArrayBuffer>;
+
 export interface StaticFile {
   readonly type: string;
   readonly etag: string;
   /** True if the file name contains a hash of the content. */
   readonly immutable: boolean;
-  readonly plain: Buffer;
+  readonly plain: Content;
   /** The build makes both, for files that get smaller (dashboard/web/vite.config.ts). */
-  readonly gzip?: Buffer | undefined;
-  readonly brotli?: Buffer | undefined;
+  readonly gzip?: Content | undefined;
+  readonly brotli?: Content | undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -63,7 +66,7 @@ export function fileOf(type: string, content: string | Uint8Array): StaticFile {
   return { type, etag, immutable: false, plain };
 }
 
-const readIfThere = (path: string): Promise<Buffer | undefined> => ifThere(readFile(path));
+const readIfThere = (path: string): Promise<Content | undefined> => ifThere(readFile(path));
 
 async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch((error: NodeJS.ErrnoException) => {
@@ -82,10 +85,10 @@ export function serveFile(context: Context, file: StaticFile): Response {
   context.header('cache-control', file.immutable ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache');
   if (context.req.header('if-none-match') === file.etag) return context.body(null, 304);
   if (encoding !== undefined) context.header('content-encoding', encoding);
-  return context.body(new Uint8Array(body));
+  return context.body(body);
 }
 
-function chooseBody(file: StaticFile, accepted: string): { body: Buffer; encoding?: string } {
+function chooseBody(file: StaticFile, accepted: string): { body: Content; encoding?: string } {
   if (file.brotli !== undefined && /\bbr\b/.test(accepted)) return { body: file.brotli, encoding: 'br' };
   if (file.gzip !== undefined && /\bgzip\b/.test(accepted)) return { body: file.gzip, encoding: 'gzip' };
   return { body: file.plain };
