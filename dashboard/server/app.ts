@@ -23,6 +23,8 @@ const MAX_BODIES_BYTES = 32 * 1024 * 1024;
 /** Of a conversation with images. Its bytes are taken until the response has ended. */
 const MAX_PLAY_BYTES = 4 * 1024 * 1024;
 const MAX_PLAYS_BYTES = 64 * 1024 * 1024;
+/** A quarter: one organization keeps nobody else from playing. */
+const MAX_PLAYS_BYTES_OF_ORGANIZATION = MAX_PLAYS_BYTES / 4;
 /** Stripe sends again what was not answered with 2xx, for three days. */
 const MAX_EVENTS_AT_ONCE = 32;
 
@@ -39,7 +41,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     if (context.req.path.startsWith('/api/')) context.res.headers.set('cache-control', 'no-store');
   });
   app.post('/webhooks/stripe', (context) => serveStripeWebhook(context, ofEvents, deps, log));
-  const ofPlays = { mostBytes: MAX_PLAY_BYTES, memory: new Bound(MAX_PLAYS_BYTES) };
+  const ofPlays = { mostBytes: MAX_PLAY_BYTES, memory: new Bound(MAX_PLAYS_BYTES, MAX_PLAYS_BYTES_OF_ORGANIZATION) };
   for (const route of routes) {
     const bodies = route.kind === 'relay' ? ofPlays : ofPage;
     app.on(route.method, route.path, (context) => serveRoute(context, route, bodies, deps, log));

@@ -12,7 +12,7 @@ import { cookiesOf } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
 import { type AppContext, headOf, sendProblem, streamCsv } from './http/responses.ts';
-import type { Deps, Relay, Route } from './http/route.ts';
+import { type Deps, type Relay, type Route, takerOf } from './http/route.ts';
 import { findSignedIn } from './sign-in/session.ts';
 
 const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
@@ -56,17 +56,23 @@ async function decide(
   const caller = callerOf(head, deps.settings());
   if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
   if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
-  // Read before the checks: a body may take 30 s to arrive, and rights may end meanwhile.
-  const sent = route.method === 'GET' ? undefined : await readBody(context, bodies);
-  if (sent !== undefined && isProblem(sent)) return sent;
-  const cookies = cookiesOf(context, caller.origin.startsWith('https:'));
-  const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.session.value);
   const params = context.req.param() as Record<string, string>;
   for (const [name, value] of Object.entries(params)) {
     const prefix = PARAMETERS[name];
     if (prefix === undefined || !isIdOf(prefix, value)) return notFound(name);
   }
-  const granted = await authorize(deps, route.access, session, params.organization);
+  const cookies = cookiesOf(context, caller.origin.startsWith('https:'));
+  const check = async () => {
+    const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.session.value);
+    return authorize(deps, route.access, session, params.organization);
+  };
+  // Before the body, so that bodies of strangers take no memory.
+  const allowed = await check();
+  if (isProblem(allowed)) return allowed;
+  const sent = route.method === 'GET' ? undefined : await readBody(context, bodies, ownerOf(allowed));
+  if (sent !== undefined && isProblem(sent)) return sent;
+  // Again, because a body may take 30 s to arrive, and rights may end meanwhile.
+  const granted = sent === undefined ? allowed : await check();
   if (isProblem(granted)) return granted;
   const input = readInput(context, route, sent && new TextDecoder().decode(sent));
   if (isProblem(input)) return input;
@@ -77,6 +83,13 @@ async function decide(
   const own = { ...deps, ...storesFor(deps, route, granted) };
   const shared = { deps: own, params, caller, cookies, countChange: countOne, ...granted, input: input.value };
   return route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
+}
+
+/** Whose share of the memory a body takes. */
+function ownerOf({ session, ...place }: Granted): string | undefined {
+  if (session === undefined) return undefined;
+  const { organizationId, userId } = takerOf({ session, ...place });
+  return organizationId ?? userId;
 }
 
 /**
@@ -120,14 +133,10 @@ function needsPassword(
 
 const PASSWORD_NEEDED = problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
 
-/**
- * Requests without a session use the entry connections, signed-in users take turns. Operators do
- * not use up the turns of an organization.
- */
-function storesFor(deps: Deps, { access }: Route, { session, organizationId, role }: Granted): Partial<Deps> {
+/** Requests without a session use the entry connections, signed-in users take turns. */
+function storesFor(deps: Deps, { access }: Route, { session, ...place }: Granted): Partial<Deps> {
   if (access === 'anyone' || session === undefined) return { database: deps.entry };
-  const ofOrganization = organizationId === undefined || role === 'operator' ? {} : { organizationId };
-  return storesInTurn(deps, { userId: session.user.id, ...ofOrganization });
+  return storesInTurn(deps, takerOf({ session, ...place }));
 }
 
 /** Names the remedy for a TLS proxy that is not configured. */

@@ -19,29 +19,33 @@ export interface BodyBounds {
 /** So much of something at once, of bodies that are read or that their requests work with. */
 export class Bound {
   readonly #limit: number;
+  readonly #share: number;
   #taken = 0;
+  readonly #takenBy = new Map<string | undefined, number>();
   /** The one that began first is the first. */
   readonly #unfinished = new Set<Upload>();
 
-  constructor(limit: number) {
+  /** `share`: the most of bodies with the same owner. */
+  constructor(limit: number, share = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
+    this.#share = share;
   }
 
-  /** False: what is taken belongs to whole bodies and this one. */
-  take(upload: Upload, amount: number): boolean {
+  /** A problem: what is taken belongs to whole bodies and this one. */
+  take(upload: Upload, amount: number): Problem | undefined {
     this.#unfinished.add(upload);
-    while (this.#taken + amount > this.#limit) {
-      const [first] = this.#unfinished;
-      if (first === undefined || first === upload) {
-        this.#unfinished.delete(upload);
-        return false;
-      }
+    for (;;) {
+      const isOwn = this.#ownedBy(upload) + amount > this.#share;
+      if (!isOwn && this.#taken + amount <= this.#limit) break;
+      const why = isOwn ? BUSY_YOURSELF : BUSY;
+      const first = this.#oldest(isOwn ? upload : undefined);
       // An upload is asked once, whatever it does.
-      this.#unfinished.delete(first);
-      first.giveWay();
+      this.#unfinished.delete(first ?? upload);
+      if (first === undefined || first === upload) return why;
+      first.giveWay(why);
     }
-    this.#taken += amount;
-    return true;
+    this.#count(upload, amount);
+    return undefined;
   }
 
   finish(upload: Upload): void {
@@ -50,7 +54,24 @@ export class Bound {
 
   release(upload: Upload, amount: number): void {
     this.#unfinished.delete(upload);
-    this.#taken -= amount;
+    this.#count(upload, -amount);
+  }
+
+  #ownedBy({ owner }: Upload): number {
+    return this.#takenBy.get(owner) ?? 0;
+  }
+
+  /** `like`: of the same owner. */
+  #oldest(like: Upload | undefined): Upload | undefined {
+    for (const upload of this.#unfinished) if (like === undefined || upload.owner === like.owner) return upload;
+    return undefined;
+  }
+
+  #count(upload: Upload, amount: number): void {
+    this.#taken += amount;
+    const owned = this.#ownedBy(upload) + amount;
+    if (owned === 0) this.#takenBy.delete(upload.owner);
+    else this.#takenBy.set(upload.owner, owned);
   }
 }
 
@@ -58,12 +79,12 @@ const uploads = new WeakMap<ServerResponse, Upload>();
 
 /**
  * The body, whole. Its memory and its place are free when `freeBody` is called, or when the
- * response has ended. Rejects where the client leaves.
+ * response has ended. `owner`: whose share of the memory it takes. Rejects where the client leaves.
  */
-export async function readBody(context: AppContext, bounds: BodyBounds): Promise<Buffer | Problem> {
+export async function readBody(context: AppContext, bounds: BodyBounds, owner?: string): Promise<Buffer | Problem> {
   const { incoming, outgoing } = context.env;
   if (declaresMore(incoming, bounds)) return refuseBody(context, bounds, TOO_LARGE);
-  const upload = new Upload(incoming, bounds);
+  const upload = new Upload(incoming, bounds, owner);
   uploads.set(outgoing, upload);
   outgoing.once('close', () => upload.release());
   const read = await upload.read();
@@ -89,6 +110,7 @@ function declaresMore({ headers }: IncomingMessage, { mostBytes }: BodyBounds): 
 }
 
 class Upload {
+  readonly owner: string | undefined;
   readonly #incoming: IncomingMessage;
   readonly #bounds: BodyBounds;
   readonly #done = Promise.withResolvers<Buffer | Problem>();
@@ -96,24 +118,25 @@ class Upload {
   #size = 0;
   #hasPlace = false;
 
-  constructor(incoming: IncomingMessage, bounds: BodyBounds) {
+  constructor(incoming: IncomingMessage, bounds: BodyBounds, owner: string | undefined) {
+    this.owner = owner;
     this.#incoming = incoming;
     this.#bounds = bounds;
   }
 
   read(): Promise<Buffer | Problem> {
     const { places } = this.#bounds;
-    this.#hasPlace = places === undefined || places.take(this, 1);
+    const why = places?.take(this, 1);
+    this.#hasPlace = why === undefined;
     if (this.#incoming.destroyed && !this.#incoming.readableEnded) this.#leave();
-    else if (this.#hasPlace) {
-      this.#incoming.on('data', this.#take).once('end', this.#end).once('close', this.#leave);
-    } else this.#refuse(BUSY);
+    else if (why !== undefined) this.#refuse(why);
+    else this.#incoming.on('data', this.#take).once('end', this.#end).once('close', this.#leave);
     return this.#done.promise;
   }
 
   /** Others need what it has. */
-  giveWay(): void {
-    this.#refuse(BUSY);
+  giveWay(why: Problem): void {
+    this.#refuse(why);
   }
 
   release(): void {
@@ -127,23 +150,29 @@ class Upload {
 
   readonly #take = (piece: Buffer): void => {
     const size = this.#size + piece.length;
-    if (size > this.#bounds.mostBytes) this.#refuse(TOO_LARGE);
-    else if (size > this.#buffer.length && !this.#grow(size)) this.#refuse(BUSY);
+    const why = size > this.#buffer.length ? this.#grow(size) : undefined;
+    if (why !== undefined) this.#refuse(why);
     else {
       piece.copy(this.#buffer, this.#size);
       this.#size = size;
     }
   };
 
-  /** Pieces are copied into one buffer: a piece of one byte takes a hundred by itself. */
-  #grow(size: number): boolean {
-    const declared = Number(this.#incoming.headers['content-length'] ?? 0);
-    const length = Math.min(this.#bounds.mostBytes, Math.max(size, declared, 2 * this.#buffer.length));
-    if (!this.#bounds.memory.take(this, length - this.#buffer.length)) return false;
+  /**
+   * Pieces are copied into one buffer: a piece of one byte takes a hundred by itself. What a body
+   * takes follows what has arrived of it. What it declares costs its sender nothing.
+   */
+  #grow(size: number): Problem | undefined {
+    const { mostBytes, memory } = this.#bounds;
+    if (size > mostBytes) return TOO_LARGE;
+    const most = Number(this.#incoming.headers['content-length'] ?? mostBytes);
+    const length = Math.min(most, Math.max(size, 2 * this.#buffer.length));
+    const why = memory.take(this, length - this.#buffer.length);
+    if (why !== undefined) return why;
     const grown = Buffer.allocUnsafeSlow(length);
     this.#buffer.copy(grown, 0, 0, this.#size);
     this.#buffer = grown;
-    return true;
+    return undefined;
   }
 
   readonly #end = (): void => {
@@ -169,3 +198,7 @@ class Upload {
 const TOO_LARGE = problem('too_large', 'The request is too large.');
 
 const BUSY = unavailable('Too many requests at once.');
+
+const BUSY_YOURSELF = problem('too_many_requests', 'Your organization has too many requests at once.', {
+  retryAfterSeconds: 5,
+});

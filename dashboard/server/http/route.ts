@@ -3,6 +3,7 @@ import type { Api, Body, Endpoint, PathParameter, Query, ResponseOf } from '#con
 import { nothing } from '#contract/fields.ts';
 import type { CatalogueComparison } from '#contract/operator.ts';
 import type { Role } from '#contract/session.ts';
+import type { TurnTaker } from '#core/fairness/turns.ts';
 import type { Log } from '#core/log/log.ts';
 import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
@@ -162,6 +163,18 @@ export function relayRoute<I>(path: string, definition: OtherDefinition<I, Relay
 
 export function actorOf({ session, caller }: Pick<UserCall, 'session' | 'caller'>): Actor {
   return { actor: session.user.email, userId: session.user.id, address: caller.address };
+}
+
+/**
+ * Whose share of the server a call takes. Operators do not use up that of an organization.
+ */
+export function takerOf({
+  session,
+  organizationId,
+  role,
+}: Pick<UncheckedCall, 'organizationId' | 'role'> & Pick<UserCall, 'session'>): TurnTaker {
+  const userId = session.user.id;
+  return organizationId === undefined || role === 'operator' ? { userId } : { userId, organizationId };
 }
 
 export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies' | 'afterResponse'>;
