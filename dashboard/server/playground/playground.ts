@@ -1,33 +1,36 @@
+import { NoTurn, type TurnLimits, Turns, type TurnTaker } from '#core/fairness/turns.ts';
 import { PlaygroundKeys } from './playground-keys.ts';
 
-/** Two models side by side, and a second tab that plays while the first one does. */
-const MAX_PLAYS_OF_USER = 4;
-/** Plays of a process, each with a connection of a browser and one to the gateway. */
-const MAX_PLAYS = 64;
+/** A play has a connection of a browser and one to the gateway. None waits for others to end. */
+const LIMITS: TurnLimits = {
+  atOnce: 64,
+  // A quarter, so that one organization keeps nobody else from playing.
+  perOrganization: { atOnce: 16, waiting: 0 },
+  // Two models side by side, and a second tab that plays while the first one does.
+  perUser: { atOnce: 4, waiting: 0 },
+  waitMs: 0,
+};
 
 /** State that plays share: keys, and how many there may be at once. */
 export class Playground {
   readonly keys = new PlaygroundKeys();
-  readonly #playsByUser = new Map<string, number>();
-  #plays = 0;
+  readonly #plays = new Turns(LIMITS);
 
   /**
    * Begins a play. The returned function ends it, and may be called again. A refusal says whether
-   * it is because of the user's own plays.
+   * it is because of plays of the same user or organization.
    */
-  begin(userId: string): (() => void) | { readonly isOwn: boolean } {
-    const own = this.#playsByUser.get(userId) ?? 0;
-    if (own >= MAX_PLAYS_OF_USER || this.#plays >= MAX_PLAYS) return { isOwn: own >= MAX_PLAYS_OF_USER };
-    this.#playsByUser.set(userId, own + 1);
-    this.#plays += 1;
+  async begin(taker: TurnTaker): Promise<(() => void) | { readonly isOwn: boolean }> {
+    const end = await this.#plays.take(taker).catch((error: unknown) => {
+      if (error instanceof NoTurn) return error;
+      throw error;
+    });
+    if (end instanceof NoTurn) return end;
     let ended = false;
     return () => {
       if (ended) return;
       ended = true;
-      this.#plays -= 1;
-      const left = (this.#playsByUser.get(userId) ?? 1) - 1;
-      if (left === 0) this.#playsByUser.delete(userId);
-      else this.#playsByUser.set(userId, left);
+      end();
     };
   }
 }

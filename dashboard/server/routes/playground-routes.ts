@@ -3,7 +3,7 @@ import { idOf, wholeNumber } from '#contract/fields.ts';
 import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS } from '#contract/playground.ts';
 import { isModelId } from '#core/field-bounds.ts';
 import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
-import { type OrganizationCall, type Relay, type Route, relayRoute } from '../http/route.ts';
+import { type OrganizationCall, type Relay, type Route, relayRoute, takerOf } from '../http/route.ts';
 import { askGateway } from '../playground/ask-gateway.ts';
 import { playSecret, restrictionsOf } from './play-key.ts';
 
@@ -30,14 +30,14 @@ export const PLAYGROUND_ROUTES: readonly Route[] = [
 ];
 
 async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): Promise<Relay | Problem> {
-  const { deps, input, session } = call;
+  const { deps, input } = call;
   const url = deps.settings().playgroundUrl;
   if (url === undefined) return problem('conflict', 'There is no playground: the operator has not set it up.');
   const body = bodyOf(input.chat);
   if (body === undefined) return problem('invalid', 'This is nested too deeply.');
   const restrictions = await restrictionsOf(call, input);
   if (isProblem(restrictions)) return restrictions;
-  const end = deps.playground.begin(session.user.id);
+  const end = await deps.playground.begin(takerOf(call));
   if (typeof end !== 'function') return tooMany(end);
   const secret = await playSecret(call, restrictions).catch((error: unknown) => {
     end();
@@ -48,9 +48,12 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
   return secret;
 }
 
+const OWN_PLAYS =
+  'You have four requests in progress here, or your organization has sixteen. Stop one, or wait for its end.';
+
 function tooMany({ isOwn }: { readonly isOwn: boolean }): Problem {
   return isOwn
-    ? problem('too_many_requests', 'You have four requests in progress here. Stop one, or wait for its end.', {
+    ? problem('too_many_requests', OWN_PLAYS, {
         retryAfterSeconds: 5,
       })
     : unavailable('Too many people use the playground. Try again in some seconds.');

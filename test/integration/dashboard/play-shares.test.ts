@@ -11,6 +11,9 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /** Of the longest bodies, that an organization has at once. */
 const PLAYS_OF_SHARE = 4;
 
+const PLAYS_OF_USER = 4;
+const PLAYS_OF_ORGANIZATION = 16;
+
 const api = opened(startApi);
 const dashboard = opened(() => startDashboard({ playgroundUrl: api.url }));
 let organizationId: string;
@@ -89,4 +92,27 @@ describe('bodies of plays', () => {
     for (const one of leave) one();
     await expect.poll(async () => (await play(browser, LARGE)).status).toBe(200);
   });
+});
+
+it('plays of an organization take its share, and no other organization waits', async () => {
+  api.answer = () => undefined;
+  const before = api.seen.length;
+  const leave: (() => void)[] = [];
+  for (let begun = 0; begun < PLAYS_OF_ORGANIZATION; begun += PLAYS_OF_USER) {
+    const browser = await member();
+    for (let own = 0; own < PLAYS_OF_USER; own++) {
+      leave.push(leaveable(browser, `${dashboard.origin}${path()}`, SMALL));
+    }
+  }
+  await expect.poll(() => api.seen.length, { timeout: 20_000 }).toBe(before + PLAYS_OF_ORGANIZATION);
+  api.answer = usual;
+  const browser = await member();
+  expect((await play(browser)).body.problem).toBe('too_many_requests');
+  const elsewhere = await dashboard.addOrganization('Elsewhere');
+  const other = await dashboard.signedIn(await dashboard.addUser({ in: [elsewhere, 'member'] }));
+  const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+  expect((await other.send('POST', `/api/organizations/${elsewhere}/playground`, SMALL)).status).toBe(200);
+  expect((await play(operator)).status).toBe(200);
+  for (const one of leave) one();
+  await expect.poll(async () => (await play(browser)).status, { timeout: 20_000 }).toBe(200);
 });
