@@ -32,8 +32,18 @@ const COMMANDS: readonly Command[] = [
 ];
 const HELP = new Set(['help', '--help', '-h']);
 
-/** Finds the command, checks its arguments and runs it. */
+const KEYS = /sk-gw-[\w-]+/g;
+
+/**
+ * Finds the command, checks its arguments and runs it. A message never repeats an API key that was
+ * typed in a wrong place, because others read terminals and their logs.
+ */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<Result> {
+  const result = await run(args, env);
+  return result.kind === 'done' ? result : { ...result, message: result.message.replaceAll(KEYS, 'sk-gw-…') };
+}
+
+async function run(args: readonly string[], env: Environment): Promise<Result> {
   if (args.length === 0) return { kind: 'usage', message: help(COMMANDS) };
   if (args.some((arg) => HELP.has(arg) && !isValue(args, arg))) {
     const words = args.filter((arg) => !HELP.has(arg));

@@ -170,6 +170,15 @@ describe('keys on the operator command line', () => {
       expect(said).toContain('`key list` has them');
       expect(said).not.toContain('secret');
     }
+    for (const args of [
+      ['key', 'sk-gw-secret'],
+      ['key', 'list', 'sk-gw-secret'],
+      ['key', 'list', '--sk-gw-secret'],
+      ['key', 'create', '--org', org, '--name', 'A', '--scopes', 'sk-gw-secret'],
+      ['org', 'credit', org, 'sk-gw-secret'],
+    ])
+      expect(await refusal('usage', ...args)).not.toContain('secret');
+    expect(await refusal('refused', 'user', 'disable', 'sk-gw-secret')).not.toContain('secret');
     expect(await refusal('refused', 'key', 'update', 'CI')).toContain('There is no key "CI"');
     expect(await refusal('refused', 'key', 'update', `key-${'0'.repeat(26)}`, '--rpm', '1')).toContain(
       'There is no key',

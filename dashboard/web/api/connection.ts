@@ -9,8 +9,9 @@ let asking: ReturnType<typeof setInterval> | undefined;
 
 // The page is online while the server answers. That the network is back does not say so.
 onlineManager.setEventListener((setOnline) => {
-  window.addEventListener('offline', () => setOnline(false));
-  return undefined;
+  const onOffline = () => setOnline(false);
+  window.addEventListener('offline', onOffline);
+  return () => window.removeEventListener('offline', onOffline);
 });
 // Most pages ask only once and would not notice that the server is back.
 onlineManager.subscribe((isOnline) => {

@@ -85,7 +85,9 @@ export type OpenOverlay = (overlay: Overlay) => void;
 /** The overlay that is open, for the page to show, and what opens one. */
 export function useOverlay(): readonly [shown: ReactNode, open: OpenOverlay] {
   const [overlay, setOverlay] = useState<Overlay>();
-  return [overlay?.(() => setOverlay(undefined)), (next) => setOverlay(() => next)];
+  // A request that ends after its overlay must not close the next one, which may show a secret.
+  const close = () => setOverlay((shown: Overlay | undefined) => (shown === overlay ? undefined : shown));
+  return [overlay?.(close), (next) => setOverlay(() => next)];
 }
 
 /** Shows the link of an invitation, or that it goes by mail. */
