@@ -103,6 +103,7 @@ describe('a request field about the cache', () => {
     ['"prompt_cache_options":{"ttl":"30m"}', 'prompt_cache_options', 'long'],
     ['"prompt_cache_options":{"ttl":"24h"}', 'prompt_cache_options', 'long'],
     ['"prompt_cache_retention":"in_memory"', 'prompt_cache_retention', 'short'],
+    ['"prompt_cache_retention":"in-memory"', 'prompt_cache_retention', 'short'],
     ['"prompt_cache_retention":"24h"', 'prompt_cache_retention', 'long'],
     ['"prompt_cache_retention":"24\\u0068"', 'prompt_cache_retention', 'long'],
     ['"prompt_cache_retention":""', 'prompt_cache_retention', 'long'],

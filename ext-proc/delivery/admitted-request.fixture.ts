@@ -6,15 +6,9 @@ import type { ChatRequest } from '../chat/chat-request.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
 
 export function provider(name: string, more: Partial<Provider> = {}): Provider {
-  const baseUrl = new URL(`https://${name}.example/api/v1`);
   return {
-    ...{
-      name,
-      api: 'chat',
-      baseUrl,
-      apiKey: `secret-of-${name}`,
-      outputLimitField: 'max_tokens',
-    },
+    ...{ name, api: 'chat', outputLimitField: 'max_tokens', apiKey: `secret-of-${name}` },
+    baseUrl: new URL(`https://${name}.example/api/v1`),
     ...more,
   };
 }
@@ -42,34 +36,19 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
   const { totalMs, heartbeatMs, ...timeouts } = { ...waits, ...options.timeouts };
   const providers = options.providers ?? [provider('alpha')];
   const model: Model = {
-    id: 'public-model',
-    capabilities: new Set(),
-    reasoningEfforts: options.reasoningEfforts ?? [],
-    contextWindow: 10_000,
-    maxOutputTokens: 1000,
-    defaultOutputTokens: 1000,
+    ...{ id: 'public-model', tokenizer: 'bytes', disabled: false, timeouts },
+    ...{ capabilities: new Set(), reasoningEfforts: options.reasoningEfforts ?? [] },
+    ...{ contextWindow: 10_000, maxOutputTokens: 1000, defaultOutputTokens: 1000 },
     priceTable: flatTable({ ...NO_PRICES, inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n }),
-    tokenizer: 'bytes',
-    timeouts,
     targets: providers.map((one) => ({ provider: one, model: `${one.name}-model`, api: one.api })),
-    disabled: false,
   };
+  const hasImages = options.imageCeiling !== undefined;
   const chat: ChatRequest = {
-    model: model.id,
-    stream: options.stream ?? false,
-    includeUsage: options.includeUsage ?? false,
-    completions: options.completions ?? 1,
-    jsonFormat: false,
-    hasTools: false,
-    hasImages: options.imageCeiling !== undefined,
-    hasRemoteImages: false,
-    identities: new Map(),
-    hasMedia: options.imageCeiling !== undefined,
+    ...{ model: model.id, stream: options.stream ?? false, includeUsage: options.includeUsage ?? false },
+    ...{ completions: options.completions ?? 1, jsonFormat: false, hasTools: false, identities: new Map() },
+    ...{ hasImages, hasRemoteImages: false, hasMedia: hasImages },
     inputTokens: {
-      estimate: 3,
-      ceiling: 30,
-      normalizedCeiling: 30,
-      besidesText: { estimate: 0, ceiling: 17 },
+      ...{ estimate: 3, ceiling: 30, normalizedCeiling: 30, besidesText: { estimate: 0, ceiling: 17 } },
       ...(options.imageCeiling === undefined ? {} : { imageCeiling: options.imageCeiling }),
     },
     wholeEstimate: () => doneWith(3),
@@ -89,17 +68,11 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     limits: { requestBodyBytes: 1e6, responseBodyBytes: options.responseBodyBytes ?? 1e6, readRequestsPerMinute: 600 },
   };
   return {
-    generationId: 'gen-TEST',
-    requestId: 'request',
-    organizationId: options.organizationId ?? 'org-TEST',
+    ...{ generationId: 'gen-TEST', requestId: 'request', organizationId: options.organizationId ?? 'org-TEST' },
     // Delivery reads no more of the configuration than this.
     config: config as GatewayConfig,
-    model,
-    chat,
-    outputLimit: 100,
-    responseHeaders: { 'x-ratelimit-limit-requests': '5' },
-    createdAtSeconds: 1_732_156_800,
-    deadlineMs: systemClock.monotonicMs() + totalMs,
+    ...{ model, chat, outputLimit: 100, responseHeaders: { 'x-ratelimit-limit-requests': '5' } },
+    ...{ createdAtSeconds: 1_732_156_800, deadlineMs: systemClock.monotonicMs() + totalMs },
     mustEnd: options.mustEnd ?? new AbortController().signal,
     ...(options.keepsResponse ? { keepsResponse: true } : {}),
   };

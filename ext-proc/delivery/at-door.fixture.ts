@@ -10,29 +10,25 @@ import { RESPONSES_DOOR } from '../doors/responses/responses-door.ts';
 import { finish } from '../fairness/steps.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from './admitted-request.fixture.ts';
 import { type OtherApi, SCENARIOS, streamOf } from './other-apis.fixture.ts';
-import type { AdmittedRequest } from './provider/admitted-request.ts';
 import { DIALECTS } from './provider/dialects.ts';
 
 const translator = new DoorTranslator();
 
-/** A request to `POST /v1/responses` for a provider of this API. */
-export function responsesRequest(
-  api: OtherApi | 'chat',
-  body: JsonObject = {},
-  options: AdmittedRequestOptions = {},
-): Promise<AdmittedRequest> {
-  return requestAt(RESPONSES_DOOR, api, { input: 'Hello', ...body }, options);
-}
+/** Makes requests at this door for a provider of an API. */
+const requestsAt =
+  (door: Door, least: JsonObject) =>
+  async (api: OtherApi | 'chat', body: JsonObject = {}, options: AdmittedRequestOptions = {}) => {
+    const stream = options.stream ? { stream: true } : {};
+    const read = await readAt(door, { model: 'public-model', ...least, ...body, ...stream });
+    if (read === undefined || isRefusal(read) || !read.atDoor) throw new Error(JSON.stringify(read));
+    const admitted = admittedRequest({ providers: [provider('alpha', { api })], ...options });
+    return { ...admitted, chat: { ...read.chat, promptText: () => ['one two three'] }, atDoor: read.atDoor };
+  };
 
-/** A request to `POST /v1/messages` for a provider of this API. */
-export function messagesRequest(
-  api: OtherApi | 'chat',
-  body: JsonObject = {},
-  options: AdmittedRequestOptions = {},
-): Promise<AdmittedRequest> {
-  const sent = { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }], ...body };
-  return requestAt(MESSAGES_DOOR, api, sent, options);
-}
+export const responsesRequest = requestsAt(RESPONSES_DOOR, { input: 'Hello' });
+export const messagesRequest = requestsAt(MESSAGES_DOOR, {
+  ...{ max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+});
 
 /** A body at a door, read and checked. */
 export function readAt(door: Door, body: JsonObject, reasoningEfforts: readonly string[] = []) {
@@ -42,19 +38,6 @@ export function readAt(door: Door, body: JsonObject, reasoningEfforts: readonly 
     header: (name: string) => (name === 'anthropic-beta' ? 'effort-2025-11-24' : undefined),
   };
   return readRequest(door, sent, translator, finish);
-}
-
-async function requestAt(
-  door: Door,
-  api: OtherApi | 'chat',
-  body: JsonObject,
-  options: AdmittedRequestOptions,
-): Promise<AdmittedRequest> {
-  const sent = { model: 'public-model', ...body, ...(options.stream ? { stream: true } : {}) };
-  const read = await readAt(door, sent);
-  if (read === undefined || isRefusal(read) || !read.atDoor) throw new Error(JSON.stringify(read));
-  const admitted = admittedRequest({ providers: [provider('alpha', { api })], ...options });
-  return { ...admitted, chat: { ...read.chat, promptText: () => ['one two three'] }, atDoor: read.atDoor };
 }
 
 /** A whole answer of a provider, and the text of its stream, in each API that providers speak. */
@@ -82,18 +65,21 @@ export const ANSWERS: readonly Answer[] = SCENARIOS.flatMap(({ api, name, body, 
   ];
 });
 
+/** The official library, which gets this text from its provider. */
+const clientGetting = (text: string) =>
+  new OpenAI({
+    apiKey: 'k',
+    fetch: async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } }),
+  });
+
 /** Reads a stream as the official library does. */
 export async function readStream(text: string): Promise<ResponseStreamEvent[]> {
-  const fetch = async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
   const events: ResponseStreamEvent[] = [];
-  const stream = await new OpenAI({ apiKey: 'k', fetch }).responses.create({ model: 'm', input: 'x', stream: true });
+  const stream = await clientGetting(text).responses.create({ model: 'm', input: 'x', stream: true });
   for await (const event of stream) events.push(event);
   return events;
 }
 
 /** The response that the official library gathers from a stream. */
-export async function gathered(text: string) {
-  const fetch = async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
-  const stream = new OpenAI({ apiKey: 'k', fetch }).responses.stream({ model: 'm', input: 'x' });
-  return stream.finalResponse();
-}
+export const gathered = (text: string) =>
+  clientGetting(text).responses.stream({ model: 'm', input: 'x' }).finalResponse();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { systemClock } from '#core/clock.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
 import type { ProviderTokens } from '../envoy-config/envoy-tokens.ts';
@@ -175,14 +175,18 @@ export async function openDelivery() {
     await delivery.close();
     await egress.close();
   });
-  return {
-    egress,
-    delivery,
-    async deliverStream(options: AdmittedRequestOptions = {}, to = client()) {
-      const delivered = await deliverTo(delivery, to, admittedRequest({ stream: true, ...options }));
-      return { ...delivered, to, text: to.text() };
-    },
+  async function deliver(options: AdmittedRequestOptions = {}, to = client(), charge?: DeliveryHold['charge']) {
+    const delivered = await deliverTo(delivery, to, admittedRequest(options), charge);
+    return { ...delivered, to, text: to.text() };
+  }
+  const deliverStream: typeof deliver = (options, ...more) => deliver({ stream: true, ...options }, ...more);
+  /** Another delivery over the same egress, for the rest of a test. */
+  const another = (options: Partial<DeliveryServiceOptions> = {}) => {
+    const created = deliveryOver(egress, options);
+    onTestFinished(() => created.close());
+    return created;
   };
+  return { egress, delivery, deliver, deliverStream, another };
 }
 
 /**

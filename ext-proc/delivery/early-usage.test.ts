@@ -23,68 +23,29 @@ const created = (more: object) => ({ type: 'response.created', response: { id: '
 const words = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'one two' };
 const SAID = { input_tokens: 40_008, input_tokens_details: { cached_tokens: 40_000 }, output_tokens: 60 };
 
-interface Case {
-  readonly api: 'chat' | OtherApi;
-  readonly pieces: readonly string[];
-  readonly completionTokens: number;
-}
+const inChat = (completion_tokens: number) => ({ usage: { ...CACHED, completion_tokens } });
+const failedWith = (usage: object) => ({ type: 'response.failed', response: { usage } });
 
-const CASES: readonly (readonly [string, Case])[] = [
-  ['nothing more after the first text', { api: 'anthropic', pieces: [streamOf(BEGUN)], completionTokens: 2 }],
-  [
-    'an error after the first text',
-    { api: 'anthropic', pieces: [streamOf([...BEGUN, OVERLOADED])], completionTokens: 2 },
-  ],
-  [
-    'no end after the output was counted',
-    { api: 'anthropic', pieces: [streamOf([...BEGUN, STOPPED])], completionTokens: 60 },
-  ],
+describe.each<[string, api: 'chat' | OtherApi, completionTokens: number, ...pieces: string[]]>([
+  ['nothing more after the first text', 'anthropic', 2, streamOf(BEGUN)],
+  ['an error after the first text', 'anthropic', 2, streamOf([...BEGUN, OVERLOADED])],
+  ['no end after the output was counted', 'anthropic', 60, streamOf([...BEGUN, STOPPED])],
   [
     'text after the output was counted',
-    {
-      api: 'anthropic',
-      pieces: [streamOf([START, { ...STOPPED, usage: { output_tokens: 1 } }, BLOCK, text('one two three')])],
-      completionTokens: 3,
-    },
+    'anthropic',
+    3,
+    streamOf([START, { ...STOPPED, usage: { output_tokens: 1 } }, BLOCK, text('one two three')]),
   ],
-  [
-    'the prompt in the first chunk',
-    {
-      api: 'chat',
-      pieces: [chunk({ content: 'one two' }, null, { usage: { ...CACHED, completion_tokens: 0 } })],
-      completionTokens: 2,
-    },
-  ],
+  ['the prompt in the first chunk', 'chat', 2, chunk({ content: 'one two' }, null, inChat(0))],
   [
     'a usage beside the error',
-    {
-      api: 'chat',
-      pieces: [
-        chunk({ content: 'one two' }),
-        event({ error: { message: 'No.' }, choices: [], usage: { ...CACHED, completion_tokens: 60 } }),
-      ],
-      completionTokens: 60,
-    },
+    'chat',
+    60,
+    ...[chunk({ content: 'one two' }), event({ error: { message: 'No.' }, choices: [], ...inChat(60) })],
   ],
-  [
-    'a usage in the beginning',
-    {
-      api: 'responses',
-      pieces: [streamOf([created({ usage: { ...SAID, output_tokens: 0 } }), words])],
-      completionTokens: 2,
-    },
-  ],
-  [
-    'a usage in the failed response',
-    {
-      api: 'responses',
-      pieces: [streamOf([created({}), words, { type: 'response.failed', response: { usage: SAID } }])],
-      completionTokens: 60,
-    },
-  ],
-];
-
-describe.each(CASES)('a stream with %s', (_, { api, pieces, completionTokens }) => {
+  ['a usage in the beginning', 'responses', 2, streamOf([created({ usage: { ...SAID, output_tokens: 0 } }), words])],
+  ['a usage in the failed response', 'responses', 60, streamOf([created({}), words, failedWith(SAID)])],
+])('a stream with %s', (_, api, completionTokens, ...pieces) => {
   const asked = (more = {}) =>
     requestTo(api as OtherApi, undefined, { providers: [provider('alpha', { api })], stream: true, ...more });
 

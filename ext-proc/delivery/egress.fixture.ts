@@ -72,9 +72,12 @@ export async function startEgress(): Promise<Egress> {
 
 export const USAGE = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 };
 
-export function sendJson(value: unknown, status = 200, headers: Record<string, string> = {}): ProviderHandler {
-  return (response) =>
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
+export function sendJsonText(text: string, status = 200, headers: Record<string, string> = {}): ProviderHandler {
+  return (response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+}
+
+export function sendJson(value: unknown, ...more: [status?: number, headers?: Record<string, string>]) {
+  return sendJsonText(JSON.stringify(value), ...more);
 }
 
 export const COMPLETION = {
@@ -86,31 +89,14 @@ export const COMPLETION = {
   usage: USAGE,
 };
 
-export function chunk(
-  delta: Record<string, unknown>,
-  finishReason: string | null = null,
-  more: Record<string, unknown> = {},
-): string {
-  const choices = [{ index: 0, delta, finish_reason: finishReason }];
-  return event({
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'alpha-model-2025',
-    choices,
-    ...more,
-  });
+const OF_CHUNK = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'alpha-model-2025' };
+
+export function chunk(delta: object, finishReason: string | null = null, more: object = {}): string {
+  return event({ ...OF_CHUNK, choices: [{ index: 0, delta, finish_reason: finishReason }], ...more });
 }
 
 export function usageChunk(usage: unknown = USAGE): string {
-  return event({
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'alpha-model-2025',
-    choices: [],
-    usage,
-  });
+  return event({ ...OF_CHUNK, choices: [], usage });
 }
 
 export function event(value: unknown): string {

@@ -6,13 +6,10 @@ import { TEXT } from '../dialects/anthropic/scenarios.fixture.ts';
 import { scripted } from '../dialects/anthropic/scripted-stream.fixture.ts';
 import { ANSWERS, messagesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
-import { sendJson, sendStream } from './egress.fixture.ts';
+import { sendJson, sendJsonText, sendStream } from './egress.fixture.ts';
 import { eventOf } from './other-apis.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
-
-const respondWithJson = (json: string) =>
-  egress.respondWith((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(json));
 
 /** The message that the official library gathers from a stream. */
 async function gathered(text: string): Promise<Anthropic.Message> {
@@ -29,7 +26,7 @@ describe('a client of Messages', () => {
   test.each(ANSWERS.filter(({ api, name }) => api === 'anthropic' || !MERGED.has(name)))(
     'gets the same from a stream as from JSON, of $api: $name',
     async ({ api, json, stream }) => {
-      respondWithJson(json);
+      egress.respondWith(sendJsonText(json));
       const whole = client();
       const asked = await deliverTo(delivery, whole, await messagesRequest(api, THINKING));
       const message = JSON.parse(whole.text() === '' ? String(whole.responses[0]?.body) : whole.text());
@@ -51,19 +48,17 @@ describe('a client of Messages', () => {
 
 /** A picture of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const IMAGE = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } };
+const RESULT = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [IMAGE] }] };
 
 test.each(['chat', 'responses', 'anthropic'] as const)(
   'an image of a tool result reaches a target with api: %s in a place that the API has for it',
   async (api) => {
     egress.respondWith(sendJson({}));
-    const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
     const messages = [
       { role: 'user', content: 'Look.' },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'read', input: {} }] },
-      {
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'image', source }] }],
-      },
+      RESULT,
     ];
     const tools = [{ name: 'read', input_schema: { type: 'object' } }];
     await deliverTo(delivery, client(), await messagesRequest(api, { messages, tools }));
@@ -89,14 +84,11 @@ test.each(['chat', 'responses', 'anthropic'] as const)(
 
 test('a target with api: chat has its own roles and settings also where an image is moved', async () => {
   egress.respondWith(sendJson({}));
-  const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
   const shaping = {
     ...{ drop: new Set<string>(), rename: new Map<string, string>(), setWithTools: new Map<string, string>() },
     ...{ set: new Map([['x', '1.0']]), roles: new Map([['user', 'human']]) },
   };
-  const content = [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'image', source }] }];
-  const body = { messages: [{ role: 'user', content }] };
-  const { model, ...others } = await messagesRequest('chat', body);
+  const { model, ...others } = await messagesRequest('chat', { messages: [RESULT] });
   const targets = model.targets.map((target) => ({ ...target, shaping: [shaping] }));
   await deliverTo(delivery, client(), { ...others, model: { ...model, targets } });
   const sent = egress.asked[0]?.body ?? '';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { admittedRequest, provider } from './admitted-request.fixture.ts';
-import { client, deliverTo, endsSoonAfter, openDelivery } from './client.fixture.ts';
+import { provider } from './admitted-request.fixture.ts';
+import { client, endsSoonAfter, openDelivery } from './client.fixture.ts';
 import { DONE, HELLO, sendStream } from './egress.fixture.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, deliver, deliverStream } = await openDelivery();
 
 const providers = [provider('alpha'), provider('beta', { onDisconnect: 'drain' })];
 
@@ -12,7 +12,7 @@ describe('an order whose process ends', () => {
     const ends = new AbortController();
     egress.respondWith(sendStream(HELLO, () => undefined));
     const to = client();
-    const delivering = deliverTo(delivery, to, admittedRequest({ stream: true, mustEnd: ends.signal }));
+    const delivering = deliverStream({ mustEnd: ends.signal }, to);
     await expect.poll(() => to.text()).toContain(' there');
     ends.abort();
     const { outcome, charges } = await delivering;
@@ -27,14 +27,8 @@ describe('an order whose process ends', () => {
     'before the first byte is refused unbilled, and asked of nobody else (stream: %s)',
     async (stream) => {
       const ends = new AbortController();
-      egress.asked.length = 0;
       egress.respondWith(() => ends.abort());
-      const to = client();
-      const { outcome, charges, responsesAtRelease } = await deliverTo(
-        delivery,
-        to,
-        admittedRequest({ stream, providers, mustEnd: ends.signal }),
-      );
+      const { outcome, charges, responsesAtRelease } = await deliver({ stream, providers, mustEnd: ends.signal });
       expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
       expect(charges).toEqual([]);
       expect(responsesAtRelease).toEqual([0]);
@@ -44,13 +38,12 @@ describe('an order whose process ends', () => {
 
   test('while it waits to ask again is not asked again', async () => {
     const ends = new AbortController();
-    egress.asked.length = 0;
     egress.respondWith((response) => {
       response.writeHead(429, { 'retry-after': '2' });
       response.end();
       setTimeout(() => ends.abort(), 50);
     });
-    const delivering = deliverTo(delivery, client(), admittedRequest({ mustEnd: ends.signal }));
+    const delivering = deliver({ mustEnd: ends.signal });
     expect(await endsSoonAfter(ends.signal, delivering)).toBe(true);
     const { outcome } = await delivering;
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });

@@ -1,33 +1,30 @@
 import { describe, expect, test } from 'vitest';
 import { compileShaping } from '#core/config/request-shaping.ts';
+import { NO_USAGE } from '#core/pricing.ts';
 import { gather } from '../dialects/responses/gathered-stream.fixture.ts';
 import { SharedBudget } from '../fairness/shared-budget.ts';
 import { provider } from './admitted-request.fixture.ts';
-import { client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
-import { COMPLETION, sendJson, sendStream } from './egress.fixture.ts';
+import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { COMPLETION, sendJson, sendJsonText, sendStream } from './egress.fixture.ts';
 import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
 import { DIALECTS } from './provider/dialects.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, delivery, another } = await openDelivery();
 
 const USAGE_OF: Readonly<Record<OtherApi, object>> = {
   responses: {
-    promptTokens: 328,
-    completionTokens: 52,
-    cachedTokens: 128,
-    cacheWriteTokens: 64,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 32,
+    ...{ ...NO_USAGE, promptTokens: 328, completionTokens: 52, reasoningTokens: 32 },
+    ...{ cachedTokens: 128, cacheWriteTokens: 64 },
   },
   anthropic: {
-    promptTokens: 2400,
-    completionTokens: 52,
-    cachedTokens: 2000,
-    cacheWriteTokens: 300,
-    cacheWrite1hTokens: 100,
-    reasoningTokens: 32,
+    ...{ promptTokens: 2400, completionTokens: 52, reasoningTokens: 32 },
+    ...{ cachedTokens: 2000, cacheWriteTokens: 300, cacheWrite1hTokens: 100 },
   },
 };
+
+/** The events of a text. */
+const textOf = (api: OtherApi): readonly object[] =>
+  SCENARIOS.find((one) => one.api === api && one.name === 'TEXT')?.events ?? [];
 
 describe('a provider of another API', () => {
   test.each([
@@ -65,12 +62,9 @@ describe('a provider of another API', () => {
   test('finds a large answer translated as a small one', async () => {
     const text = 'some words '.repeat(200_000);
     const content = [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { text, id: 1 } }];
-    egress.respondWith((response) =>
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        // An integer above 2^53.
-        .end(JSON.stringify({ type: 'message', content }).replace('"id":1', '"id":9007199254740993')),
-    );
+    // An integer above 2^53.
+    const answer = JSON.stringify({ type: 'message', content }).replace('"id":1', '"id":9007199254740993');
+    egress.respondWith(sendJsonText(answer));
     const to = client();
     await deliverTo(delivery, to, requestTo('anthropic', undefined, { responseBodyBytes: 8e6 }));
     const [call] = JSON.parse(to.text()).choices[0].message.tool_calls;
@@ -144,51 +138,28 @@ describe('a request that an API has no words for', () => {
 
 describe('an error of a provider of another API', () => {
   const anthropicError = (type: string, message = 'No.') => ({ type: 'error', error: { type, message } });
-  test.each<[string, OtherApi, number, object, object]>([
+  const invalid = (message: string) => anthropicError('invalid_request_error', message);
+  const openAiError = (param: string, code: string | null) => ({
+    error: { message: 'Bad.', type: 'invalid_request_error', param, code },
+  });
+  const LONG = 'prompt is too long: 250000 tokens > 200000 maximum';
+  const POOR = 'Your credit balance is too low to access the Anthropic API.';
+  const TOO_LONG = { code: 'context_length_exceeded' };
+  const ofParam = (param: string) => ({ code: 'invalid_request', param });
+
+  test.each<[string, OtherApi, number, object, { readonly code: string }]>([
     ['busy', 'anthropic', 529, anthropicError('overloaded_error', 'Overloaded'), { code: 'no_capacity' }],
     ['the key', 'anthropic', 401, anthropicError('authentication_error'), { code: 'upstream_config_error' }],
-    [
-      'no money',
-      'anthropic',
-      400,
-      anthropicError('invalid_request_error', 'Your credit balance is too low to access the Anthropic API.'),
-      { code: 'no_capacity' },
-    ],
-    [
-      'a prompt that is too long',
-      'anthropic',
-      400,
-      anthropicError('invalid_request_error', 'prompt is too long: 250000 tokens > 200000 maximum'),
-      { code: 'context_length_exceeded' },
-    ],
-    [
-      'a field',
-      'anthropic',
-      400,
-      anthropicError('invalid_request_error', 'tools.0.name: too long'),
-      { code: 'invalid_request', param: 'tools[0]' },
-    ],
-    [
-      'a field',
-      'responses',
-      400,
-      { error: { message: 'Bad.', type: 'invalid_request_error', param: 'text.verbosity', code: null } },
-      { code: 'invalid_request', param: 'verbosity' },
-    ],
-    [
-      'a prompt that is too long',
-      'responses',
-      400,
-      {
-        error: { message: 'Too long.', type: 'invalid_request_error', param: 'input', code: 'context_length_exceeded' },
-      },
-      { code: 'context_length_exceeded' },
-    ],
+    ['no money', 'anthropic', 400, invalid(POOR), { code: 'no_capacity' }],
+    ['a prompt that is too long', 'anthropic', 400, invalid(LONG), TOO_LONG],
+    ['a field', 'anthropic', 400, invalid('tools.0.name: too long'), ofParam('tools[0]')],
+    ['a field', 'responses', 400, openAiError('text.verbosity', null), ofParam('verbosity')],
+    ['a prompt that is too long', 'responses', 400, openAiError('input', 'context_length_exceeded'), TOO_LONG],
   ])('about %s is what it would be for chat completions (%s)', async (_, api, status, body, refusal) => {
     egress.respondWith(sendJson(body, status));
     const to = client();
     const { outcome } = await deliverTo(delivery, to, requestTo(api, undefined, { retriesPerTarget: 0 }));
-    expect(outcome.refusal).toMatchObject({ code: (refusal as { code: string }).code });
+    expect(outcome.refusal?.code).toBe(refusal.code);
     expect(JSON.parse(String(to.responses[0]?.body)).error).toMatchObject(refusal);
   });
 
@@ -196,8 +167,7 @@ describe('an error of a provider of another API', () => {
     ['anthropic', anthropicError('overloaded_error', 'Overloaded')],
     ['responses', { type: 'error', code: 'server_error', message: 'Sorry.', param: null, sequence_number: 9 }],
   ])('is the final event of a stream that has begun (%s)', async (api, error) => {
-    const { events = [] } = SCENARIOS.find((one) => one.api === api && one.name === 'TEXT') ?? {};
-    const begun = events.slice(0, 6);
+    const begun = textOf(api).slice(0, 6);
     egress.respondWith(sendStream([streamOf([...begun, error])]));
     const to = client();
     const { outcome, charges } = await deliverTo(delivery, to, requestTo(api, undefined, { stream: true }));
@@ -215,8 +185,7 @@ describe('an error of a provider of another API', () => {
     ['anthropic', anthropicError('overloaded_error', 'Overloaded')],
     ['responses', { type: 'error', code: 'rate_limit_exceeded', message: 'Slow down.', param: null }],
   ])('before the first event is retried (%s)', async (api, error) => {
-    const { events = [] } = SCENARIOS.find((one) => one.api === api && one.name === 'TEXT') ?? {};
-    egress.respondWith(sendStream([streamOf([error])]), sendStream([streamOf(events)]));
+    egress.respondWith(sendStream([streamOf([error])]), sendStream([streamOf(textOf(api))]));
     const { outcome } = await deliverTo(delivery, client(), requestTo(api, undefined, { stream: true }));
     expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'error_body' }, { result: 'ok' }] });
   });
@@ -248,11 +217,10 @@ describe('a stream of a busy provider', () => {
   ])(
     'that fails before any output goes to the next target, and is no_capacity at the last (%s, %j)',
     async (api, error) => {
-      const { events = [] } = SCENARIOS.find((one) => one.api === api && one.name === 'TEXT') ?? {};
       const options = { stream: true, retriesPerTarget: 0 };
       for (let seen = 0; seen <= begun[api].length; seen++) {
         const fails = sendStream([streamOf([...begun[api].slice(0, seen), error])]);
-        egress.respondWith(fails, sendStream([streamOf(events)]));
+        egress.respondWith(fails, sendStream([streamOf(textOf(api))]));
         const providers = ['alpha', 'beta'].map((name) => provider(`${name}-${seen}`, { api }));
         const served = await deliverTo(delivery, client(), requestTo(api, undefined, { ...options, providers }));
         expect(served.outcome).toMatchObject({ status: 200, attempts: [{ result: 'error_body' }, { result: 'ok' }] });
@@ -270,16 +238,15 @@ test('thinking that is kept for the next turn counts in the memory of answers, a
   const thinking = 'x'.repeat(100_000);
   const block = { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } };
   const delta = { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking } };
-  const { events = [] } = SCENARIOS.find((one) => one.api === 'anthropic' && one.name === 'TEXT') ?? {};
+  const events = textOf('anthropic');
   egress.respondWith(sendStream([streamOf([...events.slice(0, 1), block, delta, ...events.slice(-2)])]));
   for (const [bytes, result] of [
     [1_000_000, 'ok'],
     [200_000, 'no_room'],
   ] as const) {
-    const small = deliveryOver(egress, { responseBudgetBytes: bytes });
+    const small = another({ responseBudgetBytes: bytes });
     const { outcome } = await deliverTo(small, client(), requestTo('anthropic', undefined, { stream: true }));
     expect(outcome.attempts).toMatchObject([{ result }]);
     expect(small.responseBudget.heldBytes).toBe(0);
-    await small.close();
   }
 });

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BudgetRefusal } from '../fairness/shared-budget.ts';
 import { admittedRequest } from './admitted-request.fixture.ts';
-import { client, deliverTo, deliveryOver } from './client.fixture.ts';
-import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';
+import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { COMPLETION, sendJson } from './egress.fixture.ts';
 import { LARGE_BYTES } from './json/send-large.ts';
 
-let egress: Egress;
-beforeAll(async () => {
-  egress = await startEgress();
-});
-afterAll(() => egress.close());
+const { egress, another } = await openDelivery();
 
 const ANSWER_BYTES = Buffer.byteLength(JSON.stringify(COMPLETION));
 
 test('an answer beyond the share of its organization is 503 no_capacity and not charged; those of others are served', async () => {
   const refused: BudgetRefusal[] = [];
-  const delivery = deliveryOver(egress, {
+  const delivery = another({
     responseBudgetBytes: 4 * ANSWER_BYTES,
     onMemoryRefused: (why) => refused.push(why),
   });
@@ -41,7 +37,6 @@ test('an answer beyond the share of its organization is 503 no_capacity and not 
   for (const { outcome } of await Promise.all(held)) expect(outcome.status).toBe(200);
   expect((await deliverTo(delivery, client(), admittedRequest())).outcome.status).toBe(200);
   expect(delivery.responseBudget.heldBytes).toBe(0);
-  await delivery.close();
 });
 
 test.each([true, false])(
@@ -50,7 +45,7 @@ test.each([true, false])(
     const [choice] = COMPLETION.choices;
     const message = { ...choice?.message, content: 'x'.repeat(2 * LARGE_BYTES) };
     egress.respondWith(sendJson({ ...COMPLETION, choices: [{ ...choice, message }] }));
-    const delivery = deliveryOver(egress, { responseBudgetBytes: 4.5 * LARGE_BYTES });
+    const delivery = another({ responseBudgetBytes: 4.5 * LARGE_BYTES });
     const unread = [client(), client()];
     const delivered = [];
     for (const to of unread.slice(0, keepsResponse ? 2 : 1)) {
@@ -64,6 +59,5 @@ test.each([true, false])(
     expect([unread.map(({ aborted }) => aborted), other.ended]).toEqual([[keepsResponse, false], keepsResponse]);
     for (const to of unread) to.read();
     for (const { charges } of await Promise.all(delivered)) expect(charges).toHaveLength(1);
-    await delivery.close();
   },
 );

@@ -1,20 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { SharedBudget } from '../fairness/shared-budget.ts';
 import { ANSWERS, gathered, readStream, responsesRequest } from './at-door.fixture.ts';
-import { client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
-import { chunk, DONE, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
+import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { chunk, DONE, STOP, sendJson, sendJsonText, sendStream, usageChunk } from './egress.fixture.ts';
 
-const { egress, delivery } = await openDelivery();
-
-const respondWithJson = (json: string) =>
-  egress.respondWith((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(json));
+const { egress, delivery, another } = await openDelivery();
 
 describe('a client of Responses', () => {
   test.each(ANSWERS.filter(({ api, name }) => api === 'responses' || !MERGED.has(name)))(
     'gets the same from a stream as from JSON, of $api: $name',
     async ({ api, json, stream }) => {
       const include = ['reasoning.encrypted_content'];
-      respondWithJson(json);
+      egress.respondWith(sendJsonText(json));
       const whole = client();
       const asked = await deliverTo(delivery, whole, await responsesRequest(api, { include }));
       const response = JSON.parse(whole.text() === '' ? String(whole.responses[0]?.body) : whole.text());
@@ -92,7 +89,7 @@ describe('a client of Responses, beside its output', () => {
   });
 
   test('gets the end of a stream that finds no memory, which is charged as the provider says', async () => {
-    const small = deliveryOver(egress, { responseBudgetBytes: 300_000 });
+    const small = another({ responseBudgetBytes: 300_000 });
     const pieces = Array.from({ length: 40 }, (_, at) => chunk({ content: `${'some words '.repeat(1_000)}${at}` }));
     egress.respondWith(sendStream([...pieces, STOP, usageChunk(), DONE]));
     const to = client();
@@ -101,7 +98,6 @@ describe('a client of Responses, beside its output', () => {
     expect(charges).toMatchObject([{ usageCounted: false, usage: { promptTokens: 7, completionTokens: 5 } }]);
     expect(to.text()).toContain('event: response.failed');
     expect(small.responseBudget.heldBytes).toBe(0);
-    await small.close();
   });
 
   test('reads content that a provider writes as parts', async () => {

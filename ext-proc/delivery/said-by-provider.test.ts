@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TokenUsage } from '#core/pricing.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { type AdmittedRequestOptions, provider } from './admitted-request.fixture.ts';
-import { type Client, client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
+import { type Client, client, deliverTo, openDelivery } from './client.fixture.ts';
 import { chunk, DONE, type ProviderHandler, STOP, usageChunk } from './egress.fixture.ts';
 import { eventOf, type OtherApi, requestTo, SCENARIOS } from './other-apis.fixture.ts';
 
@@ -12,7 +12,7 @@ import { eventOf, type OtherApi, requestTo, SCENARIOS } from './other-apis.fixtu
  * The provider's words decide what is charged, never how the client behaved: nobody pays less than
  * a client that leaves, nor more than one that reads to the end.
  */
-const { egress, delivery } = await openDelivery();
+const { egress, delivery, another } = await openDelivery();
 
 /** Time passes only where a client is waited for. */
 beforeEach(() => {
@@ -165,26 +165,32 @@ test('for one script of a provider nobody pays less than a client that leaves, o
   );
 });
 
-const HIDDEN = {
-  prompt_tokens: 70,
-  completion_tokens: 50_003,
-  completion_tokens_details: { reasoning_tokens: 50_000 },
-};
+const hidden = { completion_tokens: 50_003, completion_tokens_details: { reasoning_tokens: 50_000 } };
 const PIECES = [chunk({ content: 'one' }), chunk({ content: ' two' }), chunk({ content: ' three' }), STOP];
-const WHOLE: Script = { api: 'chat', pieces: [...PIECES, usageChunk(HIDDEN), DONE], breaks: false };
+const WHOLE: Script = {
+  api: 'chat',
+  pieces: [...PIECES, usageChunk({ prompt_tokens: 70, ...hidden }), DONE],
+  breaks: false,
+};
 const PAID = { promptTokens: 70, completionTokens: 50_003, reasoningTokens: 50_000 };
 
-test('a client that stays without reading pays the hidden reasoning, and finds how the stream ended', async () => {
+/** A request whose client does not read, when the provider has sent the whole stream. */
+async function unreadStream(options: AdmittedRequestOptions) {
   const to = client();
   to.stopReading();
   egress.respondWith(scriptedBy(WHOLE, to, { does: 'reads', at: 0, keyed: false }));
-  const what = requestTo('chat' as OtherApi, undefined, { stream: true, timeouts: { totalMs: HOUR_MS } });
+  const what = requestTo('chat' as OtherApi, undefined, { stream: true, ...options });
   const delivering = deliverTo(delivery, to, what, async () => {
     to.read();
     return undefined;
   });
   await vi.waitFor(() => expect(to.waits).toBe(1));
   for (let turn = 0; turn < TURNS; turn++) await setImmediate();
+  return { to, delivering };
+}
+
+test('a client that stays without reading pays the hidden reasoning, and finds how the stream ended', async () => {
+  const { to, delivering } = await unreadStream({ timeouts: { totalMs: HOUR_MS } });
   await vi.advanceTimersByTimeAsync(121_000);
   const { charges, outcome } = await delivering;
   expect(charges).toMatchObject([{ cancelled: false, finishReason: 'error', usageCounted: false, usage: PAID }]);
@@ -200,7 +206,7 @@ test.each<[string, AdmittedRequestOptions, number, string]>([
 ])(
   'a stream that %s is read on for its usage, and nothing more of it is passed on',
   async (_, options, bytes, result) => {
-    const small = deliveryOver(egress, { responseBudgetBytes: bytes });
+    const small = another({ responseBudgetBytes: bytes });
     const to = client();
     egress.respondWith(scriptedBy(WHOLE, to, { does: 'reads', at: 0, keyed: false }));
     const admitted = requestTo('chat' as OtherApi, undefined, { stream: true, ...options });
@@ -209,22 +215,12 @@ test.each<[string, AdmittedRequestOptions, number, string]>([
     expect(outcome).toMatchObject({ refusal: { code: 'upstream_error' }, attempts: [{ result }] });
     expect(to.text()).not.toContain('three');
     expect(to.text().endsWith(DONE)).toBe(true);
-    await small.close();
   },
 );
 
 test('a request that must end while its client does not read is charged what the provider had sent', async () => {
-  const to = client();
   const end = new AbortController();
-  to.stopReading();
-  egress.respondWith(scriptedBy(WHOLE, to, { does: 'reads', at: 0, keyed: false }));
-  const what = requestTo('chat' as OtherApi, undefined, { stream: true, mustEnd: end.signal });
-  const delivering = deliverTo(delivery, to, what, async () => {
-    to.read();
-    return undefined;
-  });
-  await vi.waitFor(() => expect(to.waits).toBe(1));
-  for (let turn = 0; turn < TURNS; turn++) await setImmediate();
+  const { to, delivering } = await unreadStream({ mustEnd: end.signal });
   end.abort();
   const { charges } = await delivering;
   expect(charges).toMatchObject([{ usageCounted: false, usage: PAID }]);

@@ -39,22 +39,17 @@ const words = fc
   .array(fc.stringMatching(/^[a-zé🦄"\\]{1,8}$/u), { minLength: 1, maxLength: 6 })
   .map((list) => list.join(' '));
 const sometimes = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const call = fc.record({ said: sometimes(words), input: words, result: words });
+const turn = fc.record({ asks: words, call: sometimes(call), reply: words });
 const conversation: fc.Arbitrary<Conversation> = fc.record({
-  system: sometimes(words),
-  turns: fc.array(
-    fc.record({
-      asks: words,
-      call: sometimes(fc.record({ said: sometimes(words), input: words, result: words })),
-      reply: words,
-    }),
-    { maxLength: 4 },
-  ),
-  last: words,
+  ...{ system: sometimes(words), turns: fc.array(turn, { maxLength: 4 }), last: words },
 });
 
 const SCHEMA = { type: 'object', properties: { q: { type: 'string', description: 'what to find' } } };
 const TOOL = { name: 'find', description: 'finds things' };
 const given = (list: readonly (object | undefined)[]) => list.filter((one) => one !== undefined);
+
+const inputOf = ({ input }: { readonly input: string }) => JSON.stringify({ q: input });
 
 /** The conversation as a client of each API writes it. */
 const BODIES: Readonly<Record<DoorName, (conversation: Conversation) => JsonObject>> = {
@@ -69,13 +64,7 @@ const BODIES: Readonly<Record<DoorName, (conversation: Conversation) => JsonObje
         call && {
           role: 'assistant',
           content: call.said ?? null,
-          tool_calls: [
-            {
-              id: `c${at}`,
-              type: 'function',
-              function: { name: 'find', arguments: JSON.stringify({ q: call.input }) },
-            },
-          ],
+          tool_calls: [{ id: `c${at}`, type: 'function', function: { name: 'find', arguments: inputOf(call) } }],
         },
         call && { role: 'tool', tool_call_id: `c${at}`, content: call.result },
         { role: 'assistant', content: reply },
@@ -94,7 +83,7 @@ const BODIES: Readonly<Record<DoorName, (conversation: Conversation) => JsonObje
         call?.said === undefined ? undefined : { role: 'assistant', content: call.said },
         call && {
           ...{ type: 'function_call', call_id: `c${at}`, name: 'find' },
-          arguments: JSON.stringify({ q: call.input }),
+          arguments: inputOf(call),
         },
         call && { type: 'function_call_output', call_id: `c${at}`, output: call.result },
         { role: 'assistant', content: [{ type: 'output_text', text: reply }] },

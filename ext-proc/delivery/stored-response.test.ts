@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { refuse } from '#core/errors/refusal.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from './admitted-request.fixture.ts';
-import { type Client, client, deliverTo, deliveryOver, openDelivery, UNWATCHED } from './client.fixture.ts';
+import { type Client, client, deliverTo, openDelivery, UNWATCHED } from './client.fixture.ts';
 import { COMPLETION, DONE, HELLO, ours, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, delivery, deliver, another } = await openDelivery();
 
 const WHOLE = [...HELLO, STOP, usageChunk(), DONE];
 
@@ -42,16 +42,13 @@ describe('an answer that is kept', () => {
     expect(sentBefore.length).toBeLessThan(to.text().length);
   });
 
+  const leaveMidway = async (to: Client) => {
+    await expect.poll(() => to.text()).toContain(' there');
+    to.leave();
+  };
   test.each<[string, (to: Client) => void]>([
     ['before the first event', (to) => to.leave()],
-    [
-      'midway',
-      (to) =>
-        expect
-          .poll(() => to.text())
-          .toContain(' there')
-          .then(() => to.leave()),
-    ],
+    ['midway', leaveMidway],
   ])('is read to its end when the client leaves %s, whatever the provider is configured for', async (_, leave) => {
     const to = client();
     egress.respondWith((response) => {
@@ -78,29 +75,27 @@ describe('an answer that is kept', () => {
     const kept: unknown[] = [];
     for (const stream of [false, true]) {
       egress.respondWith(stream ? sendStream(WHOLE) : sendJson(COMPLETION));
-      await deliverTo(delivery, client(), admittedRequest({ stream }), async (_, response) => void kept.push(response));
+      await deliver({ stream }, client(), async (_, response) => void kept.push(response));
     }
     expect(kept).toEqual([undefined, undefined]);
   });
 
   test('ends as broken when there is no room to keep it', async () => {
-    const small = deliveryOver(egress, { responseBudgetBytes: 300 });
+    const small = another({ responseBudgetBytes: 300 });
     egress.respondWith(sendStream(WHOLE));
     const { kept, outcome, to } = await deliverKept({ stream: true }, client(), small);
     expect([kept, outcome.refusal?.code]).toEqual([[undefined], 'upstream_error']);
     expect(to.text().endsWith(DONE)).toBe(true);
-    await small.close();
   });
 
   test('gives its room back when it ended', async () => {
     const room = Buffer.byteLength(WHOLE.join('')) * 3;
-    const small = deliveryOver(egress, { responseBudgetBytes: room });
+    const small = another({ responseBudgetBytes: room });
     egress.respondWith(sendStream(WHOLE));
     for (let i = 0; i < 3; i++) {
       const { kept, to } = await deliverKept({ stream: true }, client(), small);
       expect(kept).toEqual([to.text()]);
     }
-    await small.close();
   });
 
   test('frees what is held before the client learns that it was not charged', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '#core/clock.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
-import { type Client, client, deliverTo, deliveryOver, endsSoonAfter, openDelivery } from '../client.fixture.ts';
+import { type Client, client, deliverTo, endsSoonAfter, openDelivery } from '../client.fixture.ts';
 import {
   COMPLETION,
   chunk,
@@ -13,7 +13,7 @@ import {
   sendStream,
 } from '../egress.fixture.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, deliverStream, another } = await openDelivery();
 
 let to: Client;
 beforeEach(() => {
@@ -22,18 +22,21 @@ beforeEach(() => {
 
 const ok = sendJson(COMPLETION);
 const reset: ProviderHandler = (response) => response.destroy();
+const html = (status: number): ProviderHandler => {
+  return (response) => response.writeHead(status, { 'content-type': 'text/html' }).end('<html>');
+};
+const refusal = (status: number) => sendJson({ error: { message: 'no' } }, status);
 
 /** Returns the called providers, in order, and the code or status of the response. */
 async function outcomeOf(options: AdmittedRequestOptions, ...handlers: ProviderHandler[]): Promise<string> {
   egress.respondWith(...handlers);
   // A delivery of its own: rests outlive a request.
-  const fresh = deliveryOver(egress);
-  const { outcome } = await deliverTo(fresh, to, admittedRequest(options));
-  await fresh.close();
+  const { outcome } = await deliverTo(another(), to, admittedRequest(options));
   const asked = egress.asked.map(({ headers }) => String(headers['x-gw-cluster']).slice(0, 1)).join('');
   return `${asked} ${outcome.refusal?.code ?? outcome.status}`;
 }
 
+const busy = sendJson({}, 429);
 const two = { providers: [provider('alpha'), provider('beta')] };
 
 describe('the attempts at one target', () => {
@@ -42,15 +45,11 @@ describe('the attempts at one target', () => {
     ['500 then 200', 'aa 200', [sendJson({}, 500), ok]],
     ['a refused connection, then 200', 'aa 200', [envoyReply('UF,URX'), ok]],
     ['529 twice', 'aa no_capacity', [sendJson({}, 529), sendJson({}, 529), ok]],
-    [
-      'HTML 502 twice',
-      'aa upstream_error',
-      [(response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<html>')],
-    ],
-    ['401', 'a upstream_config_error', [sendJson({ error: { message: 'bad key' } }, 401), ok]],
+    ['HTML 502 twice', 'aa upstream_error', [html(502)]],
+    ['401', 'a upstream_config_error', [refusal(401), ok]],
     ['404', 'a upstream_config_error', [sendJson({}, 404), ok]],
-    ['400', 'a invalid_request', [sendJson({ error: { message: 'no' } }, 400), ok]],
-    ['422', 'a invalid_request', [sendJson({ error: { message: 'no' } }, 422), ok]],
+    ['400', 'a invalid_request', [refusal(400), ok]],
+    ['422', 'a invalid_request', [refusal(422), ok]],
     ['a reset after the request was sent', 'a upstream_error', [reset, ok]],
     ['a reset that Envoy reports', 'a upstream_error', [envoyReply('UC'), ok]],
     ['a target that Envoy has ejected', 'a no_capacity', [envoyReply('UH'), ok]],
@@ -81,7 +80,7 @@ describe('the attempts at one target', () => {
   test('end when the time is over: nothing is tried after the deadline', async () => {
     let passedMs = 0;
     const clock = { ...systemClock, monotonicMs: () => performance.now() + passedMs };
-    const late = deliveryOver(egress, { clock });
+    const late = another({ clock });
     // By the clock one second is left when the answer is there, and the provider asks for two.
     egress.respondWith((response) => {
       passedMs = 59_000;
@@ -90,7 +89,6 @@ describe('the attempts at one target', () => {
     const { outcome } = await deliverTo(late, to, admittedRequest());
     expect(outcome.refusal?.code).toBe('upstream_error');
     expect(egress.asked).toHaveLength(1);
-    await late.close();
   });
 });
 
@@ -104,11 +102,7 @@ describe('the targets', () => {
     ['a long Retry-After is not waited for', 'ab 200', [sendJson({}, 429, { 'retry-after': '20' }), ok]],
     ['all misconfigured', 'ab upstream_config_error', [sendJson({}, 401), sendJson({}, 403)]],
     ['misconfigured, then failing', 'abb upstream_error', [sendJson({}, 401), sendJson({}, 500)]],
-    [
-      'busy, then misconfigured: it may work later',
-      'aba no_capacity',
-      [sendJson({}, 429), sendJson({}, 401), sendJson({}, 429)],
-    ],
+    ['busy, then misconfigured: it may work later', 'aba no_capacity', [busy, sendJson({}, 401), busy]],
     ['failing, then ejected', 'aab no_capacity', [sendJson({}, 500), sendJson({}, 500), envoyReply('UH')]],
   ])('%s', async (_, expected, handlers) => {
     expect(await outcomeOf(two, ...handlers)).toBe(expected);
@@ -127,28 +121,17 @@ describe('the targets', () => {
 
 describe('a stream that fails before its first event', () => {
   const stream = sendStream([chunk({ content: 'hi' }, 'stop'), DONE]);
+  const error = (error: object) => sendStream([event({ error })]);
   test.each<[string, string, ProviderHandler[]]>([
-    [
-      'error event first, then another attempt',
-      'aa 200',
-      [sendStream([event({ error: { message: 'busy' } })]), stream],
-    ],
+    ['error event first, then another attempt', 'aa 200', [error({ message: 'busy' }), stream]],
     ['an `event: error`', 'aa 200', [sendStream(['event: error\ndata: {"message":"busy"}\n\n']), stream]],
-    ['error events only', 'aabb upstream_error', [sendStream([event({ error: { message: 'x' } })])]],
-    ['an error event that is a 429', 'abab no_capacity', [sendStream([event({ error: { code: 429 } })])]],
-    [
-      'an error event that is a 400',
-      'a invalid_request',
-      [sendStream([event({ error: { code: 400, message: 'no' } })])],
-    ],
+    ['error events only', 'aabb upstream_error', [error({ message: 'x' })]],
+    ['an error event that is a 429', 'abab no_capacity', [error({ code: 429 })]],
+    ['an error event that is a 400', 'a invalid_request', [error({ code: 400, message: 'no' })]],
     ['a finish reason of error', 'aa 200', [sendStream([chunk({}, 'error')]), stream]],
     ['an error as JSON with status 200', 'aa 200', [sendJson({ error: { message: 'busy' } }), stream]],
     ['a whole answer instead of a stream', 'ab 200', [ok, stream]],
-    [
-      'HTML with status 200',
-      'ab 200',
-      [(response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), stream],
-    ],
+    ['HTML with status 200', 'ab 200', [html(200), stream]],
     ['garbage first', 'ab 200', [sendStream(['data: {oops\n\n']), stream]],
     ['an empty stream', 'ab 200', [sendStream([]), stream]],
     ['[DONE] only', 'ab 200', [sendStream([DONE]), stream]],
@@ -163,7 +146,7 @@ describe('a stream that fails before its first event', () => {
   test('is not asked for when the client has left already', async () => {
     egress.respondWith(stream);
     to.leave();
-    const { outcome, charges } = await deliverTo(delivery, to, admittedRequest({ stream: true }));
+    const { outcome, charges } = await deliverStream({}, to);
     expect(outcome).toMatchObject({ status: 499, clientGone: true });
     expect(charges).toEqual([]);
     expect(egress.asked).toEqual([]);
@@ -174,7 +157,7 @@ describe('a stream that fails before its first event', () => {
       response.writeHead(429, { 'retry-after': '2' }).end();
       setTimeout(() => to.leave(), 50);
     });
-    const delivering = deliverTo(delivery, to, admittedRequest({ stream: true }));
+    const delivering = deliverStream({}, to);
     expect(await endsSoonAfter(to.exchange.gone, delivering)).toBe(true);
     const { outcome, charges } = await delivering;
     expect(outcome).toMatchObject({ status: 499, clientGone: true });

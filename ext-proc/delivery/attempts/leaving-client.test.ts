@@ -4,8 +4,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { NO_USAGE } from '#core/pricing.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
-import { client, countWords, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
+import { client, countWords, deliverTo, openDelivery } from '../client.fixture.ts';
 import {
   DONE,
   envoyReply,
@@ -18,7 +19,7 @@ import {
 } from '../egress.fixture.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 
-const { egress, delivery, deliverStream } = await openDelivery();
+const { egress, delivery, deliverStream, another } = await openDelivery();
 const silent: ProviderHandler = () => undefined;
 
 describe('a client that leaves', () => {
@@ -88,14 +89,7 @@ describe('a client that leaves before the first event', () => {
     return delivered;
   }
   const stream = (options: AdmittedRequestOptions = {}) => admittedRequest({ stream: true, ...options });
-  const prompt = {
-    promptTokens: 3,
-    completionTokens: 0,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  };
+  const prompt = { ...NO_USAGE, promptTokens: 3 };
 
   test.each([
     ['before any answer', silent],
@@ -104,13 +98,8 @@ describe('a client that leaves before the first event', () => {
     const { charges, uncharged } = await leave(stream(), handler);
     expect(charges).toEqual([
       {
-        provider: 'alpha',
-        providerModel: 'alpha-model',
-        usage: prompt,
-        usageCounted: true,
-        cancelled: true,
-        latencyMs: expect.any(Number),
-        generationTimeMs: 0,
+        ...{ provider: 'alpha', providerModel: 'alpha-model', usage: prompt, usageCounted: true, cancelled: true },
+        ...{ latencyMs: expect.any(Number), generationTimeMs: 0 },
       },
     ]);
     expect(uncharged).toEqual([]);
@@ -128,7 +117,7 @@ describe('a client that leaves before the first event', () => {
   test('keeps its hold until the prompt is counted', async () => {
     const counting = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
-    const slow = deliveryOver(egress, {
+    const slow = another({
       countTokens: (texts) => {
         counting.resolve();
         return gate.promise.then(() => countWords(texts));
@@ -143,7 +132,6 @@ describe('a client that leaves before the first event', () => {
     expect(isOver).toBe(false);
     gate.resolve();
     expect((await leaving).charges).toHaveLength(1);
-    await slow.close();
   });
 
   test('pays nothing while Envoy is known to reach no provider, and its prompt again when it does', async () => {
@@ -164,7 +152,7 @@ describe('a client that leaves before the first event', () => {
     const server = createServer({ pauseOnConnect: true }, (socket) => void socket.on('error', () => undefined));
     server.listen(socketPath);
     await once(server, 'listening');
-    const blocked = deliveryOver({ ...egress, socketPath });
+    const blocked = another({ egressSocketPath: socketPath });
     const what = stream();
     const to = client();
     const chat = { ...what.chat, encodeFor: () => [Buffer.alloc(8 * 1024 * 1024)] };

@@ -2,8 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { acceptedChat } from '#test/fixtures/chat-request.ts';
 import { type BudgetRefusal, SharedBudget } from '../../fairness/shared-budget.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
@@ -30,9 +29,7 @@ async function requestOf(options: AdmittedRequestOptions) {
   const read = () => {
     const bytes = Buffer.from(JSON.stringify({ model: 'public-model', stream, messages }));
     reservation.take(bytes.length);
-    const chat = readChatRequest(bytes, undefined);
-    if (isRefusal(chat)) throw new Error(chat.code);
-    return { chat, memory: new WeakRef(bytes.buffer), bodyBytes: bytes.length };
+    return { chat: acceptedChat(bytes), memory: new WeakRef(bytes.buffer), bodyBytes: bytes.length };
   };
   const { chat, memory, bodyBytes } = read();
   const to = client(reservation);
@@ -92,8 +89,7 @@ test.each([true, false])(
     const bytes = Buffer.from(JSON.stringify({ model: 'public-model', stream, messages: WORDS }));
     const reservation = new SharedBudget(BUDGET_BYTES).open('org-TEST');
     reservation.take(bytes.length);
-    const chat = readChatRequest(bytes, undefined);
-    if (isRefusal(chat)) throw new Error(chat.code);
+    const chat = acceptedChat(bytes);
     egress.respondWith(stream ? sendStream([...HELLO, STOP, DONE]) : sendJson(COMPLETION));
     const what = { ...admittedRequest({ stream }), chat };
     const { outcome } = await deliverTo(delivery, client(reservation), what);
@@ -114,8 +110,7 @@ test.each<[string, (memory: RequestMemory) => void]>([
   ],
 ])('a body that %s is left to the garbage collector', (_, happens) => {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', messages: WORDS }));
-  const chat = readChatRequest(bytes, undefined);
-  if (isRefusal(chat)) throw new Error(chat.code);
+  const chat = acceptedChat(bytes);
   const memory = new RequestMemory(chat, new SharedBudget(BUDGET_BYTES).open('org-TEST'));
   happens(memory);
   memory.ended();

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Target } from '#core/config/gateway-config.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
-import { client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
+import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, envoyReply, type ProviderHandler, sendJson } from '../egress.fixture.ts';
 import { RestingTargets } from './resting-targets.ts';
 
-const { egress } = await openDelivery();
+const { egress, another } = await openDelivery();
 
 /** A gateway process whose clock the test moves. */
 function process() {
   let nowMs = 1_000_000;
   const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-  const delivery = deliveryOver(egress, { clock });
+  const delivery = another({ clock });
   return {
     delivery,
     passes: (ms: number) => {
@@ -51,7 +51,6 @@ describe('a target that asks for a pause', () => {
     passes(1);
     expect(await outcomeOf(two, ok)).toBe('a 200');
     expect(resting()).toEqual({ alpha: 0, beta: 0 });
-    await delivery.close();
   });
 
   test.each<[string, ProviderHandler]>([
@@ -61,19 +60,17 @@ describe('a target that asks for a pause', () => {
     ['a wrong key', busy('7', 401)],
     ["Envoy's own 503", envoyReply('UF')],
   ])('is none with %s', async (_, answer) => {
-    const { outcomeOf, delivery } = process();
+    const { outcomeOf } = process();
     await outcomeOf(two, answer, ok);
     expect(await outcomeOf(two, ok)).toBe('a 200');
-    await delivery.close();
   });
 
   test('is the last resort when the others failed, and is asked at once', async () => {
     const tookMs = async () => {
-      const { outcomeOf, delivery } = process();
+      const { outcomeOf } = process();
       await outcomeOf(two, busy('60'), ok);
       const beganMs = performance.now();
       expect(await outcomeOf(two, busy(undefined, 500), ok)).toBe('ba 200');
-      await delivery.close();
       return performance.now() - beganMs;
     };
     // A busy machine may stand still in one attempt, and not in all.
@@ -81,7 +78,7 @@ describe('a target that asks for a pause', () => {
   });
 
   test('is not asked a second time for a request before the others, and then as often as any', async () => {
-    const { outcomeOf, passes, delivery } = process();
+    const { outcomeOf, passes } = process();
     const patient = { ...two, retriesPerTarget: 1 };
     const answer: ProviderHandler = (response, asked) => {
       passes(1);
@@ -90,23 +87,20 @@ describe('a target that asks for a pause', () => {
     expect(await outcomeOf(patient, answer, busy(undefined, 500), busy(undefined, 500), ok)).toBe('abba 200');
     expect(await outcomeOf(patient, answer, answer, ok)).toBe('bab 200');
     expect(await outcomeOf(patient, answer)).toBe('abab no_capacity');
-    await delivery.close();
   });
 
   test('is asked as before by a model without another target', async () => {
-    const { outcomeOf, delivery } = process();
+    const { outcomeOf } = process();
     const alone = { providers: [provider('alpha')], retriesPerTarget: 1 };
     expect(await outcomeOf(alone, busy(), ok)).toBe('aa 200');
     expect(await outcomeOf(alone, ok)).toBe('a 200');
-    await delivery.close();
   });
 
   test('rests for every model that has it, also after its provider is configured anew', async () => {
-    const { outcomeOf, delivery } = process();
+    const { outcomeOf } = process();
     await outcomeOf(two, busy('60'), ok);
     const anew = { providers: [provider('alpha', { apiKey: 'other' }), provider('beta')] };
     expect(await outcomeOf(anew, ok)).toBe('b 200');
-    await delivery.close();
   });
 });
 

@@ -1,31 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import { NO_USAGE } from '#core/pricing.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, countWords, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, envoyReply, type ProviderHandler, sendJson, sendStream } from '../egress.fixture.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, deliver } = await openDelivery();
 
 /** The attempts that nobody was charged for, when all of them are counted. */
 async function unchargedOf(options: AdmittedRequestOptions, ...handlers: ProviderHandler[]) {
   egress.respondWith(...handlers);
-  const { uncharged, charges } = await deliverTo(
-    delivery,
-    client(),
-    admittedRequest({ retriesPerTarget: 0, ...options }),
-  );
+  const { uncharged, charges } = await deliver({ retriesPerTarget: 0, ...options });
   await expect.poll(() => uncharged.length).toBeGreaterThan(0);
   expect(charges).toEqual([]);
   return uncharged;
 }
 
-const PROMPT = {
-  promptTokens: 3,
-  completionTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-};
+const PROMPT = { ...NO_USAGE, promptTokens: 3 };
 
 describe('an attempt that nobody is charged for', () => {
   test.each<[string, ProviderHandler, string]>([
@@ -34,13 +24,8 @@ describe('an attempt that nobody is charged for', () => {
     ['a cluster that Envoy does not know', envoyReply('NC'), 'no_cluster'],
   ])('has no tokens where no provider was sent it: %s', async (_, handler, result) => {
     const [attempt, ...others] = await unchargedOf({}, handler);
-    expect(attempt).toMatchObject({
-      attempt: 1,
-      provider: 'alpha',
-      providerModel: 'alpha-model',
-      result,
-      work: 'none',
-    });
+    const first = { attempt: 1, provider: 'alpha', providerModel: 'alpha-model' };
+    expect(attempt).toMatchObject({ ...first, result, work: 'none' });
     expect(attempt).not.toHaveProperty('tokens');
     expect(others).toEqual([]);
   });
@@ -90,11 +75,7 @@ describe('an attempt that nobody is charged for', () => {
   test('is told with its number, also where a later one succeeds', async () => {
     egress.respondWith((response) => response.destroy(), sendJson({}, 500), sendJson(COMPLETION));
     const providers = [provider('alpha'), provider('beta')];
-    const { uncharged, charges } = await deliverTo(
-      delivery,
-      client(),
-      admittedRequest({ providers, retriesPerTarget: 1 }),
-    );
+    const { uncharged, charges } = await deliver({ providers, retriesPerTarget: 1 });
     await expect.poll(() => uncharged.length).toBe(2);
     const told = uncharged.map(({ attempt, provider: name, result }) => `${attempt} ${name} ${result}`).sort();
     expect(told).toEqual(['1 alpha reset', '2 beta status_500']);

@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { envelopeOf, refuse } from '#core/errors/refusal.ts';
+import { NO_USAGE } from '#core/pricing.ts';
 import { admittedRequest, provider } from '../admitted-request.fixture.ts';
-import { type Client, client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
+import { type Client, client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, type ProviderHandler, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, deliver, another } = await openDelivery();
 
 function bodyOf(to: Client): string {
   expect(to.responses).toHaveLength(1);
@@ -19,14 +20,9 @@ function codeOf(to: Client): string {
 describe('a JSON answer', () => {
   test("is the provider's with our id, model and cost", async () => {
     egress.respondWith(sendJson(COMPLETION, 200, { 'x-provider-secret': 'org-internal' }));
-    const to = client();
-    const { outcome, charges } = await deliverTo(delivery, to, admittedRequest());
-    expect(JSON.parse(bodyOf(to))).toEqual({
-      ...COMPLETION,
-      id: 'gen-TEST',
-      model: 'public-model',
-      usage: { ...USAGE, cost: 0.25 },
-    });
+    const { outcome, charges, to } = await deliver();
+    const ours = { id: 'gen-TEST', model: 'public-model', usage: { ...USAGE, cost: 0.25 } };
+    expect(JSON.parse(bodyOf(to))).toEqual({ ...COMPLETION, ...ours });
     expect(to.responses[0]).toMatchObject({
       status: 200,
       headers: { 'content-type': 'application/json', 'x-generation-id': 'gen-TEST', 'x-ratelimit-limit-requests': '5' },
@@ -34,22 +30,9 @@ describe('a JSON answer', () => {
     expect(Object.keys(to.responses[0]?.headers ?? {})).not.toContain('x-provider-secret');
     expect(charges).toEqual([
       {
-        provider: 'alpha',
-        providerModel: 'alpha-model',
-        upstreamId: 'chatcmpl-1',
-        finishReason: 'stop',
-        usage: {
-          promptTokens: 7,
-          completionTokens: 5,
-          cachedTokens: 0,
-          cacheWriteTokens: 0,
-          cacheWrite1hTokens: 0,
-          reasoningTokens: 0,
-        },
-        usageCounted: false,
-        cancelled: false,
-        latencyMs: expect.any(Number),
-        generationTimeMs: expect.any(Number),
+        ...{ provider: 'alpha', providerModel: 'alpha-model', upstreamId: 'chatcmpl-1', finishReason: 'stop' },
+        ...{ usage: { ...NO_USAGE, promptTokens: 7, completionTokens: 5 }, usageCounted: false, cancelled: false },
+        ...{ latencyMs: expect.any(Number), generationTimeMs: expect.any(Number) },
       },
     ]);
     expect(outcome).toMatchObject({ status: 200, clientGone: false, attempts: [{ provider: 'alpha', result: 'ok' }] });
@@ -59,8 +42,7 @@ describe('a JSON answer', () => {
     const text =
       '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"content":"\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
     egress.respondWith((response) => response.end(text));
-    const to = client();
-    await deliverTo(delivery, to, admittedRequest());
+    const { to } = await deliver();
     expect(bodyOf(to)).toBe(
       text.replace('"c"', '"gen-TEST"').replace('"m"', '"public-model"').replace('12}', '12,"cost":0.25}'),
     );
@@ -68,11 +50,7 @@ describe('a JSON answer', () => {
 
   test('asks the provider with its own headers and path, and nothing else', async () => {
     egress.respondWith(sendJson(COMPLETION));
-    await deliverTo(
-      delivery,
-      client(),
-      admittedRequest({ providers: [provider('alpha', { baseUrl: new URL('http://llm.example:8443/base/v1/') })] }),
-    );
+    await deliver({ providers: [provider('alpha', { baseUrl: new URL('http://llm.example:8443/base/v1/') })] });
     expect(egress.asked).toMatchObject([{ path: '/base/v1/chat/completions' }]);
     expect(egress.asked[0]?.headers).toEqual({
       host: 'llm.example:8443',
@@ -85,37 +63,26 @@ describe('a JSON answer', () => {
       'user-agent': 'inference-gateway',
       authorization: 'Bearer secret-of-alpha',
     });
-    expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual({
-      model: 'alpha-model',
-      outputLimitField: 'max_tokens',
-      outputLimit: 100,
-    });
+    const fields = { model: 'alpha-model', outputLimitField: 'max_tokens', outputLimit: 100 };
+    expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual(fields);
   });
 
   test('sends no authorization to a provider without a key', async () => {
     egress.respondWith(sendJson(COMPLETION));
     const { apiKey: _, ...keyless } = provider('local');
-    await deliverTo(delivery, client(), admittedRequest({ providers: [keyless] }));
+    await deliver({ providers: [keyless] });
     expect(egress.asked[0]?.headers.authorization).toBeUndefined();
   });
 
   test('is counted when it has no usage, or one that cannot be true', async () => {
     const { usage: _, ...without } = COMPLETION;
-    for (const response of [
-      without,
-      { ...COMPLETION, usage: { prompt_tokens: -1, completion_tokens: 2 } },
-      { ...COMPLETION, usage: null },
-    ]) {
+    const impossible = { prompt_tokens: -1, completion_tokens: 2 };
+    for (const response of [without, { ...COMPLETION, usage: impossible }, { ...COMPLETION, usage: null }]) {
       egress.respondWith(sendJson(response));
-      const to = client();
-      const { charges } = await deliverTo(delivery, to, admittedRequest());
+      const { charges, to } = await deliver();
       expect(charges).toMatchObject([{ usageCounted: true, usage: { promptTokens: 3, completionTokens: 2 } }]);
-      expect(JSON.parse(bodyOf(to)).usage).toEqual({
-        prompt_tokens: 3,
-        completion_tokens: 2,
-        total_tokens: 5,
-        cost: 0.25,
-      });
+      const counted = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, cost: 0.25 };
+      expect(JSON.parse(bodyOf(to)).usage).toEqual(counted);
     }
   });
 
@@ -127,14 +94,13 @@ describe('a JSON answer', () => {
       tool_calls: [{ id: 't', function: { name: ' e', arguments: ' f g' } }],
     };
     egress.respondWith(sendJson({ choices: [{ message }, { message: { content: [{ type: 'text', text: ' h' }] } }] }));
-    const { charges } = await deliverTo(delivery, client(), admittedRequest());
+    const { charges } = await deliver();
     expect(charges).toMatchObject([{ usage: { completionTokens: 8 } }]);
   });
 
   test('is not sent when the charge is refused', async () => {
     egress.respondWith(sendJson(COMPLETION));
-    const to = client();
-    const { outcome } = await deliverTo(delivery, to, admittedRequest(), async () => refuse('no_capacity'));
+    const { outcome, to } = await deliver({}, client(), async () => refuse('no_capacity'));
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
     expect(JSON.parse(bodyOf(to))).toEqual(envelopeOf(refuse('no_capacity')));
   });
@@ -143,7 +109,7 @@ describe('a JSON answer', () => {
     egress.respondWith(sendJson(COMPLETION));
     const to = client();
     let sentBefore = -1;
-    await deliverTo(delivery, to, admittedRequest(), async () => {
+    await deliver({}, to, async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       sentBefore = to.responses.length;
       return undefined;
@@ -157,7 +123,7 @@ describe('a JSON answer', () => {
       response.writeProcessing();
       setTimeout(() => response.end(JSON.stringify(COMPLETION)), 20);
     });
-    const { outcome } = await deliverTo(delivery, client(), admittedRequest());
+    const { outcome } = await deliver();
     expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'ok' }] });
   });
 
@@ -168,11 +134,7 @@ describe('a JSON answer', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       response.end(JSON.stringify(COMPLETION));
     });
-    const { outcome, charges } = await deliverTo(
-      delivery,
-      to,
-      admittedRequest({ providers: [provider('alpha', { onDisconnect: 'abort' })] }),
-    );
+    const { outcome, charges } = await deliver({ providers: [provider('alpha', { onDisconnect: 'abort' })] }, to);
     expect(charges).toMatchObject([{ cancelled: true, usage: { completionTokens: 5 } }]);
     expect(outcome.clientGone).toBe(true);
   });
@@ -200,20 +162,11 @@ describe('an answer that cannot be passed on', () => {
     ['gzip', gzipped, 'encoded'],
     ['a body above the limit', sendJson({ ...COMPLETION, padding: 'x'.repeat(10_000) }), 'too_large'],
     ['half an answer', truncated, 'reset'],
-    [
-      'a redirect',
-      (response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
-      'status_302',
-    ],
+    ['a redirect', (response) => response.writeHead(302, { location: 'https://x.example/' }).end(), 'status_302'],
     ['oversized headers', (response) => response.writeHead(200, { 'x-big': 'x'.repeat(100_000) }).end('{}'), 'reset'],
   ])('%s', async (_, handler, result) => {
     egress.respondWith(handler);
-    const to = client();
-    const { outcome, charges } = await deliverTo(
-      delivery,
-      to,
-      admittedRequest({ retriesPerTarget: 0, responseBodyBytes: 5000 }),
-    );
+    const { outcome, charges, to } = await deliver({ retriesPerTarget: 0, responseBodyBytes: 5000 });
     expect(codeOf(to)).toBe('upstream_error');
     expect(charges).toEqual([]);
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });
@@ -221,16 +174,14 @@ describe('an answer that cannot be passed on', () => {
 
   test('frees the hold before the client knows', async () => {
     egress.respondWith(sendJson({}, 500));
-    const { responsesAtRelease } = await deliverTo(delivery, client(), admittedRequest({ retriesPerTarget: 0 }));
+    const { responsesAtRelease } = await deliver({ retriesPerTarget: 0 });
     expect(responsesAtRelease).toEqual([0]);
   });
 
   test('names no secret of the provider in what it says', async () => {
-    egress.respondWith(
-      sendJson({ error: { message: 'secret-of-alpha is not allowed to use this', param: 'model' } }, 400),
-    );
-    const to = client();
-    await deliverTo(delivery, to, admittedRequest());
+    const error = { message: 'secret-of-alpha is not allowed to use this', param: 'model' };
+    egress.respondWith(sendJson({ error }, 400));
+    const { to } = await deliver();
     expect(JSON.parse(bodyOf(to)).error).toMatchObject({
       message: '[redacted] is not allowed to use this',
       code: 'invalid_request',
@@ -240,17 +191,15 @@ describe('an answer that cannot be passed on', () => {
 
   test('is not read on', async () => {
     egress.respondWith((response) => void response.writeHead(200).write('x'.repeat(10_000)));
-    const to = client();
-    await deliverTo(delivery, to, admittedRequest({ responseBodyBytes: 5000 }));
+    const { to } = await deliver({ responseBodyBytes: 5000 });
     await egress.asked[0]?.cancelled;
     expect(codeOf(to)).toBe('upstream_error');
   });
 
   test('ends with no_capacity when Envoy does not take the call', async () => {
-    const nowhere = deliveryOver({ ...egress, socketPath: `${egress.socketPath}.none` });
+    const nowhere = another({ egressSocketPath: `${egress.socketPath}.none` });
     const to = client();
     await deliverTo(nowhere, to, admittedRequest());
-    await nowhere.close();
     expect(codeOf(to)).toBe('no_capacity');
   });
 });

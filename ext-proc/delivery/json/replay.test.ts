@@ -59,11 +59,8 @@ describe('a replay', () => {
     const to = client();
     const { replay } = storedIn(PIECES, { bytes: LARGE });
     expect(await replayResponse(replay, to.exchange, new SharedBudget(100))).toEqual({ answered: true });
-    expect(to.heads[0]?.headers).toEqual({
-      ...HEADERS,
-      'content-type': 'application/json',
-      'content-length': String(LARGE),
-    });
+    const ofBody = { 'content-type': 'application/json', 'content-length': String(LARGE) };
+    expect(to.heads[0]?.headers).toEqual({ ...HEADERS, ...ofBody });
     expect(to.written).toEqual(PIECES);
   });
 
@@ -84,11 +81,9 @@ describe('a replay', () => {
     const to = client();
     const budget = new SharedBudget(99);
     const refused = { answered: false, refusal: { code: 'no_capacity' } };
-    expect(await replayResponse(storedIn(PIECES, { memoryBytes: 100 }).replay, to.exchange, budget)).toMatchObject(
-      refused,
-    );
-    const gone = storedIn([], { open: async () => undefined }).replay;
-    for (const replay of [gone, storedIn(['gone']).replay, storedIn(['the ', 'gone']).replay])
+    const large = storedIn(PIECES, { memoryBytes: 100 });
+    const gone = storedIn([], { open: async () => undefined });
+    for (const { replay } of [large, gone, storedIn(['gone']), storedIn(['the ', 'gone'])])
       expect(await replayResponse(replay, to.exchange, budget)).toMatchObject(refused);
     expect([to.responses, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
   });

@@ -1,23 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { admittedRequest, provider } from '../admitted-request.fixture.ts';
-import { client, deliverTo, openDelivery } from '../client.fixture.ts';
+import { provider } from '../admitted-request.fixture.ts';
+import { openDelivery } from '../client.fixture.ts';
 import { COMPLETION, DONE, event, HELLO, type ProviderHandler, sendJson, sendStream } from '../egress.fixture.ts';
 import { CONTENT_REFUSALS, CONTEXT_ERRORS, RATE_LIMITS, REQUEST_ERRORS } from '../request-errors.fixture.ts';
 import { ACCOUNT_ERRORS } from './provider-errors.fixture.ts';
 import { bodyFailure, statusFailure } from './provider-failure.ts';
 
-const { egress, delivery } = await openDelivery();
+const { egress, deliver } = await openDelivery();
 
 /** Answers to a client with one provider, and with two. */
 async function answered(handlers: readonly ProviderHandler[], stream = false, names = ['alpha']) {
   egress.respondWith(...handlers);
-  const to = client();
   const providers = names.map((name) => provider(name));
-  const { outcome, charges } = await deliverTo(
-    delivery,
-    to,
-    admittedRequest({ providers, stream, retriesPerTarget: 3 }),
-  );
+  const { outcome, charges, to } = await deliver({ providers, stream, retriesPerTarget: 3 });
   const body = to.responses[0]?.body?.toString() ?? '';
   return { outcome, charges, body, to, asked: egress.asked.length };
 }
@@ -58,11 +53,8 @@ describe("an error of the operator's account is nobody's but his", () => {
     [402, 'funds', 'status_402'],
   ] as const)('%i about %s has the result %s', (status, kind, result) => {
     const code = kind === 'funds' ? 'insufficient_quota' : 'invalid_api_key';
-    expect(statusFailure(status, { error: { message: 'x', code } })).toMatchObject({
-      result,
-      account: kind,
-      retry: 'next',
-    });
+    const failure = { result, account: kind, retry: 'next' };
+    expect(statusFailure(status, { error: { message: 'x', code } })).toMatchObject(failure);
   });
 
   test('also in a 200, and before or within a stream', async () => {
@@ -75,10 +67,8 @@ describe("an error of the operator's account is nobody's but his", () => {
       [sendStream([event(list)]), true],
     ] as const) {
       const { outcome } = await answered([handler], stream);
-      expect(outcome).toMatchObject({
-        refusal: { code: 'upstream_config_error' },
-        attempts: [{ account: 'credentials' }],
-      });
+      const ofKey = { refusal: { code: 'upstream_config_error' }, attempts: [{ account: 'credentials' }] };
+      expect(outcome).toMatchObject(ofKey);
     }
     const broken = await answered([sendStream([...HELLO, event({ error }), DONE])], true);
     expect(broken.outcome).toMatchObject({ refusal: { code: 'upstream_error' }, attempts: [{ account: 'funds' }] });
@@ -104,10 +94,8 @@ describe('an error of the request is told', () => {
     expect(two.outcome.attempts[0]?.account).toBeUndefined();
     expect(two.asked).toBe(1);
     const told = JSON.parse(two.body).error;
-    expect([told.code, told.message]).toEqual([
-      'invalid_request',
-      "The model's provider refused the content of the request.",
-    ]);
+    expect(told.code).toBe('invalid_request');
+    expect(told.message).toBe("The model's provider refused the content of the request.");
   });
 
   test.each(CONTEXT_ERRORS)('the prompt is too long: $from', async (error) => {
@@ -122,10 +110,7 @@ describe('an error of the request is told', () => {
 });
 
 test.each(RATE_LIMITS)('a rate limit is asked again: $from', async (error) => {
-  expect(statusFailure(error.status, error.body)).toMatchObject({
-    code: 'no_capacity',
-    retry: 'same',
-    result: 'status_429',
-  });
-  expect(statusFailure(error.status, error.body).account).toBeUndefined();
+  const failure = statusFailure(error.status, error.body);
+  expect(failure).toMatchObject({ code: 'no_capacity', retry: 'same', result: 'status_429' });
+  expect(failure.account).toBeUndefined();
 });

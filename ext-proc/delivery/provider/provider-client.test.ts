@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ask, closed, HEAD, OK, type RawEgress, startRawEgress, whole } from '../raw-egress.fixture.ts';
 import { ProviderClient } from './provider-client.ts';
 import { FAILURES } from './provider-failure.ts';
@@ -13,6 +13,22 @@ afterEach(async () => {
   vi.useRealTimers();
   await egress.close();
 });
+
+/** A client of another server, which does this with each connection. */
+async function clientOf(happens: (socket: Socket) => void): Promise<ProviderClient> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    happens(socket);
+  });
+  server.listen(`${egress.socketPath}.other`);
+  await once(server, 'listening');
+  const client = new ProviderClient(`${egress.socketPath}.other`);
+  onTestFinished(() => {
+    client.close();
+    server.close();
+  });
+  return client;
+}
 
 describe('a call', () => {
   test.each([0, 10, 16 * 1024, 16 * 1024 + 1, 1024 * 1024, 1024 * 1024 + 1, 3_000_000])(
@@ -156,22 +172,16 @@ describe('connections', () => {
 
   test('that were answered before the request was written carry nothing more', async () => {
     const others: Socket[] = [];
-    const early = createServer((socket) => {
+    const other = await clientOf((socket) => {
       others.push(socket);
-      socket.on('error', () => undefined);
       socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno');
     });
-    early.listen(`${egress.socketPath}.early`);
-    await once(early, 'listening');
-    const other = new ProviderClient(`${egress.socketPath}.early`);
     const call = ask(other, 'x'.repeat(5_000_000));
     expect(await call.head()).toMatchObject({ status: 413 });
     expect(await whole(call)).toBe('no');
     // A paused socket reads nothing, not even the end.
     others[0]?.resume();
     await closed(others[0]);
-    other.close();
-    early.close();
   });
 
   test.each<[string, (socket: Socket | undefined) => unknown]>([
@@ -222,37 +232,17 @@ describe('connections', () => {
     expect(egress.sockets).toHaveLength(1);
   });
 
-  test('that Envoy closes in the middle of an answer have reset it, whatever was unread', async () => {
-    const body = 'x'.repeat(1_000_000);
-    const hasty = createServer((socket) => {
+  test.each([
+    ['', 'HTTP/1.1 200', 'reset'],
+    [' without a length', 'HTTP/1.1 200 OK\r\n\r\nhalf', 'half, then reset'],
+  ])('that Envoy closes in the middle of an answer%s have reset it, whatever was unread', async (_, text, outcome) => {
+    const hasty = await clientOf((socket) => {
       socket.once('data', () => {
         socket.pause();
-        socket.write('HTTP/1.1 200', () => setTimeout(() => socket.destroy(), 20));
-      });
-      socket.on('error', () => undefined);
-    });
-    hasty.listen(`${egress.socketPath}.hasty`);
-    await once(hasty, 'listening');
-    const other = new ProviderClient(`${egress.socketPath}.hasty`);
-    expect(await ask(other, body).head()).toBe(FAILURES.reset);
-    other.close();
-    hasty.close();
-  });
-
-  test('that Envoy closes in the middle of an answer without a length have reset it', async () => {
-    const hasty = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => {
-        socket.pause();
-        socket.write('HTTP/1.1 200 OK\r\n\r\nhalf', () => setTimeout(() => socket.destroy(), 20));
+        socket.write(text, () => setTimeout(() => socket.destroy(), 20));
       });
     });
-    hasty.listen(`${egress.socketPath}.half`);
-    await once(hasty, 'listening');
-    const other = new ProviderClient(`${egress.socketPath}.half`);
-    expect(await whole(ask(other, 'x'.repeat(1_000_000)))).toBe('half, then reset');
-    other.close();
-    hasty.close();
+    expect(await whole(ask(hasty, 'x'.repeat(1_000_000)))).toBe(outcome);
   });
 
   test('that Envoy closes at the moment of a call never make it twice', async () => {

@@ -11,20 +11,13 @@ export interface AccountErrorFixture extends ProviderError {
   readonly kind: AccountErrorKind;
 }
 
-export const openAi = (
-  message: string,
-  code: string | null = null,
-  type = 'invalid_request_error',
-  param?: string,
-) => ({
-  error: { message, type, param: param ?? null, code },
+export const openAi = (message: string, code: string | null = null, more: { type?: string; param?: string } = {}) => ({
+  error: { message, type: 'invalid_request_error', param: null, code, ...more },
 });
 export const anthropic = (type: string, message: string) => ({
-  type: 'error',
-  error: { type, message },
-  request_id: 'req_1',
+  ...{ type: 'error', error: { type, message }, request_id: 'req_1' },
 });
-export const gemini = (code: number, message: string, status: string, reason?: string) => [
+export const gemini = (code: number, status: string, message: string, reason?: string) => [
   {
     error: {
       ...{ code, message, status },
@@ -32,6 +25,8 @@ export const gemini = (code: number, message: string, status: string, reason?: s
     },
   },
 ];
+
+const DENIED = 'PERMISSION_DENIED';
 
 /** About the operator's account: never the client's to read. */
 export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
@@ -41,13 +36,15 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
   ]),
   ...credentials('OpenAI', 403, [
     openAi('Project `proj_abc123` does not have access to model `gpt-6`', 'model_not_found'),
-    openAi('Your account was flagged for violating our usage policies.', null, 'invalid_request_error'),
+    openAi('Your account was flagged for violating our usage policies.'),
     openAi('Your request was rejected: this account is suspended.'),
-    openAi('Country, region, or territory not supported', 'unsupported_country_region_territory', 'request_forbidden'),
+    openAi('Country, region, or territory not supported', 'unsupported_country_region_territory', {
+      type: 'request_forbidden',
+    }),
   ]),
   ...credentials('OpenAI', 400, [
     openAi('Incorrect API key provided: sk-…abcd.'),
-    openAi('Your organization must be verified to stream this model.', 'unsupported_value', undefined, 'stream'),
+    openAi('Your organization must be verified to stream this model.', 'unsupported_value', { param: 'stream' }),
     openAi('OpenAI-Organization header should match organization for API key', 'mismatched_organization'),
     openAi('Your account is not active.', 'account_deactivated'),
   ]),
@@ -59,28 +56,19 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
   ]),
   ...funds('OpenAI', 400, [openAi('Billing hard limit has been reached', 'billing_hard_limit_reached')]),
   ...credentials('Gemini', 400, [
-    gemini(400, 'API key not valid. Please pass a valid API key.', 'INVALID_ARGUMENT', 'API_KEY_INVALID'),
-    gemini(400, 'API key not valid. Please pass a valid API key.', 'INVALID_ARGUMENT'),
-    gemini(400, 'API key expired. Please renew the API key.', 'INVALID_ARGUMENT', 'API_KEY_INVALID'),
-    gemini(400, 'User location is not supported for the API use.', 'FAILED_PRECONDITION'),
+    gemini(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID'),
+    gemini(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'),
+    gemini(400, 'INVALID_ARGUMENT', 'API key expired. Please renew the API key.', 'API_KEY_INVALID'),
+    gemini(400, 'FAILED_PRECONDITION', 'User location is not supported for the API use.'),
   ]),
   ...credentials('Gemini', 403, [
-    gemini(
-      403,
-      'Generative Language API has not been used in project 123456 before or it is disabled.',
-      'PERMISSION_DENIED',
-    ),
-    gemini(
-      403,
-      "Permission denied: Consumer 'api_key:AIza' has been suspended.",
-      'PERMISSION_DENIED',
-      'CONSUMER_SUSPENDED',
-    ),
+    gemini(403, DENIED, 'Generative Language API has not been used in project 123456 before or it is disabled.'),
+    gemini(403, DENIED, "Permission denied: Consumer 'api_key:AIza' has been suspended.", 'CONSUMER_SUSPENDED'),
   ]),
   ...funds('Gemini', 429, [
-    gemini(429, 'You exceeded your current quota, please check your plan and billing details.', 'RESOURCE_EXHAUSTED'),
+    gemini(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan and billing details.'),
   ]),
-  ...funds('Gemini', 400, [gemini(400, 'Please enable billing on project #123456789.', 'FAILED_PRECONDITION')]),
+  ...funds('Gemini', 400, [gemini(400, 'FAILED_PRECONDITION', 'Please enable billing on project #123456789.')]),
   ...credentials('xAI', 400, [
     {
       code: 'Client specified an invalid argument',
@@ -108,7 +96,7 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
   ...funds('Anthropic', 402, [anthropic('billing_error', 'There is an issue with your billing.')]),
   ...credentials('Mistral', 401, [{ message: 'Unauthorized', request_id: 'r' }, { detail: 'Unauthorized' }]),
   ...funds('Mistral', 402, [{ detail: { message: 'Workspace spend limit reached', code: 'payment_required' } }]),
-  ...funds('DeepSeek', 402, [openAi('Insufficient Balance', 'invalid_request_error', 'unknown_error')]),
+  ...funds('DeepSeek', 402, [openAi('Insufficient Balance', 'invalid_request_error', { type: 'unknown_error' })]),
   ...credentials('DeepSeek', 401, [
     openAi('Authentication Fails, Your api key: ****abcd is invalid', 'invalid_request_error'),
   ]),
@@ -126,10 +114,10 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
   ]),
   ...funds('OpenRouter', 402, [{ error: { message: 'Insufficient credits. Add more using https://x.', code: 402 } }]),
   ...funds('Moonshot', 429, [
-    openAi('Your account is suspended, please recharge.', null, 'exceeded_current_quota_error'),
+    openAi('Your account is suspended, please recharge.', null, { type: 'exceeded_current_quota_error' }),
   ]),
   ...funds('Qwen', 400, [
-    openAi('Access denied, please make sure your account is in good standing.', 'Arrearage', 'Arrearage'),
+    openAi('Access denied, please make sure your account is in good standing.', 'Arrearage', { type: 'Arrearage' }),
   ]),
   ...funds('Z.ai', 429, [
     { error: { code: '1113', message: 'Insufficient balance or no resource package. Please recharge.' } },

@@ -68,6 +68,9 @@ describe('an error inside a 200', () => {
 });
 
 describe('what the client is told', () => {
+  const told = (status: number, body?: unknown) =>
+    envelopeOf(refusalOf(admittedRequest(), statusFailure(status, body))).error;
+
   test.each([
     [{ error: { message: 'Bad schema', param: 'tools[0]' } }, 'Bad schema', 'tools[0]'],
     [{ error: 'Bad schema' }, 'Bad schema', undefined],
@@ -78,35 +81,24 @@ describe('what the client is told', () => {
     ['Bad schema', 'The model rejected the request.', undefined],
     [undefined, 'The model rejected the request.', undefined],
   ])('of %j', (body, message, param) => {
-    expect(envelopeOf(refusalOf(admittedRequest(), statusFailure(400, body))).error).toEqual({
-      message,
-      type: 'invalid_request_error',
-      code: 'invalid_request',
+    expect(told(400, body)).toEqual({
+      ...{ message, type: 'invalid_request_error', code: 'invalid_request', metadata: {} },
       ...(param === undefined ? {} : { param }),
-      metadata: {},
     });
   });
 
   test('is bounded', () => {
-    expect(
-      envelopeOf(refusalOf(admittedRequest(), statusFailure(400, { error: { message: 'x'.repeat(5000) } }))).error
-        .message,
-    ).toHaveLength(1000);
+    expect(told(400, { error: { message: 'x'.repeat(5000) } }).message).toHaveLength(1000);
   });
 
   test('names the public model only, and nothing else of the provider', () => {
-    const { message } = envelopeOf(
-      refusalOf(admittedRequest(), statusFailure(401, { error: { message: 'Key sk-1 is wrong' } })),
-    ).error;
+    const { message } = told(401, { error: { message: 'Key sk-1 is wrong' } });
     expect(message).toBe(ERROR_CODES.upstream_config_error.message.replace('{model}', 'public-model'));
   });
 
   test('of a broken stream is never a code that promises a free request', () => {
-    const failures = [
-      ...Object.values(FAILURES),
-      bodyFailure({ error: { code: 429 } }),
-      bodyFailure({ error: { code: 400 } }),
-    ];
+    const inBodies = [429, 400].map((code) => bodyFailure({ error: { code } }));
+    const failures = [...Object.values(FAILURES), ...inBodies];
     const codes = new Set(failures.map((failure) => brokenStreamRefusal(failure).code));
     expect([...codes].sort()).toEqual(['request_timeout', 'upstream_error']);
   });

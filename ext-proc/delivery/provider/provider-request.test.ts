@@ -5,26 +5,18 @@ import { providerRequest } from './provider-request.ts';
 
 const BODY = [Buffer.from('{}')];
 
-function headersTo(more: Parameters<typeof provider>[1], stream = false): readonly string[] | undefined {
-  return providerRequest(
-    admittedRequest({ stream }),
-    { provider: provider('alpha', more), model: 'm', api: 'chat' },
-    undefined,
-    BODY,
-  ).headers;
+function requestTo(more: Parameters<typeof provider>[1], stream = false, api: 'chat' | 'anthropic' = 'chat') {
+  const target = { provider: provider('alpha', more), model: 'm', api };
+  return providerRequest(admittedRequest({ stream }), target, undefined, BODY);
 }
 
+const headersTo = (...request: Parameters<typeof requestTo>) => requestTo(...request).headers;
+
 test('a request has a path, headers in order, and the length of its body', () => {
-  const target = { provider: provider('alpha'), model: 'm', api: 'chat' as const };
-  const { path, headers, body, bodyBytes } = providerRequest(
-    admittedRequest({ stream: true }),
-    target,
-    undefined,
-    BODY,
-  );
+  const { path, headers, body, bodyBytes } = requestTo({}, true);
   expect(path).toBe('/api/v1/chat/completions');
   expect(headers).toEqual([
-    ...['host', 'alpha.example', 'x-gw-cluster', clusterOf(target.provider), 'content-type', 'application/json'],
+    ...['host', 'alpha.example', 'x-gw-cluster', clusterOf(provider('alpha')), 'content-type', 'application/json'],
     ...['accept', 'text/event-stream', 'accept-encoding', 'identity', 'user-agent', 'inference-gateway'],
     ...['authorization', 'Bearer secret-of-alpha'],
   ]);
@@ -50,13 +42,12 @@ test('each provider has its own headers, also where another is named like it', (
 });
 
 test('a version of the Messages API is sent to targets with that API alone', () => {
-  const versionTo = (api: 'chat' | 'anthropic', more: Parameters<typeof provider>[1]) => {
-    const target = { provider: provider('alpha', more), model: 'm', api };
-    const { headers = [] } = providerRequest(admittedRequest({}), target, undefined, BODY);
+  const versionTo = (more: Parameters<typeof provider>[1]) => {
+    const headers = headersTo(more, false, 'anthropic') ?? [];
     return headers[headers.indexOf('anthropic-version') + 1];
   };
-  expect(versionTo('anthropic', {})).toBe('2023-06-01');
-  expect(versionTo('anthropic', { anthropicVersion: '2026-10-21' })).toBe('2026-10-21');
+  expect(versionTo({})).toBe('2023-06-01');
+  expect(versionTo({ anthropicVersion: '2026-10-21' })).toBe('2026-10-21');
   expect(headersTo({ anthropicVersion: '2026-10-21' })).not.toContain('anthropic-version');
 });
 
@@ -68,8 +59,7 @@ test('a key is sent as it is in the header that the provider has for it', () => 
 
 test('further headers and an encoded query belong to every call', () => {
   const more = { headers: { 'x-team': 'gateway', 'user-agent': 'mine' }, query: { 'api-version': 'a b&c', 'ü=': '+' } };
-  const target = { provider: provider('alpha', more), model: 'm', api: 'chat' as const };
-  const { path, headers } = providerRequest(admittedRequest({}), target, undefined, BODY);
+  const { path, headers } = requestTo(more);
   expect(path).toBe('/api/v1/chat/completions?api-version=a%20b%26c&%C3%BC%3D=%2B');
   expect(headers).toEqual(expect.arrayContaining(['x-team', 'gateway', 'user-agent', 'mine']));
   expect(headers?.filter((name) => name === 'user-agent')).toHaveLength(1);

@@ -58,21 +58,9 @@ describe("a provider's key", () => {
   });
 
   test.each([
-    'sk-…O5p6',
-    'sk-...O5p6',
-    'sk-proj-****O5p6',
-    'sk-proj-A1b2***************O5p6',
-    'sk-p**O5p6',
-    'sk-proj-A1b2C3d4…',
-    '***O5p6',
-    'O5p6',
-    'sk-p',
-    'xa***9Q',
-    'sk-other-provider-key-of-a-relay',
-    'Bearer abcdefgh12345678',
-    `${KEY}${KEY}`,
-    'org-AbCdEf123456',
-    'proj_AbCdEf123456',
+    ...['sk-…O5p6', 'sk-...O5p6', 'sk-proj-****O5p6', 'sk-proj-A1b2***************O5p6', 'sk-p**O5p6'],
+    ...['sk-proj-A1b2C3d4…', '***O5p6', 'O5p6', 'sk-p', 'xa***9Q', 'sk-other-provider-key-of-a-relay'],
+    ...['Bearer abcdefgh12345678', `${KEY}${KEY}`, 'org-AbCdEf123456', 'proj_AbCdEf123456'],
     'AIzaSyA1234567890abcdefgh',
   ])('is known as %s', (form) => {
     const text = redactSecrets(`The value ${form} is odd.`, [KEY]);

@@ -9,12 +9,7 @@ import { translateBody } from './translate-body.ts';
 const shapingOf = (...entries: readonly object[]): readonly RequestShaping[] =>
   compileShaping(...entries.map((entry) => requestShaping.parse(entry)));
 
-type Case = readonly [
-  api: ProviderApi,
-  asked: string | undefined,
-  shaping: readonly object[],
-  sent: string | undefined,
-];
+type Case = readonly [ProviderApi, asked: string | undefined, shaping: readonly object[], sent: string | undefined];
 const CASES: readonly Case[] = [
   ['chat', 'flex', [], 'flex'],
   ['chat', undefined, [], undefined],
@@ -45,6 +40,7 @@ describe('the tier that a target is sent', () => {
   it.each(CASES)('%s, asked %s, shaped by %j: %s', (api, serviceTier, entries, sent) => {
     const shaping = shapingOf(...entries);
     expect(sentTierOf({ api, shaping }, { serviceTier, hasTools: false } as never)).toBe(sent);
+    expect(tierInBody(api, serviceTier, shaping)).toBe(sent);
   });
 
   it('is set with tools where the request has some', () => {
@@ -52,14 +48,16 @@ describe('the tier that a target is sent', () => {
     const sent = (hasTools: boolean) => sentTierOf({ api: 'chat', shaping }, { hasTools });
     expect([sent(true), sent(false)]).toEqual(['priority', undefined]);
   });
-
-  it.each(CASES)('%s, asked %s, shaped by %j, is what the body says', (api, serviceTier, entries, sent) => {
-    const said = bodyFor(api, serviceTier, shapingOf(...entries));
-    const words: Readonly<Record<string, string>> = { auto: 'priority', standard_only: 'default' };
-    const tier = said.speed ?? said.service_tier ?? undefined;
-    expect(api === 'anthropic' ? (words[String(tier)] ?? tier) : tier).toBe(sent);
-  });
 });
+
+const WORDS: Readonly<Record<string, string>> = { auto: 'priority', standard_only: 'default' };
+
+/** The tier that the body says which a provider gets. */
+function tierInBody(api: ProviderApi, serviceTier: string | undefined, shaping: readonly RequestShaping[]) {
+  const { speed, service_tier } = bodyFor(api, serviceTier, shaping);
+  const tier = speed ?? service_tier ?? undefined;
+  return api === 'anthropic' ? (WORDS[String(tier)] ?? tier) : tier;
+}
 
 /** The members of the body that a provider gets. */
 function bodyFor(api: ProviderApi, serviceTier: string | undefined, shaping: readonly RequestShaping[]) {
@@ -72,12 +70,7 @@ function bodyFor(api: ProviderApi, serviceTier: string | undefined, shaping: rea
     identities: new Map<string, string>(),
   };
   const body = providerBody({ bytes, fields, roles: new Int32Array() }, facts, {
-    ...{
-      model: 'm',
-      outputLimitField: 'max_tokens',
-      outputLimit: 1,
-      identify: (_field: string, value: string) => value,
-    },
+    ...{ model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: (_: string, value: string) => value },
     ...(api === 'chat' ? { shaping } : {}),
   });
   const whole = Buffer.concat(body);

@@ -58,13 +58,9 @@ async function relayed(pieces: readonly Buffer[], translator: StreamTranslator, 
   return result;
 }
 
-const word = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.string({ unit: fc.constantFrom('a', ' ', 'é', '漢', '👩', '}', '{', ':'), maxLength: 6 }),
-  },
-  fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\u2028', '\u0000'), maxLength: 4 }),
-);
+const plain = fc.string({ unit: fc.constantFrom('a', ' ', 'é', '漢', '👩', '}', '{', ':'), maxLength: 6 });
+const quoted = fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\u2028', '\u0000'), maxLength: 4 });
+const word = fc.oneof({ weight: 4, arbitrary: plain }, quoted);
 /** Changes of an event, or text behind it. */
 const oddity = fc.constantFrom<(event: string) => string>(
   ...Array.from({ length: 12 }, () => (event: string) => event),

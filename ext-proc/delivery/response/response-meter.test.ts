@@ -3,6 +3,8 @@ import { admittedRequest } from '../admitted-request.fixture.ts';
 import { countWords } from '../client.fixture.ts';
 import { ResponseMeter } from './response-meter.ts';
 
+const counted = (meter: ResponseMeter, chat = admittedRequest().chat, isLeft = false) =>
+  meter.usage(chat, countWords, isLeft);
 const said = (content: string, index = 0, reason: string | null = null) => ({
   choices: [{ index, delta: { content }, finish_reason: reason }],
 });
@@ -58,7 +60,7 @@ describe('what is charged', () => {
       const model = { ...rest.model, contextWindow: 10_000, ...(longestPrompt === undefined ? {} : { longestPrompt }) };
       const meter = new ResponseMeter({ ...rest, chat, model });
       meter.take({ ...said('a b'), usage });
-      return meter.usage(chat, countWords, false);
+      return counted(meter, chat);
     };
     expect(await charged(1_000_000)).toMatchObject({ counted: false, usage: { promptTokens: 900_000 } });
     // A provider that is said to read no more cannot have read so much: its counter is broken.
@@ -69,23 +71,18 @@ describe('what is charged', () => {
     const meter = new ResponseMeter({ ...rest, chat });
     meter.take(said('a b'));
     const images = { ...chat, hasMedia: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
-    expect((await meter.usage(images, countWords, false)).usage).toMatchObject({
-      promptTokens: 900,
-      completionTokens: 2,
-    });
+    expect((await counted(meter, images)).usage).toMatchObject({ promptTokens: 900, completionTokens: 2 });
     const dear = { ...images, inputTokens: { ...images.inputTokens, imageCeiling: 1500 } };
-    expect((await meter.usage(dear, countWords, false)).usage.promptTokens).toBe(900);
+    expect((await counted(meter, dear)).usage.promptTokens).toBe(900);
     // The text and the images at their ceiling, for one that left.
-    expect((await meter.usage(dear, countWords, true)).usage.promptTokens).toBe(1503);
-    expect((await meter.usage({ ...images, hasMedia: false }, countWords, false)).usage).toMatchObject({
-      promptTokens: 3,
-    });
+    expect((await counted(meter, dear, true)).usage.promptTokens).toBe(1503);
+    expect((await counted(meter, { ...images, hasMedia: false })).usage.promptTokens).toBe(3);
   });
 
   test('is all text, however many pieces it came in', async () => {
     const meter = new ResponseMeter({ ...rest, chat });
     for (let i = 0; i < 1000; i++) meter.take(said(` w${i}`));
-    expect((await meter.usage(chat, countWords, false)).usage.completionTokens).toBe(1000);
+    expect((await counted(meter, chat)).usage.completionTokens).toBe(1000);
   });
 
   test('is the last usage that can be believed', async () => {
@@ -94,7 +91,7 @@ describe('what is charged', () => {
     meter.take({ ...said('a'), usage });
     meter.take({ choices: [], usage: { ...usage, completion_tokens: 3 } });
     meter.take({ choices: [], usage: { ...usage, completion_tokens: -3 } });
-    expect(await meter.usage(chat, countWords, false)).toMatchObject({
+    expect(await counted(meter, chat)).toMatchObject({
       counted: false,
       usage: { promptTokens: 5, completionTokens: 3 },
     });
@@ -102,11 +99,10 @@ describe('what is charged', () => {
 });
 
 test('the tier is the last that the response names', async () => {
-  const admitted = admittedRequest();
   const tierOf = async (...named: readonly unknown[]) => {
-    const meter = new ResponseMeter(admitted);
+    const meter = new ResponseMeter(admittedRequest());
     for (const service_tier of named) meter.take({ ...said('a'), service_tier });
-    return (await meter.usage(admitted.chat, countWords, false)).serviceTier;
+    return (await counted(meter)).serviceTier;
   };
   expect(await tierOf()).toBeUndefined();
   expect(await tierOf(null, '', 1)).toBeUndefined();
@@ -115,11 +111,10 @@ test('the tier is the last that the response names', async () => {
 });
 
 test('input of a custom tool is output, as arguments of a function are', async () => {
-  const admitted = admittedRequest();
-  const meter = new ResponseMeter(admitted);
+  const meter = new ResponseMeter(admittedRequest());
   const call = { index: 0, id: 'call_1', type: 'custom', custom: { name: 'shell', input: ' list all files' } };
   meter.take({ choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] });
-  const { usage } = await meter.usage(admitted.chat, countWords, false);
+  const { usage } = await counted(meter);
   expect(usage.completionTokens).toBe(4);
 });
 

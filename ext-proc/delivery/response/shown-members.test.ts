@@ -1,27 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { editObject, membersOf } from '../../dialects/json-members.ts';
 import { shownUsage } from '../../dialects/shown-members.ts';
-import { admittedRequest } from '../admitted-request.fixture.ts';
-import { client, deliverTo, openDelivery } from '../client.fixture.ts';
+import { openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, DONE, event, STOP, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
 
-const { egress, delivery, deliverStream } = await openDelivery();
+const { egress, deliver, deliverStream } = await openDelivery();
 
 /** As OpenRouter, xAI, Vercel's gateway, DeepInfra and Groq send them. */
 const PRICES = {
-  ...{
-    cost: 0.000417,
-    is_byok: false,
-    market_cost: 0.000417,
-    upstream_inference_cost: 0.000417,
-    estimated_cost: 0.000417,
-  },
-  ...{
-    cost_in_usd_ticks: 417,
-    cost_details: { upstream_inference_cost: 0.000417 },
-    num_sources_used: 417,
-    new_field: 417,
-  },
+  ...{ cost: 0.000417, is_byok: false, market_cost: 0.000417, upstream_inference_cost: 0.000417 },
+  ...{ estimated_cost: 0.000417, cost_in_usd_ticks: 417, cost_details: { upstream_inference_cost: 0.000417 } },
+  ...{ num_sources_used: 417, new_field: 417 },
 };
 const OF_ACCOUNT = {
   ...{ provider: 'relay-417', x_groq: { id: 'req_417' }, provider_metadata: { gateway: { cost: '417' } } },
@@ -47,8 +36,7 @@ describe('what the operator pays, and where', () => {
     const message = { ...choice?.message, reasoning_details: [{ cost: 1 }], provider_metadata: { cost: 417 } };
     const choices = [{ ...choice, message, usage: PRICES }];
     egress.respondWith(sendJson({ ...COMPLETION, ...OFFICIAL, ...OF_ACCOUNT, choices, usage: USAGE_WITH_PRICES }));
-    const to = client();
-    await deliverTo(delivery, to, admittedRequest());
+    const { to } = await deliver();
     const text = to.responses[0]?.body?.toString() ?? '';
     expect(text).not.toContain('417');
     const { provider_metadata: _hidden, ...shownMessage } = message;

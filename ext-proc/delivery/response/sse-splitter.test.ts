@@ -35,19 +35,8 @@ function dataOf(text: string): string[] {
 
 const line = fc.oneof(
   fc.constantFrom(
-    '',
-    ':',
-    ': ping',
-    'data',
-    'data:',
-    'data: ',
-    'data:x',
-    'data:  two spaces',
-    'data: [DONE]',
-    'event: error',
-    'id: 7',
-    'retry: 1',
-    'dataset: no',
+    ...['', ':', ': ping', 'data', 'data:', 'data: ', 'data:x', 'data:  two spaces', 'data: [DONE]'],
+    ...['event: error', 'id: 7', 'retry: 1', 'dataset: no'],
   ),
   fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => `data: ${text.replace(/[\r\n]/g, '')}`),
 );
@@ -86,12 +75,8 @@ describe('splitting a stream into events', () => {
 
   test('gives the same events for single bytes, characters of four bytes included', () => {
     const bytes = Buffer.from('data: {"a":"é漢👩‍👧"}\r\n\r\ndata: b\n\n');
-    expect(
-      splitAt(
-        bytes,
-        Array.from({ length: bytes.length }, (_, at) => at),
-      ),
-    ).toEqual([
+    const everywhere = Array.from(bytes.keys());
+    expect(splitAt(bytes, everywhere)).toEqual([
       { type: '', data: '{"a":"é漢👩‍👧"}' },
       { type: '', data: 'b' },
     ]);

@@ -1,43 +1,27 @@
 import { describe, expect, test } from 'vitest';
+import { NO_USAGE } from '#core/pricing.ts';
 import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
 import { readUsage, totalMismatch, usageJson } from './usage.ts';
 
 const BOUNDS = { contextWindow: 1000, completions: 2 };
 
+const COUNTS = { prompt_tokens: 10, completion_tokens: 8 };
+const CHARGED = { ...NO_USAGE, promptTokens: 10, completionTokens: 8 };
+
 describe('a usage that a provider sent', () => {
   test('is read with its details', () => {
     const usage = {
-      prompt_tokens: 10,
-      completion_tokens: 8,
-      total_tokens: 18,
+      ...{ ...COUNTS, total_tokens: 18, completion_tokens_details: { reasoning_tokens: 5 } },
       prompt_tokens_details: { cached_tokens: 4, audio_tokens: 0 },
-      completion_tokens_details: { reasoning_tokens: 5 },
     };
-    expect(readUsage(usage, BOUNDS)).toEqual({
-      promptTokens: 10,
-      completionTokens: 8,
-      cachedTokens: 4,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 5,
-    });
+    expect(readUsage(usage, BOUNDS)).toEqual({ ...CHARGED, cachedTokens: 4, reasoningTokens: 5 });
   });
 
   test('may lack details or have them null', () => {
-    const expected = {
-      promptTokens: 10,
-      completionTokens: 0,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 0,
-    };
-    expect(readUsage({ prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: null }, BOUNDS)).toEqual(
-      expected,
-    );
-    expect(
-      readUsage({ prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: { cached_tokens: null } }, BOUNDS),
-    ).toEqual(expected);
+    for (const prompt_tokens_details of [null, { cached_tokens: null }]) {
+      const usage = { prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details };
+      expect(readUsage(usage, BOUNDS)).toEqual({ ...NO_USAGE, promptTokens: 10 });
+    }
   });
 
   test.each([
@@ -55,74 +39,42 @@ describe('a usage that a provider sent', () => {
     ['in details under another name', { prompt_tokens_details: { cached_tokens: null, cache_read_tokens: 4 } }, 4],
     ['nowhere', { cached_tokens: null, prompt_cache_hit_tokens: null, cache_read_input_tokens: null }, 0],
   ])('reports cached tokens %s', (_, cached, cachedTokens) => {
-    expect(readUsage({ prompt_tokens: 10, completion_tokens: 8, ...cached }, BOUNDS)).toMatchObject({ cachedTokens });
+    expect(readUsage({ ...COUNTS, ...cached }, BOUNDS)).toMatchObject({ cachedTokens });
   });
 
+  const SHORT = { ephemeral_5m_input_tokens: 4 };
+  const LONG = { ephemeral_1h_input_tokens: 4 };
+  const BOTH = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 };
+  const inDetails = (prompt_tokens_details: object) => ({ prompt_tokens_details });
+
   test.each([
-    ['as OpenAI', { prompt_tokens_details: { cache_write_tokens: 4 } }, 4, 0],
-    ['as LiteLLM', { prompt_tokens_details: { cache_creation_tokens: 4 } }, 4, 0],
+    ['as OpenAI', inDetails({ cache_write_tokens: 4 }), 4, 0],
+    ['as LiteLLM', inDetails({ cache_creation_tokens: 4 }), 4, 0],
     ['as Anthropic', { cache_creation_input_tokens: 4 }, 4, 0],
     [
       'under every name',
-      {
-        prompt_tokens_details: { cache_write_tokens: 4, cache_creation_tokens: 4 },
-        cache_creation_input_tokens: 4,
-      },
+      { ...inDetails({ cache_write_tokens: 4, cache_creation_tokens: 4 }), cache_creation_input_tokens: 4 },
       4,
       0,
     ],
-    [
-      'of an hour',
-      {
-        cache_creation_input_tokens: 6,
-        cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
-      },
-      6,
-      4,
-    ],
-    ['of an hour alone', { cache_creation: { ephemeral_1h_input_tokens: 4 } }, 4, 4],
-    [
-      'of five minutes and of an hour, without their sum',
-      { cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 } },
-      6,
-      4,
-    ],
+    ['of an hour', { cache_creation_input_tokens: 6, cache_creation: BOTH }, 6, 4],
+    ['of an hour alone', { cache_creation: LONG }, 4, 4],
+    ['of five minutes and of an hour, without their sum', { cache_creation: BOTH }, 6, 4],
     [
       'as DashScope',
-      {
-        prompt_tokens_details: {
-          ...{ cached_tokens: 0, cache_creation_input_tokens: 4, cache_type: 'ephemeral' },
-          cache_creation: { ephemeral_5m_input_tokens: 4 },
-        },
-      },
+      inDetails({
+        ...{ cached_tokens: 0, cache_creation_input_tokens: 4, cache_type: 'ephemeral', cache_creation: SHORT },
+      }),
       4,
       0,
     ],
-    ['as DashScope, without the parts', { prompt_tokens_details: { cache_creation_input_tokens: 4 } }, 4, 0],
-    [
-      'as DashScope, without the sum',
-      { prompt_tokens_details: { cache_creation: { ephemeral_5m_input_tokens: 4 } } },
-      4,
-      0,
-    ],
-    [
-      'as DashScope, of an hour',
-      {
-        prompt_tokens_details: {
-          cache_creation_input_tokens: 6,
-          cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
-        },
-      },
-      6,
-      4,
-    ],
+    ['as DashScope, without the parts', inDetails({ cache_creation_input_tokens: 4 }), 4, 0],
+    ['as DashScope, without the sum', inDetails({ cache_creation: SHORT }), 4, 0],
+    ['as DashScope, of an hour', inDetails({ cache_creation_input_tokens: 6, cache_creation: BOTH }), 6, 4],
     [
       'as LiteLLM, of an hour',
       {
-        prompt_tokens_details: {
-          cache_creation_tokens: 6,
-          cache_creation_token_details: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
-        },
+        ...inDetails({ cache_creation_tokens: 6, cache_creation_token_details: BOTH }),
         cache_creation_input_tokens: 6,
       },
       6,
@@ -130,29 +82,21 @@ describe('a usage that a provider sent', () => {
     ],
     [
       'of an hour at each place, counted once',
-      {
-        cache_creation: { ephemeral_1h_input_tokens: 4 },
-        prompt_tokens_details: {
-          cache_creation: { ephemeral_1h_input_tokens: 4 },
-          cache_creation_token_details: { ephemeral_1h_input_tokens: 4 },
-        },
-      },
+      { ...inDetails({ cache_creation: LONG, cache_creation_token_details: LONG }), cache_creation: LONG },
       4,
       4,
     ],
-    ['nowhere', { prompt_tokens_details: { cache_write_tokens: null }, cache_creation: null }, 0, 0],
+    ['nowhere', { ...inDetails({ cache_write_tokens: null }), cache_creation: null }, 0, 0],
   ])('reports cache writes %s', (_, written, cacheWriteTokens, cacheWrite1hTokens) => {
-    const usage = { prompt_tokens: 10, completion_tokens: 8, ...written };
-    expect(readUsage(usage, BOUNDS)).toMatchObject({ promptTokens: 10, cacheWriteTokens, cacheWrite1hTokens });
+    expect(readUsage({ ...COUNTS, ...written }, BOUNDS)).toMatchObject({
+      promptTokens: 10,
+      cacheWriteTokens,
+      cacheWrite1hTokens,
+    });
   });
 
   test('has reasoning added to the completion where the total says that it stands apart', () => {
-    const usage = {
-      prompt_tokens: 10,
-      completion_tokens: 8,
-      total_tokens: 118,
-      completion_tokens_details: { reasoning_tokens: 100 },
-    };
+    const usage = { ...COUNTS, total_tokens: 118, completion_tokens_details: { reasoning_tokens: 100 } };
     expect(readUsage(usage, BOUNDS)).toMatchObject({ completionTokens: 108, reasoningTokens: 100 });
   });
 
@@ -165,14 +109,7 @@ describe('a usage that a provider sent', () => {
       ...{ prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 },
       completion_tokens_details: { reasoning_tokens: reported },
     };
-    expect(readUsage(usage, BOUNDS)).toEqual({
-      promptTokens: 20,
-      completionTokens: 603,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens,
-    });
+    expect(readUsage(usage, BOUNDS)).toEqual({ ...NO_USAGE, promptTokens: 20, completionTokens: 603, reasoningTokens });
     expect(totalMismatch(usage)).toBe('above');
   });
 
@@ -184,6 +121,9 @@ describe('a usage that a provider sent', () => {
     }
   });
 
+  const ONE = { prompt_tokens: 1, completion_tokens: 1 };
+  const NINE = { prompt_tokens: 9, completion_tokens: 1 };
+
   test.each([
     ['no object', 'x'],
     ['an array', []],
@@ -194,38 +134,19 @@ describe('a usage that a provider sent', () => {
     ['a text', { prompt_tokens: '1', completion_tokens: 1 }],
     ['an unsafe integer', { prompt_tokens: 1, completion_tokens: 1e20 }],
     ['no prompt', { prompt_tokens: 0, completion_tokens: 1 }],
-    ['more cached than read', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 2 } }],
-    ['more cached at the top than read', { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 2 }],
-    ['cached tokens that are a text', { prompt_tokens: 1, completion_tokens: 1, prompt_cache_hit_tokens: '1' }],
-    [
-      'more cached and written than read',
-      {
-        prompt_tokens: 9,
-        completion_tokens: 1,
-        prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 5 },
-      },
-    ],
-    [
-      'writes of five minutes that are a text',
-      { prompt_tokens: 9, completion_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: '1' } },
-    ],
+    ['more cached than read', { ...ONE, ...inDetails({ cached_tokens: 2 }) }],
+    ['more cached at the top than read', { ...ONE, cached_tokens: 2 }],
+    ['cached tokens that are a text', { ...ONE, prompt_cache_hit_tokens: '1' }],
+    ['more cached and written than read', { ...NINE, ...inDetails({ cached_tokens: 5, cache_write_tokens: 5 }) }],
+    ['writes of five minutes that are a text', { ...NINE, cache_creation: { ephemeral_5m_input_tokens: '1' } }],
     [
       'negative writes of an hour in details',
-      {
-        ...{ prompt_tokens: 9, completion_tokens: 1 },
-        prompt_tokens_details: { cache_creation_token_details: { ephemeral_1h_input_tokens: -1 } },
-      },
+      { ...NINE, ...inDetails({ cache_creation_token_details: { ephemeral_1h_input_tokens: -1 } }) },
     ],
-    ['cache writes that are a text', { prompt_tokens: 9, completion_tokens: 1, cache_creation_input_tokens: '1' }],
-    [
-      'more writes of an hour than read',
-      { prompt_tokens: 9, completion_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: 10 } },
-    ],
-    ['negative cached', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: -1 } }],
-    [
-      'more reasoning than output',
-      { prompt_tokens: 1, completion_tokens: 1, completion_tokens_details: { reasoning_tokens: 2 } },
-    ],
+    ['cache writes that are a text', { ...NINE, cache_creation_input_tokens: '1' }],
+    ['more writes of an hour than read', { ...NINE, cache_creation: { ephemeral_1h_input_tokens: 10 } }],
+    ['negative cached', { ...ONE, ...inDetails({ cached_tokens: -1 }) }],
+    ['more reasoning than output', { ...ONE, completion_tokens_details: { reasoning_tokens: 2 } }],
     ['a total below its parts', { prompt_tokens: 9, completion_tokens: 9, total_tokens: 17 }],
     ['an absurd total', { prompt_tokens: 9, completion_tokens: 9, total_tokens: 20_010 }],
     ['an absurd prompt', { prompt_tokens: 10_001, completion_tokens: 1 }],
@@ -236,19 +157,11 @@ describe('a usage that a provider sent', () => {
 });
 
 describe('the usage that the client is shown', () => {
-  const charged = {
-    promptTokens: 10,
-    completionTokens: 8,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  };
+  const COUNTED = '"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
 
   test("keeps the provider's further fields and has the cost", () => {
-    const text =
-      '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"prompt_tokens_details":{"cached_tokens":0},"cost":99}';
-    expect(usageJson(text, charged, 0.00025)).toBe(text.replace('99', '0.00025'));
+    const text = `{${COUNTED},"prompt_tokens_details":{"cached_tokens":0},"cost":99}`;
+    expect(usageJson(text, CHARGED, 0.00025)).toBe(text.replace('99', '0.00025'));
   });
 
   test.each([
@@ -259,21 +172,19 @@ describe('the usage that the client is shown', () => {
     ['"completion_tokens_details":null', '"completion_tokens_details":{"reasoning_tokens":6}'],
     ['"cached_tokens":1', '"cached_tokens":1,"completion_tokens_details":{"reasoning_tokens":6}'],
   ])('has the reasoning that was charged in %s', (sent, shown) => {
-    const counts = '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
-    expect(usageJson(`${counts},${sent}}`, { ...charged, reasoningTokens: 6 }, 0)).toBe(`${counts},${shown},"cost":0}`);
+    const shownUsage = usageJson(`{${COUNTED},${sent}}`, { ...CHARGED, reasoningTokens: 6 }, 0);
+    expect(shownUsage).toBe(`{${COUNTED},${shown},"cost":0}`);
   });
 
   test('has the cached tokens that were charged, wherever they were reported', () => {
-    const counts = '"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
-    expect(usageJson(`{${counts},"cached_tokens":4}`, { ...charged, cachedTokens: 4 }, 0)).toBe(
-      `{${counts},"cached_tokens":4,"prompt_tokens_details":{"cached_tokens":4},"cost":0}`,
+    expect(usageJson(`{${COUNTED},"cached_tokens":4}`, { ...CHARGED, cachedTokens: 4 }, 0)).toBe(
+      `{${COUNTED},"cached_tokens":4,"prompt_tokens_details":{"cached_tokens":4},"cost":0}`,
     );
   });
 
   test('has the cache writes that were charged, wherever they were reported', () => {
-    const counts = '"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
-    const written = { ...charged, cachedTokens: 3, cacheWriteTokens: 4, cacheWrite1hTokens: 2 };
-    const sent = `{${counts},"cache_creation_input_tokens":4,"prompt_tokens_details":{"cached_tokens":3}}`;
+    const written = { ...CHARGED, cachedTokens: 3, cacheWriteTokens: 4, cacheWrite1hTokens: 2 };
+    const sent = `{${COUNTED},"cache_creation_input_tokens":4,"prompt_tokens_details":{"cached_tokens":3}}`;
     expect(JSON.parse(usageJson(sent, written, 0))).toMatchObject({
       prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 4 },
     });
@@ -283,18 +194,13 @@ describe('the usage that the client is shown', () => {
     const sent = JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`n${index}`, index])));
     let shown = '';
     const tookMs = cpuMsOf(() => {
-      shown = usageJson(sent, charged, 0);
+      shown = usageJson(sent, CHARGED, 0);
     });
-    expect(shown).toBe('{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"cost":0}');
+    expect(shown).toBe(`{${COUNTED},"cost":0}`);
     expect(tookMs).toBeLessThan(1000);
   });
 
   test('is made from what was counted where the provider sent none', () => {
-    expect(JSON.parse(usageJson(undefined, charged, 0))).toEqual({
-      prompt_tokens: 10,
-      completion_tokens: 8,
-      total_tokens: 18,
-      cost: 0,
-    });
+    expect(JSON.parse(usageJson(undefined, CHARGED, 0))).toEqual({ ...COUNTS, total_tokens: 18, cost: 0 });
   });
 });

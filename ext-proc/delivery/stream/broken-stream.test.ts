@@ -5,6 +5,13 @@ import { chunk, DONE, event, HELLO, ours, STOP, sendStream } from '../egress.fix
 
 const { egress, deliverStream } = await openDelivery();
 
+/** The first choices of the events in this part of a stream. */
+const choicesIn = (text: string, from: number, to: number) =>
+  text
+    .split('\n\n')
+    .slice(from, to)
+    .map((one) => JSON.parse(one.slice(6)).choices[0]);
+
 const FAILED =
   'data: {"error":{"message":"The model provider failed.","type":"api_error","code":"upstream_error","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
 
@@ -15,8 +22,7 @@ describe('a stream that the provider left imperfect', () => {
   ])('has a finish reason where it %s', async (_, reason) => {
     egress.respondWith(sendStream([...HELLO, chunk({ content: '!' }, reason), DONE]));
     const { charges, text } = await deliverStream({ includeUsage: true });
-    const chunks = text.split('\n\n').slice(3, -3);
-    expect(chunks.map((one) => JSON.parse(one.slice(6)).choices[0])).toMatchObject([
+    expect(choicesIn(text, 3, -3)).toMatchObject([
       { delta: { content: '!' }, finish_reason: null },
       { index: 0, delta: {}, finish_reason: 'stop' },
     ]);
@@ -29,11 +35,7 @@ describe('a stream that the provider left imperfect', () => {
       chunk({ tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] });
     egress.respondWith(sendStream([call('a'), call('b'), chunk({}, ''), DONE]));
     const { charges, text } = await deliverStream();
-    const choices = text
-      .split('\n\n')
-      .slice(0, -2)
-      .map((one) => JSON.parse(one.slice(6)).choices[0]);
-    expect(choices).toMatchObject([
+    expect(choicesIn(text, 0, -2)).toMatchObject([
       { delta: { tool_calls: [{ index: 0, id: 'a' }] } },
       { delta: { tool_calls: [{ index: 1, id: 'b' }] } },
       { finish_reason: null },
@@ -45,28 +47,22 @@ describe('a stream that the provider left imperfect', () => {
 
 describe('a stream that fails midway', () => {
   const resets = (response: { destroy(): unknown }) => response.destroy();
+  const ends = (response: { end(): unknown }) => response.end();
+  const endsWithDone = (response: ServerResponse) => response.end(DONE);
   test.each<[string, readonly string[], (response: ServerResponse) => unknown, string]>([
     ['a reset', [], resets, 'reset'],
-    ['a clean end without finish reason', [], (response) => response.end(), 'incomplete'],
-    ['an error event', [event({ error: { message: 'boom' } })], (response) => response.end(DONE), 'error_body'],
-    ['an error event with a name', ['event: error\ndata: boom\n\n'], (response) => response.end(), 'error_body'],
-    [
-      'an error event of a busy provider',
-      [event({ error: { code: 429 } })],
-      (response) => response.end(),
-      'error_body',
-    ],
-    ['a finish reason of error', [chunk({}, 'error')], (response) => response.end(DONE), 'error_body'],
-    ['garbage', ['data: {"id":\n\n'], (response) => response.end(DONE), 'malformed'],
-    ['something that is no object', ['data: [1]\n\n'], (response) => response.end(DONE), 'malformed'],
-    ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], (response) => response.end(), 'incomplete'],
-    ['a body above the limit', [chunk({ content: 'x'.repeat(5000) })], (response) => response.end(), 'too_large'],
+    ['a clean end without finish reason', [], ends, 'incomplete'],
+    ['an error event', [event({ error: { message: 'boom' } })], endsWithDone, 'error_body'],
+    ['an error event with a name', ['event: error\ndata: boom\n\n'], ends, 'error_body'],
+    ['an error event of a busy provider', [event({ error: { code: 429 } })], ends, 'error_body'],
+    ['a finish reason of error', [chunk({}, 'error')], endsWithDone, 'error_body'],
+    ['garbage', ['data: {"id":\n\n'], endsWithDone, 'malformed'],
+    ['something that is no object', ['data: [1]\n\n'], endsWithDone, 'malformed'],
+    ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], ends, 'incomplete'],
+    ['a body above the limit', [chunk({ content: 'x'.repeat(5000) })], ends, 'too_large'],
   ])('by %s', async (_, more, after, result) => {
     egress.respondWith(sendStream([...HELLO, ...more], after));
-    const { outcome, charges, to, text } = await deliverStream({
-      includeUsage: true,
-      responseBodyBytes: 3000,
-    });
+    const { outcome, charges, to, text } = await deliverStream({ includeUsage: true, responseBodyBytes: 3000 });
     const [first, second, third, usage, ...end] = text.split('\n\n').map((one) => `${one}\n\n`);
     expect([first, second, third]).toEqual(HELLO.map(ours));
     expect(JSON.parse(usage?.slice(6) ?? '')).toMatchObject({
@@ -78,11 +74,7 @@ describe('a stream that fails midway', () => {
     expect(charges).toMatchObject([
       { usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true, cancelled: false, finishReason: 'error' },
     ]);
-    expect(outcome).toMatchObject({
-      status: 200,
-      attempts: [{ result }],
-      refusal: { code: 'upstream_error' },
-    });
+    expect(outcome).toMatchObject({ status: 200, attempts: [{ result }], refusal: { code: 'upstream_error' } });
   });
 
   test('shows no usage to a client that did not ask', async () => {
@@ -92,7 +84,7 @@ describe('a stream that fails midway', () => {
   });
 
   test.each<[string, (response: ServerResponse) => unknown]>([
-    ['a clean end', (response) => response.end()],
+    ['a clean end', ends],
     ['a clean end within an event', (response) => response.end('data: [DO')],
     ['a reset', resets],
   ])('but not when all was said before %s', async (_, after) => {
@@ -103,11 +95,7 @@ describe('a stream that fails midway', () => {
   });
 
   test('when one of several choices did not finish', async () => {
-    const other = event({
-      id: 'chatcmpl-1',
-      model: 'alpha-model-2025',
-      choices: [{ index: 1, delta: { content: 'x' } }],
-    });
+    const other = chunk({}, null, { choices: [{ index: 1, delta: { content: 'x' } }] });
     egress.respondWith(sendStream([...HELLO, other, STOP]));
     const { outcome } = await deliverStream({ completions: 2 });
     expect(outcome.refusal?.code).toBe('upstream_error');

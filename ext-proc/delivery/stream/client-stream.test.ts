@@ -25,11 +25,8 @@ afterEach(() => {
 });
 
 function begin(options: AdmittedRequestOptions = {}, to = client()) {
-  const admitted = admittedRequest({
-    stream: true,
-    ...options,
-    timeouts: { heartbeatMs: EVERY_MS, ...options.timeouts },
-  });
+  const timeouts = { heartbeatMs: EVERY_MS, ...options.timeouts };
+  const admitted = admittedRequest({ stream: true, ...options, timeouts });
   const stream = new ClientStream({ admitted, exchange: to.exchange, clock: systemClock }, heartbeats);
   return { to, stream };
 }
@@ -41,16 +38,8 @@ describe('a heartbeat', () => {
     expect([stream.isBegun, to.heads]).toEqual([false, []]);
     await vi.advanceTimersByTimeAsync(1);
     expect(stream.isBegun).toBe(true);
-    expect(to.heads).toEqual([
-      {
-        status: 200,
-        headers: {
-          'x-ratelimit-limit-requests': '5',
-          'content-type': 'text/event-stream',
-          'x-generation-id': 'gen-TEST',
-        },
-      },
-    ]);
+    const headers = { 'x-ratelimit-limit-requests': '5', 'x-generation-id': 'gen-TEST' };
+    expect(to.heads).toEqual([{ status: 200, headers: { ...headers, 'content-type': 'text/event-stream' } }]);
     expect(to.written).toEqual([BEAT]);
     await vi.advanceTimersByTimeAsync(2 * EVERY_MS);
     expect(to.written).toEqual([BEAT, BEAT, BEAT]);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
 import { asCompletion, textOf } from '../../dialects/completion.ts';
 import { hidesInChoices } from '../../dialects/shown-members.ts';
 import { SseSplitter } from '../response/sse-splitter.ts';
@@ -23,16 +24,17 @@ function learning(...texts: readonly string[]) {
 const chunk = (content: unknown, more: object = {}) =>
   JSON.stringify({ id: 'c-1', model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] });
 
-/** As servers write JSON that know ASCII only. */
-const ascii = (json: string) =>
-  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** As its client gets it. */
+const ours = (text: string) => text.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"');
+const firstWith = (delta: object, choice: object = {}, more: object = {}) =>
+  JSON.stringify({ id: 'c', model: 'm', choices: [{ delta, ...choice }], ...more });
 
 describe('a chunk that differs in its content only', () => {
   test('matches, and gives the event that editing it would give', () => {
     const template = learning(chunk('one'));
     expect(template.match(chunk(' two é漢👩'))).toEqual({
       content: ' two é漢👩',
-      event: dataEvent(chunk(' two é漢👩').replace('c-1', 'gen-1').replace('"m"', '"public"')),
+      event: dataEvent(ours(chunk(' two é漢👩'))),
     });
   });
 
@@ -73,19 +75,13 @@ describe('a chunk that differs in its content only', () => {
   test.each([
     ['finishes', chunk('one', { finish_reason: 'stop' })],
     ['has no content', chunk('')],
-    [
-      'has other text beside it',
-      JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one', refusal: 'no' } }] }),
-    ],
+    ['has other text beside it', firstWith({ content: 'one', refusal: 'no' })],
     [
       'has two choices',
       JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one' } }, { delta: {} }] }),
     ],
-    ['has a usage', JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one' } }], usage: {} })],
-    [
-      'has the field twice',
-      JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one' }, x: { content: 'one' } }] }),
-    ],
+    ['has a usage', firstWith({ content: 'one' }, {}, { usage: {} })],
+    ['has the field twice', firstWith({ content: 'one' }, { x: { content: 'one' } })],
     [
       'has the field in another name',
       '{"id":"c","model":"m","choices":[{"delta":{"a\\"content":"one","content" : "one"}}]}',
@@ -95,22 +91,17 @@ describe('a chunk that differs in its content only', () => {
   });
 
   test('matches with escapes, also as servers write them that know ASCII only', () => {
-    const template = learning(ascii(chunk('é\n')));
-    const [line, quoted] = [chunk('a\n"b"\\'), ascii(chunk('漢👩'))];
+    const template = learning(asciiJson(chunk('é\n')));
+    const [line, quoted] = [chunk('a\n"b"\\'), asciiJson(chunk('漢👩'))];
     expect(template.match(line)?.content).toBe('a\n"b"\\');
-    expect(template.match(quoted)).toEqual({
-      content: '漢👩',
-      event: dataEvent(quoted.replace('c-1', 'gen-1').replace('"m"', '"public"')),
-    });
+    expect(template.match(quoted)).toEqual({ content: '漢👩', event: dataEvent(ours(quoted)) });
   });
 
   test('matches without escapes only where its choices are edited', () => {
     const priced = (content: string) => chunk(content, { cost: 1 });
     const template = learning(priced('one'));
-    expect(template.match(priced('two'))?.event).toBe(
-      dataEvent(chunk('two').replace('c-1', 'gen-1').replace('"m"', '"public"')),
-    );
-    expect(template.match(ascii(priced('é')))).toBeUndefined();
+    expect(template.match(priced('two'))?.event).toBe(dataEvent(ours(chunk('two'))));
+    expect(template.match(asciiJson(priced('é')))).toBeUndefined();
   });
 
   test('is learnt anew when the stream goes on differently', () => {
@@ -129,7 +120,7 @@ describe('padding', () => {
     for (const padding of ['', 'x', 'aB3dE5fG7hI9']) {
       expect(template.match(padded('two', padding))).toEqual({
         content: 'two',
-        event: dataEvent(padded('two', padding).replace('c-1', 'gen-1').replace('"m"', '"public"')),
+        event: dataEvent(ours(padded('two', padding))),
       });
     }
     expect(template.match(padded('two', 'a\\x'))).toBeUndefined();
@@ -143,17 +134,14 @@ describe('padding', () => {
     expect(template.matchSequence(`${alike}data: ${padded('end', 'a\\x')}\n\n`, 0)).toEqual({
       end: alike.length,
       content: 'two é',
-      events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),
+      events: ours(alike),
     });
   });
 });
 
 describe('events in a row', () => {
   /** Output for the client, and produced text, for a stream in these pieces. */
-  function relayed(
-    pieces: readonly string[],
-    inSequences: boolean,
-  ): { sent: string; produced: string; sequences: number } {
+  function relayed(pieces: readonly string[], inSequences: boolean) {
     const splitter = new SseSplitter(1e6);
     const template = new ContentTemplate();
     const rewriter = new ChunkRewriter('gen-1', 'public');
@@ -185,23 +173,17 @@ describe('events in a row', () => {
     return result;
   }
 
-  const word = fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.string({ unit: fc.constantFrom('a', ' ', 'é', '漢', '👩', '}', '{', ':', ','), maxLength: 6 }),
-    },
-    fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\u2028', '\u0000'), maxLength: 4 }),
-  );
+  const plain = fc.string({ unit: fc.constantFrom('a', ' ', 'é', '漢', '👩', '}', '{', ':', ','), maxLength: 6 });
+  const quoted = fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\u2028', '\u0000'), maxLength: 4 });
+  const word = fc.oneof({ weight: 4, arbitrary: plain }, quoted);
+  const padded = fc
+    .tuple(word, word)
+    .map(([content, padding]) => chunk(content).replace(/}$/, `,"obfuscation":${JSON.stringify(padding)}}`));
   const text = fc.oneof(
     { weight: 12, arbitrary: word.map((content) => chunk(content)) },
-    { weight: 6, arbitrary: word.map((content) => ascii(chunk(content))) },
-    { weight: 6, arbitrary: word.map((content) => ascii(chunk(content, { cost: 1 }))) },
-    {
-      weight: 12,
-      arbitrary: fc
-        .tuple(word, word)
-        .map(([content, padding]) => chunk(content).replace(/}$/, `,"obfuscation":${JSON.stringify(padding)}}`)),
-    },
+    { weight: 6, arbitrary: word.map((content) => asciiJson(chunk(content))) },
+    { weight: 6, arbitrary: word.map((content) => asciiJson(chunk(content, { cost: 1 }))) },
+    { weight: 12, arbitrary: padded },
     word.map((content) => chunk(content).replace('c-1', 'c-2')),
     word.map((content) => chunk(content, { finish_reason: 'stop' })),
     fc.constantFrom(
@@ -245,7 +227,7 @@ describe('events in a row', () => {
     expect(template.matchSequence(text, 9)).toEqual({
       end: 9 + alike.length,
       content: ' two é漢👩',
-      events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),
+      events: ours(alike),
     });
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { refuse } from '#core/errors/refusal.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
-import { client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
+import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { chunk, DONE, event, HELLO, ours, STOP, sendStream, USAGE, usageChunk } from '../egress.fixture.ts';
 
-const { egress, delivery, deliverStream } = await openDelivery();
+const { egress, deliverStream, another } = await openDelivery();
 
 const COST = { ...USAGE, cost: 0.25 };
 
@@ -14,25 +14,12 @@ describe('a stream', () => {
     const { outcome, charges, to, text } = await deliverStream();
     expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
     expect(to).toMatchObject({ ended: true, aborted: false });
-    expect(to.heads).toEqual([
-      {
-        status: 200,
-        headers: {
-          'content-type': 'text/event-stream',
-          'x-generation-id': 'gen-TEST',
-          'x-ratelimit-limit-requests': '5',
-        },
-      },
-    ]);
+    const headers = { 'x-generation-id': 'gen-TEST', 'x-ratelimit-limit-requests': '5' };
+    expect(to.heads).toEqual([{ status: 200, headers: { 'content-type': 'text/event-stream', ...headers } }]);
     expect(charges).toMatchObject([
       {
-        provider: 'alpha',
-        providerModel: 'alpha-model',
-        upstreamId: 'chatcmpl-1',
-        finishReason: 'stop',
-        usage: { promptTokens: 7, completionTokens: 5 },
-        usageCounted: false,
-        cancelled: false,
+        ...{ provider: 'alpha', providerModel: 'alpha-model', upstreamId: 'chatcmpl-1', finishReason: 'stop' },
+        ...{ usage: { promptTokens: 7, completionTokens: 5 }, usageCounted: false, cancelled: false },
       },
     ]);
     expect(outcome).toMatchObject({ status: 200, attempts: [{ provider: 'alpha', result: 'ok' }], clientGone: false });
@@ -83,7 +70,7 @@ describe('a stream', () => {
     egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     const to = client();
     let textAtCharge = '';
-    await deliverTo(delivery, to, admittedRequest({ stream: true }), async () => {
+    await deliverStream({}, to, async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       textAtCharge = to.text();
       return undefined;
@@ -95,14 +82,11 @@ describe('a stream', () => {
 
   test('ends with an error when the charge is refused, and without a cost', async () => {
     egress.respondWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
-    const to = client();
-    const { outcome } = await deliverTo(delivery, to, admittedRequest({ stream: true, includeUsage: true }), async () =>
-      refuse('no_capacity'),
-    );
+    const { outcome, text } = await deliverStream({ includeUsage: true }, client(), async () => refuse('no_capacity'));
     expect(outcome).toMatchObject({ status: 200, refusal: { code: 'no_capacity' } });
-    expect(to.text()).toContain('data: {"error":{"message":"No capacity at the moment."');
-    expect(to.text()).not.toContain('usage');
-    expect(to.text().endsWith(DONE)).toBe(true);
+    expect(text).toContain('data: {"error":{"message":"No capacity at the moment."');
+    expect(text).not.toContain('usage');
+    expect(text.endsWith(DONE)).toBe(true);
   });
 
   test('ends with an error when the charge is impossible, which is a bug', async () => {
@@ -111,7 +95,7 @@ describe('a stream', () => {
     const impossible = async () => {
       throw new Error('a constraint was violated');
     };
-    await expect(deliverTo(delivery, to, admittedRequest({ stream: true }), impossible)).rejects.toThrow('constraint');
+    await expect(deliverStream({}, to, impossible)).rejects.toThrow('constraint');
     expect(to.text()).toContain('"code":"internal_error"');
     expect(to.text().endsWith(DONE)).toBe(true);
     expect(to.ended).toBe(true);
@@ -134,27 +118,19 @@ describe('a stream', () => {
         setTimeout(() => response.end(), 30);
       }),
     );
-    const one = deliveryOver(egress);
+    const one = another();
     for (let i = 0; i < 3; i++) {
       await deliverTo(one, client(), admittedRequest({ stream: true }));
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    await one.close();
     expect(egress.connections()).toBe(1);
   });
 });
 
 describe('the usage of a stream', () => {
-  const done = [STOP, DONE];
   test('is asked for always, and no trace of it reaches a client that did not ask', async () => {
-    egress.respondWith(
-      sendStream([
-        chunk({ content: 'a' }, null, { usage: null }),
-        chunk({}, 'stop', { usage: null }),
-        usageChunk(),
-        DONE,
-      ]),
-    );
+    const none = { usage: null };
+    egress.respondWith(sendStream([chunk({ content: 'a' }, null, none), chunk({}, 'stop', none), usageChunk(), DONE]));
     expect((await deliverStream()).text).not.toContain('usage');
   });
 
@@ -163,16 +139,10 @@ describe('the usage of a stream', () => {
     expect((await deliverStream({ includeUsage: true })).text.match(/"usage":null/g)).toHaveLength(1);
   });
 
+  const last = chunk({ content: ' b' }, 'stop', { usage: USAGE });
   test.each([
-    ['on the last content chunk', [chunk({ content: 'a' }), chunk({ content: ' b' }, 'stop', { usage: USAGE }), DONE]],
-    [
-      'on every chunk',
-      [
-        chunk({ content: 'a' }, null, { usage: { ...USAGE, completion_tokens: 1 } }),
-        chunk({ content: ' b' }, 'stop', { usage: USAGE }),
-        DONE,
-      ],
-    ],
+    ['on the last content chunk', [chunk({ content: 'a' }), last, DONE]],
+    ['on every chunk', [chunk({ content: 'a' }, null, { usage: { ...USAGE, completion_tokens: 1 } }), last, DONE]],
     [
       'on a chunk without choices',
       [chunk({ content: 'a' }), chunk({ content: ' b' }, 'stop'), event({ usage: USAGE }), DONE],
@@ -202,16 +172,12 @@ describe('the usage of a stream', () => {
   });
 
   test('is counted when none comes', async () => {
-    egress.respondWith(sendStream([...HELLO, ...done]));
+    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     const { text, charges } = await deliverStream({ includeUsage: true });
     expect(charges).toMatchObject([{ usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true }]);
     expect(JSON.parse(text.split('\n\n').at(-3)?.slice(6) ?? '')).toEqual({
-      id: 'gen-TEST',
-      object: 'chat.completion.chunk',
-      created: 1_732_156_800,
-      model: 'public-model',
-      choices: [],
-      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, cost: 0.25 },
+      ...{ id: 'gen-TEST', object: 'chat.completion.chunk', created: 1_732_156_800, model: 'public-model' },
+      ...{ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, cost: 0.25 } },
     });
   });
 
@@ -229,13 +195,8 @@ describe('the usage of a stream', () => {
   });
 
   test('covers only what came before it', async () => {
-    egress.respondWith(
-      sendStream([
-        chunk({ content: '' }, null, { usage: { prompt_tokens: 9, completion_tokens: 1 } }),
-        chunk({ content: 'a b c d' }),
-        ...done,
-      ]),
-    );
+    const early = chunk({ content: '' }, null, { usage: { prompt_tokens: 9, completion_tokens: 1 } });
+    egress.respondWith(sendStream([early, chunk({ content: 'a b c d' }), STOP, DONE]));
     expect((await deliverStream()).charges).toMatchObject([{ usage: { promptTokens: 9, completionTokens: 4 } }]);
   });
 });

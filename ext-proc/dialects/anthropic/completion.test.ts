@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
-import { isObject, parseObject } from '#core/json-object.ts';
-import { propertyRuns } from '#test/fixtures/property-runs.ts';
-import { FAILURES } from '../../delivery/provider/provider-failure.ts';
+import { parseObject } from '#core/json-object.ts';
 import { readResponse } from '../../delivery/response/read-response.ts';
+import { NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
 import * as scenarios from './scenarios.fixture.ts';
-
-const NAMES = { generationId: 'gen-1', model: 'public-model', api: 'chat' as const };
 
 function completionOf(message: object): ChatCompletion {
   return ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {}) as object as ChatCompletion;
@@ -20,26 +17,13 @@ describe('a whole message', () => {
     const { created, ...completion } = completionOf(scenarios.TEXT);
     expect(created).toBeGreaterThanOrEqual(before);
     expect(created).toBeLessThanOrEqual(Date.now() / 1000);
+    const content = 'In a peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.';
+    const message = { role: 'assistant', content, refusal: null } as const;
     expect(completion).toEqual({
-      id: 'msg_01XFDUDYJgAACzvnptvVoYEL',
-      object: 'chat.completion',
-      model: 'claude-sonnet-5-5',
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: 'assistant',
-            content: 'In a peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.',
-            refusal: null,
-          },
-          logprobs: null,
-          finish_reason: 'stop',
-        },
-      ],
+      ...{ id: 'msg_01XFDUDYJgAACzvnptvVoYEL', object: 'chat.completion', model: 'claude-sonnet-5-5' },
+      choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
       usage: {
-        prompt_tokens: 2400,
-        completion_tokens: 52,
-        total_tokens: 2452,
+        ...{ prompt_tokens: 2400, completion_tokens: 52, total_tokens: 2452 },
         prompt_tokens_details: { cached_tokens: 2000, cache_write_tokens: 300 } as object,
         completion_tokens_details: { reasoning_tokens: 32 },
         cache_creation: { ephemeral_5m_input_tokens: 200, ephemeral_1h_input_tokens: 100 },
@@ -170,43 +154,25 @@ describe('a message as the rest of the gateway reads it', () => {
       { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
       { code: 'no_capacity', retry: 'same', result: 'error_body' },
     ],
-    [
-      'an error in chat’s form',
-      { error: { message: 'No.', code: 429, type: 'x' } },
-      { code: 'no_capacity', result: 'error_body' },
-    ],
-    ['an error that is a text', { error: 'No.' }, { code: 'upstream_error', result: 'error_body' }],
-    ['something else', { detail: 'Not found' }, FAILURES.malformed],
-    ['a chat completion', { object: 'chat.completion', choices: [{ index: 0 }] }, FAILURES.malformed],
   ])('fails for %s', (_, body, failure) => {
     expect(read(body)).toMatchObject({ kind: 'failure', ...failure });
   });
 
-  test('is an error or a completion, and nothing is thrown, whatever the provider sends', () => {
-    const types = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 7];
-    const block = fc.record(
-      {
-        ...{ type: fc.constantFrom(...types), text: fc.jsonValue(), thinking: fc.jsonValue(), input: fc.jsonValue() },
-        ...{ signature: fc.jsonValue(), data: fc.jsonValue(), id: fc.jsonValue(), name: fc.jsonValue() },
-      },
-      { requiredKeys: ['type'] },
-    );
-    const message = fc.record(
-      {
-        content: fc.array(fc.oneof(block, fc.jsonValue()), { maxLength: 4 }),
-        ...{ usage: fc.jsonValue(), stop_reason: fc.jsonValue(), stop_details: fc.jsonValue(), id: fc.jsonValue() },
-        ...{ error: fc.jsonValue(), type: fc.oneof(fc.constant('error'), fc.jsonValue()), model: fc.jsonValue() },
-      },
-      { requiredKeys: ['content'] },
-    );
-    fc.assert(
-      fc.property(fc.oneof(message, fc.dictionary(fc.string(), fc.jsonValue())), (body) => {
-        const completion = ANTHROPIC.response(body);
-        const { error, choices } = parseObject(JSON.stringify(completion)) ?? {};
-        if (choices === undefined) expect(isObject(error) || Object.keys(completion).length === 0).toBe(true);
-        expect(['response', 'failure']).toContain(readResponse(JSON.stringify(completion), NAMES).kind);
-      }),
-      { numRuns: propertyRuns(2000) },
-    );
-  });
+  const types = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 7];
+  const block = fc.record(
+    {
+      ...{ type: fc.constantFrom(...types), text: fc.jsonValue(), thinking: fc.jsonValue(), input: fc.jsonValue() },
+      ...{ signature: fc.jsonValue(), data: fc.jsonValue(), id: fc.jsonValue(), name: fc.jsonValue() },
+    },
+    { requiredKeys: ['type'] },
+  );
+  const message = fc.record(
+    {
+      content: fc.array(fc.oneof(block, fc.jsonValue()), { maxLength: 4 }),
+      ...{ usage: fc.jsonValue(), stop_reason: fc.jsonValue(), stop_details: fc.jsonValue(), id: fc.jsonValue() },
+      ...{ error: fc.jsonValue(), type: fc.oneof(fc.constant('error'), fc.jsonValue()), model: fc.jsonValue() },
+    },
+    { requiredKeys: ['content'] },
+  );
+  testAnyResponse(ANTHROPIC, message);
 });

@@ -44,10 +44,9 @@ describe('system and developer messages', () => {
 
 describe('parts of a user', () => {
   const png = 'data:image/png;base64,iVBORw0KGgo=';
-  const image = (media_type: string) => ({
-    type: 'image',
-    source: { type: 'base64', media_type, data: 'iVBORw0KGgo=' },
-  });
+  const inline = (media_type: string, data: string) => ({ type: 'base64', media_type, data });
+  const image = (media_type: string) => ({ type: 'image', source: inline(media_type, 'iVBORw0KGgo=') });
+  const pdf = { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' };
 
   test.each<[string, unknown, JsonObject[]]>([
     ['a text', 'Hi', [text('Hi')]],
@@ -64,15 +63,8 @@ describe('parts of a user', () => {
     ],
     [
       'a PDF',
-      [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' }, ...CACHED }],
-      [
-        {
-          type: 'document',
-          source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
-          title: 'a.pdf',
-          ...CACHED,
-        },
-      ],
+      [{ type: 'file', file: pdf, ...CACHED }],
+      [{ type: 'document', source: inline('application/pdf', 'JVBERi0='), title: 'a.pdf', ...CACHED }],
     ],
     ['a file by its id', [{ type: 'file', file: { file_id: 'file-1' } }], []],
     ['something else', [{ type: 'input_audio', input_audio: {} }, null, 'x'], []],
@@ -138,11 +130,8 @@ describe('messages of an assistant', () => {
   });
 
   test('that come first follow a user’s', () => {
-    expect(turnsOf({ role: 'assistant', content: 'Hi' }, HI).map(({ role }) => role)).toEqual([
-      'user',
-      'assistant',
-      'user',
-    ]);
+    const roles = turnsOf({ role: 'assistant', content: 'Hi' }, HI).map(({ role }) => role);
+    expect(roles).toEqual(['user', 'assistant', 'user']);
   });
 
   test('keep white space at their end, where more follows', () => {
@@ -205,12 +194,8 @@ describe('results of tools', () => {
       ...ids.map((id) => answer(id)),
     ]);
     const [, first, second, third, fourth] = turnsOf(HI, ...turns).map(({ content }) => content);
-    for (const [called, answered] of [
-      [first, second],
-      [third, fourth],
-    ]) {
-      expect(answered?.map(({ tool_use_id: id }) => id)).toEqual(called?.map(({ id }) => id));
-    }
+    expect(second?.map(({ tool_use_id: id }) => id)).toEqual(first?.map(({ id }) => id));
+    expect(fourth?.map(({ tool_use_id: id }) => id)).toEqual(third?.map(({ id }) => id));
     const sent = [...(first ?? []), ...(third ?? [])].map(({ id }) => String(id));
     expect(new Set(sent).size).toBe(10);
     expect(sent.every((id) => /^[a-zA-Z0-9_-]{1,64}$/.test(id))).toBe(true);

@@ -23,80 +23,34 @@ describe('the error body of another status', () => {
     });
   });
 
-  test.each<[number, string, string, string | undefined, object]>([
-    [400, 'invalid_request_error', TOO_LONG, undefined, { code: 'context_length_exceeded', retry: 'none' }],
-    [400, 'invalid_request_error', OVER_WINDOW, undefined, { code: 'context_length_exceeded' }],
-    [
-      400,
-      'invalid_request_error',
-      'max_tokens: 9 > 8',
-      undefined,
-      { code: 'invalid_request', problem: 'max_tokens: 9 > 8' },
-    ],
-    [
-      400,
-      'invalid_request_error',
-      'tools.0.custom.name: get_credit_score is not a valid name',
-      undefined,
-      { code: 'invalid_request', param: 'tools[0]' },
-    ],
-    [
-      400,
-      'invalid_request_error',
-      'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
-      undefined,
-      { code: 'no_capacity', account: 'funds', retry: 'next' },
-    ],
-    [
-      400,
-      'invalid_request_error',
-      'You have reached your specified API usage limits. You will regain access on 2026-12-01.',
-      undefined,
-      { code: 'no_capacity', account: 'funds' },
-    ],
-    [
-      400,
-      'invalid_request_error',
-      'This request cannot be served.',
-      'organization_on_hold',
-      { code: 'upstream_config_error', account: 'credentials' },
-    ],
-    [
-      401,
-      'authentication_error',
-      'invalid x-api-key',
-      undefined,
-      { code: 'upstream_config_error', account: 'credentials' },
-    ],
-    [402, 'billing_error', 'There is an issue.', undefined, { code: 'no_capacity', account: 'funds' }],
-    [403, 'permission_error', 'Not allowed.', undefined, { code: 'upstream_config_error', account: 'credentials' }],
-    [404, 'not_found_error', 'model: claude-0', undefined, { code: 'upstream_config_error' }],
-    [
-      413,
-      'request_too_large',
-      'Request exceeds the maximum size',
-      undefined,
-      { code: 'upstream_error', retry: 'next' },
-    ],
-    [
-      429,
-      'rate_limit_error',
-      'This request would exceed your organization’s rate limit of 50,000 input tokens per minute.',
-      undefined,
-      { code: 'no_capacity', retry: 'same' },
-    ],
-    [
-      429,
-      'rate_limit_error',
-      'The limit is reached.',
-      'contract_spend_limit_reached',
-      { code: 'no_capacity', account: 'funds', retry: 'next' },
-    ],
-    [429, 'rate_limit_error', 'Slow down.', 'ramp_limit_exceeded', { code: 'no_capacity', retry: 'same' }],
-    [500, 'api_error', 'Internal server error', undefined, { code: 'upstream_error', retry: 'same' }],
-    [504, 'timeout_error', 'Timed out.', undefined, { code: 'request_timeout' }],
-    [529, 'overloaded_error', 'Overloaded', undefined, { code: 'no_capacity', retry: 'same' }],
-  ])('%i %s "%s" is judged as it would be of chat', (status, type, message, code, expected) => {
+  const INVALID = 'invalid_request_error';
+  const LOW = 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.';
+  const REACHED = 'You have reached your specified API usage limits. You will regain access on 2026-12-01.';
+  const PER_MINUTE = 'This request would exceed your organization’s rate limit of 50,000 input tokens per minute.';
+  const NO_FUNDS = { code: 'no_capacity', account: 'funds', retry: 'next' };
+  const BUSY = { code: 'no_capacity', retry: 'same' };
+  const NO_ACCESS = { code: 'upstream_config_error', account: 'credentials' };
+
+  test.each<[status: number, type: string, message: string, expected: object, code?: string]>([
+    [400, INVALID, TOO_LONG, { code: 'context_length_exceeded', retry: 'none' }],
+    [400, INVALID, OVER_WINDOW, { code: 'context_length_exceeded' }],
+    [400, INVALID, 'max_tokens: 9 > 8', { code: 'invalid_request', problem: 'max_tokens: 9 > 8' }],
+    [400, INVALID, 'tools.0.custom.name: get_credit_score is odd', { code: 'invalid_request', param: 'tools[0]' }],
+    [400, INVALID, LOW, NO_FUNDS],
+    [400, INVALID, REACHED, NO_FUNDS],
+    [400, INVALID, 'This request cannot be served.', NO_ACCESS, 'organization_on_hold'],
+    [401, 'authentication_error', 'invalid x-api-key', NO_ACCESS],
+    [402, 'billing_error', 'There is an issue.', NO_FUNDS],
+    [403, 'permission_error', 'Not allowed.', NO_ACCESS],
+    [404, 'not_found_error', 'model: claude-0', { code: 'upstream_config_error' }],
+    [413, 'request_too_large', 'Request exceeds the maximum size', { code: 'upstream_error', retry: 'next' }],
+    [429, 'rate_limit_error', PER_MINUTE, BUSY],
+    [429, 'rate_limit_error', 'The limit is reached.', NO_FUNDS, 'contract_spend_limit_reached'],
+    [429, 'rate_limit_error', 'Slow down.', BUSY, 'ramp_limit_exceeded'],
+    [500, 'api_error', 'Internal server error', { code: 'upstream_error', retry: 'same' }],
+    [504, 'timeout_error', 'Timed out.', { code: 'request_timeout' }],
+    [529, 'overloaded_error', 'Overloaded', BUSY],
+  ])('%i %s "%s" is judged as it would be of chat', (status, type, message, expected, code) => {
     const body = bodyOf(type, message, code);
     expect(statusFailure(status, ANTHROPIC.error(body))).toMatchObject(expected);
     // An error in a stream has no status, and is judged alike.

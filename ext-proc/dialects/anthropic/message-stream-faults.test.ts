@@ -1,21 +1,14 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
-import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { FAILURES } from '../../delivery/provider/provider-failure.ts';
-import { SseSplitter } from '../../delivery/response/sse-splitter.ts';
 import { meaningOf } from '../../delivery/response/stream-event.ts';
+import { expectError, testCutConnection, testHostileEvents, verdictOn } from '../dialect-checks.fixture.ts';
 import { gather } from '../responses/gathered-stream.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
 import { CUT_BY_LIMIT, INTERLEAVED, PARALLEL_CALLS, TEXT } from './scenarios.fixture.ts';
 import { scripted, translated } from './scripted-stream.fixture.ts';
 
 const BEGUN = scripted(TEXT).slice(0, 6);
-
-/** The verdict on the last event of a stream, as the rest of the gateway reads it. */
-function verdict(events: readonly string[]) {
-  return meaningOf({ type: '', data: events.at(-1) ?? '' });
-}
 
 describe('an error', () => {
   test.each<[string, object, object]>([
@@ -27,10 +20,7 @@ describe('an error', () => {
     ['event that says nothing', { type: 'error' }, { type: 'api_error', message: 'The request failed.' }],
     ['in chat’s form', { error: { message: 'No.', code: 503 } }, { code: 503, message: 'No.' }],
   ])('%s ends the stream', (_, event, error) => {
-    const events = translated([...BEGUN, event, ...scripted(TEXT)]);
-    expect(gather(events)).toMatchObject({ error, finishReason: undefined, isDone: false });
-    expect(events.filter((data) => data.includes('"error"'))).toHaveLength(1);
-    expect(events.at(-1)).toContain('"error"');
+    expectError(ANTHROPIC, scripted(TEXT).slice(0, 6), event, error);
   });
 
   test.each<[type: string, message: string, expected: object]>([
@@ -44,7 +34,7 @@ describe('an error', () => {
     ['something_new', 'Hm.', { code: 'upstream_error', retry: 'same' }],
   ])('of the type %s (%s) is judged as its status', (type, message, expected) => {
     const events = translated([...BEGUN, { type: 'error', error: { type, message } }]);
-    expect(verdict(events)).toMatchObject({ kind: 'failure', result: 'error_body', ...expected });
+    expect(verdictOn(events)).toMatchObject({ kind: 'failure', result: 'error_body', ...expected });
   });
 });
 
@@ -130,41 +120,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a connection that is cut at any byte', () => {
-  const events = scripted(INTERLEAVED);
-  const bytes = Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
-  const timeless = (data: string) => data.replace(/"created":\d+/, '');
-  const all = translated(events).map(timeless);
-
-  /** Data of the chat events, for a clean end after so many bytes. */
-  function cutAfter(length: number): string[] {
-    const splitter = new SseSplitter(1e6);
-    const translator = ANTHROPIC.stream();
-    const out: string[] = [];
-    const takeAll = () => {
-      for (let event = splitter.next(); event !== undefined; event = splitter.next()) {
-        out.push(...translator.take(event.type, event.data));
-      }
-    };
-    splitter.push(bytes.subarray(0, length));
-    takeAll();
-    splitter.finish();
-    takeAll();
-    return out;
-  }
-
-  test('gives the events that came whole, and no end', () => {
-    for (let length = 0; length < bytes.length - 2; length++) {
-      const out = cutAfter(length);
-      const last = out.at(-1);
-      const isCutEvent = last !== undefined && meaningOf({ type: '', data: last }) === FAILURES.malformed;
-      const whole = (isCutEvent ? out.slice(0, -1) : out).map(timeless);
-      expect(whole).toEqual(all.slice(0, whole.length));
-      expect(out).not.toContain('[DONE]');
-    }
-    expect(cutAfter(bytes.length - 2).map(timeless)).toEqual(all);
-  });
-});
+testCutConnection(ANTHROPIC, scripted(INTERLEAVED));
 
 describe('input that is no stream of Messages', () => {
   test('is left to the readers of chat streams where it is no JSON object', () => {
@@ -188,7 +144,7 @@ describe('input that is no stream of Messages', () => {
       errors.push(...translator.take('', JSON.stringify(begun)));
     }
     expect(errors).toHaveLength(1);
-    expect(verdict(errors)).toMatchObject({ kind: 'failure', result: 'error_body' });
+    expect(verdictOn(errors)).toMatchObject({ kind: 'failure', result: 'error_body' });
   });
 
   test.each([
@@ -203,7 +159,7 @@ describe('input that is no stream of Messages', () => {
       out.push(...translator.take('', JSON.stringify({ type: 'content_block_delta', index: 0, delta, at: at * step })));
     }
     expect(out.length).toBe(65);
-    expect(verdict(out)).toMatchObject({ kind: 'failure', result: 'error_body' });
+    expect(verdictOn(out)).toMatchObject({ kind: 'failure', result: 'error_body' });
   });
 
   test('may be nested as deeply as a body can be', () => {
@@ -227,35 +183,19 @@ describe('input that is no stream of Messages', () => {
     expect(body).toMatchObject({ type: 'api_error', message: 'The request failed.', code: null, param: null });
   });
 
-  const names = ['type', 'index', 'delta', 'content_block', 'message', 'usage', 'text', 'thinking', 'partial_json'];
-  const more = ['signature', 'data', 'id', 'name', 'input', 'stop_reason', 'stop_details', 'explanation', 'error'];
-  const words = ['text', 'thinking', 'tool_use', 'redacted_thinking', 'text_delta', 'input_json_delta'];
-  const types = ['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta'];
-  const hostile = fc.letrec((again) => ({
-    value: fc.oneof(
-      { maxDepth: 5 },
-      fc.constantFrom(null, true, -1, 1e300, 0, 1, ...words, 'thinking_delta', 'signature_delta'),
-      fc.string(),
-      fc.array(again('value'), { maxLength: 3 }),
-      fc.dictionary(fc.constantFrom(...names, ...more, '__proto__'), again('value'), { maxKeys: 6 }),
-    ),
-  })).value;
-
-  test('never throws, and gives chunks, an error or nothing', () => {
-    const event = fc.tuple(fc.constantFrom(...types, 'content_block_delta', 'message_stop', 'error'), hostile);
-    fc.assert(
-      fc.property(fc.array(event, { maxLength: 12 }), (events) => {
-        const translator = ANTHROPIC.stream();
-        for (const [type, value] of events) {
-          const data = JSON.stringify(typeof value === 'object' && value !== null ? { ...value, type } : value);
-          for (const out of translator.take(type, data)) {
-            if (out === '[DONE]' || out === data) continue;
-            const chunk = parseObject(out);
-            expect(chunk?.error !== undefined || Array.isArray(chunk?.choices)).toBe(true);
-          }
-        }
-      }),
-      { numRuns: propertyRuns(2000) },
-    );
-  });
+  testHostileEvents(
+    ANTHROPIC,
+    [
+      ...['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta'],
+      ...['content_block_delta', 'message_stop', 'error'],
+    ],
+    [
+      ...['type', 'index', 'delta', 'content_block', 'message', 'usage', 'text', 'thinking', 'partial_json'],
+      ...['signature', 'data', 'id', 'name', 'input', 'stop_reason', 'stop_details', 'explanation', 'error'],
+    ],
+    [
+      ...['text', 'thinking', 'tool_use', 'redacted_thinking', 'text_delta', 'input_json_delta'],
+      ...['thinking_delta', 'signature_delta'],
+    ],
+  );
 });

@@ -1,10 +1,9 @@
 import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import fc from 'fast-check';
-import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, test, vi } from 'vitest';
-import { parseObject } from '#core/json-object.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
+import { callDeltas, expectCutStreams, expectGatheredByClient, wholeOf } from '../dialect-checks.fixture.ts';
 import { arbitraryPlaces, cutAt } from '../responses/arbitrary-response.fixture.ts';
 import { gather } from '../responses/gathered-stream.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
@@ -24,12 +23,7 @@ import {
 import { scripted, translated } from './scripted-stream.fixture.ts';
 
 /** Message as JSON gives it, in the form in which a stream is gathered. */
-function whole(message: object) {
-  const { choices, usage } = ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {});
-  const [choice] = Array.isArray(choices) ? choices : [];
-  const { message: read, finish_reason: finishReason } = choice;
-  return { message: read, finishReason, usage, logprobs: [], isDone: true, error: undefined };
-}
+const whole = (message: object) => ({ ...wholeOf(ANTHROPIC, message), logprobs: [] });
 
 describe('a stream gives what the whole message gives', () => {
   test.each(Object.entries(SCENARIOS))('%s', (_, message) => {
@@ -108,19 +102,7 @@ describe('a stream gives what the whole message gives', () => {
   });
 
   test('and one that is cut anywhere gives no end, and nothing that the whole lacks', () => {
-    const events = scripted(PARALLEL_CALLS);
-    const { message } = whole(PARALLEL_CALLS);
-    for (let length = 0; length < events.length; length++) {
-      const cut = gather(translated(events.slice(0, length)));
-      expect(cut).toMatchObject({ finishReason: undefined, usage: undefined, isDone: false, error: undefined });
-      expect(message.reasoning_content).toContain(cut.message.reasoning_content ?? '');
-      expect(message.content).toContain(cut.message.content ?? '');
-      const calls = (cut.message.tool_calls ?? []) as { id: string; function: { arguments: string } }[];
-      for (const [index, call] of calls.entries()) {
-        expect(message.tool_calls[index]).toMatchObject({ id: call.id });
-        expect(message.tool_calls[index].function.arguments.startsWith(call.function.arguments)).toBe(true);
-      }
-    }
+    expectCutStreams(ANTHROPIC, scripted(PARALLEL_CALLS), PARALLEL_CALLS);
   });
 });
 
@@ -159,10 +141,7 @@ describe('chunks', () => {
   });
 
   test('of calls name the call once, and then its number', () => {
-    const deltas = translated(scripted(PARALLEL_CALLS))
-      .map((data) => parseObject(data)?.choices)
-      .flatMap((choices) => (Array.isArray(choices) ? choices : []))
-      .flatMap(({ delta }) => delta.tool_calls ?? []);
+    const deltas = callDeltas(translated(scripted(PARALLEL_CALLS)));
     expect(deltas.slice(0, 4)).toEqual([
       { index: 0, id: 'toolu_01paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
       { index: 0, function: { arguments: '{"location":"Paris,' } },
@@ -197,14 +176,7 @@ describe('chunks', () => {
     expect(parsed).toBeLessThan(10);
   });
 
-  test.each(Object.entries(SCENARIOS))('are gathered by the client of chat completions: %s', async (_, message) => {
-    const lines = translated(scripted(message)).filter((data) => data !== '[DONE]');
-    const stream = ChatCompletionStream.fromReadableStream(new Blob(lines.map((line) => `${line}\n`)).stream());
-    const { message: read, finishReason, usage } = whole(message);
-    const gathered = await stream.finalChatCompletion();
-    expect(gathered).toMatchObject({ choices: [{ finish_reason: finishReason }], usage });
-    if (finishReason === 'length' || finishReason === 'content_filter') return;
-    expect(gathered.choices[0]?.message).toMatchObject({ content: read.content, refusal: read.refusal });
-    expect(gathered.choices[0]?.message.tool_calls ?? []).toMatchObject(read.tool_calls ?? []);
-  });
+  test.each(Object.entries(SCENARIOS))('are gathered by the client of chat completions: %s', (_, message) =>
+    expectGatheredByClient(ANTHROPIC, scripted(message), message),
+  );
 });

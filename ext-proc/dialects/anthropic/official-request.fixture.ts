@@ -1,17 +1,4 @@
-import type {
-  DocumentBlockParam,
-  ImageBlockParam,
-  MessageCreateParams,
-  MessageParam,
-  RedactedThinkingBlockParam,
-  TextBlockParam,
-  ThinkingBlockParam,
-  ThinkingConfigParam,
-  Tool,
-  ToolChoice,
-  ToolResultBlockParam,
-  ToolUseBlockParam,
-} from '@anthropic-ai/sdk/resources/messages/messages';
+import type * as official from '@anthropic-ai/sdk/resources/messages/messages';
 import { z } from 'zod';
 
 /**
@@ -28,7 +15,11 @@ const cached = {
 
 const words = z.string().regex(/\S/);
 
-const text = z.strictObject({ type: z.literal('text'), text: words, ...cached }) satisfies z.ZodType<TextBlockParam>;
+const text = z.strictObject({
+  type: z.literal('text'),
+  text: words,
+  ...cached,
+}) satisfies z.ZodType<official.TextBlockParam>;
 
 const image = z.strictObject({
   type: z.literal('image'),
@@ -37,7 +28,7 @@ const image = z.strictObject({
     media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
   }),
   ...cached,
-}) satisfies z.ZodType<ImageBlockParam>;
+}) satisfies z.ZodType<official.ImageBlockParam>;
 
 const document = z.strictObject({
   type: z.literal('document'),
@@ -46,37 +37,37 @@ const document = z.strictObject({
   }),
   title: z.string().min(1).exactOptional(),
   ...cached,
-}) satisfies z.ZodType<DocumentBlockParam>;
+}) satisfies z.ZodType<official.DocumentBlockParam>;
 
 const callId = z.string().regex(/^[a-zA-Z0-9_-]+$/);
 
 const toolResult = z.strictObject({
   ...{ type: z.literal('tool_result'), tool_use_id: callId, ...cached },
   content: z.union([words, z.array(z.union([text, image, document])).min(1)]).exactOptional(),
-}) satisfies z.ZodType<ToolResultBlockParam>;
+}) satisfies z.ZodType<official.ToolResultBlockParam>;
 
 const toolUse = z.strictObject({
   ...{ type: z.literal('tool_use'), id: callId, name: z.string(), input: z.record(z.string(), z.unknown()) },
   ...cached,
-}) satisfies z.ZodType<ToolUseBlockParam>;
+}) satisfies z.ZodType<official.ToolUseBlockParam>;
 
 const thinking = z.strictObject({
   ...{ type: z.literal('thinking'), thinking: z.string(), signature: z.string() },
-}) satisfies z.ZodType<ThinkingBlockParam>;
+}) satisfies z.ZodType<official.ThinkingBlockParam>;
 
 const redacted = z.strictObject({
   ...{ type: z.literal('redacted_thinking'), data: z.string() },
-}) satisfies z.ZodType<RedactedThinkingBlockParam>;
+}) satisfies z.ZodType<official.RedactedThinkingBlockParam>;
 
 const userTurn = z.strictObject({
   role: z.literal('user'),
   content: z.array(z.discriminatedUnion('type', [text, image, document, toolResult])).min(1),
-}) satisfies z.ZodType<MessageParam>;
+}) satisfies z.ZodType<official.MessageParam>;
 
 const assistantTurn = z.strictObject({
   role: z.literal('assistant'),
   content: z.array(z.discriminatedUnion('type', [text, toolUse, thinking, redacted])).min(1),
-}) satisfies z.ZodType<MessageParam>;
+}) satisfies z.ZodType<official.MessageParam>;
 
 const schema = z.record(z.string(), z.unknown());
 
@@ -84,7 +75,7 @@ const tool = z.strictObject({
   ...{ name: z.string(), description: z.string().min(1).exactOptional(), strict: z.literal(true).exactOptional() },
   input_schema: z.looseObject({ type: z.literal('object') }),
   ...cached,
-}) satisfies z.ZodType<Tool>;
+}) satisfies z.ZodType<official.Tool>;
 
 const parallel = { disable_parallel_tool_use: z.literal(true).exactOptional() };
 
@@ -93,13 +84,13 @@ const toolChoice = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('any'), ...parallel }),
   z.strictObject({ type: z.literal('tool'), name: z.string(), ...parallel }),
   z.strictObject({ type: z.literal('none') }),
-]) satisfies z.ZodType<ToolChoice>;
+]) satisfies z.ZodType<official.ToolChoice>;
 
 const thinkingConfig = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('adaptive'), display: z.literal('summarized') }),
   z.strictObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1024) }),
   z.strictObject({ type: z.literal('disabled') }),
-]) satisfies z.ZodType<ThinkingConfigParam>;
+]) satisfies z.ZodType<official.ThinkingConfigParam>;
 
 const SETTINGS = {
   model: z.string(),
@@ -122,7 +113,7 @@ const SETTINGS = {
   speed: z.literal('fast').exactOptional(),
 };
 
-z.strictObject(SETTINGS) satisfies z.ZodType<Omit<MessageCreateParams, 'stream'>>;
+z.strictObject(SETTINGS) satisfies z.ZodType<Omit<official.MessageCreateParams, 'stream'>>;
 
 /** Members that the API has, and that the types of newer packages leave out. */
 const SAMPLING = {

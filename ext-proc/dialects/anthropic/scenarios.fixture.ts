@@ -10,16 +10,10 @@ import type {
 /** Messages in the shapes that Anthropic documents, whole. `scripted` makes the streams of them. */
 
 const USAGE: Message['usage'] = {
-  input_tokens: 100,
-  cache_read_input_tokens: 2000,
-  cache_creation_input_tokens: 300,
+  ...{ input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 300 },
   cache_creation: { ephemeral_5m_input_tokens: 200, ephemeral_1h_input_tokens: 100 },
-  output_tokens: 52,
-  output_tokens_details: { thinking_tokens: 32 },
-  server_tool_use: null,
-  service_tier: 'standard',
-  inference_geo: 'us',
-  speed: null,
+  ...{ output_tokens: 52, output_tokens_details: { thinking_tokens: 32 } },
+  ...{ server_tool_use: null, service_tier: 'standard', inference_geo: 'us', speed: null },
 };
 
 export function messageWith(
@@ -28,17 +22,9 @@ export function messageWith(
   more: Partial<Message> = {},
 ): Message {
   return {
-    id: 'msg_01XFDUDYJgAACzvnptvVoYEL',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-sonnet-5-5',
-    content: [...content],
-    container: null,
-    diagnostics: null,
-    stop_reason: stopReason,
-    stop_sequence: null,
-    stop_details: null,
-    usage: USAGE,
+    ...{ id: 'msg_01XFDUDYJgAACzvnptvVoYEL', type: 'message', role: 'assistant', model: 'claude-sonnet-5-5' },
+    ...{ content: [...content], container: null, diagnostics: null, usage: USAGE },
+    ...{ stop_reason: stopReason, stop_sequence: null, stop_details: null },
     ...more,
   };
 }

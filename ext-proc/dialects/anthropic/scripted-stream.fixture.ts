@@ -1,4 +1,5 @@
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
+import { translatedBy } from '../dialect-checks.fixture.ts';
 import { type Cut, WORDS } from '../responses/scripted-stream.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
 
@@ -83,10 +84,4 @@ function deltasOf(block: ContentBlock, cut: Cut): Delta[] {
 }
 
 /** Data of the chat events for these events. `named`: with the event's type as its SSE name. */
-export function translated(events: readonly object[], named = true): string[] {
-  const translator = ANTHROPIC.stream();
-  return events.flatMap((event) => {
-    const type = named && 'type' in event ? String(event.type) : '';
-    return translator.take(type, JSON.stringify(event));
-  });
-}
+export const translated = (events: readonly object[], named?: boolean) => translatedBy(ANTHROPIC, events, named);

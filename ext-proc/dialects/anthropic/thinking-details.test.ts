@@ -1,8 +1,9 @@
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages/messages';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
+import { wholeOf } from '../dialect-checks.fixture.ts';
 import { arbitraryPlaces, cutAt } from '../responses/arbitrary-response.fixture.ts';
 import { gather } from '../responses/gathered-stream.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
@@ -28,10 +29,7 @@ function blocksFor(message: unknown): JsonObject[] {
   return turn?.role === 'assistant' ? JSON.parse(JSON.stringify(turn.content)) : [];
 }
 
-function said(message: object): JsonObject {
-  const [choice] = ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {}).choices as [JsonObject];
-  return isObject(choice.message) ? choice.message : {};
-}
+const said = (message: object): JsonObject => wholeOf(ANTHROPIC, message).message;
 
 describe('thinking in the next turn', () => {
   /** The same block without what only the answer has. */

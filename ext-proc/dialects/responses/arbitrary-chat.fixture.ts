@@ -1,14 +1,5 @@
 import fc from 'fast-check';
-import type {
-  ChatCompletionAssistantMessageParam,
-  ChatCompletionContentPart,
-  ChatCompletionContentPartText,
-  ChatCompletionCreateParams,
-  ChatCompletionMessageParam,
-  ChatCompletionMessageToolCall,
-  ChatCompletionTool,
-  ChatCompletionToolChoiceOption,
-} from 'openai/resources/chat/completions';
+import type * as official from 'openai/resources/chat/completions';
 
 /** Bodies of chat completions by the official types, as they come to a dialect: without nulls. */
 
@@ -19,7 +10,7 @@ const schema = fc.constantFrom<Record<string, unknown>>(
   { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 );
 
-const textPart: fc.Arbitrary<ChatCompletionContentPartText> = fc.record(
+const textPart: fc.Arbitrary<official.ChatCompletionContentPartText> = fc.record(
   {
     type: fc.constant('text'),
     text: words,
@@ -34,7 +25,7 @@ const file = fc.record(
   { file_data: fc.constant('data:application/pdf;base64,JVBERi0='), filename: fc.constant('paper.pdf') },
   { requiredKeys: ['file_data'] },
 );
-const part: fc.Arbitrary<ChatCompletionContentPart> = fc.oneof(
+const part: fc.Arbitrary<official.ChatCompletionContentPart> = fc.oneof(
   textPart,
   fc.record({ type: fc.constant('image_url'), image_url: image }),
   fc.record({ type: fc.constant('file'), file }),
@@ -46,7 +37,7 @@ const toolCall = fc
     id: fc.oneof(fc.uuid(), fc.string({ minLength: 60, maxLength: 90 })),
   })
   .map(
-    ({ id, name, input, isCustom }): ChatCompletionMessageToolCall =>
+    ({ id, name, input, isCustom }): official.ChatCompletionMessageToolCall =>
       isCustom
         ? { id, type: 'custom', custom: { name, input } }
         : { id, type: 'function', function: { name, arguments: input } },
@@ -69,7 +60,7 @@ const details = fc.array(
   { maxLength: 3 },
 );
 
-const assistant: fc.Arbitrary<ChatCompletionAssistantMessageParam> = fc.record(
+const assistant: fc.Arbitrary<official.ChatCompletionAssistantMessageParam> = fc.record(
   {
     role: fc.constant('assistant'),
     content: fc.oneof(words, fc.array(textPart, { minLength: 1, maxLength: 2 })),
@@ -82,7 +73,7 @@ const assistant: fc.Arbitrary<ChatCompletionAssistantMessageParam> = fc.record(
   { requiredKeys: ['role'] },
 );
 
-const message: fc.Arbitrary<ChatCompletionMessageParam> = fc.oneof(
+const message: fc.Arbitrary<official.ChatCompletionMessageParam> = fc.oneof(
   fc.record({ role: fc.constant('system'), content: fc.oneof(words, fc.array(textPart)) }),
   fc.record({ role: fc.constant('developer'), content: words }),
   fc.record(
@@ -97,19 +88,19 @@ const conversation = fc
   .array(message, { minLength: 1, maxLength: 5 })
   .map((messages) => messages.flatMap((message) => [message, ...results(message)]));
 
-function results(message: ChatCompletionMessageParam): ChatCompletionMessageParam[] {
+function results(message: official.ChatCompletionMessageParam): official.ChatCompletionMessageParam[] {
   if (message.role !== 'assistant') return [];
   return (message.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' }));
 }
 
-const functionTool: fc.Arbitrary<ChatCompletionTool> = fc.record({
+const functionTool: fc.Arbitrary<official.ChatCompletionTool> = fc.record({
   type: fc.constant('function'),
   function: fc.record(
     { name, description: words, parameters: schema, strict: fc.boolean() },
     { requiredKeys: ['name'] },
   ),
 });
-const customTool: fc.Arbitrary<ChatCompletionTool> = fc.record({
+const customTool: fc.Arbitrary<official.ChatCompletionTool> = fc.record({
   type: fc.constant('custom'),
   custom: fc.record(
     {
@@ -123,7 +114,7 @@ const customTool: fc.Arbitrary<ChatCompletionTool> = fc.record({
   ),
 });
 
-const toolChoice: fc.Arbitrary<ChatCompletionToolChoiceOption> = fc.oneof(
+const toolChoice: fc.Arbitrary<official.ChatCompletionToolChoiceOption> = fc.oneof(
   fc.constantFrom('none' as const, 'auto' as const, 'required' as const),
   fc.record({ type: fc.constant('function'), function: fc.record({ name }) }),
   fc.record({ type: fc.constant('custom'), custom: fc.record({ name }) }),
@@ -135,7 +126,7 @@ const toolChoice: fc.Arbitrary<ChatCompletionToolChoiceOption> = fc.oneof(
 
 const jsonSchema = fc.record({ name, schema, strict: fc.boolean(), description: words }, { requiredKeys: ['name'] });
 
-export const arbitraryChat: fc.Arbitrary<ChatCompletionCreateParams> = fc.record(
+export const arbitraryChat: fc.Arbitrary<official.ChatCompletionCreateParams> = fc.record(
   {
     model: fc.constant('public'),
     messages: conversation,

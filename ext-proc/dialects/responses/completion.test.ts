@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
-import { isObject, parseObject } from '#core/json-object.ts';
-import { propertyRuns } from '#test/fixtures/property-runs.ts';
-import { FAILURES } from '../../delivery/provider/provider-failure.ts';
+import { parseObject } from '#core/json-object.ts';
 import { readResponse } from '../../delivery/response/read-response.ts';
+import { NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
 import { RESPONSES } from './responses.ts';
 import * as scenarios from './scenarios.fixture.ts';
-
-const NAMES = { generationId: 'gen-1', model: 'public-model', api: 'chat' as const };
 
 function completionOf(response: object): ChatCompletion {
   return RESPONSES.response(parseObject(JSON.stringify(response)) ?? {}) as object as ChatCompletion;
@@ -16,31 +13,17 @@ function completionOf(response: object): ChatCompletion {
 
 describe('a whole response', () => {
   test('of text is a chat completion', () => {
+    const content = 'In a peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.';
+    const message = { role: 'assistant', content, refusal: null } as const;
     expect(completionOf(scenarios.TEXT)).toEqual({
-      id: 'resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b',
-      object: 'chat.completion',
-      created: 1741476542,
-      model: 'gpt-6-luna-2026-09-17',
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: 'assistant',
-            content: 'In a peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.',
-            refusal: null,
-          },
-          logprobs: null,
-          finish_reason: 'stop',
-        },
-      ],
+      ...{ id: 'resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b', object: 'chat.completion' },
+      ...{ created: 1741476542, model: 'gpt-6-luna-2026-09-17', service_tier: 'default' },
+      choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
       usage: {
-        prompt_tokens: 328,
-        completion_tokens: 52,
-        total_tokens: 380,
+        ...{ prompt_tokens: 328, completion_tokens: 52, total_tokens: 380 },
         prompt_tokens_details: { cached_tokens: 128, cache_write_tokens: 64 } as object,
         completion_tokens_details: { reasoning_tokens: 32 },
       },
-      service_tier: 'default',
     } satisfies ChatCompletion);
   });
 
@@ -77,10 +60,8 @@ describe('a whole response', () => {
       reasoning_content: '**Weather**\n\nBoth cities.\n\n**Tools**\n\nOne call for each.',
     });
     expect(messageOf(scenarios.TWO_MESSAGES)).toMatchObject({ content: 'First.\n\nSecond.', phase: 'final_answer' });
-    expect(messageOf(scenarios.REMARK_BEFORE_JSON)).toMatchObject({
-      content: '{"a":1}',
-      reasoning_content: 'Preparing.',
-    });
+    const remark = { content: '{"a":1}', reasoning_content: 'Preparing.' };
+    expect(messageOf(scenarios.REMARK_BEFORE_JSON)).toMatchObject(remark);
     expect(messageOf(scenarios.ONLY_REMARK)).toEqual({
       ...{ role: 'assistant', content: null, refusal: null, reasoning_content: 'Preparing.' },
     });
@@ -89,7 +70,8 @@ describe('a whole response', () => {
       reasoning_content: 'The user says hello.\n\nI answer.',
       reasoning_details: [{ type: 'reasoning.text', text: 'The user says hello.\n\nI answer.' }],
     });
-    expect(messageOf(scenarios.REFUSAL)).toMatchObject({ content: null, refusal: expect.stringMatching(/^I'm sorry/) });
+    const refusal = "I'm sorry, I cannot assist with that.";
+    expect(messageOf(scenarios.REFUSAL)).toMatchObject({ content: null, refusal });
   });
 
   test.each<[string, object, string]>([
@@ -153,56 +135,35 @@ describe('a response as the rest of the gateway reads it', () => {
     ['a failed one', scenarios.FAILED, { code: 'no_capacity', retry: 'same', result: 'error_body' }],
     ['a cancelled one', { ...scenarios.TEXT, status: 'cancelled' }, { code: 'upstream_error', result: 'error_body' }],
     ['one that is not done', { ...scenarios.TEXT, status: 'queued' }, { code: 'upstream_error', result: 'error_body' }],
-    [
-      'an error in chat’s form',
-      { error: { message: 'No.', code: 429 } },
-      { code: 'no_capacity', result: 'error_body' },
-    ],
-    ['an error that is a text', { error: 'No.' }, { code: 'upstream_error', result: 'error_body' }],
-    ['something else', { detail: 'Not found' }, FAILURES.malformed],
-    ['a chat completion', { object: 'chat.completion', choices: [{ index: 0 }] }, FAILURES.malformed],
   ])('fails for %s', (_, body, failure) => {
     expect(read(body)).toMatchObject({ kind: 'failure', ...failure });
   });
 
-  test('is an error or a completion, and nothing is thrown, whatever the provider sends', () => {
-    const item = fc.record(
-      {
-        ...{ type: fc.constantFrom('message', 'reasoning', 'function_call', 'custom_tool_call', 'web_search_call', 7) },
-        ...{ content: fc.jsonValue(), summary: fc.jsonValue(), name: fc.jsonValue(), call_id: fc.jsonValue() },
-        ...{ arguments: fc.jsonValue(), encrypted_content: fc.jsonValue(), phase: fc.jsonValue(), id: fc.jsonValue() },
-      },
-      { requiredKeys: ['type'] },
-    );
-    const part = fc.record({
-      ...{ type: fc.constantFrom('output_text', 'refusal', 'summary_text'), text: fc.jsonValue() },
-      ...{ refusal: fc.jsonValue(), logprobs: fc.jsonValue() },
-    });
-    const message = fc.record({ type: fc.constant('message'), content: fc.array(part, { maxLength: 3 }) });
-    const response = fc.record(
-      {
-        ...{ output: fc.array(fc.oneof(item, message, fc.jsonValue()), { maxLength: 4 }), usage: fc.jsonValue() },
-        ...{
-          status: fc.oneof(fc.jsonValue(), fc.constantFrom('completed', 'failed', 'incomplete')),
-          id: fc.jsonValue(),
-        },
-        ...{
-          error: fc.jsonValue(),
-          incomplete_details: fc.jsonValue(),
-          created_at: fc.jsonValue(),
-          model: fc.jsonValue(),
-        },
-      },
-      { requiredKeys: ['output'] },
-    );
-    fc.assert(
-      fc.property(fc.oneof(response, fc.dictionary(fc.string(), fc.jsonValue())), (body) => {
-        const completion = RESPONSES.response(body);
-        const { error, choices } = parseObject(JSON.stringify(completion)) ?? {};
-        if (choices === undefined) expect(isObject(error) || Object.keys(completion).length === 0).toBe(true);
-        expect(['response', 'failure']).toContain(readResponse(JSON.stringify(completion), NAMES).kind);
-      }),
-      { numRuns: propertyRuns(2000) },
-    );
+  const item = fc.record(
+    {
+      ...{ type: fc.constantFrom('message', 'reasoning', 'function_call', 'custom_tool_call', 'web_search_call', 7) },
+      ...{ content: fc.jsonValue(), summary: fc.jsonValue(), name: fc.jsonValue(), call_id: fc.jsonValue() },
+      ...{ arguments: fc.jsonValue(), encrypted_content: fc.jsonValue(), phase: fc.jsonValue(), id: fc.jsonValue() },
+    },
+    { requiredKeys: ['type'] },
+  );
+  const part = fc.record({
+    ...{ type: fc.constantFrom('output_text', 'refusal', 'summary_text'), text: fc.jsonValue() },
+    ...{ refusal: fc.jsonValue(), logprobs: fc.jsonValue() },
   });
+  const message = fc.record({ type: fc.constant('message'), content: fc.array(part, { maxLength: 3 }) });
+  const response = fc.record(
+    {
+      ...{ output: fc.array(fc.oneof(item, message, fc.jsonValue()), { maxLength: 4 }), usage: fc.jsonValue() },
+      ...{ status: fc.oneof(fc.jsonValue(), fc.constantFrom('completed', 'failed', 'incomplete')), id: fc.jsonValue() },
+      ...{
+        error: fc.jsonValue(),
+        incomplete_details: fc.jsonValue(),
+        created_at: fc.jsonValue(),
+        model: fc.jsonValue(),
+      },
+    },
+    { requiredKeys: ['output'] },
+  );
+  testAnyResponse(RESPONSES, response);
 });

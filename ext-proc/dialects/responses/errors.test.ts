@@ -21,37 +21,26 @@ describe('the error body of another status', () => {
     expect(RESPONSES.error({ error })).toEqual({ error: { ...error, param: here } });
   });
 
-  test('is judged as one of chat completions', () => {
-    const judge = (status: number, error: object) => statusFailure(status, RESPONSES.error({ error }));
-    expect(
-      judge(400, {
-        message: 'Invalid schema.',
-        type: 'invalid_request_error',
-        param: 'text.format.schema',
-        code: null,
-      }),
-    ).toMatchObject({
-      code: 'invalid_request',
-      param: 'response_format.json_schema.schema',
-      problem: 'Invalid schema.',
-    });
-    expect(
-      judge(400, {
-        ...{ type: 'invalid_request_error', param: 'input', code: 'context_length_exceeded' },
-        message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
-      }),
-    ).toMatchObject({ code: 'context_length_exceeded' });
-    expect(
-      judge(401, {
-        message: 'Incorrect API key.',
-        type: 'invalid_request_error',
-        code: 'invalid_api_key',
-        param: null,
-      }),
-    ).toMatchObject({ code: 'upstream_config_error', account: 'credentials' });
-    expect(
-      judge(429, { message: 'You exceeded your quota.', type: 'insufficient_quota', code: 'insufficient_quota' }),
-    ).toMatchObject({ code: 'no_capacity', account: 'funds' });
+  const INVALID = { type: 'invalid_request_error', code: null };
+  const LONG = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
+  const SCHEMA = { ...INVALID, message: 'Invalid schema.', param: 'text.format.schema' };
+  const QUOTA = { type: 'insufficient_quota', code: 'insufficient_quota', message: 'You exceeded your quota.' };
+
+  test.each<[number, object, object]>([
+    [400, SCHEMA, { code: 'invalid_request', param: 'response_format.json_schema.schema', problem: 'Invalid schema.' }],
+    [
+      400,
+      { ...INVALID, message: LONG, param: 'input', code: 'context_length_exceeded' },
+      { code: 'context_length_exceeded' },
+    ],
+    [
+      401,
+      { ...INVALID, message: 'Incorrect API key.', code: 'invalid_api_key', param: null },
+      { code: 'upstream_config_error', account: 'credentials' },
+    ],
+    [429, QUOTA, { code: 'no_capacity', account: 'funds' }],
+  ])('with the status %i, %j, is judged as one of chat completions', (status, error, expected) => {
+    expect(statusFailure(status, RESPONSES.error({ error }))).toMatchObject(expected);
   });
 
   test('of any other form comes back as it is', () => {

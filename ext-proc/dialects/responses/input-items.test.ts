@@ -2,49 +2,43 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#core/json-object.ts';
 import { inputItems } from './input-items.ts';
 
+const BREAKPOINT = { prompt_cache_breakpoint: { mode: 'explicit' } };
+const called = (id: string, name: string, input: string) => ({
+  ...{ id, type: 'function', function: { name, arguments: input } },
+});
+
 describe('messages as input items', () => {
   test('of a conversation with images, files and a tool', () => {
     const png = 'data:image/png;base64,iVBORw0KGgo=';
     const pdf = 'data:application/pdf;base64,JVBERi0=';
     const items = inputItems([
       { role: 'system', content: 'Be brief.' },
-      {
-        role: 'developer',
-        content: [{ type: 'text', text: 'Use tools.', prompt_cache_breakpoint: { mode: 'explicit' } }],
-      },
+      { role: 'developer', content: [{ type: 'text', text: 'Use tools.', ...BREAKPOINT }] },
       {
         role: 'user',
         name: 'alice',
         content: [
           { type: 'text', text: 'What is this?', cache_control: { type: 'ephemeral' } },
           { type: 'image_url', image_url: { url: png, detail: 'high' } },
-          { type: 'image_url', image_url: png, prompt_cache_breakpoint: { mode: 'explicit' } },
+          { type: 'image_url', image_url: png, ...BREAKPOINT },
           { type: 'file', file: { file_data: pdf, filename: 'a.pdf' } },
           { type: 'file', file: { file_data: pdf } },
         ],
       },
-      {
-        role: 'assistant',
-        content: 'I look.',
-        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
-      },
+      { role: 'assistant', content: 'I look.', tool_calls: [called('call_1', 'look', '{"at":1}')] },
       { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'A cat.' }] },
       { role: 'user', content: 'Thanks.' },
     ]);
     expect(items).toEqual([
       { type: 'message', role: 'system', content: 'Be brief.' },
-      {
-        type: 'message',
-        role: 'developer',
-        content: [{ type: 'input_text', text: 'Use tools.', prompt_cache_breakpoint: { mode: 'explicit' } }],
-      },
+      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Use tools.', ...BREAKPOINT }] },
       {
         type: 'message',
         role: 'user',
         content: [
           { type: 'input_text', text: 'What is this?' },
           { type: 'input_image', image_url: png, detail: 'high' },
-          { type: 'input_image', image_url: png, detail: 'auto', prompt_cache_breakpoint: { mode: 'explicit' } },
+          { type: 'input_image', image_url: png, detail: 'auto', ...BREAKPOINT },
           { type: 'input_file', file_data: pdf, filename: 'a.pdf' },
           { type: 'input_file', file_data: pdf, filename: 'document.pdf' },
         ],
@@ -63,7 +57,7 @@ describe('messages as input items', () => {
         content: '',
         tool_calls: [
           { id: 'call_1', type: 'custom', custom: { name: 'shell', input: 'ls' } },
-          { id: 'call_2', type: 'function', function: { name: 'f', arguments: '{}' } },
+          called('call_2', 'f', '{}'),
         ],
       },
       { role: 'tool', tool_call_id: 'call_2', content: 'two' },
@@ -84,34 +78,25 @@ describe('messages as input items', () => {
   test('shorten an id that OpenAI would refuse, in the call and in its result alike', () => {
     const long = 'x'.repeat(65);
     const items = inputItems([
-      { role: 'assistant', tool_calls: [{ id: long, type: 'function', function: { name: 'f', arguments: '' } }] },
+      { role: 'assistant', tool_calls: [called(long, 'f', '')] },
       { role: 'tool', tool_call_id: long, content: '' },
     ]);
     expect(items[0]?.call_id).toMatch(/^[0-9a-f]{64}$/);
     expect(items[1]?.call_id).toBe(items[0]?.call_id);
   });
 
+  const said = (text: string) => ({ type: 'output_text', text, annotations: [] });
+  const REFUSAL = { type: 'refusal', refusal: 'No.' };
+  const HI = { type: 'text', text: 'Hi' };
+
   test.each<[string, JsonObject, JsonObject[]]>([
     ['text', { content: 'Hi' }, [{ content: 'Hi' }]],
     ['no text', { content: '' }, [{ content: '' }]],
     ['nothing', { content: null }, []],
-    ['parts', { content: [{ type: 'text', text: 'Hi' }] }, [{ content: [said('Hi')] }]],
-    ['a refusal', { content: null, refusal: 'No.' }, [{ content: [{ type: 'refusal', refusal: 'No.' }] }]],
-    [
-      'text and a refusal',
-      { content: 'Hi', refusal: 'No.' },
-      [{ content: [said('Hi'), { type: 'refusal', refusal: 'No.' }] }],
-    ],
-    [
-      'parts of both',
-      {
-        content: [
-          { type: 'refusal', refusal: 'No.' },
-          { type: 'text', text: 'Hi' },
-        ],
-      },
-      [{ content: [{ type: 'refusal', refusal: 'No.' }, said('Hi')] }],
-    ],
+    ['parts', { content: [HI] }, [{ content: [said('Hi')] }]],
+    ['a refusal', { content: null, refusal: 'No.' }, [{ content: [REFUSAL] }]],
+    ['text and a refusal', { content: 'Hi', refusal: 'No.' }, [{ content: [said('Hi'), REFUSAL] }]],
+    ['parts of both', { content: [REFUSAL, HI] }, [{ content: [REFUSAL, said('Hi')] }]],
     ['a phase', { content: 'Hi', phase: 'commentary' }, [{ content: 'Hi', phase: 'commentary' }]],
     ['a phase that is none', { content: 'Hi', phase: 'x' }, [{ content: 'Hi' }]],
     ['thoughts of another API', { content: 'Hi', reasoning_content: 'Hm.' }, [{ content: 'Hi' }]],
@@ -119,8 +104,4 @@ describe('messages as input items', () => {
     const head = { type: 'message', role: 'assistant' };
     expect(inputItems([{ role: 'assistant', ...message }])).toEqual(expected.map((item) => ({ ...head, ...item })));
   });
-
-  function said(text: string) {
-    return { type: 'output_text', text, annotations: [] };
-  }
 });

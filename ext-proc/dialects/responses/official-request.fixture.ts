@@ -1,19 +1,4 @@
-import type {
-  EasyInputMessage,
-  FunctionTool,
-  ResponseCreateParams,
-  ResponseCustomToolCall,
-  ResponseCustomToolCallOutput,
-  ResponseFunctionToolCall,
-  ResponseInputContent,
-  ResponseInputItem,
-  ResponseOutputMessage,
-  ResponseReasoningItem,
-  Tool,
-  ToolChoiceAllowed,
-  ToolChoiceCustom,
-  ToolChoiceFunction,
-} from 'openai/resources/responses/responses';
+import type * as official from 'openai/resources/responses/responses';
 import { z } from 'zod';
 
 /**
@@ -31,7 +16,7 @@ const inputContent = z.discriminatedUnion('type', [
     detail: z.enum(['low', 'high', 'auto', 'original']),
   }),
   z.strictObject({ type: z.literal('input_file'), file_data: z.string(), filename: z.string(), ...breakpoint }),
-]) satisfies z.ZodType<ResponseInputContent>;
+]) satisfies z.ZodType<official.ResponseInputContent>;
 
 const contents = z.union([z.string(), z.array(inputContent)]);
 const callId = z.string().min(1).max(64);
@@ -41,11 +26,11 @@ const easyMessage = z.strictObject({
   type: z.literal('message'),
   role: z.enum(['user', 'system', 'developer']),
   content: contents,
-}) satisfies z.ZodType<EasyInputMessage>;
+}) satisfies z.ZodType<official.EasyInputMessage>;
 
 const easyAnswer = z.strictObject({
   ...{ type: z.literal('message'), role: z.literal('assistant'), content: z.string(), ...phase },
-}) satisfies z.ZodType<EasyInputMessage>;
+}) satisfies z.ZodType<official.EasyInputMessage>;
 
 /** OpenAI takes such a message without the id and status that its type demands. */
 const answer = z.strictObject({
@@ -58,13 +43,13 @@ const answer = z.strictObject({
       ]),
     )
     .min(1),
-}) satisfies z.ZodType<Omit<ResponseOutputMessage, 'id' | 'status'>>;
+}) satisfies z.ZodType<Omit<official.ResponseOutputMessage, 'id' | 'status'>>;
 
 const reasoning = z.strictObject({
   ...{ type: z.literal('reasoning'), id: z.string(), encrypted_content: z.string().exactOptional() },
   summary: z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() })),
   content: z.array(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() })).exactOptional(),
-}) satisfies z.ZodType<ResponseReasoningItem>;
+}) satisfies z.ZodType<official.ResponseReasoningItem>;
 
 const items = z.union([
   easyMessage,
@@ -73,16 +58,16 @@ const items = z.union([
   reasoning,
   z.strictObject({
     ...{ type: z.literal('function_call'), call_id: callId, name: z.string(), arguments: z.string() },
-  }) satisfies z.ZodType<ResponseFunctionToolCall>,
+  }) satisfies z.ZodType<official.ResponseFunctionToolCall>,
   z.strictObject({
     ...{ type: z.literal('custom_tool_call'), call_id: callId, name: z.string(), input: z.string() },
-  }) satisfies z.ZodType<ResponseCustomToolCall>,
+  }) satisfies z.ZodType<official.ResponseCustomToolCall>,
   z.strictObject({
     ...{ type: z.literal('function_call_output'), call_id: callId, output: contents },
-  }) satisfies z.ZodType<ResponseInputItem.FunctionCallOutput>,
+  }) satisfies z.ZodType<official.ResponseInputItem.FunctionCallOutput>,
   z.strictObject({
     ...{ type: z.literal('custom_tool_call_output'), call_id: callId, output: contents },
-  }) satisfies z.ZodType<ResponseCustomToolCallOutput>,
+  }) satisfies z.ZodType<official.ResponseCustomToolCallOutput>,
 ]);
 
 const schema = z.record(z.string(), z.unknown());
@@ -91,7 +76,7 @@ const tool = z.discriminatedUnion('type', [
   z.strictObject({
     ...{ type: z.literal('function'), name: z.string(), description: z.string().exactOptional() },
     ...{ parameters: schema, strict: z.boolean() },
-  }) satisfies z.ZodType<FunctionTool>,
+  }) satisfies z.ZodType<official.FunctionTool>,
   z.strictObject({
     ...{ type: z.literal('custom'), name: z.string(), description: z.string().exactOptional() },
     format: z
@@ -101,17 +86,17 @@ const tool = z.discriminatedUnion('type', [
       ])
       .exactOptional(),
   }),
-]) satisfies z.ZodType<Tool>;
+]) satisfies z.ZodType<official.Tool>;
 
 const named = z.strictObject({ type: z.enum(['function', 'custom']), name: z.string() });
 
 const toolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  z.strictObject({ type: z.literal('function'), name: z.string() }) satisfies z.ZodType<ToolChoiceFunction>,
-  z.strictObject({ type: z.literal('custom'), name: z.string() }) satisfies z.ZodType<ToolChoiceCustom>,
+  z.strictObject({ type: z.literal('function'), name: z.string() }) satisfies z.ZodType<official.ToolChoiceFunction>,
+  z.strictObject({ type: z.literal('custom'), name: z.string() }) satisfies z.ZodType<official.ToolChoiceCustom>,
   z.strictObject({
     ...{ type: z.literal('allowed_tools'), mode: z.enum(['auto', 'required']), tools: z.array(named) },
-  }) satisfies z.ZodType<ToolChoiceAllowed>,
+  }) satisfies z.ZodType<official.ToolChoiceAllowed>,
 ]);
 
 const format = z.discriminatedUnion('type', [
@@ -155,6 +140,6 @@ const SETTINGS = {
     .exactOptional(),
 };
 
-z.strictObject(SETTINGS) satisfies z.ZodType<ResponseCreateParams>;
+z.strictObject(SETTINGS) satisfies z.ZodType<official.ResponseCreateParams>;
 
 export const OFFICIAL_REQUEST = z.strictObject({ ...SETTINGS, input: z.array(items) });

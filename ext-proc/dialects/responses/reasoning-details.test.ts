@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import type { Response, ResponseOutputItem } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
+import { wholeOf } from '../dialect-checks.fixture.ts';
 import { arbitraryResponse } from './arbitrary-response.fixture.ts';
 import { gather } from './gathered-stream.fixture.ts';
 import { inputItems } from './input-items.ts';
@@ -19,14 +20,12 @@ import {
 } from './scenarios.fixture.ts';
 import { scripted, translated } from './scripted-stream.fixture.ts';
 
+const said = (response: Response): JsonObject => wholeOf(RESPONSES, response).message;
+
 /** Items of the next turn for a message that comes back: the whole one, or the streamed one. */
 function returned(response: Response): { whole: JsonObject[]; streamed: JsonObject[] } {
-  const { choices } = RESPONSES.response(parseObject(JSON.stringify(response)) ?? {});
-  const [choice] = Array.isArray(choices) ? choices : [];
-  return {
-    whole: inputItems([choice.message]),
-    streamed: inputItems([gather(translated(scripted(response))).message]),
-  };
+  const streamed = gather(translated(scripted(response))).message;
+  return { whole: inputItems([said(response)]), streamed: inputItems([streamed]) };
 }
 
 /** Item as it is sent again: without the ids and states that the provider has not stored. */
@@ -96,19 +95,16 @@ describe('reasoning of a turn in the next turn', () => {
   });
 
   test('is there where a client has dropped the text or some of the calls', () => {
-    const [choice] = RESPONSES.response(parseObject(JSON.stringify(CALL_AFTER_TEXT)) ?? {}).choices as [JsonObject];
-    const said = isObject(choice.message) ? choice.message : {};
+    const message = said(CALL_AFTER_TEXT);
     const types = (message: JsonObject) => inputItems([message]).map(({ type }) => type);
     const calls = ['reasoning', 'function_call', 'reasoning', 'reasoning', 'custom_tool_call'];
-    expect(types({ ...said, content: null })).toEqual(calls);
-    expect(types({ ...said, tool_calls: [] })).toEqual(['reasoning', 'reasoning', 'reasoning', 'message']);
+    expect(types({ ...message, content: null })).toEqual(calls);
+    expect(types({ ...message, tool_calls: [] })).toEqual(['reasoning', 'reasoning', 'reasoning', 'message']);
   });
 
   test('of another API or in another form is left out', () => {
-    const response = responseWith([reasoning([], 'gAAAAAB'), functionCall('call_1', 'f', '{}')]);
-    const [choice] = RESPONSES.response(parseObject(JSON.stringify(response)) ?? {}).choices as [JsonObject];
-    const said = isObject(choice.message) ? choice.message : {};
-    const [entry] = said.reasoning_details as [JsonObject];
+    const message = said(responseWith([reasoning([], 'gAAAAAB'), functionCall('call_1', 'f', '{}')]));
+    const [entry] = message.reasoning_details as [JsonObject];
     const others = [
       { ...entry, format: 'anthropic-claude-v1' },
       { ...entry, data: 7 },
@@ -116,8 +112,8 @@ describe('reasoning of a turn in the next turn', () => {
       null,
       'x',
     ];
-    expect(inputItems([{ ...said, reasoning_details: others }])).toHaveLength(1);
-    expect(inputItems([{ ...said, reasoning_details: { 0: entry } }])).toHaveLength(1);
-    expect(inputItems([{ ...said, reasoning_details: [entry] }])).toHaveLength(2);
+    expect(inputItems([{ ...message, reasoning_details: others }])).toHaveLength(1);
+    expect(inputItems([{ ...message, reasoning_details: { 0: entry } }])).toHaveLength(1);
+    expect(inputItems([{ ...message, reasoning_details: [entry] }])).toHaveLength(2);
   });
 });

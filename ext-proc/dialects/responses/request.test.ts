@@ -4,25 +4,17 @@ import { LEAST_OUTPUT_TOKENS } from '#core/config/provider-api.ts';
 import type { JsonObject } from '#core/json-object.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import type { SentFields } from '../dialect.ts';
+import { bodyBy, SENT, testUnchangedBody } from '../dialect-checks.fixture.ts';
 import { arbitraryChat } from './arbitrary-chat.fixture.ts';
 import { OFFICIAL_REQUEST } from './official-request.fixture.ts';
 import { RESPONSES } from './responses.ts';
 
-const SENT: SentFields = {
-  ...{ model: 'gpt-6-luna', outputLimit: 1000, stream: false, isReasoning: false },
-  ...{ identities: new Map(), extraFields: [] },
-};
-
-function bodyOf(chat: JsonObject, sent: Partial<SentFields> = {}): JsonObject {
-  const translated = RESPONSES.request({ messages: [], ...chat }, { ...SENT, ...sent });
-  if (translated.kind !== 'body') throw new Error(translated.problem);
-  return translated.body;
-}
+const bodyOf = (chat: JsonObject, sent?: Partial<SentFields>) => bodyBy(RESPONSES, chat, sent);
 
 describe('a chat completion as a request to Responses', () => {
   test('has the structure that the official types say, whatever valid body it comes from', () => {
     const sent = fc.record({
-      ...{ model: fc.constant('gpt-6-luna'), outputLimit: fc.integer({ min: 1, max: 1e6 }), stream: fc.boolean() },
+      ...{ model: fc.constant('upstream'), outputLimit: fc.integer({ min: 1, max: 1e6 }), stream: fc.boolean() },
       ...{ isReasoning: fc.boolean(), extraFields: fc.constant([]) },
       identities: fc.constantFrom(new Map(), new Map([['user', 'a'.repeat(64)]])),
     });
@@ -40,7 +32,7 @@ describe('a chat completion as a request to Responses', () => {
   test('that is small is this', () => {
     const chat = { model: 'public', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5, temperature: 0.5 };
     expect(bodyOf(chat)).toEqual({
-      model: 'gpt-6-luna',
+      model: 'upstream',
       input: [{ type: 'message', role: 'user', content: 'Hi' }],
       store: false,
       max_output_tokens: 1000,
@@ -49,17 +41,11 @@ describe('a chat completion as a request to Responses', () => {
   });
 
   test('has the fields that the gateway sets, and no others of theirs', () => {
-    const chat = {
-      user: 'alice',
-      safety_identifier: 'bob',
-      prompt_cache_key: 'k',
-      service_tier: 'flex',
-      top_k: 5,
-      min_p: 1,
-    };
+    const identity = { user: 'alice', safety_identifier: 'bob', prompt_cache_key: 'k' };
+    const chat = { ...identity, service_tier: 'flex', top_k: 5, min_p: 1 };
     const identities = new Map([['user', 'f'.repeat(64)]]);
     expect(bodyOf(chat, { identities, serviceTier: 'default', extraFields: ['top_k'], outputLimit: 3 })).toEqual({
-      ...{ model: 'gpt-6-luna', input: [], store: false, service_tier: 'default', user: 'f'.repeat(64), top_k: 5 },
+      ...{ model: 'upstream', input: [], store: false, service_tier: 'default', user: 'f'.repeat(64), top_k: 5 },
       max_output_tokens: LEAST_OUTPUT_TOKENS.responses,
     });
   });
@@ -74,24 +60,24 @@ describe('a chat completion as a request to Responses', () => {
     });
   });
 
+  const include = ['reasoning.encrypted_content'];
   test.each<[string, JsonObject, boolean, JsonObject]>([
     ['no effort, of a model without reasoning', {}, false, {}],
-    ['no effort', {}, true, { reasoning: { summary: 'auto' }, include: ['reasoning.encrypted_content'] }],
-    [
-      'an effort',
-      { reasoning_effort: 'high' },
-      true,
-      { reasoning: { effort: 'high', summary: 'auto' }, include: ['reasoning.encrypted_content'] },
-    ],
-    [
-      'none',
-      { reasoning_effort: 'none' },
-      true,
-      { reasoning: { effort: 'none' }, include: ['reasoning.encrypted_content'] },
-    ],
+    ['no effort', {}, true, { reasoning: { summary: 'auto' }, include }],
+    ['an effort', { reasoning_effort: 'high' }, true, { reasoning: { effort: 'high', summary: 'auto' }, include }],
+    ['none', { reasoning_effort: 'none' }, true, { reasoning: { effort: 'none' }, include }],
   ])('asks for reasoning: %s', (_, chat, isReasoning, expected) => {
     expect(bodyOf(chat, { isReasoning })).toEqual({ ...bodyOf({}), ...expected });
   });
+
+  const format = { type: 'json_schema', name: 'a', schema: { type: 'object' }, strict: true };
+  const { type: _, ...json_schema } = format;
+  const caching = { prompt_cache_options: { ttl: '30m' }, prompt_cache_retention: '24h' };
+  const described = { name: 'g', description: 'G.', parameters: { type: 'object' }, strict: true };
+  const choice = (type: 'function' | 'custom') => ({ type, [type]: { name: 'f' } });
+  const named = (type: 'function' | 'custom') => ({ type, name: 'f' });
+  const allowed = (members: object) => ({ type: 'allowed_tools', ...members });
+  const grammar = { syntax: 'regex', definition: 'a' };
 
   test.each<[string, JsonObject, JsonObject]>([
     [
@@ -103,35 +89,17 @@ describe('a chat completion as a request to Responses', () => {
     ['a JSON object', { response_format: { type: 'json_object' } }, { text: { format: { type: 'json_object' } } }],
     [
       'a JSON Schema',
-      {
-        response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, strict: true } },
-        verbosity: 'high',
-      },
-      {
-        text: {
-          format: { type: 'json_schema', name: 'a', schema: { type: 'object' }, strict: true },
-          verbosity: 'high',
-        },
-      },
+      { response_format: { type: 'json_schema', json_schema }, verbosity: 'high' },
+      { text: { format, verbosity: 'high' } },
     ],
-    [
-      'caching',
-      { prompt_cache_options: { ttl: '30m' }, prompt_cache_retention: '24h' },
-      { prompt_cache_options: { ttl: '30m' }, prompt_cache_retention: '24h' },
-    ],
+    ['caching', caching, caching],
     [
       'tools',
       {
         tools: [
           { type: 'function', function: { name: 'f' } },
-          {
-            type: 'function',
-            function: { name: 'g', description: 'G.', parameters: { type: 'object' }, strict: true },
-          },
-          {
-            type: 'custom',
-            custom: { name: 'c', format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a' } } },
-          },
+          { type: 'function', function: described },
+          { type: 'custom', custom: { name: 'c', format: { type: 'grammar', grammar } } },
         ],
         parallel_tool_calls: false,
       },
@@ -141,8 +109,8 @@ describe('a chat completion as a request to Responses', () => {
             ...{ type: 'function', name: 'f', strict: false },
             parameters: { type: 'object', properties: {}, additionalProperties: false },
           },
-          { type: 'function', name: 'g', description: 'G.', parameters: { type: 'object' }, strict: true },
-          { type: 'custom', name: 'c', format: { type: 'grammar', syntax: 'regex', definition: 'a' } },
+          { type: 'function', ...described },
+          { type: 'custom', name: 'c', format: { type: 'grammar', ...grammar } },
         ],
         parallel_tool_calls: false,
       },
@@ -152,56 +120,23 @@ describe('a chat completion as a request to Responses', () => {
     ['one custom tool', { tool_choice: choice('custom') }, { tool_choice: { type: 'custom', name: 'f' } }],
     [
       'some tools',
-      {
-        tool_choice: {
-          type: 'allowed_tools',
-          allowed_tools: { mode: 'required', tools: [choice('function'), choice('custom')] },
-        },
-      },
-      {
-        tool_choice: {
-          ...{ type: 'allowed_tools', mode: 'required' },
-          tools: [
-            { type: 'function', name: 'f' },
-            { type: 'custom', name: 'f' },
-          ],
-        },
-      },
+      { tool_choice: allowed({ allowed_tools: { mode: 'required', tools: [choice('function'), choice('custom')] } }) },
+      { tool_choice: allowed({ mode: 'required', tools: [named('function'), named('custom')] }) },
     ],
   ])('asks for %s', (_, chat, expected) => {
     expect(bodyOf(chat)).toEqual({ ...bodyOf({}), ...expected });
   });
 
-  function choice(type: 'function' | 'custom') {
-    return { type, [type]: { name: 'f' } };
-  }
-
   test('leaves out what has no counterpart', () => {
     const penalties = { presence_penalty: 1, frequency_penalty: 1, logit_bias: { 1: 2 } };
-    const others = {
-      stop: 'x',
-      seed: 1,
-      metadata: { a: 'b' },
-      prediction: { type: 'content', content: 'x' },
-      store: true,
-    };
-    expect(bodyOf({ ...penalties, ...others, n: 1, modalities: ['text'], max_completion_tokens: 7 })).toEqual(
-      bodyOf({}),
-    );
+    const others = { stop: 'x', seed: 1, metadata: { a: 'b' }, prediction: { type: 'content', content: 'x' } };
+    const more = { store: true, n: 1, modalities: ['text'], max_completion_tokens: 7 };
+    expect(bodyOf({ ...penalties, ...others, ...more })).toEqual(bodyOf({}));
   });
 
   test('of several completions cannot be said', () => {
     expect(RESPONSES.request({ messages: [], n: 2 }, SENT)).toMatchObject({ kind: 'unsayable', param: 'n' });
   });
 
-  test('does not change the body that it is made of', () => {
-    fc.assert(
-      fc.property(arbitraryChat, (chat) => {
-        const before = JSON.stringify(chat);
-        RESPONSES.request({ ...chat }, SENT);
-        expect(JSON.stringify(chat)).toBe(before);
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
+  testUnchangedBody(RESPONSES, arbitraryChat);
 });

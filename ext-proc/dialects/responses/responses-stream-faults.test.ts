@@ -1,21 +1,14 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
-import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { FAILURES } from '../../delivery/provider/provider-failure.ts';
-import { SseSplitter } from '../../delivery/response/sse-splitter.ts';
 import { meaningOf } from '../../delivery/response/stream-event.ts';
+import { expectError, testCutConnection, testHostileEvents, verdictOn } from '../dialect-checks.fixture.ts';
 import { gather } from './gathered-stream.fixture.ts';
 import { RESPONSES } from './responses.ts';
 import { FAILED, message, PARALLEL_CALLS, responseWith, TEXT } from './scenarios.fixture.ts';
 import { scripted, translated } from './scripted-stream.fixture.ts';
 
 const BEGUN = scripted(TEXT).slice(0, 6);
-
-/** The verdict on the last event of a stream, as the rest of the gateway reads it. */
-function verdict(events: readonly string[]) {
-  return meaningOf({ type: '', data: events.at(-1) ?? '' });
-}
 
 describe('an error', () => {
   test.each<[string, object, object]>([
@@ -45,10 +38,7 @@ describe('an error', () => {
     ],
     ['in chat’s form', { error: { message: 'No.', code: 503 } }, { code: 503, message: 'No.' }],
   ])('%s ends the stream', (_, event, error) => {
-    const events = translated([...BEGUN, event, ...scripted(TEXT)]);
-    expect(gather(events)).toMatchObject({ error, finishReason: undefined, isDone: false });
-    expect(events.filter((data) => data.includes('"error"'))).toHaveLength(1);
-    expect(events.at(-1)).toContain('"error"');
+    expectError(RESPONSES, scripted(TEXT).slice(0, 6), event, error);
   });
 
   test.each<[code: string, expected: object]>([
@@ -64,7 +54,7 @@ describe('an error', () => {
     const events = translated([
       { type: 'response.failed', response: { ...failed, error: { code, message: 'It went wrong.' } } },
     ]);
-    expect(verdict(events)).toMatchObject({ kind: 'failure', result: 'error_body', ...expected });
+    expect(verdictOn(events)).toMatchObject({ kind: 'failure', result: 'error_body', ...expected });
   });
 });
 
@@ -116,40 +106,10 @@ describe('other servers than OpenAI', () => {
   });
 });
 
-describe('a connection that is cut at any byte', () => {
-  const events = scripted(PARALLEL_CALLS, (text) => [text]);
-  const bytes = Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
-  const all = translated(events);
-
-  /** Data of the chat events, for a clean end after so many bytes. */
-  function cutAfter(length: number): string[] {
-    const splitter = new SseSplitter(1e6);
-    const translator = RESPONSES.stream();
-    const out: string[] = [];
-    const takeAll = () => {
-      for (let event = splitter.next(); event !== undefined; event = splitter.next()) {
-        out.push(...translator.take(event.type, event.data));
-      }
-    };
-    splitter.push(bytes.subarray(0, length));
-    takeAll();
-    splitter.finish();
-    takeAll();
-    return out;
-  }
-
-  test('gives the events that came whole, and no end', () => {
-    for (let length = 0; length < bytes.length - 2; length += 1) {
-      const out = cutAfter(length);
-      const last = out.at(-1);
-      const isCutEvent = last !== undefined && meaningOf({ type: '', data: last }) === FAILURES.malformed;
-      const whole = isCutEvent ? out.slice(0, -1) : out;
-      expect(whole).toEqual(all.slice(0, whole.length));
-      expect(out).not.toContain('[DONE]');
-    }
-    expect(cutAfter(bytes.length - 2)).toEqual(all);
-  });
-});
+testCutConnection(
+  RESPONSES,
+  scripted(PARALLEL_CALLS, (text) => [text]),
+);
 
 describe('input that is no stream of Responses', () => {
   test('is left to the readers of chat streams where it is no JSON object', () => {
@@ -169,9 +129,9 @@ describe('input that is no stream of Responses', () => {
       );
     }
     expect(errors).toHaveLength(1);
-    expect(verdict(errors)).toMatchObject({ kind: 'failure', result: 'error_body' });
+    expect(verdictOn(errors)).toMatchObject({ kind: 'failure', result: 'error_body' });
     const far = { type: 'response.output_text.delta', output_index: 0, content_index: 1e9, delta: 'x' };
-    expect(verdict([...RESPONSES.stream().take('', JSON.stringify(far))])).toMatchObject({ result: 'error_body' });
+    expect(verdictOn([...RESPONSES.stream().take('', JSON.stringify(far))])).toMatchObject({ result: 'error_body' });
   });
 
   test('may be nested as deeply as a body can be', () => {
@@ -190,55 +150,13 @@ describe('input that is no stream of Responses', () => {
   });
 
   const types = [...new Set([...scripted(PARALLEL_CALLS), ...scripted(FAILED)].map(({ type }) => type))];
-  const names = [
-    'type',
-    'item',
-    'response',
-    'output',
-    'delta',
-    'output_index',
-    'content_index',
-    'item_id',
-    'id',
-    'summary',
-  ];
-  const more = [
-    'content',
-    'text',
-    'usage',
-    'error',
-    'status',
-    'name',
-    'call_id',
-    'arguments',
-    'logprobs',
-    'created_at',
-  ];
-  const hostile = fc.letrec((again) => ({
-    value: fc.oneof(
-      { maxDepth: 5 },
-      fc.constantFrom(null, true, -1, 1e300, 0, 1, 'message', 'function_call', 'reasoning', 'output_text', 'failed'),
-      fc.string(),
-      fc.array(again('value'), { maxLength: 3 }),
-      fc.dictionary(fc.constantFrom(...names, ...more, '__proto__'), again('value'), { maxKeys: 6 }),
-    ),
-  })).value;
-
-  test('never throws, and gives chunks, an error or nothing', () => {
-    const event = fc.tuple(fc.constantFrom(...types, 'response.output_text.delta', 'error'), hostile);
-    fc.assert(
-      fc.property(fc.array(event, { maxLength: 12 }), (events) => {
-        const translator = RESPONSES.stream();
-        for (const [type, value] of events) {
-          const data = JSON.stringify(typeof value === 'object' && value !== null ? { ...value, type } : value);
-          for (const out of translator.take(type, data)) {
-            if (out === '[DONE]' || out === data) continue;
-            const chunk = parseObject(out);
-            expect(chunk?.error !== undefined || Array.isArray(chunk?.choices)).toBe(true);
-          }
-        }
-      }),
-      { numRuns: propertyRuns(2000) },
-    );
-  });
+  testHostileEvents(
+    RESPONSES,
+    [...types, 'response.output_text.delta', 'error'],
+    [
+      ...['type', 'item', 'response', 'output', 'delta', 'output_index', 'content_index', 'item_id', 'id', 'summary'],
+      ...['content', 'text', 'usage', 'error', 'status', 'name', 'call_id', 'arguments', 'logprobs', 'created_at'],
+    ],
+    ['message', 'function_call', 'reasoning', 'output_text', 'failed'],
+  );
 });

@@ -1,21 +1,16 @@
 import fc from 'fast-check';
-import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, test } from 'vitest';
-import { type JsonObject, parseObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
+import { callDeltas, expectCutStreams, expectGatheredByClient, wholeOf } from '../dialect-checks.fixture.ts';
 import { arbitraryPlaces, arbitraryResponse, cutAt } from './arbitrary-response.fixture.ts';
 import { gather } from './gathered-stream.fixture.ts';
 import { RESPONSES } from './responses.ts';
-import { PARALLEL_CALLS, REFUSAL, SCENARIOS, TEXT, WITH_LOGPROBS } from './scenarios.fixture.ts';
+import { PARALLEL_CALLS, SCENARIOS, TEXT, WITH_LOGPROBS } from './scenarios.fixture.ts';
 import { scripted, translated } from './scripted-stream.fixture.ts';
 
 /** Response as JSON gives it, in the form in which a stream is gathered. */
-function whole(response: object) {
-  const { choices, usage } = RESPONSES.response(parseObject(JSON.stringify(response)) ?? {});
-  const [choice] = Array.isArray(choices) ? choices : [];
-  const { message, finish_reason: finishReason } = choice;
-  return { message, finishReason, usage, isDone: true, error: undefined };
-}
+const whole = (response: object) => wholeOf(RESPONSES, response);
 
 function withSortedCalls<Read extends { readonly message: JsonObject }>(read: Read): Read {
   const { tool_calls: calls } = read.message;
@@ -60,18 +55,7 @@ describe('a stream gives what the whole response gives', () => {
   });
 
   test('and one that is cut anywhere gives no end, and nothing that the whole lacks', () => {
-    const events = scripted(PARALLEL_CALLS);
-    const { message } = whole(PARALLEL_CALLS);
-    for (let length = 0; length < events.length; length++) {
-      const cut = gather(translated(events.slice(0, length)));
-      expect(cut).toMatchObject({ finishReason: undefined, usage: undefined, isDone: false, error: undefined });
-      expect(message.reasoning_content).toContain(cut.message.reasoning_content ?? '');
-      const calls = (cut.message.tool_calls ?? []) as { id: string; function: { arguments: string } }[];
-      for (const [index, call] of calls.entries()) {
-        expect(message.tool_calls[index]).toMatchObject({ id: call.id });
-        expect(message.tool_calls[index].function.arguments.startsWith(call.function.arguments)).toBe(true);
-      }
-    }
+    expectCutStreams(RESPONSES, scripted(PARALLEL_CALLS), PARALLEL_CALLS);
   });
 });
 
@@ -103,10 +87,7 @@ describe('chunks', () => {
   });
 
   test('of calls name the call once, and then its number', () => {
-    const deltas = translated(scripted(PARALLEL_CALLS))
-      .map((data) => parseObject(data)?.choices)
-      .flatMap((choices) => (Array.isArray(choices) ? choices : []))
-      .flatMap(({ delta }) => delta.tool_calls ?? []);
+    const deltas = callDeltas(translated(scripted(PARALLEL_CALLS)));
     expect(deltas.slice(0, 4)).toEqual([
       { index: 0, id: 'call_paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
       { index: 1, id: 'call_bogota', type: 'function', function: { name: 'get_weather', arguments: '' } },
@@ -134,23 +115,7 @@ describe('chunks', () => {
   // The client's helper does not gather calls of custom tools.
   const { CALL_AFTER_TEXT: _custom, ...gatherable } = SCENARIOS;
 
-  test.each(Object.entries(gatherable))('are gathered by the official client: %s', async (_, response) => {
-    const lines = translated(scripted(response)).filter((data) => data !== '[DONE]');
-    const stream = ChatCompletionStream.fromReadableStream(new Blob(lines.map((line) => `${line}\n`)).stream());
-    const { message, finishReason, usage } = whole(response);
-    if (finishReason === 'length' || finishReason === 'content_filter') {
-      await expect(stream.finalChatCompletion()).resolves.toMatchObject({ choices: [{ finish_reason: finishReason }] });
-      return;
-    }
-    const gathered = await stream.finalChatCompletion();
-    expect(gathered.usage).toEqual(usage);
-    expect(gathered.choices[0]).toMatchObject({ finish_reason: finishReason });
-    expect(gathered.choices[0]?.message).toMatchObject({ content: message.content, refusal: message.refusal });
-    expect(gathered.choices[0]?.message.tool_calls ?? []).toMatchObject(message.tool_calls ?? []);
-  });
-
-  test('of a refusal have it in its own member', () => {
-    const { message } = gather(translated(scripted(REFUSAL)));
-    expect(message).toMatchObject({ content: null, refusal: "I'm sorry, I cannot assist with that." });
-  });
+  test.each(Object.entries(gatherable))('are gathered by the official client: %s', (_, response) =>
+    expectGatheredByClient(RESPONSES, scripted(response), response),
+  );
 });

@@ -10,29 +10,13 @@ import type {
 
 export function responseWith(output: readonly ResponseOutputItem[], more: Partial<Response> = {}): Response {
   return {
-    id: 'resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b',
-    object: 'response',
-    created_at: 1741476542,
-    status: 'completed',
-    error: null,
-    incomplete_details: null,
-    instructions: null,
-    metadata: {},
-    model: 'gpt-6-luna-2026-09-17',
-    output: [...output],
-    output_text: '',
-    parallel_tool_calls: true,
-    temperature: null,
-    tool_choice: 'auto',
-    tools: [],
-    top_p: null,
-    service_tier: 'default',
+    ...{ id: 'resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b', object: 'response', created_at: 1741476542 },
+    ...{ status: 'completed', error: null, incomplete_details: null, instructions: null, metadata: {} },
+    ...{ model: 'gpt-6-luna-2026-09-17', output: [...output], output_text: '', parallel_tool_calls: true },
+    ...{ temperature: null, tool_choice: 'auto', tools: [], top_p: null, service_tier: 'default' },
     usage: {
-      input_tokens: 328,
-      input_tokens_details: { cached_tokens: 128, cache_write_tokens: 64 },
-      output_tokens: 52,
-      output_tokens_details: { reasoning_tokens: 32 },
-      total_tokens: 380,
+      ...{ input_tokens: 328, input_tokens_details: { cached_tokens: 128, cache_write_tokens: 64 } },
+      ...{ output_tokens: 52, output_tokens_details: { reasoning_tokens: 32 }, total_tokens: 380 },
     },
     ...more,
   };
@@ -98,14 +82,14 @@ export const TWO_MESSAGES = responseWith([message('First.', 'commentary'), messa
 
 export const REMARK_BEFORE_JSON = responseWith(
   [message('Preparing.', 'commentary'), message('{"a":1}', 'final_answer')],
-  {
-    text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' } } },
-  },
+  { text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' } } } },
 );
 
+const cutBy = (reason: 'max_output_tokens' | 'content_filter') =>
+  ({ status: 'incomplete', incomplete_details: { reason } }) as const;
+
 export const ONLY_REMARK = responseWith([message('Preparing.', 'commentary')], {
-  status: 'incomplete',
-  incomplete_details: { reason: 'max_output_tokens' },
+  ...cutBy('max_output_tokens'),
   text: { format: { type: 'json_object' } },
 });
 
@@ -122,39 +106,21 @@ export const OPEN_REASONING = responseWith([
   message('Hello.'),
 ]);
 
-export const CUT_BY_LIMIT = responseWith([message('In a peaceful')], {
-  status: 'incomplete',
-  incomplete_details: { reason: 'max_output_tokens' },
-});
+export const CUT_BY_LIMIT = responseWith([message('In a peaceful')], cutBy('max_output_tokens'));
 
-export const ONLY_REASONING = responseWith([reasoning(['Long thoughts.'], 'gAAAAAB-only')], {
-  status: 'incomplete',
-  incomplete_details: { reason: 'max_output_tokens' },
-});
+export const ONLY_REASONING = responseWith([reasoning(['Long thoughts.'], 'gAAAAAB-only')], cutBy('max_output_tokens'));
 
-export const FILTERED = responseWith([message('In a')], {
-  status: 'incomplete',
-  incomplete_details: { reason: 'content_filter' },
-});
+export const FILTERED = responseWith([message('In a')], cutBy('content_filter'));
 
 export const EMPTY = responseWith([]);
 
+const LIKELY = {
+  ...{ token: 'Hi', logprob: -0.25, bytes: [72, 105] },
+  top_logprobs: [{ token: 'Yo', logprob: -2.5, bytes: [89, 111] }],
+};
+
 export const WITH_LOGPROBS = responseWith([
-  message([
-    {
-      type: 'output_text',
-      text: 'Hi',
-      annotations: [],
-      logprobs: [
-        {
-          token: 'Hi',
-          logprob: -0.25,
-          bytes: [72, 105],
-          top_logprobs: [{ token: 'Yo', logprob: -2.5, bytes: [89, 111] }],
-        },
-      ],
-    },
-  ]),
+  message([{ type: 'output_text', text: 'Hi', annotations: [], logprobs: [LIKELY] }]),
 ]);
 
 export const FAILED = responseWith([], {
@@ -164,18 +130,6 @@ export const FAILED = responseWith([], {
 
 /** Everything that succeeds, by name. */
 export const SCENARIOS = {
-  TEXT,
-  PARALLEL_CALLS,
-  CALL_AFTER_TEXT,
-  REFUSAL,
-  TWO_MESSAGES,
-  REMARK_BEFORE_JSON,
-  ONLY_REMARK,
-  TWO_PARTS,
-  OPEN_REASONING,
-  CUT_BY_LIMIT,
-  ONLY_REASONING,
-  FILTERED,
-  EMPTY,
-  WITH_LOGPROBS,
+  ...{ TEXT, PARALLEL_CALLS, CALL_AFTER_TEXT, REFUSAL, TWO_MESSAGES, REMARK_BEFORE_JSON, ONLY_REMARK, TWO_PARTS },
+  ...{ OPEN_REASONING, CUT_BY_LIMIT, ONLY_REASONING, FILTERED, EMPTY, WITH_LOGPROBS },
 } as const;

@@ -5,6 +5,7 @@ import type {
   ResponseReasoningItem,
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses';
+import { translatedBy } from '../dialect-checks.fixture.ts';
 import { RESPONSES } from './responses.ts';
 
 /** Cuts a text into its deltas. */
@@ -38,6 +39,13 @@ export function scripted(response: Response, cut: Cut = WORDS): ResponseStreamEv
   return events.map((event, number) => ({ ...event, sequence_number: number }) as ResponseStreamEvent);
 }
 
+const added = (output_index: number, item: ResponseOutputItem): Unnumbered => ({
+  ...{ type: 'response.output_item.added', output_index, item },
+});
+const done = (output_index: number, item: ResponseOutputItem): Unnumbered => ({
+  ...{ type: 'response.output_item.done', output_index, item },
+});
+
 function callsFrom(output: readonly ResponseOutputItem[], start: number): ResponseOutputItem[] {
   const end = output.findIndex((item, at) => at >= start && !item.type.endsWith('_call'));
   return output.slice(start, end === -1 ? undefined : end);
@@ -50,9 +58,7 @@ function itemEvents(item: ResponseOutputItem, index: number, cut: Cut): Unnumber
 
 function messageEvents(item: ResponseOutputMessage, index: number, cut: Cut): Unnumbered[] {
   const at = { item_id: item.id, output_index: index };
-  const events: Unnumbered[] = [
-    { type: 'response.output_item.added', output_index: index, item: { ...item, status: 'in_progress', content: [] } },
-  ];
+  const events = [added(index, { ...item, status: 'in_progress', content: [] })];
   for (const [part, content] of item.content.entries()) {
     const here = { ...at, content_index: part };
     if (content.type === 'refusal') {
@@ -75,13 +81,13 @@ function messageEvents(item: ResponseOutputMessage, index: number, cut: Cut): Un
     }
     events.push({ type: 'response.content_part.done', ...here, part: content });
   }
-  return [...events, { type: 'response.output_item.done', output_index: index, item }];
+  return [...events, done(index, item)];
 }
 
 function reasoningEvents(item: ResponseReasoningItem, index: number, cut: Cut): Unnumbered[] {
   const at = { item_id: item.id, output_index: index };
   const begun = { ...item, summary: [], encrypted_content: 'gAAAAAB-incomplete' };
-  const events: Unnumbered[] = [{ type: 'response.output_item.added', output_index: index, item: begun }];
+  const events = [added(index, begun)];
   for (const [part, { text }] of item.summary.entries()) {
     const here = { ...at, summary_index: part };
     const empty = { type: 'summary_text', text: '' } as const;
@@ -95,7 +101,7 @@ function reasoningEvents(item: ResponseReasoningItem, index: number, cut: Cut): 
     for (const delta of cut(text)) events.push({ type: 'response.reasoning_text.delta', ...here, delta });
     events.push({ type: 'response.reasoning_text.done', ...here, text });
   }
-  return [...events, { type: 'response.output_item.done', output_index: index, item }];
+  return [...events, done(index, item)];
 }
 
 function interleaved(calls: readonly ResponseOutputItem[], first: number, cut: Cut): Unnumbered[] {
@@ -111,32 +117,22 @@ function callEvents(item: ResponseOutputItem, index: number, cut: Cut): Unnumber
   const at = { item_id: item.id ?? '', output_index: index };
   if (item.type === 'function_call') {
     return [
-      {
-        type: 'response.output_item.added',
-        output_index: index,
-        item: { ...item, status: 'in_progress', arguments: '' },
-      },
+      added(index, { ...item, status: 'in_progress', arguments: '' }),
       ...cut(item.arguments).map(
         (delta): Unnumbered => ({ type: 'response.function_call_arguments.delta', ...at, delta, obfuscation: 'x' }),
       ),
       { type: 'response.function_call_arguments.done', ...at, name: item.name, arguments: item.arguments },
-      { type: 'response.output_item.done', output_index: index, item },
+      done(index, item),
     ];
   }
   if (item.type !== 'custom_tool_call') return [];
   return [
-    { type: 'response.output_item.added', output_index: index, item: { ...item, input: '' } },
+    added(index, { ...item, input: '' }),
     ...cut(item.input).map((delta): Unnumbered => ({ type: 'response.custom_tool_call_input.delta', ...at, delta })),
     { type: 'response.custom_tool_call_input.done', ...at, input: item.input },
-    { type: 'response.output_item.done', output_index: index, item },
+    done(index, item),
   ];
 }
 
 /** Data of the chat events for these events. `named`: with the event's type as its SSE name. */
-export function translated(events: readonly object[], named = true): string[] {
-  const translator = RESPONSES.stream();
-  return events.flatMap((event) => {
-    const type = named && 'type' in event ? String(event.type) : '';
-    return translator.take(type, JSON.stringify(event));
-  });
-}
+export const translated = (events: readonly object[], named?: boolean) => translatedBy(RESPONSES, events, named);
