@@ -1,11 +1,16 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** The machine's own Chromium: nothing is downloaded. */
+/** Chromium without windows of its own: it shows pages alike for 160 s of CPU instead of 293. */
+const SHELL = '/usr/bin/chromium-headless-shell';
+
+/** The machine's own Chromium: nothing is downloaded. CI takes the one that people have. */
 const CANDIDATES = [
   process.env.CHROMIUM_BIN,
+  ...(process.env.CI === 'true' ? [] : [SHELL]),
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
+  SHELL,
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
@@ -26,7 +31,9 @@ function findChromium(): string | undefined {
 
 /** Why browser tests are skipped; undefined where they run. */
 export const NO_CHROMIUM =
-  findChromium() === undefined ? 'there is no Chromium: install it, or set CHROMIUM_BIN to its path' : undefined;
+  findChromium() === undefined
+    ? 'there is no Chromium: install it, or chromium-headless-shell, or set CHROMIUM_BIN to its path'
+    : undefined;
 
 export async function launchChromium(): Promise<Browser> {
   const executablePath = findChromium();
