@@ -18,6 +18,13 @@ const MEASURING = named(
   'integration/chat/validation-turns',
 );
 
+/** Of the browser, `npm test` has these two: what a customer does first, and every page once. */
+const BROWSER = ['test/browser/**/*.test.ts'];
+const IN_SHORT = named('browser/journey', 'browser/every-page');
+
+/** Agents over the SDKs of `test/sdk`. */
+const AGENTS = ['test/sdk/*-agent.test.ts'];
+
 /** As those, and long, or about what is rare. */
 const LONG = named(
   'faults/soak',
@@ -28,6 +35,10 @@ const LONG = named(
   'integration/processes/storm',
   'integration/processes/kill-under-load',
   'integration/dashboard/speed',
+  'integration/dashboard/hostile-issuer',
+  'integration/dashboard/silent-stripe',
+  'integration/processes/late-stores',
+  'integration/providers/endpoints-under-load',
   'bench/ratio',
   'bench/footprint',
   'contract/stripe-orders-many',
@@ -120,11 +131,20 @@ export default defineConfig({
           include: [
             'test/integration/**/*.test.ts',
             'test/sdk/**/*.test.ts',
-            'test/browser/**/*.test.ts',
+            ...IN_SHORT,
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...CLUSTER, ...(withoutHelm ? HELM : [])],
+          exclude: [...MEASURING, ...LONG, ...AGENTS, ...CONTAINERS, ...CLUSTER, ...(withoutHelm ? HELM : [])],
+          globalSetup: ['test/harness/postgres-server.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          ...SHARING,
+          include: BROWSER,
+          exclude: IN_SHORT,
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
@@ -180,7 +200,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxConcurrency: 3,
-          include: ['test/clients/*.test.ts', 'test/agents/*.test.ts'],
+          include: ['test/clients/*.test.ts', 'test/agents/*.test.ts', ...AGENTS],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

@@ -32,6 +32,7 @@ const filters = process.argv.slice(2);
 const VITEST_RUNS: readonly VitestRun[] = [
   // CI has the time to keep neighbours from disturbing each other.
   { projects: ['unit', 'contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
+  { projects: ['browser'], maxWorkers: 2, asked: true },
   { projects: ['clients'], maxWorkers: 2, asked: true },
   { projects: ['openapi'], maxWorkers: 1, asked: true },
   { projects: ['stripe'], maxWorkers: 1, asked: true },
@@ -172,7 +173,7 @@ const alone = inCi ? await passedAlone(counts) : new Set<string>();
 report(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
 if (runs.length < VITEST_RUNS.length) {
   process.stdout.write(
-    '\nNot run: the projects clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
+    '\nNot run: the projects browser, clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
   );
 }
 report('In quarantine, failed, not counted', allFailed.filter(inQuarantine));
