@@ -1,5 +1,10 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { csvLines } from './csv-lines.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const COLUMNS = [['n', ({ n }: { n: number }) => n]] as const;
 
@@ -32,7 +37,7 @@ it('writes the names of the columns and then every row, step by step', async () 
 
 it('writes no more rows than a file may have', async () => {
   const { reads, read } = table(5_000);
-  const text = await allOf(csvLines(COLUMNS, read, 1_500));
+  const text = await allOf(csvLines(COLUMNS, read, { mostRows: 1_500 }));
   expect(text.split('\r\n')).toHaveLength(1 + 1_500 + 1);
   expect(reads).toEqual([
     [0, 1_000],
@@ -70,4 +75,28 @@ it('lets other work have its turn after 64 KiB of text, however long the rows ar
   }
   // 2 MB in all; what was begun beside a piece has run before the next one.
   expect(others.length).toBeGreaterThanOrEqual(30);
+});
+
+it('keeps no rows in memory while a piece of their text waits to be taken', async () => {
+  let newest: WeakRef<object> | undefined;
+  const read = async () => {
+    const rows = Array.from({ length: 1_000 }, () => ({ text: 'x'.repeat(1_000) }));
+    newest = new WeakRef(rows[999] ?? rows);
+    return { rows, next: 1 };
+  };
+  const lines = csvLines([['text', ({ text }: { text: string }) => text]], read);
+  await lines.next();
+  expect((await lines.next()).value).toContain('x');
+  // What a weak reference was made or read for stays until the end of the turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  expect(newest?.deref()).toBeUndefined();
+  await lines.return(undefined);
+});
+
+it('reads as many rows at once as it is told', async () => {
+  const { reads, read } = table(250);
+  const text = await allOf(csvLines(COLUMNS, read, { stepRows: 100 }));
+  expect(text.split('\r\n')).toHaveLength(1 + 250 + 1);
+  expect(reads.map(([, limit]) => limit)).toEqual([100, 100, 100]);
 });

@@ -3,11 +3,9 @@ import { type Columns, csvLine } from './csv.ts';
 
 /** Spreadsheets take no more rows. */
 const MOST_ROWS = 1_000_000;
+/** A row of a ledger or of keys has some 2,000 characters at most: with its step, 2 MB. */
 const STEP_ROWS = 1_000;
-/**
- * Text that is made before other work of the process gets its turn. A thousand rows of the longest
- * texts that customers choose are 2 MB.
- */
+/** Text that is made or taken before other work of the process gets its turn. */
 const PIECE_LENGTH = 64 * 1024;
 
 export interface Step<Row, Cursor> {
@@ -16,33 +14,54 @@ export interface Step<Row, Cursor> {
   readonly next?: Cursor;
 }
 
+type ReadStep<Row, Cursor> = (cursor: Cursor | undefined, limit: number) => Promise<Step<Row, Cursor>>;
+
+interface Bounds {
+  readonly mostRows?: number;
+  /** Fewer where rows are longer: a reader may keep the text of a step in memory for minutes. */
+  readonly stepRows?: number;
+}
+
 /**
  * The table as CSV text, in pieces. A step may return no rows and still have a next one.
  */
 export async function* csvLines<Row, Cursor>(
   columns: Columns<Row>,
-  read: (cursor: Cursor | undefined, limit: number) => Promise<Step<Row, Cursor>>,
-  mostRows: number = MOST_ROWS,
+  read: ReadStep<Row, Cursor>,
+  { mostRows = MOST_ROWS, stepRows = STEP_ROWS }: Bounds = {},
 ): AsyncGenerator<string> {
   yield csvLine(columns.map(([name]) => name));
   let left = mostRows;
   let cursor: Cursor | undefined;
   do {
-    const { rows, next } = await read(cursor, Math.min(STEP_ROWS, left));
-    yield* piecesOf(columns, rows);
-    left -= rows.length;
+    const { pieces, length, next } = await textOf(columns, read(cursor, Math.min(stepRows, left)));
+    for (const piece of pieces) {
+      yield piece;
+      await setImmediate();
+    }
+    left -= length;
     cursor = next;
   } while (cursor !== undefined && left > 0);
 }
 
-async function* piecesOf<Row>(columns: Columns<Row>, rows: readonly Row[]): AsyncGenerator<string> {
+interface StepText<Cursor> {
+  readonly pieces: readonly string[];
+  /** In rows. */
+  readonly length: number;
+  readonly next: Cursor | undefined;
+}
+
+/** All text of a step. No rows are in memory beside it while a piece waits for its reader. */
+async function textOf<Row, Cursor>(columns: Columns<Row>, step: Promise<Step<Row, Cursor>>): Promise<StepText<Cursor>> {
+  const { rows, next } = await step;
+  const pieces: string[] = [];
   let piece = '';
   for (const row of rows) {
     piece += csvLine(columns.map(([, cell]) => cell(row)));
     if (piece.length < PIECE_LENGTH) continue;
-    yield piece;
+    pieces.push(piece);
     piece = '';
     await setImmediate();
   }
-  yield piece;
+  return { pieces: [...pieces, piece], length: rows.length, next };
 }

@@ -13,7 +13,7 @@ export interface Listener {
 
 /** A connection that stays silent for longer is closed. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 };
-/** A CSV reader that takes nothing for so long is closed. */
+/** A connection of which nothing is read or taken is closed within twice the time. */
 const SILENT_MS = 120_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 2_000;

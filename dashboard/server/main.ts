@@ -19,10 +19,12 @@ import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
 import { type Background, repeat } from './background/repeat.ts';
 import { DashboardTurns } from './fairness/dashboard-turns.ts';
+import { Places } from './fairness/places.ts';
 import { openBackground, openDatabase, openEntry } from './fairness/stores.ts';
 import { responsesDone } from './http/after-response.ts';
 import { risksOf, settingsOf } from './http/settings.ts';
 import { loadStaticFiles } from './http/static-files.ts';
+import { TABLE_PLACES } from './http/table.ts';
 import { watchProxies } from './http/untrusted-proxies.ts';
 import { listenOn } from './listen.ts';
 import { createIssuers } from './oidc/issuers.ts';
@@ -89,6 +91,7 @@ async function serve(
     changeLimits: CHANGE_LIMITS,
     administration: stores.administration,
     playground: new Playground(),
+    tables: new Places(TABLE_PLACES),
     settings: () => settingsOf(config.current()),
     priceLists: () => config.declared().priceLists,
     compareWithCatalogue: () => ({

@@ -13,6 +13,7 @@ import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
 import { type AppContext, headOf, sendProblem, streamCsv } from './http/responses.ts';
 import { type Deps, type Relay, type Route, takerOf } from './http/route.ts';
+import type { Table } from './http/table.ts';
 import { findSignedIn } from './sign-in/session.ts';
 
 const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
@@ -40,7 +41,7 @@ export async function serveRoute(
   // A relay works with its body until the response has ended.
   if (route.kind !== 'relay' || isProblem(outcome)) freeBody(context);
   if (isProblem(outcome)) return sendProblem(context, outcome);
-  if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
+  if (route.kind === 'csv') return streamCsv(context, outcome as Table, log);
   if (route.kind === 'relay') return relay(context, outcome as Relay, log);
   return context.json(outcome);
 }

@@ -1,8 +1,16 @@
+import type { Writable } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Log } from '#core/log/log.ts';
 import type { RequestHead } from './caller.ts';
 import type { Problem } from './problem.ts';
+import type { Table } from './table.ts';
+
+/**
+ * A reader has so long for a piece of 64 KiB. One that takes nothing would keep its text in memory,
+ * and one of the few places for tables.
+ */
+const TAKE_MS = 120_000;
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;
 
@@ -19,8 +27,11 @@ export function sendProblem(context: Context, { status, view }: Problem): Respon
  * Writes the table as it is read, at the pace of its reader, so that a long table is never whole in
  * memory.
  */
-export function streamCsv(context: AppContext, lines: AsyncIterable<string>, log: Log): Response {
+export function streamCsv(context: AppContext, { lines, end }: Table, log: Log, takeMs: number = TAKE_MS): Response {
   const { outgoing } = context.env;
+  // Pieces that nobody begins to read, as for HEAD, end nothing themselves.
+  outgoing.once('close', end);
+  if (outgoing.destroyed) end();
   const name = new URL(context.req.url).pathname.split('/').at(-1) ?? 'table.csv';
   context.header('content-type', 'text/csv; charset=utf-8');
   context.header('content-disposition', `attachment; filename="${name}"`);
@@ -29,22 +40,31 @@ export function streamCsv(context: AppContext, lines: AsyncIterable<string>, log
     // The status has been sent. Only a broken connection shows that the table is incomplete.
     outgoing.destroy();
   };
-  return context.body(ReadableStream.from(piecesOf(lines, () => outgoing.destroyed, broken)));
+  return context.body(ReadableStream.from(piecesOf({ lines, end }, outgoing, takeMs, broken)));
 }
 
 /** Empty pieces only check whether the reader has left. */
 async function* piecesOf(
-  lines: AsyncIterable<string>,
-  hasLeft: () => boolean,
+  { lines, end }: Table,
+  outgoing: Writable,
+  takeMs: number,
   broken: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   try {
     for await (const piece of lines) {
-      if (hasLeft()) return;
-      if (piece !== '') yield encoder.encode(piece);
+      if (outgoing.destroyed) return;
+      if (piece === '') continue;
+      const deadline = setTimeout(() => outgoing.destroy(), takeMs);
+      try {
+        yield encoder.encode(piece);
+      } finally {
+        clearTimeout(deadline);
+      }
     }
   } catch (error) {
     broken(error);
+  } finally {
+    end();
   }
 }

@@ -10,14 +10,16 @@ import type { Actor } from '#database/audit/audit.ts';
 import type { ChangeLimits } from '#database/audit/change-counts.ts';
 import type { SignedIn } from '#database/sign-in/sessions.ts';
 import type { DashboardTurns } from '../fairness/dashboard-turns.ts';
+import type { Places } from '../fairness/places.ts';
 import type { Database } from '../fairness/stores.ts';
 import type { Issuers } from '../oidc/issuers.ts';
 import type { GatewayResponse } from '../playground/ask-gateway.ts';
 import type { Playground } from '../playground/playground.ts';
 import type { Caller } from './caller.ts';
 import type { Cookies } from './cookies.ts';
-import type { Problem } from './problem.ts';
+import { isProblem, type Problem } from './problem.ts';
 import type { Settings } from './settings.ts';
+import { type Table, tooManyTables } from './table.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
@@ -46,6 +48,7 @@ export interface Deps {
   readonly untrustedProxies: UntrustedProxies;
   readonly issuers: Issuers;
   readonly playground: Playground;
+  readonly tables: Places;
 }
 
 export type Input<E extends Endpoint> = Api[E] extends { body: unknown } ? Body<E> : Query<E>;
@@ -111,7 +114,7 @@ export interface Route {
   readonly endsAccess?: true;
   /** Changes nothing by itself. What it does change it counts with `countChange`. */
   readonly countsItself?: true;
-  serve(call: UncheckedCall): Promise<object | AsyncIterable<string>>;
+  serve(call: UncheckedCall): Promise<object>;
 }
 
 export interface UncheckedCall extends AnyCall {
@@ -143,7 +146,13 @@ interface OtherDefinition<I, Response> {
 /** A table as CSV, with the filter of its page: whole lines, in pieces of any size. */
 export function csvRoute<I>(path: string, definition: OtherDefinition<I, AsyncIterable<string>>): Route {
   const { access, input, handle } = definition;
-  return { method: 'GET', path, access, input, kind: 'csv', serve: handle as unknown as Route['serve'] };
+  const serve = async (call: Parameters<typeof handle>[0]): Promise<Table | Problem> => {
+    const lines = await handle(call);
+    if (isProblem(lines)) return lines;
+    const end = await call.deps.tables.take(takerOf(call));
+    return typeof end === 'function' ? { lines, end } : tooManyTables(end);
+  };
+  return { method: 'GET', path, access, input, kind: 'csv', serve: serve as unknown as Route['serve'] };
 }
 
 /** A request to the gateway that is made when all checks are passed. */

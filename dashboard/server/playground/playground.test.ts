@@ -9,7 +9,7 @@ it('has as many plays as it may of a user, an organization and all, and one more
   const playground = new Playground();
   const ends: (() => void)[] = [];
   const begin = async (user: number, organization: number) => {
-    const end = await playground.begin({ userId: `usr-${user}`, organizationId: `org-${organization}` });
+    const end = await playground.plays.take({ userId: `usr-${user}`, organizationId: `org-${organization}` });
     if (typeof end === 'function') ends.push(end);
     return typeof end === 'function' ? 'begun' : end.isOwn;
   };

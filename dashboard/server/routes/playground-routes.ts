@@ -37,7 +37,7 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
   if (body === undefined) return problem('invalid', 'This is nested too deeply.');
   const restrictions = await restrictionsOf(call, input);
   if (isProblem(restrictions)) return restrictions;
-  const end = await deps.playground.begin(takerOf(call));
+  const end = await deps.playground.plays.take(takerOf(call));
   if (typeof end !== 'function') return tooMany(end);
   const secret = await playSecret(call, restrictions).catch((error: unknown) => {
     end();

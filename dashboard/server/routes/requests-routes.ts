@@ -1,13 +1,14 @@
 import {
   everyRequestFilter,
   everyRequestInput,
+  type RequestDetail,
   type RequestFilter,
   type RequestPage,
   type RequestPageInput,
   requestFilter,
   requestPageInput,
 } from '#contract/request-log.ts';
-import { csvLines } from '#core/csv-lines.ts';
+import { csvLines, type Step } from '#core/csv-lines.ts';
 import { present } from '#core/present.ts';
 import { findCharge } from '#database/ledger/charge-reads.ts';
 import { findEveryRequest } from '#database/request-log/every-request.ts';
@@ -21,6 +22,13 @@ import { csvRoute, type Deps, type Route, route } from '../http/route.ts';
 import { requestColumns } from './csv-tables.ts';
 
 const PAGE_ROWS = 50;
+/** Rows of a step of the CSV, while they are read. At most six steps are read at once. */
+const STEP_ROWS = 250;
+/**
+ * Customers choose 16 names of 64 and texts of 512 characters a row. Metadata of so many characters
+ * becomes at most 4 MB of CSV: two bytes each, and quotes twice. Sixteen open tables take 64 MB.
+ */
+const STEP_METADATA = 1_000_000;
 
 export const REQUEST_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/requests', {
@@ -81,9 +89,22 @@ export async function readRequests(
 
 function requestLines({ database, settings }: Deps, organizationId: string | undefined, filter: RequestFilter) {
   const columns = requestColumns(settings().apis.length > 0, organizationId === undefined);
-  return csvLines(columns, async (before: string | undefined, limit) => {
+  const read = async (before: string | undefined, limit: number) => {
     const page = { ...filter, ...present({ before }), limit };
-    const { rows, next } = await readRequests(database, organizationId, page);
-    return { rows: rows.map((row) => requestDetail(row)), ...present({ next }) };
-  });
+    return shortened(await readRequests(database, organizationId, page));
+  };
+  return csvLines(columns, read, { stepRows: STEP_ROWS });
+}
+
+/** The next step begins behind the row with which the text of this one is long enough. */
+function shortened({ rows, next }: FoundRequests): Step<RequestDetail, string> {
+  const kept: RequestDetail[] = [];
+  let length = 0;
+  for (const row of rows) {
+    const detail = requestDetail(row);
+    kept.push(detail);
+    length += detail.metadata?.length ?? 0;
+    if (length >= STEP_METADATA && kept.length < rows.length) return { rows: kept, next: row.id };
+  }
+  return { rows: kept, ...present({ next }) };
 }

@@ -2,8 +2,10 @@ import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { createApp } from '#dashboard/server/app.ts';
 import { DashboardTurns } from '#dashboard/server/fairness/dashboard-turns.ts';
+import { Places } from '#dashboard/server/fairness/places.ts';
 import { openDatabase, openEntry } from '#dashboard/server/fairness/stores.ts';
 import type { Settings } from '#dashboard/server/http/settings.ts';
+import { TABLE_PLACES } from '#dashboard/server/http/table.ts';
 import { watchProxies } from '#dashboard/server/http/untrusted-proxies.ts';
 import { listenOn } from '#dashboard/server/listen.ts';
 import { createIssuers } from '#dashboard/server/oidc/issuers.ts';
@@ -97,6 +99,7 @@ export async function startDashboard(
     ...{ log, database, entry, administration, turns, changeLimits },
     ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, nowMs) },
     playground: new Playground(),
+    tables: new Places(TABLE_PLACES),
     priceLists: () => ['partner'],
     compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [], disputed: [] }),
   };

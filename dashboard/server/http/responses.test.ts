@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { get, request } from 'node:http';
+import { connect } from 'node:net';
+import { Hono } from 'hono';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { createLog } from '#core/log/log.ts';
+import type { App } from '../app.ts';
+import { type Listener, listenOn } from '../listen.ts';
+import { streamCsv } from './responses.ts';
+
+const TAKE_MS = 300;
+const PIECE = 'a,b\r\n'.repeat(20_000);
+/** More than both ends of a connection buffer. */
+const ENDLESS = 1_000;
+
+let listener: Listener;
+const end = vi.fn();
+let lines: () => AsyncGenerator<string>;
+
+beforeAll(async () => {
+  const app: App = new Hono();
+  const log = createLog('silent');
+  app.get('/table.csv', (context) => streamCsv(context, { lines: lines(), end }, log, TAKE_MS));
+  listener = await listenOn(app, { host: '127.0.0.1', port: 0 });
+});
+beforeEach(() => {
+  end.mockReset();
+});
+afterAll(() => listener.close());
+
+const addressOfTable = () => `http://127.0.0.1:${listener.port}/table.csv`;
+
+async function* pieces(count: number): AsyncGenerator<string> {
+  for (let piece = 0; piece < count; piece++) yield PIECE;
+}
+
+const placeBack = () => vi.waitFor(() => expect(end).toHaveBeenCalled(), { timeout: 5_000 });
+
+it('a table that is taken to its end gives its place back', async () => {
+  lines = () => pieces(3);
+  expect(await (await fetch(addressOfTable())).text()).toBe(PIECE.repeat(3));
+  await placeBack();
+});
+
+it('a table that breaks off gives its place back', async () => {
+  lines = async function* () {
+    yield* pieces(3);
+    throw new Error('the disk is on fire');
+  };
+  await expect(fetch(addressOfTable()).then((answer) => answer.text())).rejects.toThrow();
+  await placeBack();
+});
+
+it('a table whose reader leaves gives its place back', async () => {
+  lines = () => pieces(ENDLESS);
+  const sent = get(addressOfTable(), { agent: false });
+  const [answer] = await once(sent, 'response');
+  await once(
+    answer.on('error', () => undefined),
+    'data',
+  );
+  expect(end).not.toHaveBeenCalled();
+  sent.destroy();
+  await placeBack();
+});
+
+it('a table that nobody begins to read gives its place back', async () => {
+  lines = () => pieces(ENDLESS);
+  const [answer] = await once(request(addressOfTable(), { method: 'HEAD', agent: false }).end(), 'response');
+  answer.resume();
+  await placeBack();
+});
+
+it('ends a reader that takes nothing in time, and none that waits for a slow table', async () => {
+  lines = () => pieces(ENDLESS);
+  const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  const startMs = performance.now();
+  socket.pause().write('GET /table.csv HTTP/1.1\r\nhost: dashboard\r\n\r\n');
+  await placeBack();
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(TAKE_MS - 10);
+  socket.destroy();
+
+  lines = async function* () {
+    for (let piece = 0; piece < 4; piece++) {
+      await new Promise((resolve) => setTimeout(resolve, TAKE_MS / 2));
+      yield PIECE;
+    }
+  };
+  expect(await (await fetch(addressOfTable())).text()).toBe(PIECE.repeat(4));
+});

@@ -1,0 +1,21 @@
+import type { PlaceLimits } from '../fairness/places.ts';
+import { type Problem, problem, unavailable } from './problem.ts';
+
+/** A table that is being downloaded, as CSV. */
+export interface Table {
+  readonly lines: AsyncIterable<string>;
+  /** Gives its place back. May be called again. */
+  end(): void;
+}
+
+/** An open table keeps up to 4 MB of text while it waits for its reader. */
+export const TABLE_PLACES: PlaceLimits = { ofUser: 2, ofOrganization: 3, ofAll: 16 };
+
+const OWN_TABLES =
+  'You are downloading two tables, or your organization three. Stop one, or wait for its end, and try again.';
+
+export function tooManyTables({ isOwn }: { readonly isOwn: boolean }): Problem {
+  return isOwn
+    ? problem('too_many_requests', OWN_TABLES, { retryAfterSeconds: 5 })
+    : unavailable('Too many people download tables. Try again in some seconds.');
+}
