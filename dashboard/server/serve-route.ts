@@ -6,7 +6,7 @@ import { type Changer, countChange } from '#database/audit/change-counts.ts';
 import { authorize, type Granted } from './authorize.ts';
 import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
-import { type BodyBounds, freeBody, readBody } from './http/bodies.ts';
+import { type BodyBounds, readBody } from './http/bodies.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { cookiesOf } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
@@ -38,8 +38,6 @@ export async function serveRoute(
   log: Log,
 ): Promise<Response> {
   const outcome = await decide(context, route, bodies, deps, log);
-  // A relay works with its body until the response has ended.
-  if (route.kind !== 'relay' || isProblem(outcome)) freeBody(context);
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as Table, log);
   if (route.kind === 'relay') return relay(context, outcome as Relay, log);

@@ -1,6 +1,6 @@
 import type { Log } from '#core/log/log.ts';
 import { storesInTurn } from './fairness/stores-in-turn.ts';
-import { type BodyBounds, freeBody, readBody, refuseBody } from './http/bodies.ts';
+import { type BodyBounds, readBody, refuseBody } from './http/bodies.ts';
 import { isProblem, notFound, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
 import type { Deps } from './http/route.ts';
@@ -23,11 +23,7 @@ export async function serveStripeWebhook(
   const body = await readBody(context, bodies);
   if (isProblem(body)) return sendProblem(context, body);
   const { database } = storesInTurn(deps, { userId: 'stripe' });
-  try {
-    return respond(context, await takeStripeEvent(stripe, { database, nowMs: deps.nowMs, log }, body, signature));
-  } finally {
-    freeBody(context);
-  }
+  return respond(context, await takeStripeEvent(stripe, { database, nowMs: deps.nowMs, log }, body, signature));
 }
 
 function respond(context: AppContext, answer: WebhookAnswer): Response {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { type Problem, problem, unavailable } from './problem.ts';
 import type { AppContext } from './responses.ts';
 
@@ -75,28 +75,18 @@ export class Bound {
   }
 }
 
-const uploads = new WeakMap<ServerResponse, Upload>();
-
 /**
- * The body, whole. Its memory and its place are free when `freeBody` is called, or when the
- * response has ended. `owner`: whose share of the memory it takes. Rejects where the client leaves.
+ * The body, whole. Its memory and its place are free when the response has ended; no response of
+ * another request is before it (listen.ts). `owner`: whose share of the memory it takes. Rejects
+ * where the client leaves.
  */
 export async function readBody(context: AppContext, bounds: BodyBounds, owner?: string): Promise<Buffer | Problem> {
   const { incoming, outgoing } = context.env;
   if (declaresMore(incoming, bounds)) return refuseBody(context, bounds, TOO_LARGE);
   const upload = new Upload(incoming, bounds, owner);
-  uploads.set(outgoing, upload);
   outgoing.once('close', () => upload.release());
   const read = await upload.read();
   return Buffer.isBuffer(read) ? read : refuseBody(context, bounds, read);
-}
-
-/**
- * Called when nobody works with the body any more. The end of the response may be far: a client
- * need not read it.
- */
-export function freeBody({ env: { outgoing } }: AppContext): void {
-  uploads.get(outgoing)?.release();
 }
 
 /** Refuses it unread. The connection is closed, so that nothing more of it is taken. */
