@@ -18,11 +18,11 @@ const MEASURING = named(
   'integration/chat/validation-turns',
 );
 
-/** Of the browser, `npm test` has these two: what a customer does first, and every page once. */
 const BROWSER = ['test/browser/**/*.test.ts'];
-const IN_SHORT = named('browser/journey', 'browser/every-page');
+/** The browser tests of `npm test`: a customer's first day, and every page once. */
+const BROWSER_IN_SHORT = named('browser/journey', 'browser/every-page');
 
-/** Agents over the SDKs of `test/sdk`. */
+/** Agents that use SDKs run with the other agents. */
 const AGENTS = ['test/sdk/*-agent.test.ts'];
 
 /** As those, and long, or about what is rare. */
@@ -131,7 +131,7 @@ export default defineConfig({
           include: [
             'test/integration/**/*.test.ts',
             'test/sdk/**/*.test.ts',
-            ...IN_SHORT,
+            ...BROWSER_IN_SHORT,
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
@@ -144,7 +144,7 @@ export default defineConfig({
           name: 'browser',
           ...SHARING,
           include: BROWSER,
-          exclude: IN_SHORT,
+          exclude: BROWSER_IN_SHORT,
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

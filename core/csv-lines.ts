@@ -3,7 +3,7 @@ import { type Columns, csvLine } from './csv.ts';
 
 /** Spreadsheets take no more rows. */
 const MOST_ROWS = 1_000_000;
-/** A row of a ledger or of keys has some 2,000 characters at most: with its step, 2 MB. */
+/** A row of the ledger or of costs has at most some 2,000 characters, so a step has 2 MB. */
 const STEP_ROWS = 1_000;
 /** Text that is made or taken before other work of the process gets its turn. */
 const PIECE_LENGTH = 64 * 1024;

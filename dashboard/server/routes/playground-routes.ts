@@ -53,9 +53,7 @@ const OWN_PLAYS =
 
 function tooMany({ isOwn }: { readonly isOwn: boolean }): Problem {
   return isOwn
-    ? problem('too_many_requests', OWN_PLAYS, {
-        retryAfterSeconds: 5,
-      })
+    ? problem('too_many_requests', OWN_PLAYS, { retryAfterSeconds: 5 })
     : unavailable('Too many people use the playground. Try again in some seconds.');
 }
 

@@ -4,7 +4,7 @@ import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
 /** Hash with the name of the store. It belongs to no shard. */
 export const STORE_KEY = 'gateway:{store}:name';
 
-/** Hash that names the process which raises fences now. */
+/** Hash with the lock of the process that raises fences. */
 export const RAISING_KEY = 'gateway:{store}:raising';
 
 const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);

@@ -18,7 +18,7 @@ export const SCRIPTS = {
   touchShards: script('touch-shards-n.lua'),
   openShards: script('open-shards-n.lua'),
   fenceShards: script('fence-shards-n.lua'),
-  claimRaising: script('claim-raising-1.lua'),
+  lockRaising: script('lock-raising-1.lua'),
   nameStore: script('name-store-1.lua'),
   mirrorAdd: script('mirror-add-3.lua'),
   mirrorList: script('mirror-list-n.lua'),

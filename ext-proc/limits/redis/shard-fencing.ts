@@ -25,7 +25,7 @@ interface RaisedFences {
 
 /** A process that ended before it gave its fences lets others raise theirs after this time. */
 const RAISING_MS = 3_000;
-const CLAIM_AGAIN_MS = 50;
+const LOCK_AGAIN_MS = 50;
 
 /**
  * Opens new incarnations: finds those without a fence, raises the fences of their shards in
@@ -54,21 +54,21 @@ export class ShardFencing {
 
   async #fenceAll(clock: string): Promise<void> {
     // Otherwise others have raised fences meanwhile; the next touch comes here again.
-    if (!(await this.#claimRaising())) return;
+    if (!(await this.#lockRaising())) return;
     try {
       await this.#raiseAndGive(clock);
     } finally {
-      // What cannot be given back expires.
-      await this.#connection.run('claimRaising', [RAISING_KEY], [this.#owner, 0]).catch(() => undefined);
+      // A lock that cannot be released expires.
+      await this.#connection.run('lockRaising', [RAISING_KEY], [this.#owner, 0]).catch(() => undefined);
     }
   }
 
   /** Waits for its turn, but no longer than for a process that has ended. */
-  async #claimRaising(): Promise<boolean> {
-    const deadlineMs = performance.now() + RAISING_MS + CLAIM_AGAIN_MS;
+  async #lockRaising(): Promise<boolean> {
+    const deadlineMs = performance.now() + RAISING_MS + LOCK_AGAIN_MS;
     while (performance.now() < deadlineMs) {
-      if ((await this.#connection.run('claimRaising', [RAISING_KEY], [this.#owner, RAISING_MS])) === 1) return true;
-      await sleep(CLAIM_AGAIN_MS);
+      if ((await this.#connection.run('lockRaising', [RAISING_KEY], [this.#owner, RAISING_MS])) === 1) return true;
+      await sleep(LOCK_AGAIN_MS);
     }
     return false;
   }
@@ -87,19 +87,19 @@ export class ShardFencing {
     // Another process raised them first and gives them. If it fails, the next touch comes here
     // again.
     if (raised === undefined) return;
-    const gifts = found.map(({ shards, incarnations }) => this.#giveFences(shards, clock, { incarnations, raised }));
-    await Promise.all(gifts);
+    const given = found.map(({ shards, incarnations }) => this.#giveFences(shards, clock, { incarnations, raised }));
+    await Promise.all(given);
   }
 
   /**
    * Gives the raised fences to these incarnations: these very fences, since one that was read
    * meanwhile may belong to another server. Returns the incarnations that still have none.
    */
-  async #giveFences(shards: readonly Shard[], clock: string, gift?: RaisedFences): Promise<string[]> {
+  async #giveFences(shards: readonly Shard[], clock: string, toGive?: RaisedFences): Promise<string[]> {
     const { leaseMs } = this.#options;
     const given = shards.flatMap(({ number }, index) => {
-      const fence = gift?.raised.get(number);
-      return fence === undefined ? ['', ''] : [gift?.incarnations[index] ?? '', fence];
+      const fence = toGive?.raised.get(number);
+      return fence === undefined ? ['', ''] : [toGive?.incarnations[index] ?? '', fence];
     });
     const keys = shards.map(({ key }) => key);
     return (await this.#connection.run('fenceShards', keys, [clock, leaseMs, ...given])) as string[];
