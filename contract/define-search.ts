@@ -1,5 +1,6 @@
 import { isIdOf } from '#core/id-form.ts';
 import { present } from '#core/present.ts';
+import { isStorable } from '#core/visible-text.ts';
 import { MOST_FILTER_VALUES } from './explore.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
@@ -59,14 +60,21 @@ const MAX_LENGTH = 300;
 export function text(value: unknown): string | undefined {
   // The router reads digits as a number.
   const given = typeof value === 'number' ? String(value) : value;
-  return typeof given === 'string' && given !== '' && given.length <= MAX_LENGTH ? given : undefined;
+  return typeof given === 'string' && given !== '' && given.length <= MAX_LENGTH && isStorable(given)
+    ? given
+    : undefined;
 }
 
-/** Several values of one kind, each once. An empty one asks for what has none. */
+/** Empty text asks for what has none. */
+export function textOrNone(value: unknown): string | undefined {
+  return value === '' ? value : text(value);
+}
+
+/** Several values of one kind, each once. */
 export function list(read: ReadValue<string>): ReadValue<readonly string[]> {
   return (value) => {
     const given: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const values = new Set(given.flatMap((one) => (one === '' ? '' : (read(one) ?? []))));
+    const values = new Set(given.flatMap((one) => read(one) ?? []));
     return values.size > 0 && values.size <= MOST_FILTER_VALUES ? [...values] : undefined;
   };
 }

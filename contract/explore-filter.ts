@@ -1,16 +1,16 @@
 import { z } from 'zod';
+import { isStorable } from '#core/visible-text.ts';
 import {
   type Explore,
   type ExploreGrouping,
   GROUPINGS,
   isMetadataGrouping,
+  MOST_DURATION_MS,
   MOST_FILTER_CHARACTERS,
   MOST_FILTER_VALUES,
   STATUS_CLASSES,
 } from './explore.ts';
 import { budgetNanoUsd, idOf, momentField, wholeNumberField } from './fields.ts';
-
-const MAX_DURATION_MS = 2 ** 31 - 1;
 
 /** In a URL a list is a parameter that is repeated, `models=a&models=b`; once is a list of one. */
 function listOf<Item extends string>(item: z.ZodType<Item, string>) {
@@ -21,7 +21,7 @@ function listOf<Item extends string>(item: z.ZodType<Item, string>) {
 const valueField = z
   .string()
   .max(MOST_FILTER_CHARACTERS, { error: `At most ${MOST_FILTER_CHARACTERS} characters.` })
-  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+  .refine(isStorable, { error: 'This is no text.' });
 
 /**
  * One filter for charts, tables, the list of requests, its CSV and its live tail. All fields must
@@ -55,7 +55,7 @@ export const exploreFilter = z.strictObject({
   organizations: listOf(idOf('org')),
   streamed: z.stringbool({ error: 'true or false.' }).exactOptional(),
   minCostNanoUsd: budgetNanoUsd.exactOptional(),
-  minDurationMs: wholeNumberField(0, MAX_DURATION_MS).exactOptional(),
+  minDurationMs: wholeNumberField(0, MOST_DURATION_MS).exactOptional(),
 });
 
 export type ExploreInput = Readonly<z.infer<typeof everyExploreInput>>;

@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
 import { queryText, readQuery } from './define-search.ts';
 import { LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from './explore.ts';
-import { boundsOf, exploreSearch, filterOf, fromUsage, RANGES, type Range, spanOf } from './explore-search.ts';
+import { exploreInput } from './explore-filter.ts';
+import {
+  boundsOf,
+  exploreSearch,
+  exploreSearchOfOne,
+  filterOf,
+  fromUsage,
+  RANGES,
+  type Range,
+  spanOf,
+} from './explore-search.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const KEY = `key-${'0'.repeat(26)}`;
@@ -28,7 +38,10 @@ describe('the address of the explorer', () => {
     const name = fc.constantFrom('gpt-5', 'true', '007', '1e3', 'null', '["a"]', 'a,b', 'x=y&z', 'ü');
     const state = fc.record({
       user: fc.uniqueArray(name, { minLength: 1 }),
-      metadata: fc.uniqueArray(name, { minLength: 1 }),
+      metadata: fc.uniqueArray(
+        name.map((value) => `team=${value}`),
+        { minLength: 1 },
+      ),
       by: fc.constantFrom('user' as const, 'metadata.team' as const),
       fromMs: fc.nat(),
     });
@@ -79,6 +92,26 @@ describe('its time', () => {
       }),
     );
   });
+});
+
+it('asks the server for nothing that it refuses, whatever the address has', () => {
+  const hostile = fc.constantFrom('', 'a\0', '\ud800', '=', 'x=y', '4xx', '499', '1e3', '-1', '0', '9'.repeat(15), KEY);
+  const value = fc.oneof(
+    hostile,
+    fc.constantFrom('organization', 'metadata.a\0', 'metadata.', 'failed', 'yes'),
+    fc.string(),
+  );
+  const parameter = fc.constantFrom(...Object.keys(exploreSearch.unfiltered), 'by');
+  const given = fc.dictionary(parameter, fc.oneof(value, fc.array(value)));
+  fc.assert(
+    fc.property(given, (raw) => {
+      const { by, ...state } = exploreSearchOfOne(raw);
+      const question = { ...spanOf(state, NOW_MS), ...filterOf(state), by: by ?? 'none' };
+      const sent = readQuery(queryText(question));
+      const answer = exploreInput.safeParse(sent);
+      expect(answer.error?.issues, JSON.stringify(sent)).toBeUndefined();
+    }),
+  );
 });
 
 it('asks the server for what is in the address', () => {

@@ -1,11 +1,22 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import { defineSearch, idOf, list, moment, oneOf, type RawSearch, text, wholeNumber } from './define-search.ts';
+import {
+  defineSearch,
+  idOf,
+  list,
+  moment,
+  oneOf,
+  type RawSearch,
+  text,
+  textOrNone,
+  wholeNumber,
+} from './define-search.ts';
 import {
   type ExploreGrouping,
   GROUPINGS,
   isMetadataGrouping,
   LONGEST_EXPLORED_MS,
+  MOST_DURATION_MS,
   SHORTEST_EXPLORED_MS,
 } from './explore.ts';
 import type { ExploreFilter } from './explore-filter.ts';
@@ -70,19 +81,19 @@ export type ListName = keyof typeof LISTS;
 export const exploreSearch = defineSearch(
   {
     key: list(idOf('key')),
-    model: list(text),
-    code: list(text),
+    model: list(textOrNone),
+    code: list(textOrNone),
     status: list(statusClass),
-    user: list(text),
-    metadata: list(text),
-    provider: list(text),
+    user: list(textOrNone),
+    metadata: list((value) => (text(value)?.includes('=') ? text(value) : undefined)),
+    provider: list(textOrNone),
     organization: list(idOf('org')),
     outcome: oneOf(['succeeded', 'failed']),
     streamed: oneOf(['yes', 'no']),
     /** In nano-dollars. */
     cost: wholeNumber,
     /** In milliseconds. */
-    duration: wholeNumber,
+    duration: (value) => (Number(value) <= MOST_DURATION_MS ? wholeNumber(value) : undefined),
     search: text,
   },
   {
@@ -98,6 +109,11 @@ export const exploreSearch = defineSearch(
   },
 );
 export type ExploreState = ReturnType<typeof exploreSearch>;
+
+/** In one organization nothing is filtered or grouped by organizations: the server refuses it. */
+export function exploreSearchOfOne(raw: RawSearch): ExploreState {
+  return exploreSearch({ ...raw, organization: undefined, ...(raw.by === 'organization' && { by: undefined }) });
+}
 
 /** The time in an address. `fromMs` and `toMs` override `range`; one of them may be open. */
 export interface TimeState<Name extends string = string> {

@@ -1,8 +1,12 @@
 /** The explorer: what it shows, and words of its filter (explore-filter.ts). */
 
+import { isStorable } from '#core/visible-text.ts';
+
 /** Each value of a list, and the number of its values, have these bounds. */
 export const MOST_FILTER_VALUES = 50;
 export const MOST_FILTER_CHARACTERS = 600;
+/** 24 days: as much as a column of the request log has. */
+export const MOST_DURATION_MS = 2 ** 31 - 1;
 
 /** Ranges of the explorer. */
 export const SHORTEST_EXPLORED_MS = 60_000;
@@ -18,7 +22,7 @@ export const GROUPINGS = ['none', 'model', 'key', 'code', 'status', 'user', 'pro
 export type ExploreGrouping = (typeof GROUPINGS)[number] | `metadata.${string}`;
 
 export function isMetadataGrouping(value: string): value is `metadata.${string}` {
-  return /^metadata\.[^\0]{1,64}$/u.test(value) && value.isWellFormed();
+  return /^metadata\.[\s\S]{1,64}$/u.test(value) && isStorable(value);
 }
 
 export interface Explore {

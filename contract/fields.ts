@@ -12,7 +12,7 @@ import {
 import { type IdPrefix, isIdOf } from '#core/id-form.ts';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
-import { hidesSomething, showsSomething } from '#core/visible-text.ts';
+import { hidesSomething, isStorable, showsSomething } from '#core/visible-text.ts';
 import type { Change } from './setting.ts';
 
 /**
@@ -131,7 +131,7 @@ export const textField = z
   .string()
   .min(1, { error: 'This must not be empty.' })
   .max(MAX_QUERY_TEXT, { error: `At most ${MAX_QUERY_TEXT} characters.` })
-  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+  .refine(isStorable, { error: 'This is no text.' });
 
 export function wholeNumberField(min: number, max: number) {
   const error = `A whole number from ${min} to ${max}.`;

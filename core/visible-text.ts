@@ -14,3 +14,8 @@ export function hidesSomething(text: string): boolean {
 export function showsSomething(text: string): boolean {
   return SEEN.test(text);
 }
+
+/** True if PostgreSQL can keep the text: no zero character, no half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}

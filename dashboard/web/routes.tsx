@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { defineSearch, type RawSearch, text } from '#contract/define-search.ts';
-import { exploreSearch, fromUsage, withFormerDays } from '#contract/explore-search.ts';
+import { exploreSearch, exploreSearchOfOne, fromUsage, withFormerDays } from '#contract/explore-search.ts';
 import { ApiProblem } from './api/api.ts';
 import { loadSession } from './api/session.ts';
 import {
@@ -93,7 +93,7 @@ const pagesBefore = [
 ] as const;
 
 const organizationPages = [
-  inOrganization('overview', () => import('./pages/overview/overview-page.tsx'), 'OverviewPage', exploreSearch),
+  inOrganization('overview', () => import('./pages/overview/overview-page.tsx'), 'OverviewPage', exploreSearchOfOne),
   inOrganization('keys', () => import('./pages/keys/keys-page.tsx'), 'KeysPage', keysSearch),
   inOrganization(
     'playground',
@@ -101,10 +101,10 @@ const organizationPages = [
     'PlaygroundPage',
     playgroundSearch,
   ),
-  inOrganization('requests', () => import('./pages/requests/requests-page.tsx'), 'RequestsPage', exploreSearch),
+  inOrganization('requests', () => import('./pages/requests/requests-page.tsx'), 'RequestsPage', exploreSearchOfOne),
   inOrganization('credits', () => import('./pages/credits/credits-page.tsx'), 'CreditsPage', creditsSearch),
   inOrganization('models', () => import('./pages/models/models-page.tsx'), 'ModelsPage', modelsSearch),
-  inOrganization('model', () => import('./pages/model/model-page.tsx'), 'ModelPage', exploreSearch),
+  inOrganization('model', () => import('./pages/model/model-page.tsx'), 'ModelPage', exploreSearchOfOne),
   inOrganization('connect', () => import('./pages/connect/connect-page.tsx'), 'ConnectPage', connectSearch),
   inOrganization('members', () => import('./pages/members/members-page.tsx'), 'MembersPage', membersSearch),
   inOrganization('alerts', () => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
