@@ -38,7 +38,7 @@ export interface DeliveryService {
   deliver(admitted: AdmittedRequest, exchange: Exchange, hold: DeliveryHold): Promise<DeliveryOutcome>;
   /** Sends the stored response of an earlier request, or refuses for now. */
   replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
-  /** Sends a read. A refusal: there is no memory for it, and nothing was sent. */
+  /** Sends the response of a read. If memory is short, returns a refusal and sends nothing. */
   sendRead(read: ReadResponse, exchange: Exchange): Promise<Refusal | undefined>;
   /** Memory of all JSON responses together. */
   readonly responseBudget: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;

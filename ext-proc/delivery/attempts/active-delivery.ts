@@ -18,7 +18,7 @@ import type { RequestMemory } from './request-memory.ts';
 import type { RestingTargets } from './resting-targets.ts';
 import type { Random } from './target-order.ts';
 
-/** Delivery in progress, with all that its steps need. */
+/** Delivery in progress, with everything that its steps need. */
 export interface ActiveDelivery {
   readonly admitted: AdmittedRequest;
   readonly exchange: Exchange;
@@ -34,7 +34,7 @@ export interface ActiveDelivery {
   readonly responseBudget: SharedBudget;
   readonly reader: ResponseReader;
   readonly translator: BodyTranslator;
-  /** Providers that Envoy could not reach the last time. */
+  /** Providers that Envoy could not reach in their last attempt. */
   readonly unreachable: WeakSet<Provider>;
   readonly resting: RestingTargets;
   readonly random: Random;
@@ -60,14 +60,14 @@ export interface AskedProvider {
   /** Since the delivery began. */
   readonly askedMs: number;
   /**
-   * True if the whole request was sent, as far as this process knows: Envoy has taken all of it.
+   * True if the whole request has left this process. Whether Envoy sent it on is not known here.
    */
   readonly wasSent: boolean;
   /** Bytes of the body that arrived, if the status is a success. */
   readonly responseBytes: number;
   /** The provider's id of the request, if it sent one. */
   readonly requestId: string | undefined;
-  /** Usage that a stream had reported by then, as members of a chunk. */
+  /** Usage that a stream had reported before it failed, as members of a chunk. */
   readonly reported: JsonObject | undefined;
 }
 
@@ -81,7 +81,7 @@ export function remainingMs({ admitted, clock }: Pick<ActiveDelivery, 'admitted'
   return Math.max(0, admitted.deadlineMs - clock.monotonicMs());
 }
 
-/** Time after the deadline for a client to take the last bytes. */
+/** Least time that a client has to read the last bytes, even after the deadline. */
 const LAST_BYTES_MS = 2000;
 
 export function lastBytesMs(delivery: Pick<ActiveDelivery, 'admitted' | 'clock'>): number {
@@ -94,10 +94,10 @@ export function elapsedMs({ clock, startedMs }: ActiveDelivery): number {
 }
 
 /**
- * True if the response is read to its end also when the client has left (docs/interface.md,
- * "Failures of providers"): a JSON response and one with an Idempotency-Key always, a stream as its
- * provider is configured; by default if the model reasons, because the reasoning is paid for before
- * the client sees output.
+ * True if the response is read to its end even after the client has left (docs/interface.md,
+ * "Failures of providers"). JSON responses and responses with an Idempotency-Key always are. For
+ * other streams the provider's `on_disconnect` decides. By default they are drained if the model
+ * reasons, because reasoning is billed before the client sees output.
  */
 export function isDrained({ admitted }: ActiveDelivery, target: Target): boolean {
   const { chat, keepsResponse, model, atDoor } = admitted;

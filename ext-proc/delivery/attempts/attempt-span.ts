@@ -55,7 +55,7 @@ export function describeResponse({ trace }: AdmittedRequest, meter: ResponseMete
   if (usage.cachedTokens > 0) span.set('gen_ai.usage.cache_read.input_tokens', usage.cachedTokens);
   if (usage.cacheWriteTokens > 0) {
     span.set('gen_ai.usage.cache_write.input_tokens', usage.cacheWriteTokens);
-    // The name before the conventions moved to their own repository, which collectors still read.
+    // Collectors still read the former name of this attribute.
     span.set('gen_ai.usage.cache_creation.input_tokens', usage.cacheWriteTokens);
   }
   if (usage.reasoningTokens > 0) span.set('gen_ai.usage.reasoning.output_tokens', usage.reasoningTokens);

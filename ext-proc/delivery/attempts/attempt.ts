@@ -46,7 +46,7 @@ export interface OpenedJson {
   readonly response: ProviderResponse;
   /** Share of the response budget. Released when the response leaves memory. */
   readonly reservation: MemoryReservation;
-  /** Both since the delivery began. */
+  /** When the call and the response began, since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
 }
@@ -67,7 +67,7 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
   const endCall = () => call.abort(FAILURES.processEnds);
   admitted.mustEnd.addEventListener('abort', endCall, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
-  // Both may have come while the body was translated.
+  // Both signals may have fired while the body was translated.
   if (admitted.mustEnd.aborted) endCall();
   if (exchange.gone.aborted && !drained) abandon();
   let opened: Opened | UnopenedStream | ProviderFailure | undefined;
@@ -97,13 +97,14 @@ interface BegunAttempt {
 }
 
 /**
- * Functions of their own, because variables of the waiting `attempt` would keep the body in memory.
+ * Begins the call. A function of its own: variables of the waiting `attempt` would keep the body in
+ * memory.
  */
 function ask(
   delivery: ActiveDelivery,
   target: Target,
 ): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
-  // Asked for every target: it counts what is sent.
+  // `of` is called for every target, because it also counts the reasoning that is sent.
   const { atDoor } = delivery.admitted;
   const isPassed = atDoor?.passesTo(target) === true;
   const reasoning = delivery.admitted.reasoning?.of(target, isPassed) ?? [];
@@ -136,7 +137,7 @@ async function askTranslated(
   return callPicked(delivery, target, [Buffer.from(buffer, byteOffset, length)]);
 }
 
-/** Asks the endpoint picker first, where the provider has one. */
+/** Calls the provider. If it has an endpoint picker, queries that first. */
 function callPicked(
   delivery: ActiveDelivery,
   target: Target,
@@ -228,7 +229,7 @@ async function localFailure(
   const hasNoToken = Buffer.isBuffer(body) && body.toString().includes(NO_TOKEN);
   if (hasNoToken) return WITHOUT_TOKEN[await tokens.whyNone(provider)];
   const failure = envoyFailure(flags);
-  // The operator's own servers are not paid for twice.
+  // The operator's own servers bill nothing, so a second attempt costs nothing.
   const isUnpaid = failure === FAILURES.reset && provider.endpoints !== undefined;
   return isUnpaid ? { ...failure, retry: 'same' } : failure;
 }
@@ -263,8 +264,8 @@ async function openJson(
 }
 
 /**
- * Describes the failure of a JSON response to a stream request: an error with a wrong status, or an
- * invalid response.
+ * Describes a JSON response to a stream request: an error with a success status, or an invalid
+ * response.
  */
 async function errorInJson(call: ProviderCall, { api }: Target): Promise<ProviderFailure> {
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);

@@ -9,14 +9,14 @@ import { paysItsPrompt } from './leaving.ts';
 import type { RestingTargets } from './resting-targets.ts';
 import { drawOrder } from './target-order.ts';
 
-/** Target that may still be asked for this request. */
+/** Target that may still be called for this request. */
 interface Candidate {
   readonly target: Target;
   /** Attempts so far, all of which failed. */
   asked: number;
   /** Failure of the last attempt. */
   failure?: ProviderFailure;
-  /** End of the last attempt, since the delivery began. Before all others: there was none. */
+  /** End of the last attempt, since the delivery began. -Infinity: there was none. */
   failedMs: number;
 }
 
@@ -52,8 +52,8 @@ export async function openFirst(delivery: ActiveDelivery): Promise<Opened | Fail
 }
 
 /**
- * Chooses the next target: the first that does not rest; if all rest, the one whose last attempt
- * for this request is longest ago, or has not been.
+ * Chooses the next target: the first one that does not rest. If all rest, it is one without an
+ * attempt for this request, or else the one whose last attempt ended first.
  */
 function choose(candidates: readonly Candidate[], resting: RestingTargets): Candidate | undefined {
   const awake = candidates.find(({ target }) => !resting.rests(target));
@@ -66,7 +66,7 @@ function remove(candidates: Candidate[], candidate: Candidate): void {
   candidates.splice(candidates.indexOf(candidate), 1);
 }
 
-/** Waits before a target is asked again. False: the attempt would begin after the deadline. */
+/** Waits before a target is retried. False: the attempt would begin after the deadline. */
 async function waitFor(delivery: ActiveDelivery, { target, asked, failure, failedMs }: Candidate): Promise<boolean> {
   const { admitted, exchange } = delivery;
   const waitMs = retryDelayMs(asked, failure?.retryAfterMs) - (elapsedMs(delivery) - failedMs);
@@ -85,7 +85,7 @@ async function ask(delivery: ActiveDelivery, candidate: Candidate): Promise<Open
   candidate.failure = failure;
   candidate.failedMs = elapsedMs(delivery);
   if (failure.restMs !== undefined) delivery.resting.rest(target, failure.restMs);
-  // A provider that cannot be asked has not failed.
+  // The provider was not called, so it has not failed.
   if (isUnsayable(failure)) return result;
   delivery.attempts.push({
     provider: target.provider.name,
@@ -97,7 +97,7 @@ async function ask(delivery: ActiveDelivery, candidate: Candidate): Promise<Open
   return result;
 }
 
-/** A target that rests is asked again only when nothing else is left, so its pause may be long. */
+/** A resting target is retried only when no other is left, so a long pause is acceptable. */
 function mayBeAskedAgain({ admitted, resting }: ActiveDelivery, candidate: Candidate, hasOthers: boolean): boolean {
   const { target, asked, failure } = candidate;
   if (failure?.retry !== 'same' || asked > admitted.config.retriesPerTarget) return false;
@@ -106,7 +106,7 @@ function mayBeAskedAgain({ admitted, resting }: ActiveDelivery, candidate: Candi
 
 /**
  * Selects the failure to report: the last one, unless it is a configuration error and an earlier
- * target failed for another reason. A target that was passed over counts only where all were.
+ * target failed too. A target whose API cannot express the request counts only if no target's can.
  */
 function failureToReport(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
   if (before === undefined || isUnsayable(before.failure)) return now;

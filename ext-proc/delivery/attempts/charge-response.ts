@@ -12,7 +12,7 @@ export interface AskedTarget {
 }
 
 /**
- * Charges the response of the last attempt, as DeliveryHold.charge(). If that is refused or fails,
+ * Charges the response of the last attempt with DeliveryHold.charge(). If that is refused or fails,
  * the attempt is recorded as uncharged.
  */
 export async function chargeResponse(

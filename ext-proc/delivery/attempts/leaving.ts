@@ -8,9 +8,10 @@ import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.t
 import { type AskedTarget, chargeResponse } from './charge-response.ts';
 
 /**
- * True if a client that left a stream before the first event pays its prompt: if the provider has
- * the whole request, because most providers bill it then. Envoy takes a request before it connects
- * to the provider, so a provider that was unreachable last time counts as not having it.
+ * True if a client that left before the first event is charged for the prompt. It is if the
+ * provider has the whole request, because most providers bill the prompt then. Envoy accepts a
+ * request before it connects, so a provider that was unreachable last time is assumed not to have
+ * it.
  */
 export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target, asked }: FailedAttempt): boolean {
   const { provider } = target;
@@ -19,14 +20,14 @@ export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target
 }
 
 /**
- * A provider may be silent for this long while it can still report the usage of images and files
- * after the client has left. Reasoning models have their own rule (`isDrained`).
+ * After the client has left, a provider that may still report the usage of images and files may be
+ * silent for this long. Streams that are drained have no such limit (`isDrained`).
  */
 const USAGE_SILENCE_MS = 10_000;
 
 /**
- * Handles a client that leaves before its stream has begun. Images and files are billed only by
- * the provider's usage, so it is awaited, unless nothing would be billed.
+ * Handles a client that leaves before its stream has begun. Only the provider's usage tells the
+ * cost of images and files, so it is awaited, unless the provider bills nothing then.
  */
 export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call: ProviderCall): void {
   const leftMs = remainingMs(delivery);
@@ -35,8 +36,8 @@ export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call
 }
 
 /**
- * Handles a client that leaves a begun stream: the call is cancelled, or read on for its usage
- * while the provider sends something.
+ * Handles a client that leaves a begun stream. The call is cancelled, but with images or files it
+ * is read on for its usage until the provider falls silent.
  */
 export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): void {
   if (!admitted.chat.hasMedia) call.abort(FAILURES.abandoned);
@@ -44,8 +45,8 @@ export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): vo
 }
 
 /**
- * Charges the prompt, as the provider reported it or else counted, and no output. A refused charge
- * is recorded; there is no client to report it to.
+ * Charges the prompt and no output. The prompt has the tokens that the provider reported, or else
+ * is counted. A refused charge is recorded; there is no client to report it to.
  */
 export async function chargePrompt(
   delivery: ActiveDelivery,

@@ -14,9 +14,9 @@ export interface OpenedStream {
   readonly call: ProviderCall;
   /** Begins with the first event that is a chunk. */
   readonly source: StreamSource;
-  /** The provider's own events are passed on. */
+  /** True if the provider's own events are passed on. */
   readonly isPassed: boolean;
-  /** Both since the delivery began. */
+  /** When the call was made and the first chunk arrived, since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
 }
@@ -25,7 +25,7 @@ export interface OpenedStream {
 export interface UnopenedStream {
   readonly kind: 'unopened';
   readonly failure: ProviderFailure;
-  /** Usage that the provider had reported by then, as members of a chunk. */
+  /** Usage that the provider had reported before, as members of a chunk. */
   readonly reported: JsonObject | undefined;
 }
 
@@ -60,7 +60,7 @@ async function firstChunk(source: StreamSource): Promise<(ReadChunk & { kind: 'c
     for (let event = source.next(); event !== undefined && source.lost === undefined; event = source.next()) {
       const meaning = meaningOf(event);
       if (meaning?.kind === 'failure') return meaning;
-      // Without output `[DONE]` or the end is no response.
+      // A stream that ends before its first chunk is malformed, even with `[DONE]`.
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
       return { kind: 'chunk', text: event.data, completion: meaning.completion };

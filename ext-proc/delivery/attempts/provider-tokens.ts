@@ -19,7 +19,7 @@ export const WITHOUT_TOKEN = {
 const LONGEST_WAIT_MS = 6000;
 const POLL_MS = 50;
 
-/** Waits for the first token of a provider. Without it Envoy would send the request back. */
+/** Waits for the first token of a provider. Envoy would reject the request without it. */
 export async function waitForToken(delivery: ActiveDelivery, { provider }: Target): Promise<void> {
   const { admitted, exchange, tokens } = delivery;
   const begunMs = elapsedMs(delivery);

@@ -15,8 +15,8 @@ const SMALL_BYTES = 16 * 1024;
 const COUNTED_BYTES = 256 * 1024;
 
 /**
- * Memory of the client's body during attempts. It is freed when no further attempt can need it, and
- * evictable when one only might.
+ * Memory of the client's body during attempts. A body that was sent is evictable, because only a
+ * retry would need it. Once a response is delivered, only the part is kept that may be counted.
  */
 export class RequestMemory implements Evictable {
   readonly #chat: ChatRequest;
@@ -24,7 +24,7 @@ export class RequestMemory implements Evictable {
   #isSent = false;
   #hasResponse = false;
   #isFree = false;
-  /** There was a second attempt. The tokens of a failed one may be counted from the body later. */
+  /** True after a second attempt began. The body may still be read to count a failed attempt. */
   #isRetried = false;
   #translatedBytes = 0;
 
@@ -40,7 +40,7 @@ export class RequestMemory implements Evictable {
     return !this.#isFree && this.#reservation.pin();
   }
 
-  /** Counts a body that was translated, until it is sent. False: there is no room for it. */
+  /** Reserves memory for a translated body until it is sent. False: there is no room for it. */
   takeTranslated(bytes: number): boolean {
     this.#dropTranslated();
     if (!this.#reservation.take(bytes)) return false;
@@ -53,7 +53,7 @@ export class RequestMemory implements Evictable {
     this.#translatedBytes = 0;
   }
 
-  /** Listener for an attempt; absent: nothing is freed when a small body has left this process. */
+  /** Listener for an attempt. Absent for a small body, because sending it frees nothing. */
   get sentListener(): SentListener | undefined {
     return this.#reservation.heldBytes > SMALL_BYTES ? this : undefined;
   }
@@ -73,8 +73,8 @@ export class RequestMemory implements Evictable {
   }
 
   /**
-   * Frees the body at once when the response has ended, unless somebody may still read it: then the
-   * garbage collector frees it.
+   * Frees the body at once when the response has ended. If it may still be read, it is left to the
+   * garbage collector.
    */
   ended(): void {
     if (this.#isSent && this.#hasResponse && !this.#isRetried && !this.#isFree) this.evict();

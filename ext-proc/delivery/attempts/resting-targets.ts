@@ -1,8 +1,8 @@
 import type { Target } from '#core/config/gateway-config.ts';
 
 /**
- * More than any configuration has. Beyond it the oldest rests are forgotten, so that reloads cannot
- * grow the memory.
+ * More rests than any configuration has targets. Beyond this the oldest are dropped, so that
+ * reloads cannot grow the memory.
  */
 const MOST_RESTS = 10_000;
 
@@ -12,7 +12,7 @@ const MOST_RESTS = 10_000;
  */
 export class RestingTargets {
   readonly #nowMs: () => number;
-  /** When each rest ends, in the order in which rests began. Some are over. */
+  /** End of each rest, in the order in which rests began. Some have ended. */
   readonly #rests = new Map<string, { readonly provider: string; readonly untilMs: number }>();
 
   /** `nowMs`: a monotonic clock. */
@@ -20,7 +20,7 @@ export class RestingTargets {
     this.#nowMs = nowMs;
   }
 
-  /** Lets a target rest. A rest that ends later stays. */
+  /** Lets a target rest. Never shortens its rest. */
   rest(target: Target, forMs: number): void {
     const untilMs = this.#nowMs() + forMs;
     const key = keyOf(target);

@@ -21,7 +21,7 @@ const BYTES_PER_TOKEN = 4;
 
 const FREE = flatTable(NO_PRICES);
 
-/** A provider that bills nothing for a client that leaves early costs nothing then. */
+/** Without cost if the provider bills nothing for a client that leaves early. */
 function costTableOf({ provider, costTable }: Target, failure: FailedAttempt['failure']): PriceTable | undefined {
   return failure === FAILURES.abandoned && provider.billPromptOnDisconnect === false ? FREE : costTable;
 }
@@ -57,7 +57,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     else hold.uncharged(attempt);
   }
 
-  /** Resolves when all of them are recorded. */
+  /** Resolves when all attempts so far are recorded. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -73,7 +73,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     attempt: UnchargedAttempt,
   ): Promise<UnchargedAttempt> {
     const { chat, outputLimit } = delivery.admitted;
-    // Read before the next target is asked.
+    // Read before the next target is called, which changes it.
     const estimate = sentEstimate(chat);
     const counted = await this.#countPrompt(delivery);
     // Only the length of an undelivered response is known; the output limit bounds it.
@@ -87,7 +87,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     };
   }
 
-  /** Counts a prompt. `undefined`: the bound is reached. */
+  /** Counts a prompt. `undefined`: the limits above leave no room for it. */
   async #countPrompt({ admitted: { chat }, clock }: ActiveDelivery): Promise<number | undefined> {
     const { ceiling, inputs } = chat.inputTokens;
     const nowMs = clock.monotonicMs();
@@ -95,7 +95,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     this.#filledAtMs = nowMs;
     if (ceiling > this.#mayCount) return undefined;
     this.#mayCount -= ceiling;
-    // Read with the text: the body may be evicted during the count.
+    // Read before the count, because the body may be evicted during it.
     const [omitted, least] = [chat.tokensOmitted(), promptTokensOf(chat, 0)];
     const counts = await this.#countTokens(chat.promptText());
     const counted = counts.reduce((sum, tokens) => sum + tokens, omitted);

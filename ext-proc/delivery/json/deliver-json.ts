@@ -36,7 +36,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   // A large response is not copied.
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
-  // The client's next request may come at once.
+  // Kept before the response is sent, because the client's next request may need it at once.
   const kept = admitted.reasoning?.keep(messageOf(delivery, opened), opened.target);
   const refused = await chargeResponse(
     delivery,
@@ -73,7 +73,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, ...oddities };
 }
 
-/** `undefined`: its reasoning is not kept. A completion that lacks its long texts has none. */
+/** The message whose reasoning is kept. `undefined`: none is, as when long texts were cut off. */
 function messageOf({ admitted }: ActiveDelivery, { response, target }: OpenedJson): ProducedMessage | undefined {
   if (response.measured) return undefined;
   const message = admitted.reasoning?.messageOf(target);

@@ -6,7 +6,7 @@ import type { Exchange, ResponseStream } from '../../transport/exchange.ts';
 import { LARGE_BYTES } from './send-large.ts';
 
 /**
- * Pause after the first segment: a client that leaves with the first byte has left by then, and
+ * Pause after the first piece. A client that leaves on the first byte is noticed by then, and
  * nothing more is read for it.
  */
 const AFTER_FIRST_MS = 25;
@@ -16,9 +16,9 @@ export interface Replay {
   readonly generationId: string;
   readonly organizationId: string;
   readonly streamed: boolean;
-  /** Beside those of every replay. */
+  /** Headers in addition to those of every replay. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Opens the stored response. `undefined`: it is gone. */
+  /** Opens the stored response. `undefined`: it no longer exists. */
   open(): Promise<StoredResponse | undefined>;
   /** How long the client may take to read it. */
   readonly timeoutMs: number;
@@ -28,7 +28,7 @@ export interface Replay {
 export interface ReplayOutcome {
   /** False: nothing was sent; the caller sends the refusal. */
   readonly answered: boolean;
-  /** Present if a begun replay broke off. */
+  /** Present if the replay broke off after it had begun. */
   readonly refusal?: Refusal;
 }
 

@@ -8,7 +8,7 @@ import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exc
  */
 export const LARGE_BYTES = 256 * 1024;
 
-/** Time for a piece after which the response is evictable. */
+/** A response becomes evictable when the client has not read a piece for this long. */
 const STALLED_MS = 10_000;
 
 export interface Sending {
@@ -21,8 +21,8 @@ export interface Sending {
 
 /**
  * Sends a charged response to a client that may be slow. Its memory is evictable: at once if the
- * response is stored, otherwise while the client stands still. Without that, three clients that do
- * not read 50 MB each would cause `no_capacity` for others until `timeouts.total`.
+ * response is stored, otherwise while the client does not read. Without that, three clients that
+ * leave 50 MB each unread would cause `no_capacity` for others until `timeouts.total`.
  */
 export async function sendLarge(
   exchange: Pick<Exchange, 'openStream'>,
@@ -61,7 +61,7 @@ async function sendPieces(
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));
     if (!goesOn) reservation.makeEvictable(unread);
     await drained;
-    // If its organization has its share already, others may still take this memory.
+    // If its organization has pinned its share already, the response stays evictable.
     if (!goesOn) reservation.pin();
   }
   await stream.end();

@@ -12,8 +12,8 @@ export interface ReadResponse extends WholeResponse {
 }
 
 /**
- * Sends a read. A large one is evictable while its client does not take it. A refusal: there is no
- * memory for it, and nothing was sent.
+ * Sends the response of a read. A large one is evictable. If memory is short, returns a refusal and
+ * sends nothing.
  */
 export async function sendRead(
   { organizationId, timeoutMs, ...response }: ReadResponse,

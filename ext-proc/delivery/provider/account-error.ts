@@ -1,7 +1,7 @@
 import type { AccountErrorKind } from '../../hold/provider-attempt.ts';
 import type { ProviderWords } from './provider-words.ts';
 
-/** Error names of providers. A name decides before the text. */
+/** Error names of providers. A name takes precedence over the text. */
 const FUNDS_NAME =
   /quota|billing|balance|(?:^|_)credits?(?:_|$)|funds|payment|arrear|overdue|(?:^|_)spend|usage_limit|budget_exceeded/;
 const CREDENTIALS_NAME =
@@ -34,8 +34,8 @@ const CREDENTIALS_WORDS = anyOf(
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
 );
 /**
- * Error names that refuse the client's content and are not about the account: xAI calls this a
- * missing permission and names the key, OpenRouter speaks of credits.
+ * Names of errors that are about the client's content, although they look like account errors: xAI
+ * calls them a missing permission and names the key, OpenRouter mentions credits.
  */
 const CONTENT_NAME = /content_(?:filter|policy|moderation)|responsible_ai|moderation|safety_check|flagged/;
 const CONTENT_WORDS = anyOf(
@@ -114,8 +114,8 @@ const CONTEXT_WORDS = anyOf(
 );
 
 /**
- * True for a 400 or 422 that says: prompt and possible output are longer than the provider's
- * context window.
+ * True for a 400 or 422 because prompt and possible output are longer than the provider's context
+ * window.
  */
 export function isContextError({ text, names }: ProviderWords): boolean {
   if (names.some((name) => CONTEXT_NAME.test(name))) return true;

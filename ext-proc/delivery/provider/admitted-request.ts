@@ -30,7 +30,7 @@ export interface AdmittedRequest {
    * charged together with its stored copy, so that a retry finds it.
    */
   readonly keepsResponse?: boolean;
-  /** Absent: no target of the model has reasoning that is kept. */
+  /** Absent: reasoning is kept for none of the model's targets. */
   readonly reasoning?: RequestReasoning;
   /** End of the request (`timeouts.total`), on the monotonic clock. */
   readonly deadlineMs: number;
@@ -40,7 +40,7 @@ export interface AdmittedRequest {
   readonly trace?: RequestTrace | undefined;
 }
 
-/** The names of a response for a client of a door. */
+/** The ids and names that a response shows to a client of a door. */
 export function namesAtDoor(
   { generationId, requestId, model, createdAtSeconds }: AdmittedRequest,
   { asked }: RequestAtDoor,

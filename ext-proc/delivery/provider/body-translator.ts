@@ -2,7 +2,7 @@ import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
 import type { TranslationThread } from './translate-body-worker.ts';
 
-/** Size up to which the event loop translates a body: 0.3 ms for text, 30 ms for small numbers. */
+/** Bodies up to this size block the event loop for 0.3 ms, or 30 ms if they are small numbers. */
 const AT_ONCE_BYTES = 64 * 1024;
 
 /** Translates bodies into other APIs: small ones at once, large ones in a thread. */

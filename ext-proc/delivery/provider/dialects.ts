@@ -3,7 +3,7 @@ import { ANTHROPIC } from '../../dialects/anthropic/anthropic.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { RESPONSES } from '../../dialects/responses/responses.ts';
 
-/** The dialect of an API by its name, which threads can be given; none for chat completions. */
+/** Dialects by the name of the API, which can be sent to threads. Chat completions need none. */
 export const DIALECTS: Readonly<Record<ProviderApi, Dialect | undefined>> = {
   chat: undefined,
   responses: RESPONSES,

@@ -8,7 +8,7 @@ const PROCESS = {
   te: 'trailers',
 };
 const WITHIN_MS = 1_000;
-/** A picker that failed is not asked for so long. */
+/** A picker that failed is not queried for this long. */
 const REST_MS = 1_000;
 const PREFIX_BYTES = 5;
 const MAX_MESSAGE_BYTES = 64 * 1024;
@@ -22,8 +22,8 @@ export interface Pick {
 const NONE: Pick = { answer: { kind: 'unknown' }, done: () => {} };
 
 /**
- * Asks endpoint pickers which endpoint shall serve a request. A picker that does not answer in time
- * picks nothing, and then Envoy chooses.
+ * Queries endpoint pickers for the endpoint that should serve a request. If a picker does not reply
+ * in time, Envoy chooses.
  */
 export class EndpointPickers {
   readonly #sessions = new Map<string, ClientHttp2Session>();
@@ -39,7 +39,7 @@ export class EndpointPickers {
       const answered = firstMessage(stream);
       for (const message of pickerRequest(path, body)) stream.write(message);
       const answer = pickerAnswer(await answered);
-      // It repeats the body, which nobody needs.
+      // Discards the further messages, in which the picker repeats the body.
       stream.resume();
       const open = stream;
       return { answer, done: () => void open.end() };
@@ -56,7 +56,7 @@ export class EndpointPickers {
     this.#sessions.clear();
   }
 
-  /** Its connection may be dead: the next request gets another. */
+  /** Drops a session whose connection may be dead. The next request opens another. */
   #leave(origin: string, session: ClientHttp2Session): void {
     if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
     session.close();
@@ -73,7 +73,7 @@ export class EndpointPickers {
   }
 }
 
-/** Rejects if none comes in time, or a longer one. */
+/** Resolves with the first gRPC message. Rejects if it is late or too long. */
 function firstMessage(stream: ClientHttp2Stream): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let read = Buffer.alloc(0);

@@ -1,19 +1,19 @@
 /**
- * The few messages of `envoy.service.ext_proc.v3` that are exchanged with an endpoint picker
- * (Gateway API Inference Extension, "Endpoint Picker Protocol"), by their field numbers.
+ * Encodes and decodes, by field number, the few messages of `envoy.service.ext_proc.v3` that an
+ * endpoint picker needs (Gateway API Inference Extension, "Endpoint Picker Protocol").
  */
 
 export const DESTINATION = 'x-gateway-destination-endpoint';
 
-/** Answer of a picker. */
+/** Reply of a picker. */
 export type PickerAnswer =
   | { readonly kind: 'picked'; readonly endpoints: string }
-  /** It wants the request dropped, or has no endpoint. */
+  /** The picker wants the request dropped, or has no endpoint. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'unknown' };
 
 const [LENGTH_DELIMITED, VARINT] = [2, 0];
-/** Below the 4 MiB that gRPC servers take by default. */
+/** Below the 4 MiB that gRPC servers accept by default. */
 const PIECE_BYTES = 64 * 1024;
 
 /** `ProcessingRequest`s of one request, each in its gRPC frame. */
@@ -34,7 +34,7 @@ export function* pickerRequest(path: string, body: readonly Buffer[]): Generator
   yield frame(bytes(4, [Buffer.from([(2 << 3) | VARINT, 1])]));
 }
 
-/** gRPC's prefix: not compressed, and the length. */
+/** Adds gRPC's prefix: a flag for compression (none) and the length. */
 function frame(message: Buffer): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
@@ -77,7 +77,7 @@ function inside(messages: readonly Buffer[], field: number): Buffer[] {
   return messages.flatMap((message) => fieldsOf(message).flatMap(([at, content]) => (at === field ? [content] : [])));
 }
 
-/** The length-delimited fields of a message; others are passed over. */
+/** The length-delimited fields of a message. Others are skipped. */
 function fieldsOf(message: Buffer): [field: number, content: Buffer][] {
   const fields: [number, Buffer][] = [];
   let at = 0;

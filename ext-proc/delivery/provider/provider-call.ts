@@ -21,23 +21,23 @@ export interface Carrier {
   /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  /** Ends the connection, so that nothing of an aborted call reaches the next one. */
+  /** Ends the connection, so that the next call reads no bytes of an aborted one. */
   destroy(): void;
   /** True if the other end has taken the whole request. */
   readonly hasSentAll: boolean;
 }
 
 /**
- * Listener for the moment when the whole request has left this process; not called for one that
- * failed before, nor for a small one.
+ * Called when the whole request has left this process, unless the call has failed before. Small
+ * requests have no listener.
  */
 export interface SentListener {
   sent(): void;
 }
 
-/** Bytes that are read ahead: beyond them the provider's socket is paused. */
+/** Bytes that are read ahead. Beyond them the socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024;
-/** Time to read the rest after a complete response. */
+/** Time for the rest of the stream after a complete response. */
 const TAIL_MS = 2000;
 
 const MAX_REQUEST_ID_CHARACTERS = 200;
@@ -49,7 +49,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * wait ends by data, end, failure or a limit.
  */
 export class ProviderCall implements HasDeadline {
-  /** Absent once a connection has it or the call is over, so its body need not stay in memory. */
+  /** Cleared when a connection has it or the call is over, so that its body can leave memory. */
   request: ProviderRequest | undefined;
   readonly #onSent: SentListener | undefined;
   readonly #onOver: (() => void) | undefined;
@@ -103,7 +103,7 @@ export class ProviderCall implements HasDeadline {
     }
   }
 
-  /** Fails the call unless it has ended within `delayMs`; replaces the limit before. */
+  /** Fails the call unless it has ended within `delayMs`. Replaces the previous limit. */
   limit(delayMs: number, failure: ProviderFailure): void {
     this.#limitAtMs = performance.now() + delayMs;
     this.#limitFailure = failure;
@@ -117,7 +117,7 @@ export class ProviderCall implements HasDeadline {
   limitSilence(idleMs: number, failure: ProviderFailure): void {
     this.#idleMs = idleMs;
     this.#silenceFailure = failure;
-    // The call is waiting with the former limit.
+    // The reader is waiting already, with the previous limit.
     if (this.#silentAtMs < NEVER) this.#listen();
   }
 
@@ -143,7 +143,7 @@ export class ProviderCall implements HasDeadline {
   }
 
   /**
-   * Ends reading. `finished`: the response was complete, and the rest is read away so that the
+   * Ends reading. `finished`: the response was complete, and the rest is discarded so that the
    * connection is reusable.
    */
   release(finished: boolean): void {
@@ -185,7 +185,7 @@ export class ProviderCall implements HasDeadline {
     this.request = undefined;
   }
 
-  /** False: nobody has to know that the whole request has left this process. */
+  /** True if a listener waits for the moment when the whole request has left this process. */
   get wantsSent(): boolean {
     return this.#onSent !== undefined;
   }

@@ -4,7 +4,7 @@ import { type ConnectionKeeper, ProviderConnection } from './provider-connection
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 
-/** Above this many calls at once the rest queue; Envoy's own circuit breakers lie far higher. */
+/** Calls beyond this number wait in a queue. Envoy's own circuit breakers open far later. */
 const MAX_CONNECTIONS = 8192;
 
 /** Calls providers over Envoy's egress socket. */

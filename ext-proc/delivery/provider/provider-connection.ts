@@ -17,11 +17,11 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** Envoy keeps idle egress connections for an hour, so the gateway is always the first to close. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Up to this a body is sent in one piece: copying it costs less than several pieces. */
+/** A body up to this size is joined into one piece: copying costs less than sending several. */
 const JOINED_BODY_BYTES = 16 * 1024;
 /**
- * Up to this all pieces leave in one write, because Envoy wakes up for each. A larger body is sent
- * piece by piece, so that its memory is free once it is sent.
+ * The pieces of a body up to this size leave in one write, because Envoy wakes up for each write. A
+ * larger body is sent piece by piece, so that each piece is freed once it is sent.
  */
 const ONE_WRITE_BYTES = 1024 * 1024;
 
@@ -114,7 +114,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
     if (this.#bodyBytes <= ONE_WRITE_BYTES) socket?.uncork();
     if (call === undefined || socket === undefined) return;
     if (socket.writableLength === 0) call.onSent();
-    // Called back when everything written before has left this process.
+    // The callback runs when everything written before has left this process.
     else if (call.wantsSent) socket.write('', (error) => error ?? call.onSent());
   }
 
@@ -127,7 +127,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // undici takes a response without a length for complete even if an error has ended it.
+    // undici treats a response without a length as complete even if an error has ended it.
     if (this.#isUnread) {
       this.destroy();
       return;
@@ -145,7 +145,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   }
 
   #connect(socketPath: string, callback: buildConnector.Callback): void {
-    // With less room undici would wait in the middle of a body for a write that has not begun.
+    // A corked socket writes nothing. With less room undici would wait for it in mid-body.
     const options = { path: socketPath, writableHighWaterMark: 2 * ONE_WRITE_BYTES };
     const socket = connect(options as IpcNetConnectOpts);
     this.#socket = socket;
@@ -167,9 +167,9 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   }
 
   /**
-   * No provider has seen the whole request before the request was written, or if Envoy left a part
-   * of it unread. The latter happens if a provider's HTTP/2 connection broke between the last byte
-   * of the response before and its end: Envoy closes this connection soon after.
+   * Fails the call. No provider has seen the whole request if it was not written yet, or if Envoy
+   * left a part of it unread. Envoy does so if a provider's HTTP/2 connection broke between the
+   * last byte and the end of the previous response: it then closes this connection soon after.
    */
   #fail(): void {
     const call = this.#call;

@@ -16,7 +16,7 @@ export interface ProviderFailure extends Verdict {
   /** For log and metrics: one of a bounded set, never the provider's words. */
   readonly result: string;
   readonly retryAfterMs?: number;
-  /** The target rests for this time: it is not asked while another one can be. */
+  /** The target rests for this time: it is not called while another target can be. */
   readonly restMs?: number;
   /**
    * Present if the operator's own account at the provider failed: only the operator may see that.
@@ -82,8 +82,8 @@ const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: strin
 export const FAILURES = {
   reset: failure('reset', UPSTREAM_ERROR_RETRY_NEXT),
   /**
-   * Envoy's egress listener itself did not take the connection, or not the whole request: no
-   * provider has seen it.
+   * Envoy's egress listener did not accept the connection or the whole request, so no provider has
+   * seen it.
    */
   egressUnreachable: failure('egress_unreachable', NO_CAPACITY_RETRY_SAME),
   unsendable: failure('unsendable', CONFIG_ERROR_RETRY_NEXT),
@@ -143,7 +143,7 @@ export function statusFailure(status: number, body?: unknown, retryAfterMs?: num
 const LONGEST_REST_MS = 60_000;
 const USUAL_REST_MS = 5_000;
 
-/** A 429 rests for whatever reason: a quota that is used up does not come back within seconds. */
+/** Each 429 makes the target rest: a quota that is used up does not return within seconds. */
 function restOf(status: number, retryAfterMs: number | undefined): Pick<ProviderFailure, 'restMs'> {
   if (status !== 429 && (status !== 503 || retryAfterMs === undefined)) return {};
   return { restMs: Math.min(retryAfterMs ?? USUAL_REST_MS, LONGEST_REST_MS) };
@@ -170,7 +170,7 @@ function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<Pro
 
 const UNSAYABLE = 'unsayable';
 
-/** Describes a request that the target's API has no words for. */
+/** Describes a request that the target's API cannot express. */
 export function unsayable({ param, problem }: Unsayable): ProviderFailure {
   return { ...failure(UNSAYABLE, { code: 'invalid_request', retry: 'next' }), param, problem };
 }
@@ -255,15 +255,15 @@ function noAnswer(): Refusal {
   return refuse('request_timeout', { problem: 'The model did not answer in time.' });
 }
 
-/** Figures for the message: the provider counts more than our estimate, or has a smaller window. */
+/** Figures for the message. The provider counts more than our estimate or has a smaller window. */
 function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number; context_window: number } {
   const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
   return { estimated_tokens: Math.max(estimated, model.contextWindow + 1), context_window: model.contextWindow };
 }
 
 /**
- * Refusal in the final event of a begun stream. A failed provider ends it with one of two codes,
- * which may be billed for what was delivered.
+ * Refusal in the final event of a begun stream. It has one of the two codes that allow a charge for
+ * what was delivered.
  */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return failed.code === 'request_timeout' ? noAnswer() : refuse('upstream_error');

@@ -11,7 +11,7 @@ import type { Identify } from './identities.ts';
 
 export interface ProviderRequest {
   readonly path: string;
-  /** Names and values in turn. `undefined`: a value or the path cannot be written in HTTP. */
+  /** Alternating names and values. `undefined`: a value or the path is not valid in HTTP. */
   readonly headers: readonly string[] | undefined;
   /** In pieces. */
   readonly body: readonly Buffer[];
@@ -21,8 +21,8 @@ export interface ProviderRequest {
 }
 
 /**
- * The chat completion for this target, in pieces. If it will be translated (translate-body.ts), it
- * is not shaped yet, and for another API it has no reasoning yet.
+ * The chat completion for this target, in pieces. If translate-body.ts will translate it, it is not
+ * shaped yet. If it is for another API, kept reasoning is not inserted yet.
  */
 export function chatBody(
   { chat, organizationId, outputLimit, atDoor }: AdmittedRequest,
@@ -40,7 +40,7 @@ export function chatBody(
   });
 }
 
-/** The client's body for a target to which it passes, in pieces. */
+/** The client's own body, in pieces, for a target to which it is passed on. */
 export function passedBody(
   atDoor: RequestAtDoor,
   { chat, organizationId, outputLimit }: AdmittedRequest,
@@ -58,9 +58,10 @@ export function passedBody(
 }
 
 /**
- * Makes the request to a provider, without headers of the client. Envoy removes the cluster's name,
- * and sends path and Host as they are here; one of several endpoints gets a Host of its own.
- * `span`: of the attempt, if it is traced. `body`: in the API of the target.
+ * Makes the request to a provider. Headers of the client are sent only with a body that is passed
+ * on. Envoy removes the cluster's name, and sends path and Host as they are here; one of several
+ * endpoints gets a Host of its own. `span`: of the attempt, if it is traced. `body`: in the API of
+ * the target.
  */
 export function providerRequest(
   admitted: AdmittedRequest,
@@ -85,7 +86,7 @@ function passedHeaders({ atDoor }: AdmittedRequest, target: Target): ReadonlyMap
   return atDoor?.passesTo(target) ? atDoor.headers : NO_HEADERS;
 }
 
-/** Headers of the client are added to the operator's, or to the end of theirs. */
+/** Adds headers of the client. Where the operator sets one too, the client's value is appended. */
 function withPassed(constant: readonly string[], passed: ReadonlyMap<string, string>): readonly string[] {
   if (passed.size === 0) return constant;
   const headers = [...constant];
@@ -162,12 +163,12 @@ function keyHeader({ apiKey, auth }: Pick<Provider, 'apiKey' | 'auth'>, api: Pro
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** True if no value would end its line or is not Latin-1. The names are ours. */
+/** True if all values are Latin-1 and none contains a line end. */
 function areSendable(headers: readonly string[]): boolean {
   return headers.every((value) => VALUE.test(value));
 }
 
-/** An untraced request says so, or the provider's tracing would decide by itself. */
+/** An untraced request says so. Otherwise the provider's tracing would decide by itself. */
 function traceHeaders({ config, trace }: AdmittedRequest, span: Span | undefined): string[] {
   if (trace !== undefined && span !== undefined) return trace.headersFor(span);
   return config.tracing === undefined ? [] : untracedHeaders();

@@ -19,7 +19,7 @@ export function retryDelayMs(failedAttempts: number, retryAfterMs: number | unde
   return Math.min(LONGEST_MS, Math.max(backOffMs(failedAttempts, BACK_OFF, random), retryAfterMs ?? 0));
 }
 
-/** True if the provider asks for a longer pause than is worthwhile while another target is left. */
+/** True if the provider asks for a pause that is too long while another target is left. */
 export function asksForLongPause(retryAfterMs: number | undefined): boolean {
   return retryAfterMs !== undefined && retryAfterMs > LONGEST_MS;
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 export interface ProviderWords {
   /** Message for people; empty without one. */
   readonly text: string;
-  /** The field that it names. */
+  /** The field that the error names. */
   readonly param?: string;
   /**
    * The provider's names of the error: code, type, status and reason, in lower case with `_`
@@ -79,8 +79,8 @@ function fieldIn(places: readonly unknown[], depth = 0): string | undefined {
 
 const NAMED = ['code', 'type', 'status', 'reason', 'quotaId'] as const;
 /**
- * Members that have errors within an error. `input` and `ctx` repeat what the client sent, and are
- * not looked into.
+ * Members that contain nested errors. `input` and `ctx` are not among them, because they repeat
+ * what the client sent.
  */
 const INSIDE = ['details', 'detail', 'message', 'violations', 'innererror', 'errors'] as const;
 
@@ -96,8 +96,8 @@ function namesIn(value: unknown, depth = 0): string[] {
 const MAX_NAME_CHARACTERS = 200;
 
 /**
- * `INVALID_ARGUMENT`, `AccessDeniedException` and `Client specified an invalid argument` as words
- * with `_` between them.
+ * Writes `INVALID_ARGUMENT`, `AccessDeniedException` and `Client specified an invalid argument` as
+ * lower-case words with `_` between them.
  */
 function nameFrom(name: string | number): string {
   return String(name)

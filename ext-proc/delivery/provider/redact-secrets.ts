@@ -3,18 +3,16 @@ import type { Provider, ProviderCredentials } from '#core/config/gateway-config.
 /** Replacement of a secret. */
 const REDACTED = '[redacted]';
 
-/** Characters in a row that identify a part of a key. */
+/** A part of a key is recognized by this many consecutive characters. */
 const PIECE_CHARACTERS = 8;
 /** Characters of a key's beginning or end that providers show beside a mask, or alone. */
 const SHOWN_CHARACTERS = 4;
 /** The ends of shorter keys are not redacted: they are ordinary words. */
 const LEAST_KEY_CHARACTERS = 12;
-/** Fewer characters beside a mask are chance. */
+/** Fewer matching characters beside a mask are a coincidence. */
 const LEAST_SHOWN_CHARACTERS = 2;
 
-/**
- * Keys of any provider by their shape, and what OpenAI calls an organization, a project and a user.
- */
+/** Shapes of known providers' keys, and of OpenAI's ids of organizations, projects and users. */
 const SECRET_SHAPES =
   /\b(?:sk|pk|rk|xai|gsk|pplx|fw|nvapi|csk)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\bya29\.[\w.-]{8,}|\bAKIA[A-Z0-9]{8,}|\bBearer\s+[\w.~+/=-]{8,}|\borg-[A-Za-z0-9]{6,}|\bproj_[A-Za-z0-9]{6,}|\buser-[A-Za-z0-9]{16,}|\bproject(?:s\/|_number:|[ #:]+)\d{6,}/g;
 
@@ -25,8 +23,8 @@ const STARS = /\*{3,}|•{2,}/;
 const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
 
 /**
- * Secrets that a call to a provider carries. Values of headers and of the query that are shorter
- * than a piece of a key are ordinary words.
+ * Secrets that a call to a provider carries. Shorter values of headers and of the query are taken
+ * for ordinary words.
  */
 export function secretsOf({ apiKey, headers = {}, query = {}, credentials }: Provider): readonly string[] {
   const values = Object.values(query);
@@ -68,8 +66,8 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
 }
 
 /**
- * Every run of characters that the key has too, with the word around it: `sk-proj-` is a piece of
- * two keys, and what follows it may be the other one.
+ * Redacts each run of characters that also occurs in the key, with the whole word around it: after
+ * a common beginning such as `sk-proj-`, the rest of the word may be another key.
  */
 function withoutPieces(text: string, key: string): string {
   if (key.length < PIECE_CHARACTERS || text.length < PIECE_CHARACTERS) return text;
@@ -102,7 +100,7 @@ function isMasked(word: string, before: string, after: string, secrets: readonly
   return isBeginning || (after.length >= LEAST_SHOWN_CHARACTERS && secrets.some((secret) => secret.endsWith(after)));
 }
 
-/** The first or last characters of a key as a word of their own. */
+/** Redacts the first or last characters of a key where they are a word of their own. */
 function withoutEnds(text: string, key: string): string {
   if (key.length < LEAST_KEY_CHARACTERS) return text;
   const ends = [key.slice(0, SHOWN_CHARACTERS), key.slice(-SHOWN_CHARACTERS)].filter((end) => /^[\w-]+$/.test(end));

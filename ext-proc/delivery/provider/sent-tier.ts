@@ -4,8 +4,9 @@ import { shapeMembers } from '../../chat/request-shaping.ts';
 import { DIALECTS } from './dialects.ts';
 
 /**
- * The service tier that a target is sent, in chat's words: the client's as the target's `request`
- * leaves it, or the one that it sets. `undefined`: none, so that the provider's own rules choose.
+ * The service tier in the request to a target, by its name in chat completions. It is the client's
+ * unless the target's `request` option changes it. `undefined`: none is sent, and the provider's
+ * own rules apply.
  */
 export function sentTierOf(
   { api, shaping = [] }: Pick<Target, 'api' | 'shaping'>,

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
 
-/** Translates large bodies beside the event loop. */
+/** Translates large bodies in a worker thread. */
 export type TranslationThread = ThreadInTurns<TranslationJob, TranslatedBody>;
 
 parentPort?.on('message', (job: TranslationJob) => {

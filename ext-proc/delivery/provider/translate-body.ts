@@ -9,8 +9,8 @@ import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import { DIALECTS } from './dialects.ts';
 
 /**
- * A chat body that a target does not take as it is: its API is another one, or it is chat and the
- * results of tools have media. Only the latter has its reasoning already.
+ * A chat body that must be translated for a target: the target speaks another API, or it speaks
+ * chat and tool results contain media. Only in the second case is kept reasoning inserted already.
  */
 export interface TranslationJob {
   readonly bytes: Uint8Array;
@@ -25,7 +25,7 @@ export type TranslatedBody = { readonly kind: 'body'; readonly bytes: Uint8Array
 
 const IDENTITIES = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 
-/** Also run in a thread: all of the job is data. */
+/** Also runs in a worker thread, so the job must be cloneable. */
 export function translateBody({ bytes, api, fields, shaping, reasoning }: TranslationJob): TranslatedBody {
   const dialect = DIALECTS[api];
   const sent = parseExactly(textOf(bytes));
@@ -46,13 +46,13 @@ export function translateBody({ bytes, api, fields, shaping, reasoning }: Transl
   return bodyOf(translated.body, shaping);
 }
 
-/** In an array of its own, which a thread can hand over. */
+/** Encodes the body into an array of its own, which a thread can transfer. */
 function bodyOf(body: JsonObject, shaping: readonly RequestShaping[]): TranslatedBody {
   const shaped = shaping.length === 0 ? body : shapeObject(body, shaping);
   return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(shaped)) };
 }
 
-/** A thread gets plain arrays for Buffers. */
+/** In a worker thread Buffers arrive as plain arrays. */
 function textOf({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString();
 }

@@ -2,15 +2,12 @@ import type { EstimateTokens } from '#core/tokenizer.ts';
 import type { ProducedText } from './produced-text.ts';
 
 /**
- * Text that has come since the last look, in UTF-16 units, before it is looked at: what an estimate
- * of some 30 tokens costs is paid for 30 tokens.
+ * New text is estimated when it has at least this many UTF-16 units, some 30 tokens, because an
+ * estimate of less costs as much.
  */
 const LOOK_EVERY_CHARACTERS = 128;
 
-/**
- * About how many tokens a model has produced so far: cheap enough to be asked for ten times a
- * second.
- */
+/** Estimates the tokens that a model has produced so far. Ten calls a second are cheap. */
 export class OutputEstimate {
   readonly #text: ProducedText;
   readonly #estimateTokens: EstimateTokens;

@@ -1,20 +1,20 @@
 /**
- * Pieces that are held one by one keep the chunks alive that they were cut from, 20 times their
- * size; joined ones do not.
+ * This many pieces are joined. Single pieces keep the chunks alive that they were cut from, which
+ * are 20 times as large.
  */
 const PIECES_TO_JOIN = 256;
 
 /**
- * Text that is kept, in UTF-16 units: some 32,000 tokens. Of a longer answer the rest is only
- * measured, and taken to have as many tokens for each byte as the kept part: 100 streams of 50 MB
- * held 480 MB of text for a count that is hardly ever asked for.
+ * Most text that is kept, in UTF-16 units: some 32,000 tokens. The rest of a longer response is
+ * only measured, and is assumed to have as many tokens per byte as the kept part. Without this
+ * bound 100 streams of 50 MB held 480 MB of text for a count that is hardly ever needed.
  */
 export const KEPT_CHARACTERS = 128 * 1024;
 
-/** The most that `latest` gives. */
+/** Most characters that `latest` returns. */
 const LATEST_CHARACTERS = 1024;
 
-/** Size of text that is not kept itself. */
+/** Size of text that is not kept. */
 export interface MeasuredText {
   readonly bytes: number;
   /** In UTF-16 units. */
@@ -60,7 +60,7 @@ export class ProducedText {
     return this.#characters;
   }
 
-  /** Last characters of the kept text, at most so many; fewer after pieces were joined. */
+  /** Last characters of the kept text, at most this many. Fewer soon after pieces were joined. */
   latest(characters: number): string {
     const length = characters < LATEST_CHARACTERS ? characters : LATEST_CHARACTERS;
     if (length === 0) return '';
@@ -75,7 +75,7 @@ export class ProducedText {
     return this.#joined.join('') + this.#pieces.join('');
   }
 
-  /** The tokens of everything, when the kept text has `keptTokens`. */
+  /** Extrapolates the tokens of the whole output from those of the kept text. */
   tokensOfAll(keptTokens: number): number {
     if (this.#measuredBytes === 0) return keptTokens;
     return Math.ceil(keptTokens * (1 + this.#measuredBytes / Buffer.byteLength(this.kept())));

@@ -6,8 +6,8 @@ import { KEPT_CHARACTERS, type MeasuredText } from './produced-text.ts';
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 
 /**
- * Reads large answers beside the event loop: 50 MB take 0.2 s of CPU, and made of small values a
- * second.
+ * Reads large responses in a worker thread: 50 MB take 0.2 s of CPU, or 1 s if they consist of
+ * small values.
  */
 export interface ReadJob {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -17,8 +17,8 @@ export interface ReadJob {
 export type ReadResult = ProviderResponse | ProviderFailure;
 
 /**
- * Objects and arrays of an answer. Logprobs of 64 MiB have two million. More of them need
- * gigabytes, and a heap that is full ends the process.
+ * Most objects and arrays in a response. 64 MiB of logprobs have two million. More than this would
+ * need gigabytes, and a full heap ends the process.
  */
 const MOST_COMPOSITES = 4_000_000;
 
@@ -47,7 +47,7 @@ function hasTooMany(bytes: Uint8Array): boolean {
   return composites > MOST_COMPOSITES;
 }
 
-/** The parts that decide the charge: of each choice its end, and as much of its text as is kept. */
+/** The parts that decide the charge: each choice's finish reason and the text that is kept. */
 function withoutLongText(completion: Completion): Pick<ProviderResponse, 'completion'> & {
   measured: MeasuredText;
 } {

@@ -15,21 +15,21 @@ import { withFinishReasons } from './repairs.ts';
 import { errorListIn } from './stream-event.ts';
 
 /**
- * A provider's JSON answer as its client gets it, but for its usage, which is known only when it
- * was charged.
+ * A provider's JSON response as the client gets it. The usage is missing: it is added when its cost
+ * is known.
  */
 export interface ProviderResponse {
   readonly kind: 'response';
   readonly completion: Completion;
   /** The provider's usage, as JSON. */
   readonly usage: string | undefined;
-  /** The object without usage and without its last bracket. */
+  /** Text of the object without `usage` and without the closing brace. */
   readonly open: string | Buffer;
-  /** Measure of long text, which the completion lacks: only its size is kept. */
+  /** Size of the text that was cut from `completion`. Absent: the completion is whole. */
   readonly measured?: MeasuredText;
 }
 
-/** The names that the client knows it by, and the API that the provider speaks. */
+/** Names under which the client knows the response, and the API that the provider speaks. */
 export interface ResponseNames {
   readonly generationId: string;
   readonly model: string;
@@ -42,11 +42,11 @@ export interface ResponseNames {
 export interface ShownAtDoor {
   readonly api: DoorApi;
   readonly names: DoorNames;
-  /** The provider's own text is passed on. */
+  /** True if the provider's own text is passed on. */
   readonly isPassed: boolean;
 }
 
-/** Edits the text instead of serializing it again. */
+/** Reads a response. Text that needs no translation is edited, not serialized again. */
 export function readResponse(sent: string, names: ResponseNames): ProviderResponse | ProviderFailure {
   if (names.isEmbedding) return readEmbedded(sent, parseObject(sent), names);
   const dialect = DIALECTS[names.api];
@@ -67,7 +67,7 @@ export function readResponse(sent: string, names: ResponseNames): ProviderRespon
   return { kind: 'response', completion, usage: undefined, open: text.slice(0, -1) };
 }
 
-/** Arguments of calls keep their integers above 2^53. Nested without end, they keep none. */
+/** Keeps integers above 2^53 exact, for arguments of calls, unless the nesting is too deep. */
 function parseResponse(text: string): JsonObject | undefined {
   try {
     const value: unknown = parseExactly(text);

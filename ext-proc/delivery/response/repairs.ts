@@ -3,9 +3,9 @@ import type { Completion } from '../../dialects/completion.ts';
 import { editObject } from '../../dialects/json-members.ts';
 
 /**
- * Repairs of responses that the clients of today cannot read. Gemini's endpoint leaves out the
- * `index` of tool calls (openai-python accumulates deltas by it), and xAI names no finish reason
- * beside tools, but `""` (LiteLLM, xai/chat/transformation.py).
+ * Repairs responses that clients cannot read. Gemini's endpoint leaves out the `index` of tool
+ * calls, by which openai-python accumulates deltas. xAI's finish reason beside tools is `""`
+ * (LiteLLM, xai/chat/transformation.py).
  */
 export interface Repaired {
   readonly text: string;
@@ -23,7 +23,7 @@ interface Calls {
 export class ChunkRepairs {
   readonly #calls = new Map<unknown, Calls>();
 
-  /** The chunk as it came, nearly always. */
+  /** Returns the chunk unchanged in nearly all cases. */
   repair(text: string, completion: Completion): Repaired {
     let isRepaired = false;
     const choices = completion.choices.map((choice) => {
@@ -34,7 +34,7 @@ export class ChunkRepairs {
     return isRepaired ? withChoices(text, completion, choices) : { text, completion };
   }
 
-  /** The reason for a choice that ended without one. */
+  /** The finish reason for a choice that ended without one. */
   reasonFor(index: unknown): string {
     return this.#calls.has(index) ? 'tool_calls' : 'stop';
   }
@@ -56,7 +56,7 @@ export class ChunkRepairs {
   }
 }
 
-/** A new id or name begins another call; anything else continues the last one. */
+/** Adds the index of a call. A new id or name begins a call; other deltas continue the last one. */
 function withIndex(call: JsonObject, calls: Calls): JsonObject {
   const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
   const known = id === undefined ? undefined : calls.indexById.get(id);

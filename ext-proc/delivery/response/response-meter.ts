@@ -10,13 +10,13 @@ import { type MeasuredText, ProducedText } from './produced-text.ts';
 
 import { hasUnreadCache, readUsage, totalMismatch, type UsageBounds } from './usage.ts';
 
-/** The provider's ids can be anything; the ledger keeps this much. */
+/** A provider's texts can have any length. The ledger stores this much of them. */
 const MAX_UPSTREAM_ID_CHARACTERS = 200;
 const MAX_FINISH_REASON_CHARACTERS = 64;
 const MAX_MODEL_CHARACTERS = 200;
 const MAX_TIER_CHARACTERS = 64;
 
-/** Meters a response in progress: at any moment it can say what has to be charged. */
+/** Meters a response in progress. Its usage can be read at any moment. */
 export class ResponseMeter {
   readonly #bounds: UsageBounds;
   readonly #open = new Set<unknown>();
@@ -59,7 +59,7 @@ export class ResponseMeter {
     this.#producedSinceUsage = false;
   }
 
-  /** Adds the size of text that was cut out of the response before `take` is called with it. */
+  /** Adds the size of text that was cut from the completion given to `take`. */
   takeMeasured(text: MeasuredText): void {
     this.#text.addMeasured(text);
   }
@@ -92,7 +92,7 @@ export class ResponseMeter {
     };
   }
 
-  /** Output so far, for callers that look now and then. */
+  /** Returns a function that reports the output so far and may be called often. */
   watched(estimateTokens: EstimateTokens): () => OutputSoFar {
     const estimate = new OutputEstimate(this.#text, estimateTokens);
     return () => ({
@@ -108,30 +108,30 @@ export class ResponseMeter {
     return this.#model;
   }
 
-  /** How the total of a usage that the provider sent differed from its parts, if it did. */
+  /** How the total in the provider's usage differed from the sum of its parts, if it did. */
   get mismatch(): TotalMismatch | undefined {
     return this.#mismatch;
   }
 
-  /** The provider's usage counts something about a cache that no rule reads. */
+  /** True if the provider's usage has a count about a cache that no rule reads. */
   hasUnreadCache(): boolean {
     return hasUnreadCache(this.#lastUsage);
   }
 
-  /** Choices that have not said why they ended, at most so many as were asked for. */
+  /** Choices without a finish reason, at most as many as the client requested. */
   unfinished(): readonly unknown[] {
     return [...this.#open].slice(0, this.#bounds.completions);
   }
 
-  /** True if every choice that was asked for has a finish reason. */
+  /** True if every choice that the client requested has a finish reason. */
   allFinished(): boolean {
     return this.#open.size === 0 && this.#finished.size >= this.#bounds.completions;
   }
 
   /**
-   * The provider's own numbers if they cover all of the output; missing parts are counted, not
-   * free. `isCut`: the response was not read to its end, for a reason that a client can bring
-   * about. Only the provider can count images and files, so they go at their ceiling then.
+   * Returns the provider's usage if it covers all of the output. What is missing is counted.
+   * `isCut`: the response was not read to its end, for a reason that a client can cause. Images and
+   * files, which only the provider can count, are then charged at their ceilings.
    */
   usage(chat: ChatRequest, countTokens: CountTokens, isCut: boolean): MeteredUsage | Promise<MeteredUsage> {
     const reported = this.#usage;
@@ -150,7 +150,7 @@ export class ResponseMeter {
   async #counted(chat: ChatRequest, countTokens: CountTokens, isCut: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
-      // Read with the text: a body that is evicted during the count is omitted as a whole then.
+      // Read before the count: a body that is evicted during it would be added as omitted text.
       const omitted = chat.tokensOmitted();
       const [completion = 0, ...counted] = await countTokens([this.#text.kept(), ...chat.promptText()]);
       const prompt = counted.reduce((sum, tokens) => sum + tokens, omitted);
@@ -176,21 +176,21 @@ export function promptTokensOf(chat: ChatRequest, textTokens: number): number {
   return chat.hasMedia ? Math.max(sentEstimate(chat), textTokens) : textTokens + givenTokens;
 }
 
-/** Estimate of the prompt as the target that was asked last was sent it. */
+/** Estimate of the prompt as it was sent to the target that was called last. */
 export function sentEstimate(chat: ChatRequest): number {
   return chat.inputTokens.estimate - chat.unsentTokens();
 }
 
 /**
- * The same with images and files at their ceilings, which are held. Expensive models bill up to 33
- * times the estimate of an image, and a small file may unpack to a long text.
+ * Tokens of the prompt with images and files at their ceilings, as in the hold. Expensive models
+ * bill up to 33 times the estimate of an image, and a small file may unpack to a long text.
  */
 function mostPromptTokensOf(chat: ChatRequest, textTokens: number): number {
   const { imageCeiling = 0, fileCeiling = 0 } = chat.inputTokens;
   return Math.max(promptTokensOf(chat, textTokens), textTokens + imageCeiling, fileCeiling);
 }
 
-/** PostgreSQL takes no NUL in a text; a provider's odd id must not be what a charge fails for. */
+/** Removes what PostgreSQL refuses, such as NUL: a charge must not fail for a provider's odd id. */
 function storable(text: string, maxCharacters: number): string {
   return text
     .slice(0, maxCharacters)

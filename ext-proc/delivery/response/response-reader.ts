@@ -3,14 +3,14 @@ import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts'
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 import type { ReadJob, ReadResult } from './read-response-worker.ts';
 
-/** Size up to which the event loop parses a response: 5 ms of CPU. */
+/** Responses up to this size are parsed on the event loop, in 5 ms of CPU. */
 const AT_ONCE_BYTES = 1024 * 1024;
 
 /** Parses whole JSON responses: small ones at once, large ones in a thread. */
 export class ResponseReader {
   readonly #thread = new ThreadInTurns<ReadJob, ReadResult>(new URL('./read-response-worker.ts', import.meta.url));
 
-  /** `bytes` above `AT_ONCE_BYTES` are the thread's, and must not be used any more. */
+  /** A buffer above `AT_ONCE_BYTES` is transferred to the thread. Do not use it afterwards. */
   read(bytes: Buffer, names: ResponseNames, organizationId: string): Promise<ReadResult> | ReadResult {
     if (bytes.length <= AT_ONCE_BYTES) return readResponse(bytes.toString(), names);
     return this.#readLarge(bytes as Buffer<ArrayBuffer>, names, organizationId);
@@ -26,7 +26,7 @@ export class ResponseReader {
   }
 }
 
-/** Between threads a buffer is only an array. */
+/** A Buffer arrives from another thread as a plain array. */
 function ofThisThread(result: ReadResult): ProviderResponse | ProviderFailure {
   if (result.kind === 'failure' || typeof result.open === 'string') return result;
   const { buffer, byteOffset, length } = result.open;

@@ -10,9 +10,9 @@ export interface SseEvent {
   readonly data: string;
 }
 
-/** Some events in a row, as they stand in the text of a stream. */
+/** Consecutive events in the text of a stream. */
 export interface EventSequence {
-  /** The position after them. */
+  /** Position after the last event. */
   readonly end: number;
 }
 
@@ -25,17 +25,14 @@ const LETTER_E = 0x65;
 
 export class SseSplitter {
   readonly #maxEventBytes: number;
-  /** The line that has begun but not ended. */
+  /** The beginning of a line whose end has not arrived. */
   readonly #line = new GrowingBytes();
-  /**
-   * Whole lines, each ended by LF: decoding all that came at once costs a fraction of decoding line
-   * by line.
-   */
+  /** Whole lines, each ended by LF. Decoding them together is much cheaper than line by line. */
   #text = '';
   #at = 0;
   #data: string | undefined;
   #type = '';
-  /** Length of its lines, in UTF-16 units, which are never more than bytes. */
+  /** Length of the event's data lines, in UTF-16 units, which are never more than their bytes. */
   #eventLength = 0;
   #isFirst = true;
   #skipLf = false;
@@ -46,12 +43,11 @@ export class SseSplitter {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** Takes in what came, when all events before it have been taken out. */
+  /** Adds bytes. All earlier events must have been read. */
   push(bytes: Buffer): void {
     const start = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
-    // Providers end lines with LF, nearly all of them: one native search says so for the whole
-    // piece.
+    // Nearly all providers end lines with LF. One native search of the piece finds the others.
     const hasCr = bytes.includes(CR, start);
     const lastLf = bytes.lastIndexOf(LF);
     const last = hasCr ? Math.max(lastLf, bytes.lastIndexOf(CR)) : lastLf;
@@ -65,24 +61,24 @@ export class SseSplitter {
     this.#setText(hasCr ? text.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : text);
   }
 
-  /** After a clean end: some providers leave out the last line's end or the empty line after it. */
+  /** Call it after a clean end: some providers omit the last line end or the last empty line. */
   finish(): void {
     this.#setText(`${this.#line.take().toString()}\n\n`);
   }
 
-  /** True while an event is above the bound. It must be skipped before more is taken in. */
+  /** True while the current event is above the bound. Call `skipEvent` before the next `push`. */
   get isTooLarge(): boolean {
     return this.#line.length + this.#eventLength > this.#maxEventBytes;
   }
 
-  /** Drops the event that is being taken in, with all that is still to come of it. */
+  /** Drops the current event, including the part that has not arrived. */
   skipEvent(): void {
     this.#line.free();
     this.#forget();
     this.#isSkipping = true;
   }
 
-  /** The next event of what came; `undefined`: it is all taken out. */
+  /** Returns the next event. `undefined`: no whole event is left. */
   next(): SseEvent | undefined {
     for (;;) {
       const start = this.#at;
@@ -98,7 +94,7 @@ export class SseSplitter {
     }
   }
 
-  /** Takes out the events that `match` finds to follow from that position of the text on. */
+  /** Consumes the events that `match` recognizes at the current position of the text. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
     if (this.#data !== undefined || this.#type !== '' || this.#isSkipping) return undefined;
     const sequence = match(this.#text, this.#at);
@@ -125,8 +121,8 @@ export class SseSplitter {
   #takeLine(start: number, end: number): void {
     if (this.#isSkipping) return;
     const text = this.#text;
-    // Comments, `id` and `retry` mean nothing to a chat completion and are not passed on: some
-    // clients choke on them.
+    // Comments, `id` and `retry` mean nothing in a chat completion and are not passed on: some
+    // clients fail on them.
     const first = text.charCodeAt(start);
     if (first === LETTER_D && isField(text, start, end, 'data')) {
       const value = fieldValue(text, start + 4, end);

@@ -14,8 +14,8 @@ export interface ChunkEvent {
 const DONE = '[DONE]';
 
 /**
- * `undefined`: neither a chunk nor an error, such as a ping or an event without data. It is
- * dropped: clients could not read it either.
+ * `undefined`: the event is neither a chunk nor an error, such as a ping or an event without data.
+ * It is dropped, because clients could not read it either.
  */
 export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   if (data === DONE) return { kind: 'done' };
@@ -31,7 +31,7 @@ export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   return completion && { kind: 'chunk', completion };
 }
 
-/** The error in an array of them, as Gemini sends it. */
+/** The error in an array of errors, as Gemini sends it. */
 export function errorListIn(text: string): ProviderFailure | undefined {
   if (!text.trimStart().startsWith('[')) return undefined;
   const value = parseError(text);

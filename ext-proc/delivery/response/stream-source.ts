@@ -6,35 +6,35 @@ import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { type EventSequence, type SseEvent, SseSplitter } from './sse-splitter.ts';
 
-/** Tool arguments and images come in single events; nothing that a model writes comes near this. */
+/** Largest event. Even whole tool arguments and images in one event are far smaller. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
-/** Bytes of memory that are taken at once for what a translator keeps, two for a character. */
+/** Memory for a translator's state is reserved in such steps, with two bytes for a character. */
 export const MEMORY_STEP_BYTES = 64 * 1024;
 
 /** Event of a provider, or the text of several of them. */
 export type ProviderEvent = SseEvent | string;
 
-/** Translation of a stream in another API, and the memory for what it keeps of the stream. */
+/** Translator of a stream in another API, and the memory for the state that it keeps. */
 export interface StreamTranslation {
   readonly translator: StreamTranslator;
   readonly memory: MemoryReservation;
-  /** The provider's own events are passed on: they are kept until they are taken. */
+  /** True if the provider's own events are passed on. They are kept until `takePassed`. */
   readonly isPassed: boolean;
 }
 
 const NO_DELTAS: readonly FurtherDelta[] = [];
 const EVENT_END = '\n\n';
 
-/** A chunk, and what was parsed of it. */
+/** A chunk as text and as parsed. */
 export interface ReadChunk {
   readonly text: string;
   readonly completion: Completion;
 }
 
 /**
- * Reads a provider's stream as events: `read` waits, then all that came is taken out, then `read`
- * again unless the stream has ended.
+ * Reads a provider's stream as events. Call `read`, which waits for bytes, then `next` until it
+ * returns `undefined`; repeat until the stream has ended.
  */
 export class StreamSource {
   readonly #call: ProviderCall;
@@ -45,13 +45,13 @@ export class StreamSource {
   #lost: ProviderFailure | undefined;
   #first: ReadChunk | undefined;
   readonly #translation: StreamTranslation | undefined;
-  /** Events that the last event of the provider was translated into, and how many were taken. */
+  /** Translation of the provider's last event, and how many of its events `next` has returned. */
   #translated: readonly string[] = NO_EVENTS;
   #taken = 0;
-  /** Events that are to be passed on, and their characters. */
+  /** Events to pass on, and their length in characters. */
   #passed: ProviderEvent[] = [];
   #passedCharacters = 0;
-  /** Text before the data of an event such as the last one. */
+  /** Text before the data of the last event. Events that continue it begin with the same text. */
   #lead = '';
 
   /** `translation`: of a provider that speaks another API. */
@@ -78,20 +78,20 @@ export class StreamSource {
     this.#splitter.push(read);
   }
 
-  /** How the stream ended, with the last read. */
+  /** How the stream ended. `undefined`: it has not ended. */
   get end(): typeof END | ProviderFailure | undefined {
     return this.#end;
   }
 
   /**
-   * Why the events are no longer whole: for their size, or for want of memory. What follows is good
-   * for its usage alone.
+   * Why events were lost: they were too large, or there was no memory. Later events are read only
+   * for their usage.
    */
   get lost(): ProviderFailure | undefined {
     return this.#lost;
   }
 
-  /** Usage and tier that a provider of another API has reported so far; a new object each time. */
+  /** Usage and tier that a provider of another API has reported; a new object after each report. */
   get reported(): JsonObject | undefined {
     return this.#translation?.translator.reported;
   }
@@ -100,7 +100,7 @@ export class StreamSource {
     return this.#translation === undefined ? this.#splitter.next() : this.#nextTranslated(this.#translation);
   }
 
-  /** Keeps nothing for later events: only the usage is wanted from now on. */
+  /** Drops all state but the usage, which alone is needed from now on. */
   forget(): void {
     this.#translation?.translator.forget?.();
     this.release();
@@ -116,7 +116,7 @@ export class StreamSource {
     this.#translation?.memory.release();
   }
 
-  /** Takes out the events that are to be passed on, up to the one that was taken last. */
+  /** Returns and clears the events to pass on, up to the one that was read last. */
   takePassed(): readonly ProviderEvent[] {
     const passed = this.#passed;
     if (passed.length > 0) this.#passed = [];
@@ -144,7 +144,7 @@ export class StreamSource {
     return { type: '', data: this.#translated[this.#taken++] ?? '' };
   }
 
-  /** Puts the first chunk back, which was read to see if the provider responds at all. */
+  /** Puts back the first chunk, which was read to find out whether the provider responds. */
   unread(first: ReadChunk): void {
     this.#first = first;
   }
@@ -156,7 +156,7 @@ export class StreamSource {
     return first;
   }
 
-  /** Takes out the next events whose chunks differ from the last one in text and padding only. */
+  /** Consumes the next events whose chunks differ from the last one in text and padding only. */
   takeDeltas(): readonly FurtherDelta[] {
     const translator = this.#translation?.translator;
     if (translator === undefined || this.#taken < this.#translated.length) return NO_DELTAS;
@@ -166,7 +166,7 @@ export class StreamSource {
     return sequence.deltas;
   }
 
-  /** The events to come that are alike in the way that `match` knows. */
+  /** Consumes the events that `match` recognizes next. Translated streams have none. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
     return this.#translation === undefined ? this.#splitter.takeSequence(match) : undefined;
   }

@@ -5,16 +5,16 @@ import { shownUsage } from '../../dialects/shown-members.ts';
 import type { TotalMismatch } from '../../hold/delivery-hold.ts';
 
 /**
- * Upper bounds of a plausible usage: far above a model's real maximum, far below the numbers of a
- * broken counter.
+ * Basis of the upper bounds of a plausible usage, which are far above a model's real maximum and
+ * far below the numbers of a broken counter.
  */
 export interface UsageBounds {
-  /** The provider's, which may be larger than the one that requests are checked against. */
+  /** The provider's window, which may be larger than the one that requests are checked against. */
   readonly contextWindow: number;
   readonly completions: number;
 }
 
-const BELIEVABLE_WINDOWS = 10;
+const PLAUSIBLE_WINDOWS = 10;
 
 /** Returns `undefined` for a missing or impossible usage; the tokens are counted then. */
 export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | undefined {
@@ -29,8 +29,8 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   if (cacheWriteTokens === undefined || cacheWrite1hTokens === undefined) return undefined;
   const mismatch = totalMismatch(value);
   if (mismatch === 'below') return undefined;
-  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it
-  // is part of them (docs/interface.md, "Usage").
+  // Some providers leave reasoning out of completion_tokens, so that only the total shows it. The
+  // gateway includes it (docs/interface.md, "Usage").
   const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
   const usage = {
     promptTokens,
@@ -43,12 +43,12 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   return isPlausible(usage, bounds) ? usage : undefined;
 }
 
-/** A member of a usage, by the names on the way to it. */
+/** Path of a member in a usage. */
 type Place = readonly string[];
 
 const [DETAILS, INPUT_DETAILS] = ['prompt_tokens_details', 'input_tokens_details'] as const;
 
-/** Places of cached tokens. The first that says something decides. */
+/** Places of cached tokens. The first one that has a value decides. */
 const CACHED: readonly Place[] = [
   [DETAILS, 'cached_tokens'],
   // Moonshot.
@@ -61,7 +61,7 @@ const CACHED: readonly Place[] = [
   [INPUT_DETAILS, 'cached_tokens'],
 ];
 
-/** Places of all cache writes. Some providers report them at several. */
+/** Places of all cache writes. Some providers use several of them. */
 const WRITTEN: readonly Place[] = [
   [DETAILS, 'cache_write_tokens'],
   [INPUT_DETAILS, 'cache_write_tokens'],
@@ -72,7 +72,7 @@ const WRITTEN: readonly Place[] = [
   ['cache_creation_input_tokens'],
 ];
 
-/** Places where the writes of five minutes and of an hour stand apart. */
+/** Places of cache writes by lifetime: five minutes and one hour. */
 const BY_LIFETIME: readonly { readonly short: Place; readonly long: Place }[] = [
   ['cache_creation'],
   // DashScope, then LiteLLM.
@@ -85,7 +85,7 @@ function cachedTokensOf(usage: JsonObject): number | undefined {
   return place === undefined ? 0 : countAt(usage, place);
 }
 
-/** The same tokens may stand at several places, so the largest number counts. */
+/** The same tokens may be reported at several places, so the largest number counts. */
 function cacheWritesOf(usage: JsonObject): Partial<Pick<TokenUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'>> {
   const written = WRITTEN.map((place) => countAt(usage, place));
   let cacheWrite1hTokens = 0;
@@ -99,7 +99,7 @@ function cacheWritesOf(usage: JsonObject): Partial<Pick<TokenUsage, 'cacheWriteT
   return { cacheWriteTokens: Math.max(...written), cacheWrite1hTokens };
 }
 
-/** Members that the rules above read, and what DeepSeek's cached tokens leave of the prompt. */
+/** Members that the rules above read, and DeepSeek's count of prompt tokens outside the cache. */
 const READ: ReadonlySet<string> = new Set(
   [...CACHED, ...WRITTEN, ...BY_LIFETIME.flatMap(({ short, long }) => [short, long]), ['prompt_cache_miss_tokens']].map(
     (place) => place.join('.'),
@@ -108,8 +108,8 @@ const READ: ReadonlySet<string> = new Set(
 const DEEPEST_USAGE = 4;
 
 /**
- * True if a usage counts something about a cache under a name that no rule reads, so that it may be
- * charged at another price than the provider's.
+ * True if a usage has a count about a cache under a name that no rule reads. The charge may then
+ * differ from what the provider bills.
  */
 export function hasUnreadCache(usage: unknown): boolean {
   return isObject(usage) && hasUnread(usage, '', false, DEEPEST_USAGE);
@@ -136,14 +136,14 @@ function isPlausible(usage: TokenUsage, { contextWindow, completions }: UsageBou
     usage.promptTokens > 0 &&
     usage.cachedTokens + usage.cacheWriteTokens <= usage.promptTokens &&
     usage.reasoningTokens <= usage.completionTokens &&
-    usage.promptTokens <= BELIEVABLE_WINDOWS * contextWindow &&
-    usage.completionTokens <= BELIEVABLE_WINDOWS * contextWindow * completions
+    usage.promptTokens <= PLAUSIBLE_WINDOWS * contextWindow &&
+    usage.completionTokens <= PLAUSIBLE_WINDOWS * contextWindow * completions
   );
 }
 
 /**
- * The usage that the client is shown is the usage that was charged; what else the provider counted
- * stays as it came, its prices do not.
+ * Makes the usage for the client from the tokens that are charged. Other counts of the provider
+ * stay unchanged. Its prices are removed.
  */
 export function usageJson(providerText: string | undefined, usage: TokenUsage, costUsd: number): string {
   const text = providerText ?? '{}';
@@ -163,7 +163,7 @@ export function usageJson(providerText: string | undefined, usage: TokenUsage, c
   return editObject(text, edits, members);
 }
 
-/** Details that show what was charged where the provider reported it elsewhere. */
+/** Adds charged counts to the details, for providers that report them elsewhere. */
 function withCounts(details = 'null', counts: Readonly<Record<string, number>>): string {
   const charged = Object.entries(counts).filter(([, tokens]) => tokens > 0);
   const edits = Object.fromEntries(charged.map(([counted, tokens]) => [counted, String(tokens)]));

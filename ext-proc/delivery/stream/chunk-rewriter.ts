@@ -3,9 +3,9 @@ import { editObject, type MemberEdits, membersOf } from '../../dialects/json-mem
 import { hidingEdits } from '../../dialects/shown-members.ts';
 
 /**
- * Gives every chunk of a stream the gateway's `id` and the public model id, and leaves out what is
- * not the client's. Providers begin each chunk of a stream with the same members up to the model's
- * name: that beginning is edited once, and recognized afterwards by comparing it.
+ * Gives every chunk of a stream the gateway's `id` and the public model id, and removes members
+ * that are not for the client. Providers begin each chunk of a stream with the same members up to
+ * the model's name. That beginning is edited once and then recognized by comparison.
  */
 export class ChunkRewriter {
   readonly #edits: MemberEdits;
@@ -23,7 +23,7 @@ export class ChunkRewriter {
   rewrite(text: string, completion: Completion): string {
     const hiding = hidingEdits(completion);
     if (hiding !== undefined) return editObject(text, { ...hiding, ...this.#edits });
-    // A name that came twice would show in the parsed values, of which the last counts.
+    // The parsed values reveal a second `id` or `model` after the prefix: the last one counts.
     const isAsBefore = completion.id === this.#id && completion.model === this.#model && this.#prefix !== '';
     // Comparing slices takes a tenth of what startsWith takes.
     if (isAsBefore && text.slice(0, this.#prefix.length) === this.#prefix) {

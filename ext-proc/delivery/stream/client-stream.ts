@@ -10,15 +10,15 @@ type StreamedDelivery = Pick<ActiveDelivery, 'admitted' | 'exchange' | 'clock'>;
 const HEARTBEAT = ': heartbeat\n\n';
 
 /**
- * Heartbeats are late by up to this share of their interval, so that many streams get theirs at one
- * look at the timer: for 2,000 streams 133 looks in a second cost 19 ms, and 4 cost 0.6 ms.
+ * Heartbeats are late by up to this share of their interval, so that one check of the timer serves
+ * many streams: with 2,000 streams, 133 checks a second cost 19 ms, and 4 cost 0.6 ms.
  */
 const GRAIN_SHARE = 1 / 64;
 
 /**
- * The provider waits this long for a client, and again when the client has taken enough bytes for
- * that time. Servers give up on a connection that nobody reads, nginx after 60 s, and the usage is
- * lost then. Envoy reads the provider again when 512 KiB of its buffer have been taken.
+ * The provider waits this long for a client. Bytes that were written to the client allow further
+ * waiting, at the rate below. Servers give up on a connection that nobody reads, nginx after 60 s,
+ * and the usage is then lost. Envoy resumes reading after 512 KiB of its buffer have been read.
  */
 const UNREAD_MS = 20_000;
 const SLOWEST_BYTES_PER_SECOND = 16_384;
@@ -31,13 +31,13 @@ const SLOWEST_BYTES_PER_SECOND = 16_384;
 const RESERVED_MS = 30_000;
 const RESERVED_SHARE = 0.1;
 
-/** A client that reads may use up this share of that time, in all waits together. */
+/** A client that reads may use this share of the reserved time, in all waits together. */
 const LATE_SHARE = 0.1;
 
 /**
- * Client's end of a streamed response. The first event opens it, or the first heartbeat. A
- * heartbeat follows each silence of `timeouts.heartbeat` since the admission, unless earlier bytes
- * still wait for the client.
+ * Client's end of a streamed response. The first event or the first heartbeat opens it. A heartbeat
+ * follows each silence of `timeouts.heartbeat` since the admission, unless earlier bytes still wait
+ * for the client.
  */
 export class ClientStream implements HasDeadline {
   readonly #delivery: StreamedDelivery;
@@ -48,7 +48,7 @@ export class ClientStream implements HasDeadline {
   #opening: Promise<ResponseStream | undefined> | undefined;
   #stream: ResponseStream | undefined;
   #isEnded = false;
-  /** Time before the deadline that is not the client's, and what it may still have of that. */
+  /** Reserved time before the deadline, and how much of it the client may still use. */
   readonly #reservedMs: number;
   #lateMs: number;
   /** How long the provider may still wait for this client. */
@@ -69,7 +69,7 @@ export class ClientStream implements HasDeadline {
   /** Writes the stream, once it has begun. */
   writer: StreamWriter | undefined;
 
-  /** True once the status 200 is sent, or about to be. */
+  /** True once the status 200 has been sent or is being sent. */
   get isBegun(): boolean {
     return this.#opening !== undefined;
   }
@@ -126,8 +126,8 @@ export class ClientStream implements HasDeadline {
   }
 
   /**
-   * Waits until the client has taken what was written. False: it has not read for too long, or the
-   * rest of the time is for reading the provider, or `signal`.
+   * Waits until the client has read what was written. False: the client has not read for too long,
+   * or the remaining time is reserved for reading the provider, or `signal` was aborted.
    */
   async drained(signal: AbortSignal): Promise<boolean> {
     if (this.#stream === undefined) return true;

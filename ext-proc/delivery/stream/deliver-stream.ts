@@ -39,9 +39,9 @@ export async function deliverStream(
     const failed =
       relayed.failure ?? (writer.bug ? FAILURES.malformed : relayed.isUnread ? FAILURES.deadline : undefined);
     const broken = failed && brokenStreamRefusal(failed);
-    // A client that did not read finds the response with its Idempotency-Key.
+    // A client that did not read can get the response later with its Idempotency-Key.
     const isWhole = complete && (!relayed.isUnread || record !== undefined);
-    // The client's next request may come at once.
+    // Kept before the end is sent, because the client's next request may need it at once.
     const kept = isWhole ? admitted.reasoning?.keep(relayed.message, opened.target) : undefined;
     const produced = producedOutput(opened, relayed, metered, isWhole, exchange.gone.aborted);
     const stored = isWhole ? record?.whole(whole) : undefined;
@@ -58,13 +58,13 @@ export async function deliverStream(
     };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;
-    // Without a charge there is no usage to report, and the hold is released before the client
-    // knows.
+    // Without a charge there is no usage to report. The hold is released before the client can
+    // send another request.
     if (refused) await delivery.hold.release();
     const last = broken ? writer.failed(broken, charged) : whole;
     const end = refused ? writer.failed(broken ?? refused) : last;
     const inTime = await relayed.client.end(end);
-    // What was delivered is charged. The bug is logged where all are.
+    // The delivered output is charged by now. The caller logs the bug.
     if (writer.bug) throw writer.bug.error;
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } finally {
@@ -110,7 +110,7 @@ function producedOutput(
   };
 }
 
-/** Ends a stream in which the client has had heartbeats and no event. Nothing is charged. */
+/** Ends a stream in which the client got only heartbeats. Nothing is charged. */
 export async function endWithoutEvent(
   delivery: ActiveDelivery,
   client: ClientStream,

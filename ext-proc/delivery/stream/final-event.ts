@@ -4,9 +4,9 @@ import type { AdmittedRequest } from '../provider/admitted-request.ts';
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
- * The end of a stream that failed (docs/interface.md, "Completions and streams"). Its exact shape
- * is measured: `error` first and the role `error` make every client library that was tried report
- * it, where an ordinary delta is swallowed by some.
+ * The end of a stream that failed (docs/interface.md, "Completions and streams"). Its shape was
+ * tested: with `error` first and the role `error` every client library that was tried reports it,
+ * while some ignore an error beside an ordinary delta.
  */
 export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): string {
   return dataEvent(
@@ -22,7 +22,7 @@ export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): strin
 }
 
 /**
- * `text` is JSON, in which a line break can only stand between tokens: a space there means the same
+ * `text` is JSON, in which line breaks can only stand between tokens. A space means the same there
  * and keeps the event on one line.
  */
 export function dataEvent(text: string): string {

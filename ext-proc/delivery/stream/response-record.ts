@@ -9,7 +9,7 @@ export class ResponseRecord {
     this.#reservation = budget.open(organizationId);
   }
 
-  /** Adds bytes. False: there is no memory for them, and the record is useless. */
+  /** Adds bytes. False: there is no memory for them, so the response cannot be stored. */
   add(bytes: Buffer): boolean {
     if (!this.#reservation.take(bytes.length)) return false;
     this.#pieces.push(bytes);

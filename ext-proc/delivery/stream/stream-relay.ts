@@ -17,16 +17,16 @@ import { ContentTemplate } from './content-template.ts';
 import type { ResponseRecord } from './response-record.ts';
 import { type GuardedWriter, streamWriter } from './stream-writer.ts';
 
-/** How a provider's stream ended, with all that the charge and the client's end need. */
+/** How a provider's stream ended, with what the charge and the end of the client's stream need. */
 export interface RelayedStream {
-  /** Absent: the stream was complete, and could be passed on as a whole. */
+  /** Absent: the stream was complete, and all of it could be passed on. */
   readonly failure?: ProviderFailure;
-  /** The client did not read: the end of the stream was not passed on to it. */
+  /** True if the client did not read, so that the end of the stream was not passed on to it. */
   readonly isUnread: boolean;
-  /** The provider was cut off before its end, by the client or for want of time. */
+  /** True if the provider was cut off, because the client left or the time was over. */
   readonly isCut: boolean;
   readonly meter: ResponseMeter;
-  /** Absent: its reasoning is not kept. */
+  /** The message whose reasoning is kept. Absent: none is. */
   readonly message?: ProducedMessage;
   readonly writer: GuardedWriter;
   /** Absent: the client has left. */
@@ -41,10 +41,9 @@ type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 const CATCH_UP_MS = 1_000;
 
 /**
- * Passes a provider's events on as they come, at the client's pace, until the stream ends one way
- * or another. A client that does not read, and a stream that cannot be passed on, change nothing of
- * what the provider says: it is read on, because only its usage says what is to be charged.
- * `memory` is for what is written again at the end.
+ * Passes a provider's events on as they come, at the client's pace, until the stream ends. If the
+ * client does not read, or the stream cannot be passed on, the provider is still read, because only
+ * its usage tells what to charge. `memory`: for what the writer keeps until the end.
  */
 export async function relayStream(
   delivery: ActiveDelivery,
@@ -76,12 +75,12 @@ class StreamRelay {
   readonly #opened: OpenedStream;
   readonly #record: ResponseRecord | undefined;
   readonly #writer: GuardedWriter;
-  /** What the writer keeps. */
+  /** Memory of what the writer keeps. */
   readonly #memory: MemoryReservation;
   readonly #meter: ResponseMeter;
   readonly #message: ProducedMessage | undefined;
   readonly #template = new ContentTemplate();
-  /** The template matched the last event, so those that continue it need no parse. */
+  /** True if the template matched the last event. Events that continue it are not parsed. */
   #isAlike = false;
   readonly #repairs = new ChunkRepairs();
   #client: ClientStream | undefined;
@@ -89,7 +88,7 @@ class StreamRelay {
   #isWaiting = false;
   #isUnread = false;
   #reported: JsonObject | undefined;
-  /** Why nothing more is passed on to anybody. */
+  /** Why nothing more is sent or stored. */
   #lost: ProviderFailure | undefined;
 
   constructor(
@@ -141,9 +140,7 @@ class StreamRelay {
     }
   }
 
-  /**
-   * Writes the events of one read as one piece: nothing is held back, and nothing is written twice.
-   */
+  /** Writes all events of one read together. None waits for the next read. */
   #pass(): StreamEnd {
     const { source } = this.#opened;
     this.#takeReported();
@@ -166,8 +163,7 @@ class StreamRelay {
       const meaning = meaningOf(event);
       if (meaning === undefined) continue;
       if (meaning.kind !== 'chunk') {
-        // A stream that ends within an event: the cut event does not decide how the events before
-        // it are judged.
+        // If the stream ends within an event, that event is ignored: the events before it decide.
         if (meaning.kind === 'done') out += this.#finish();
         else this.#takeUsageOf(event.data);
         if (meaning !== FAILURES.malformed || source.end === undefined)
@@ -188,7 +184,7 @@ class StreamRelay {
     this.#meter.take({ ...reported, choices: [] });
   }
 
-  /** Takes the usage that an error has beside it. */
+  /** Takes the usage that accompanies an error. */
   #takeUsageOf(error: string): void {
     const { usage } = parseObject(error) ?? {};
     if (isObject(usage)) this.#meter.take({ usage, choices: [] });
@@ -238,7 +234,7 @@ class StreamRelay {
     return events;
   }
 
-  /** The finish reasons that a complete stream lacks. */
+  /** Adds the finish reasons that a complete stream lacks. */
   #finish(): string {
     const { generationId, createdAtSeconds, model } = this.#delivery.admitted;
     const head = { id: generationId, object: 'chat.completion.chunk', created: createdAtSeconds, model: model.id };
@@ -252,7 +248,7 @@ class StreamRelay {
 
   /**
    * Waits for the client (back-pressure). The provider is not read meanwhile, and its silence does
-   * not count. One that does not read in time is written no more.
+   * not count. Nothing more is written to a client that does not read in time.
    */
   async #awaitClient(): Promise<void> {
     this.#clientIsFull = false;

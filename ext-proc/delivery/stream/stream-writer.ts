@@ -16,23 +16,23 @@ export interface Charged {
   readonly costUsd: number;
 }
 
-/** What the client gets of a stream, as text, in the API that it speaks. */
+/** Writes the events of a stream, as text, in the API that the client speaks. */
 export interface StreamWriter {
-  /** Characters of the stream that are kept now. */
+  /** Characters of the stream that the writer keeps now. */
   readonly keptCharacters: number;
   /** Events for a chunk, of which `text` is the JSON. */
   chunk(text: string, completion: Completion): string;
-  /** The same for chunks that only continue the content. `events`: as chat's client gets them. */
+  /** Events for chunks that only add content. `events`: those for a client of chat completions. */
   content(content: string, events: string): string;
-  /** Events of the provider that are passed on, if any are. */
+  /** Events for the client from those of the provider that are passed on. */
   passed(events: readonly ProviderEvent[]): string;
-  /** Last events of a complete stream. `failed` may be asked for after it. */
+  /** Last events of a complete stream. `failed` may be called after it. */
   ended(charged: Charged): string;
   /** Last events of a stream that failed. `charged` is absent where nothing was charged. */
   failed(refusal: Refusal, charged?: Charged): string;
 }
 
-/** `isPassed`: the events of the provider are passed on. */
+/** `isPassed`: the provider's own events are passed on. */
 export function streamWriter(admitted: AdmittedRequest, isPassed: boolean): GuardedWriter {
   return new GuardedWriter(unguarded(admitted, isPassed));
 }
@@ -47,12 +47,12 @@ function unguarded(admitted: AdmittedRequest, isPassed: boolean): StreamWriter {
 }
 
 /**
- * A writer of which a bug ends only what is written: what the client got before it is charged all
- * the same. From then on it writes nothing.
+ * Contains a bug of a writer: nothing more is written after it, but the output before it is still
+ * charged.
  */
 export class GuardedWriter implements StreamWriter {
   readonly #writer: StreamWriter;
-  /** What a method has thrown. */
+  /** The error that a method has thrown. */
   bug: { readonly error: unknown } | undefined;
 
   constructor(writer: StreamWriter) {
@@ -79,7 +79,7 @@ export class GuardedWriter implements StreamWriter {
     return this.#guarded(() => this.#writer.ended(charged));
   }
 
-  /** Tried after a bug too: the client should hear of it. */
+  /** Is called after a bug too, so that the client learns of the failure. */
   failed(refusal: Refusal, charged?: Charged): string {
     const { bug } = this;
     this.bug = undefined;
@@ -146,7 +146,7 @@ class ChatWriter implements StreamWriter {
   }
 }
 
-/** What a client at a door gets. Its stream ends alike, translated or passed on. */
+/** Writes for a client of a door. Translated and passed-on streams end in the same way. */
 abstract class WriterAtDoor<Stream extends EndedStream> implements StreamWriter {
   readonly #atDoor: RequestAtDoor;
   protected readonly stream: Stream;

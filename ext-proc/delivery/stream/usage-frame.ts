@@ -7,8 +7,8 @@ import { usageJson } from '../response/usage.ts';
 import { dataEvent } from './final-event.ts';
 
 /**
- * Holds back the chunk with the usage until its cost is known. It goes before `[DONE]`, whether the
- * provider sent it so, or with its last content, with every chunk, or not at all.
+ * Holds back the chunk with the usage until its cost is known. The client gets it before `[DONE]`,
+ * even if the provider sent the usage with its last content, with every chunk, or not at all.
  */
 export class UsageFrame {
   readonly #admitted: AdmittedRequest;
@@ -21,9 +21,7 @@ export class UsageFrame {
     this.#admitted = admitted;
   }
 
-  /**
-   * `alone`: the chunk as parsed, where it has no choices, and is sent only when the cost is known.
-   */
+  /** `alone`: the parsed chunk if it has no choices. It is sent only when the cost is known. */
   keep(text: string, alone: Completion | undefined): void {
     this.#text = text;
     this.#alone = alone;
