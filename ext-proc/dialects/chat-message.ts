@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
-/** A call of a tool, as any API has it. */
+/** A tool call, in a form for all APIs. */
 export interface CalledTool {
   readonly type: 'function' | 'custom';
   readonly id: string;
@@ -9,7 +9,7 @@ export interface CalledTool {
   readonly input: string;
 }
 
-/** The call as chat completions write it. `input` may be the beginning of it. */
+/** The call in the form of chat completions. `input` may be only the beginning of the input. */
 export function toolCall({ type, id, name, input }: CalledTool): JsonObject {
   return {
     id,
@@ -18,15 +18,15 @@ export function toolCall({ type, id, name, input }: CalledTool): JsonObject {
   };
 }
 
-/** Between texts of different messages, and between parts of the reasoning. */
+/** Separates texts of different messages, and parts of the reasoning. */
 export const BLANK_LINE = '\n\n';
 
-/** Chat has one text, in which those of two messages or blocks stand apart. */
+/** Removes the blank line by which chat's single text separates two messages or blocks. */
 export function withoutBlankLine(text: string): string {
   return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
 }
 
-/** Counts the items of a message so far, which gives reasoning its place among them. */
+/** Counts the items of a message so far. The count is the index of the next reasoning item. */
 export class MessageItems {
   reasoning = 0;
   /** Text and refusal are one item. */
@@ -38,7 +38,7 @@ export class MessageItems {
   }
 }
 
-/** A message of an assistant that is put together from the items of another API. */
+/** Builds an assistant's message from the items of another API. */
 export class WholeMessage {
   readonly items = new MessageItems();
   readonly #reasoning: string[] = [];
@@ -74,9 +74,9 @@ export class WholeMessage {
 }
 
 /**
- * Puts reasoning back where it stood among the items of a message, each of some parts. Providers
- * refuse reasoning that nothing follows, so none stands at the end, and a message without other
- * items has none. `reasoningIn` returns `undefined` for an entry that another API made.
+ * Inserts reasoning at its former places among the items of a message. Each item is a list of
+ * parts. Providers refuse reasoning that nothing follows, so none is put at the end, and a message
+ * without other items gets none. `reasoningIn` returns `undefined` for an entry of another API.
  */
 export function withReasoning(
   items: readonly (readonly JsonObject[])[],
@@ -109,7 +109,7 @@ function placeOf({ index }: JsonObject): number {
 /** Longest id and model that are repeated in every chunk. */
 const LONGEST_NAME = 200;
 
-/** Members that every chunk of a response begins with, and its whole completion. */
+/** First members of a completion, and of each chunk. */
 export interface CompletionHead {
   readonly id: string;
   readonly created: number;
@@ -127,10 +127,10 @@ export function headOf({ id, created_at: created, model }: JsonObject): Completi
   };
 }
 
-/** Stands for a body that is no response. */
+/** The translation of a body that is not a response. */
 export const NO_COMPLETION: JsonObject = {};
 
-/** `choice`: the one choice without its index. `tier`: the member that names it, if any does. */
+/** `choice`: the only choice, without its index. `tier`: the member `service_tier`, if any. */
 export function wholeCompletion(
   { id, created, model }: CompletionHead,
   choice: JsonObject,

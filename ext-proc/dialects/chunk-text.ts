@@ -2,30 +2,30 @@ import type { JsonObject } from '#core/json-object.ts';
 import { type CompletionHead, UNKNOWN_HEAD } from './chat-message.ts';
 
 /**
- * Writes the chunks of one chat stream as text. The beginning of a chunk is prepared once: most of
- * them differ in nothing but the text of their delta.
+ * Writes the chunks of one chat stream as text. The beginning of a chunk is prepared once, because
+ * most chunks differ only in the text of their delta.
  */
 export class ChunkText {
   #head: CompletionHead = UNKNOWN_HEAD;
   #open: string | undefined;
   #isFirst = true;
 
-  /** Names the response. The first name counts. */
+  /** Sets id, time and model of the response. Only the first call has an effect. */
   begin(head: CompletionHead): void {
     if (this.#head === UNKNOWN_HEAD) this.#head = head;
   }
 
-  /** Text that goes on. All of it is JSON already. */
+  /** A chunk with content. All arguments are JSON. */
   content(text: string, padding: string, logprobs = 'null'): string {
     return this.#chunk(`"content":${text}`, logprobs, 'null', padding);
   }
 
-  /** Reasoning that goes on, as JSON. */
+  /** A chunk with reasoning, which is given as JSON. */
   reasoning(text: string, padding: string): string {
     return this.#chunk(this.#withContent(`"reasoning_content":${text}`), 'null', 'null', padding);
   }
 
-  /** Arguments of a function, or the input of a custom tool, that go on, as JSON. */
+  /** A chunk with a piece of a function's arguments or a custom tool's input, given as JSON. */
   callInput(call: number, type: 'function' | 'custom', text: string, padding: string): string {
     const called = type === 'function' ? `"function":{"arguments":${text}}` : `"custom":{"input":${text}}`;
     return this.#chunk(this.#withContent(`"tool_calls":[{"index":${call},${called}}]`), 'null', 'null', padding);
@@ -46,7 +46,7 @@ export class ChunkText {
     return withMembers(`${this.#prefix()}"choices":[]}`, { usage, ...more });
   }
 
-  /** The first delta says who speaks, and has content in any case. */
+  /** The first delta always has `content`. */
   #withContent(members: string): string {
     return this.#isFirst ? `"content":null,${members}` : members;
   }
@@ -74,7 +74,7 @@ function withMembers(chunk: string, members: JsonObject): string {
   return more === '' ? chunk : `${chunk.slice(0, -1)},${more}}`;
 }
 
-/** The padding of an event for its chunk, as JSON; empty: it has none. */
+/** The padding of an event, as a member for its chunk. Empty if it has none. */
 export function paddingOf({ obfuscation }: JsonObject): string {
   return typeof obfuscation === 'string' ? paddingWith(JSON.stringify(obfuscation)) : '';
 }

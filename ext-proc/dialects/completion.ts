@@ -6,8 +6,8 @@ export interface Completion extends JsonObject {
 }
 
 /**
- * A chunk may be without choices when it only brings the usage; everything else must have the
- * array. Moonshot's streams have the usage in the last choice (earendil-works/pi#2017).
+ * Returns `undefined` for an object without choices, unless it is a chunk with the usage. Streams
+ * of Moonshot have the usage inside the choice of the last chunk (earendil-works/pi#2017).
  */
 export function asCompletion(value: JsonObject): Completion | undefined {
   if (!hasChoices(value)) return isObject(value.usage) ? { ...value, choices: [] } : undefined;
@@ -20,8 +20,8 @@ function hasChoices(value: JsonObject): value is Completion {
 }
 
 /**
- * An error that the provider put into a 200: the field, or the finish reason of gateways such as
- * this one.
+ * True if the provider put an error into a 200: as `error`, or as the finish reason that gateways
+ * such as this one send.
  */
 export function hasError(value: JsonObject): boolean {
   if (value.error !== undefined && value.error !== null) return true;

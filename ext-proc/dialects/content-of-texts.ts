@@ -1,6 +1,6 @@
 import type { JsonObject } from '#core/json-object.ts';
 
-/** Plain texts as a string: some providers take lists for users' messages only. */
+/** Joins plain texts to one string, because some providers accept lists only from users. */
 export function asContent(parts: readonly JsonObject[]): unknown {
   const texts = parts.map((part) => (isPlainText(part) ? part.text : undefined));
   return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts;

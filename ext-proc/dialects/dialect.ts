@@ -2,9 +2,9 @@ import type { JsonObject } from '#core/json-object.ts';
 
 /**
  * Translation between chat completions and another API that a provider speaks. Limits, holds,
- * retries, usage, relay, cut streams and replay know chat completions only: a dialect stands at
- * both ends of the call. Everything in it is pure, and nothing throws: a provider's input is
- * hostile, and what cannot be translated becomes an error in chat's form.
+ * retries, usage, relay, cut streams and replay know chat completions only: a dialect translates at
+ * both ends of the call. It does no I/O and never throws: a provider's input is hostile, and what
+ * cannot be translated becomes an error in chat's form.
  */
 export interface Dialect {
   /** Further request headers, names in lower case. */
@@ -17,16 +17,16 @@ export interface Dialect {
   request(chat: JsonObject, sent: SentFields): TranslatedRequest;
   /**
    * The chat completion for the JSON body of a 200, or `{error}` in chat's form. An object without
-   * choices stands for a body that is no response: readers of completions refuse it.
+   * choices means that the body is not a response. Readers of completions reject it.
    */
   response(body: JsonObject): JsonObject;
-  /** The body of another status in chat's form. One of unknown form comes back as it is. */
+  /** The body of another status in chat's form. A body of unknown form is returned unchanged. */
   error(body: unknown): unknown;
   /** A translator for one stream. */
   stream(): StreamTranslator;
-  /** Members of the body that ask for a service tier. Absent: `service_tier`, as in chat. */
+  /** Members of the body that request a service tier. Absent: `service_tier`, as in chat. */
   tierMembers?(tier: string | undefined): Readonly<Record<string, string>> | undefined;
-  /** The service tier that members of a body ask for, in chat's words. Absent: as in chat. */
+  /** The service tier that members of a body request, by its name in chat. Absent: as in chat. */
   tierIn?(word: (name: string) => string | undefined): string | undefined;
 }
 
@@ -38,22 +38,22 @@ export interface SentFields {
   readonly stream: boolean;
   /** `user`, `safety_identifier` and `prompt_cache_key`, by field, as the provider may see them. */
   readonly identities: ReadonlyMap<string, string>;
-  /** Tier that is asked for; absent: the request names none. */
+  /** Absent: the request names no tier. */
   readonly serviceTier?: string;
-  /** The model has reasoning efforts: reasoning is asked back. */
+  /** True if the model has reasoning efforts. The request then asks for its reasoning. */
   readonly isReasoning: boolean;
   /**
-   * Tokens to think with, by effort, where the target takes a budget instead of an effort. No
-   * thinking is asked for with an effort that has none.
+   * Thinking budgets in tokens, by effort, for a target that accepts a budget instead of an effort.
+   * An effort without a budget requests no thinking.
    */
   readonly reasoningBudgets?: ReadonlyMap<string, number>;
-  /** Further top-level fields that this provider takes: copied as they are. */
+  /** Further top-level fields that this provider accepts. They are copied unchanged. */
   readonly extraFields: readonly string[];
 }
 
 export type TranslatedRequest = { readonly kind: 'body'; readonly body: JsonObject } | Unsayable;
 
-/** A request that the API has no words for: the target is passed over. */
+/** A request that the API cannot express. The target is skipped. */
 export interface Unsayable {
   readonly kind: 'unsayable';
   /** Field of the client's body. */
@@ -63,20 +63,19 @@ export interface Unsayable {
 }
 
 /**
- * Translates a provider's stream, event by event. A stream that ends without the event that ends
- * it in its API has given no `finish_reason` and no `[DONE]` by then: the readers of chat streams
- * find it cut, and nothing has to be said at its end.
+ * Translates a provider's stream, event by event. A stream without the final event of its API has
+ * no `finish_reason` and no `[DONE]` in its translation. Readers of chat streams recognize it as
+ * cut, so the translator need not be told of the end.
  */
 export interface StreamTranslator {
-  /** Characters of the stream that are kept now. */
+  /** Characters of the stream that the translator keeps now. */
   readonly keptCharacters: number;
   /**
-   * Usage and tier, as members of a chunk, as far as the provider has reported them: another object
-   * after each word about them. The chunks have them at the end alone, which many a stream does not
-   * reach.
+   * Usage and tier that the provider has reported so far, as members of a chunk. Each report makes
+   * a new object. The chunks contain them only at the end, which many streams do not reach.
    */
   readonly reported: JsonObject | undefined;
-  /** Keeps nothing of the stream from now on: only its usage is wanted. Absent: it never does. */
+  /** Drops all state but the usage, and keeps no more. Absent: the translator keeps no text. */
   forget?(): void;
   /**
    * `type` and `data` of one server-sent event. Returns the data of the chat stream's events, in
@@ -96,9 +95,9 @@ export interface StreamTranslator {
 export interface FurtherDelta {
   /** Position after its data. */
   readonly end: number;
-  /** Its text, as it stands in JSON between quotes. No chunk is made of an empty one. */
+  /** Its text, as JSON without the quotes. An empty text makes no chunk. */
   readonly delta: string;
-  /** Its padding, as the text; absent: it has none. */
+  /** Its padding, in the same form. `undefined`: it has none. */
   readonly padding: string | undefined;
 }
 

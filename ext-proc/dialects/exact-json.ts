@@ -3,15 +3,15 @@ import type { JsonObject } from '#core/json-object.ts';
 import { parseJson } from '#core/parse-json.ts';
 
 /**
- * A number that a double may not hold: of 16 digits, or with an exponent. Ids have such digits
- * within a text. They do not count, because visiting each value takes seven times as long as the
- * parse.
+ * Finds a number that a double may not hold: with 16 digits, or with an exponent. Ids that consist
+ * of digits are strings and do not match. Without this test each value would be visited, which
+ * takes seven times as long as the parse.
  */
 const LARGE_NUMBER = /[:,[\s]-?(?:\d{16}|\d+(?:\.\d+)?[eE]\+?\d{2})/;
 
 /**
- * The object of a body that was validated. `JSON.stringify` writes its numbers as they were sent:
- * integers above 2^53, as JSON Schemas of 64-bit integers have them, stay what they are.
+ * Parses a body that was validated. Integers above 2^53, as in JSON Schemas of 64-bit integers,
+ * keep their value when `JSON.stringify` writes them.
  */
 export function parseExactly(text: string): JsonObject {
   const revive = LARGE_NUMBER.test(text) ? exactly : undefined;

@@ -1,9 +1,9 @@
 import { skipSpace, stringEnd } from '#core/parse-json.ts';
 
 /**
- * A member of a JSON object in its text, top level only. Edits keep all other members byte for
- * byte: to parse and serialize the object would change integers above 2^53, the order of numeric
- * keys, and how numbers and escapes are written.
+ * A top-level member in the text of a JSON object. Edits keep all other members byte for byte.
+ * Parsing and serializing the object would change integers above 2^53, the order of numeric keys,
+ * and how numbers and escapes are written.
  */
 export interface Member {
   readonly name: string;
@@ -42,8 +42,8 @@ export function membersOf(text: string): Member[] {
 }
 
 /**
- * Adds members that the object lacks at its end. Edits every member of a repeated name: readers
- * disagree on which one counts.
+ * Edits members of an object. Members that it lacks are added at its end. Every member of a
+ * repeated name is edited, because readers disagree on which one counts.
  */
 export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
   const found = new Set<string>();

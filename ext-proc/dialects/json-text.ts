@@ -6,7 +6,7 @@ const LETTER_U = 0x75;
 const ESCAPED = '"\\/bfnrt';
 const CODE_POINT = /^[0-9a-fA-F]{4}$/;
 
-/** Index of the quote that closes the JSON text from `start` on; -1: it is none. */
+/** Index of the quote that closes the JSON string from `start` on. -1: the string is invalid. */
 export function textEnd(data: string, start: number): number {
   for (let at = start; at < data.length; at++) {
     const code = data.charCodeAt(at);
@@ -20,7 +20,7 @@ export function textEnd(data: string, start: number): number {
   return -1;
 }
 
-/** The text that JSON reads between quotes that `textEnd` has found. */
+/** Decodes a valid JSON string, given without its quotes. */
 export function textIn(json: string): string {
   return json.includes('\\') ? (JSON.parse(`"${json}"`) as string) : json;
 }

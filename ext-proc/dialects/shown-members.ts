@@ -12,7 +12,7 @@ const OFFICIAL: ReadonlySet<string> = new Set([
 ]);
 const HIDDEN =
   /^(?:provider|x_|_)|cost|price|pricing|billing|byok|account|organi[sz]ation|credits|balance|upstream|usd/i;
-/** Hidden in a choice, its message or delta. All else there is the model's work. */
+/** Hidden in a choice, its message or delta. All other members there are the model's output. */
 const HIDDEN_INSIDE = /^(?:usage|provider|provider_?metadata|is_?byok)$|cost|price|pricing|billing/i;
 
 export const OF_USAGE: ReadonlySet<string> = new Set([
@@ -36,8 +36,8 @@ export function isHidden(name: string): boolean {
 }
 
 /**
- * Returns edits that remove what clients may not see; `undefined`, nearly always: there is nothing
- * to remove. Takes 0.15 us, where parsing the chunk takes 1.
+ * Returns edits that remove what clients may not see. `undefined`, nearly always: there is nothing
+ * to remove. Takes 0.15 us; parsing the chunk takes 1 us.
  */
 export function hidingEdits(completion: Completion): MemberEdits | undefined {
   let edits: Record<string, string | undefined> | undefined;
@@ -50,7 +50,7 @@ export function hidingEdits(completion: Completion): MemberEdits | undefined {
   return { ...edits, choices: JSON.stringify(completion.choices.map(shownChoice)) };
 }
 
-/** True if choices are edited, to leave out what is not shown. */
+/** True if choices have members that must be hidden. */
 export function hidesInChoices({ choices }: Completion): boolean {
   return choices.some(hidesInside);
 }
@@ -76,18 +76,18 @@ function shownChoice(choice: unknown): unknown {
   };
 }
 
-/** Elements without what is hidden inside a choice; `undefined`: they have nothing of it. */
+/** Elements without the members that are hidden in a choice. `undefined`: they have none. */
 export function shownElements(elements: readonly unknown[]): readonly unknown[] | undefined {
   if (!elements.some(hidesMember)) return undefined;
   return elements.map((element) => (isObject(element) ? shownInside(element) : element));
 }
 
-/** What the model says, in which members have names of its own. */
+/** Members that the model writes. The names inside them are the model's own. */
 const SAID: ReadonlySet<string> = new Set(['input', 'arguments']);
 
 /**
- * A value at any depth without what is hidden inside a choice; `undefined`, nearly always: it has
- * nothing of it.
+ * A value without the members that are hidden in a choice, at any depth. `undefined`, nearly
+ * always: it has none.
  */
 export function shownWithin(value: unknown): unknown {
   return hidesWithin(value) ? withoutHidden(value) : undefined;
@@ -107,7 +107,7 @@ function withoutHidden(value: unknown): unknown {
   return Object.fromEntries(shown.map(([name, member]) => [name, SAID.has(name) ? member : withoutHidden(member)]));
 }
 
-/** Edits of an event's members that hide what is hidden there, at any depth of these. */
+/** Edits that hide members of an event, its `model`, and members at any depth within `deep`. */
 export function hidingWithin(event: JsonObject, deep: readonly string[]): MemberEdits | undefined {
   let edits: Record<string, string | undefined> | undefined;
   for (const name in event) {
@@ -124,12 +124,12 @@ function shownInside(value: JsonObject): JsonObject {
 }
 
 /**
- * Edits that leave the members of a usage's text that count tokens as they came, and remove the
- * others. A caller may add edits.
+ * Edits that keep the members of a usage that count tokens, and remove all others. A caller may add
+ * edits.
  */
 export function shownUsage(text: string, members: readonly Member[]): Record<string, string | undefined> {
   const edits = noEdits();
-  // The last member of a name counts, as with every reader that is known.
+  // The last member of a name counts, as in all known readers.
   for (const { name, valueStart, valueEnd } of members) {
     const value = text.slice(valueStart, valueEnd);
     edits[name] = DETAILS.has(name) ? shownDetails(value) : count(name, value, OF_USAGE);

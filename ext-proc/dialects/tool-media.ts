@@ -3,7 +3,7 @@ import { asContent } from './content-of-texts.ts';
 
 const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'file']);
 
-/** The text of a result that had nothing but media: it must have some. */
+/** Text of a result that contained only media, because a result must have text. */
 const BELOW = '(see below)';
 
 /** True if the result of a tool has an image or a file. */
@@ -12,9 +12,9 @@ export function hasToolMedia({ messages }: JsonObject): boolean {
 }
 
 /**
- * Other APIs allow images and files in the result of a tool, chat allows text only. So they move
- * into the user message that follows the results, and where none follows, one is added. The few
- * tokens that this adds are far below the ceiling of an image, so the hold covers them.
+ * Moves images and files from tool results, where chat allows only text, into the user message that
+ * follows the results. If none follows, one is added. The few tokens that this adds are far below
+ * the ceiling of an image, so the hold covers them.
  */
 export function withoutToolMedia(chat: JsonObject): JsonObject {
   if (!Array.isArray(chat.messages)) return chat;

@@ -1,20 +1,20 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /**
- * Content of a user or tool message as blocks, with `cache_control` where it stands. Anthropic
- * refuses text without words, so none is sent.
+ * Content of a user or tool message as blocks, each with its own `cache_control`. Anthropic refuses
+ * blank text, so it is left out.
  */
 export function contentBlocks(content: unknown): JsonObject[] {
   if (typeof content === 'string') return textBlock(content, {});
   return Array.isArray(content) ? content.filter(isObject).flatMap(blockOf) : [];
 }
 
-/** Keeps only the text blocks, all that a system, developer or assistant message may contain. */
+/** Keeps only text blocks. System, developer and assistant messages may contain no others. */
 export function textBlocks(content: unknown): JsonObject[] {
   return contentBlocks(content).filter(({ type }) => type === 'text');
 }
 
-/** `cache_control` of a message, which some clients write beside a content that is a text. */
+/** Adds the `cache_control` that some clients write beside a message's text to its last block. */
 export function withCacheControl(blocks: JsonObject[], of: JsonObject): JsonObject[] {
   const last = blocks.at(-1);
   return last === undefined ? blocks : [...blocks.slice(0, -1), { ...cacheControl(of), ...last }];
@@ -50,7 +50,7 @@ function imageBlock(url: unknown, part: JsonObject): JsonObject[] {
   return [{ type: 'image', source, ...cacheControl(part) }];
 }
 
-/** A longer name of a file would be refused. */
+/** Anthropic refuses longer names of files. */
 const LONGEST_TITLE = 255;
 
 function documentBlock({ file_data, filename }: JsonObject, part: JsonObject): JsonObject[] {
@@ -71,7 +71,7 @@ function base64Source({ mediaType, data }: InlineData): JsonObject {
 
 const LONGEST_HEAD = 512;
 
-/** A `data:` URI with base64. Data is not looked into: it may be 20 MiB long. */
+/** Splits a `data:` URI with base64. The data is not read, because it may have 20 MiB. */
 function inlineData(uri: string): InlineData | undefined {
   const comma = uri.slice(0, LONGEST_HEAD).indexOf(',');
   const [, named] = /^data:([^;]*);(?:.*;)?base64$/i.exec(uri.slice(0, Math.max(comma, 0))) ?? [];

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 
-/** Anthropic refuses other ids. Other models made them. */
+/** Anthropic refuses all other ids, which other models may have made. */
 const ACCEPTED = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Ids of tool calls as they are sent: of characters that Anthropic accepts, and each of them once.
- * Some models begin to number their calls again in each turn: a result answers the latest call of
- * its id.
+ * Makes the ids of tool calls acceptable to Anthropic and unique. Some models number the calls of
+ * each turn from the beginning, so a result belongs to the latest call with its id.
  */
 export class CallIds {
   readonly #sent = new Map<string, string>();
   readonly #used = new Set<string>();
-  /** Latest call of a function by its name: the deprecated form has no ids. */
+  /** Id of the latest call of each function by name, for the deprecated form without ids. */
   readonly #unnamed = new Map<unknown, string>();
 
   call(id: string): string {

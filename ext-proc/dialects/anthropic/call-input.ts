@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { parseExactly } from '../exact-json.ts';
 
-/** Objects and lists within each other. More than some thousand cannot be written as JSON again. */
+/** Deepest nesting of objects and lists. Some thousand levels could not be serialized again. */
 const MOST_DEPTH = 500;
 
 /**
- * Arguments of a call as the object that Anthropic has for them. A text that is none is sent back
- * as Anthropic's documentation of fine-grained tool streaming says, and one that is nested too
- * deeply alike: admission has looked at it as a text only.
+ * Arguments of a call as the object that Anthropic requires. Text that is not an object, or is
+ * nested too deeply, is wrapped as Anthropic's documentation of fine-grained tool streaming says.
+ * Validation has not parsed the text.
  */
 export function callInput(text: unknown): JsonObject {
   if (isObject(text)) return text;
@@ -15,13 +15,13 @@ export function callInput(text: unknown): JsonObject {
   return isNestedDeeply(text) || parseObject(text) === undefined ? { INVALID_JSON: text } : parseExactly(text);
 }
 
-/** The input of a call as the text that chat completions have it in. */
+/** The input of a call as JSON text, as in chat completions. */
 export function callArguments({ input }: JsonObject): string {
   if (!isObject(input)) return '{}';
   try {
     return JSON.stringify(input);
   } catch {
-    // Nesting so deep that it cannot be written: no model has made that.
+    // The nesting is too deep to be serialized. No model writes such an input.
     return '{}';
   }
 }

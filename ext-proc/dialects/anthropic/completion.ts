@@ -21,12 +21,12 @@ export function chatCompletion(body: JsonObject): JsonObject {
   return wholeCompletion(headOf(body), choice, chatUsage(body.usage), servedTier(body.usage));
 }
 
-/** The one message of a chat completion, which has all blocks in it. */
+/** Builds the message of a chat completion from all blocks. */
 class ReadMessage {
   readonly #message = new WholeMessage();
   readonly items = this.#message.items;
   #text = '';
-  /** Texts that follow each other are one, which citations divide. */
+  /** True if another block followed the last text. Adjacent texts are one, divided by citations. */
   #isDivided = false;
 
   take(block: JsonObject): void {

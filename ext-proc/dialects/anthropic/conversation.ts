@@ -5,7 +5,7 @@ import { CallIds } from './call-ids.ts';
 import { callInput } from './call-input.ts';
 import { thinkingBlock } from './thinking-details.ts';
 
-/** Messages of a chat as Anthropic takes them. */
+/** Messages of a chat in Anthropic's form. */
 export interface Conversation {
   readonly system: readonly JsonObject[];
   readonly turns: readonly Turn[];
@@ -18,8 +18,8 @@ export interface Turn {
 }
 
 /**
- * System and developer messages are hoisted, wherever they stand. Neighbours of one role become one
- * turn. Names of participants have no counterpart and are left out.
+ * System and developer messages are hoisted, wherever they stand. Adjacent messages of one role
+ * become one turn. Names of participants have no counterpart and are left out.
  */
 export function conversationOf(messages: unknown): Conversation {
   const system: JsonObject[] = [];
@@ -30,7 +30,7 @@ export function conversationOf(messages: unknown): Conversation {
       for (const block of withCacheControl(textBlocks(message.content), message)) system.push(block);
     } else add(turns, message.role === 'assistant' ? 'assistant' : 'user', blocksOf(message, ids));
   }
-  // A system message alone is what the model is asked.
+  // Without other messages, the system message becomes the user's.
   if (turns.length === 0 && system.length > 0) return { system: [], turns: [{ role: 'user', content: system }] };
   return { system, turns: readyTurns(turns) };
 }
@@ -39,11 +39,11 @@ function add(turns: Turn[], role: Turn['role'], blocks: readonly JsonObject[]): 
   if (blocks.length === 0) return;
   const last = turns.at(-1);
   if (last?.role !== role) turns.push({ role, content: [...blocks] });
-  // Spread into arguments, the parts of a large message would be too many of them.
+  // Not `push(...blocks)`: a large message has more blocks than a call may have arguments.
   else for (const block of blocks) last.content.push(block);
 }
 
-/** Stands before an assistant that speaks first, which Anthropic refuses. */
+/** Is inserted before an assistant's first turn, because Anthropic requires a user's first. */
 const OPENING: Turn = { role: 'user', content: [{ type: 'text', text: '.' }] };
 
 function readyTurns(turns: readonly Turn[]): Turn[] {
@@ -54,13 +54,13 @@ function readyTurns(turns: readonly Turn[]): Turn[] {
   return ready[0]?.role === 'assistant' ? [OPENING, ...ready] : ready;
 }
 
-/** Anthropic wants the results of a turn's calls before anything else in the next one. */
+/** Anthropic requires the results of a turn's calls before anything else in the next turn. */
 function resultsFirst(blocks: readonly JsonObject[]): JsonObject[] {
   const isResult = ({ type }: JsonObject) => type === 'tool_result';
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
 }
 
-/** Anthropic refuses white space at the end of a text that the model is to go on with. */
+/** Anthropic refuses white space at the end of a text that the model should continue. */
 function withoutLastSpace(blocks: readonly JsonObject[]): JsonObject[] {
   const last = blocks.at(-1);
   if (last === undefined || typeof last.text !== 'string') return [...blocks];
@@ -106,7 +106,7 @@ function toolUse(id: string, name: unknown, input: JsonObject, call: JsonObject)
   return { type: 'tool_use', id, name, input, ...cacheControl(call) };
 }
 
-/** Parts of a result cannot be cached by themselves: the whole result is. */
+/** Parts of a result cannot have a cache marker, so theirs is set on the whole result. */
 function toolResult(id: string, message: JsonObject): JsonObject {
   const { content } = message;
   const blocks = contentBlocks(content);

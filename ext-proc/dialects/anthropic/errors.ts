@@ -7,7 +7,7 @@ export function chatErrorBody(body: unknown): unknown {
   return { error: { ...body.error, message, type, code, param } };
 }
 
-/** Status that an error of this type has before a response begins. */
+/** Status with which an error of this type is sent before a response begins. */
 const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -22,8 +22,8 @@ const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 /**
- * An error inside a 200, of a body or of a stream, in chat's form. `status` is read as the status
- * that it would have had, so that it is judged alike wherever it comes.
+ * An error inside a 200, of a body or of a stream, in chat's form. `status` is the status that it
+ * would have had without the 200, so that both are classified in the same way.
  */
 export function chatError(error: unknown): JsonObject {
   const members = chatErrorMembers(isObject(error) ? error : { message: error });
@@ -39,8 +39,8 @@ interface ChatErrorMembers extends JsonObject {
 }
 
 /**
- * Some errors about the operator's money have the type `rate_limit_error`, and only their code says
- * so: they are not about how much is asked in a minute.
+ * Some errors about the operator's money have the type `rate_limit_error`. Only their code
+ * distinguishes them from errors about too many requests.
  */
 const FUNDS_CODE = /spend_limit|billing|billable/;
 
@@ -57,7 +57,7 @@ function chatErrorMembers(error: JsonObject): ChatErrorMembers {
   };
 }
 
-/** Fields of Messages by the field of a chat completion that they came from. */
+/** Fields of Messages, each with the field of a chat completion from which it was made. */
 const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [
   // The turns are not the messages, so an index would mislead.
   [/^(?:messages|system)\b.*$/, 'messages'],

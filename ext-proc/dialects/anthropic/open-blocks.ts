@@ -2,14 +2,14 @@ import type { JsonObject } from '#core/json-object.ts';
 
 /** A block of a streamed message that has begun and not ended. */
 export class OpenBlock {
-  /** Block as it began; a block of which only deltas are known has only its type. */
+  /** The block as it began. If its beginning was omitted, only the type is known. */
   readonly begun: JsonObject;
-  /** Number of the call among the calls; absent: it is none. */
+  /** Index among the calls of the message. Absent: the block is not a call. */
   call?: number;
-  /** Some of it was passed on. */
+  /** True if some of the block was passed on. */
   isSent = false;
   signature: unknown;
-  /** Thinking so far, for the entry that repeats all of it. */
+  /** Thinking so far, for the entry of `reasoning_details`, which repeats all of it. */
   readonly kept = new KeptText();
 
   constructor(begun: JsonObject) {
@@ -17,9 +17,9 @@ export class OpenBlock {
   }
 }
 
-/** Blocks come one after the other. Servers that open more than these at once are broken. */
+/** Most blocks that may be open at once. Usually it is one. */
 const MOST_OPEN = 64;
-/** Thinking that is kept of one stream at a time, in characters of JSON. */
+/** Most thinking that is kept of one stream at a time, in characters of JSON. */
 const MOST_KEPT = 4 * 1024 * 1024;
 
 export class OpenBlocks {
@@ -31,19 +31,19 @@ export class OpenBlocks {
     return this.#keptCharacters;
   }
 
-  /** True after more than is followed: the stream must end with an error. */
+  /** True after a limit was exceeded: the stream must end with an error. */
   get isTooMuch(): boolean {
     return this.#blocks.size > MOST_OPEN || this.#keptCharacters > MOST_KEPT;
   }
 
-  /** Keeps thinking of a block, written as in JSON. */
+  /** Keeps thinking of a block, given as JSON without the quotes. */
   keep(block: OpenBlock, json: string): void {
     if (!this.#keeps) return;
     block.kept.add(json);
     this.#keptCharacters += json.length;
   }
 
-  /** Drops what is kept, and keeps no more. */
+  /** Drops all kept thinking, and keeps none from now on. */
   forget(): void {
     this.#keeps = false;
     this.#keptCharacters = 0;
@@ -67,7 +67,7 @@ export class OpenBlocks {
     return block;
   }
 
-  /** Ends all, in the order in which they began. */
+  /** Ends all open blocks, in the order in which they began. */
   endAll(): OpenBlock[] {
     const all = [...this.#blocks.values()];
     this.#blocks.clear();
@@ -76,7 +76,7 @@ export class OpenBlocks {
   }
 }
 
-/** Events without an index are about the one block that is open. */
+/** Index of the only open block, for events without an index. */
 const ONLY_BLOCK = 0;
 
 function keyOf(index: unknown): number {
@@ -86,8 +86,8 @@ function keyOf(index: unknown): number {
 const MOST_PIECES = 256;
 
 /**
- * Text that grows by small pieces. They are joined from time to time: a piece holds the event that
- * it was cut out of.
+ * Text that grows by small pieces. They are joined from time to time, because each piece keeps the
+ * event in memory from which it was cut.
  */
 class KeptText {
   length = 0;

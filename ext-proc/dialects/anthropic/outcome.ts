@@ -14,19 +14,19 @@ const FINISH_REASONS: ReadonlyMap<unknown, string> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
-/** Why a message ended. Some servers do not say. */
+/** The finish reason. Some servers give no `stop_reason`. */
 export function finishReason(stopReason: unknown, hasCalls: boolean): string {
   if (typeof stopReason !== 'string') return hasCalls ? 'tool_calls' : 'stop';
   return FINISH_REASONS.get(stopReason) ?? 'stop';
 }
 
-/** Why the provider stopped the model; `undefined`: it does not say, or did not. */
+/** The provider's explanation of why it stopped the model. `undefined`: there is none. */
 export function refusalOf(details: unknown): string | undefined {
   const explanation = isObject(details) ? details.explanation : undefined;
   return typeof explanation === 'string' && explanation !== '' ? explanation : undefined;
 }
 
-/** Anthropic does not say when a message was made: it was made now. */
+/** Anthropic gives no time of creation, so the present is taken. */
 export function headOf(message: JsonObject): CompletionHead {
   return namedHead({ ...message, created_at: Date.now() / 1000 });
 }

@@ -9,8 +9,8 @@ const NAMED = ['properties', '$defs', 'definitions'] as const;
 const MOST_DEPTH = 100;
 
 /**
- * A schema whose objects have no members but the described ones, where it says nothing of others.
- * Anthropic refuses any other object. Whatever the closed schema allows, the open one allows too.
+ * Adds `additionalProperties: false` to each object whose schema leaves it open, because Anthropic
+ * refuses open objects. Whatever the closed schema allows, the open one allows too.
  */
 export function closedSchema(schema: JsonObject, depth = 0): JsonObject {
   if (depth > MOST_DEPTH) return schema;

@@ -59,7 +59,7 @@ function samplingSettings({ temperature, top_p }: JsonObject): JsonObject {
   };
 }
 
-/** Anthropic refuses a sequence of nothing but white space. */
+/** Anthropic refuses a stop sequence of white space only. */
 function stopSequences(stop: unknown): unknown[] {
   const all = Array.isArray(stop) ? stop : [stop];
   return all.filter((text) => typeof text === 'string' && /\S/.test(text));

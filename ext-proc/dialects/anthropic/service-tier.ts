@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { tierMember } from '../chat-message.ts';
 
-/** Service tiers in chat's words and in Anthropic's, whose fast mode is a `speed`. */
+/** Translates service tiers between chat and Anthropic, whose fast mode is a `speed`. */
 
 /**
- * Members that ask for a tier. `undefined`: Anthropic has no such tier. `default` must not be
- * served, and billed, as priority: `standard_only` says so.
+ * Members that request a tier. `undefined`: Anthropic has no such tier. `default` must not be
+ * served and billed as priority, hence `standard_only`.
  */
 export function tierMembers(tier: string | undefined): Readonly<Record<string, string>> | undefined {
   switch (tier) {
@@ -22,7 +22,7 @@ export function tierMembers(tier: string | undefined): Readonly<Record<string, s
   }
 }
 
-/** The tier that members ask for. `word`: the value of a member, if it is a text. */
+/** The tier that members request. `word` returns the value of a member if it is a string. */
 export function tierIn(word: (name: string) => string | undefined): string | undefined {
   if (word('speed') === 'fast') return 'fast';
   const tier = word('service_tier');
@@ -30,7 +30,7 @@ export function tierIn(word: (name: string) => string | undefined): string | und
   return tier === 'standard_only' ? 'default' : tier;
 }
 
-/** The tier that served the message, and that it is billed by. */
+/** The tier that served the message, by which it is billed. */
 export function servedTier(usage: unknown): JsonObject {
   const { service_tier: tier, speed }: JsonObject = isObject(usage) ? usage : {};
   if (speed === 'fast') return { service_tier: 'fast' };

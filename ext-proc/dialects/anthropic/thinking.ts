@@ -13,7 +13,7 @@ export interface ThinkingSettings {
 }
 
 /**
- * `summarized`: newer models show none of their thinking unless they are asked to. A request
+ * `summarized` is set because newer models show none of their thinking by default. A request
  * without an effort leaves the model its default.
  */
 export function thinkingSettings(
@@ -35,8 +35,8 @@ export function thinkingSettings(
 }
 
 /**
- * True: the model called a tool without thinking, or the client did not keep its thinking. With a
- * budget Anthropic refuses that, and a forced tool. Adaptive thinking has no such rules.
+ * True if the model called a tool without thinking, or the client did not send its thinking back.
+ * With a thinking budget Anthropic refuses that, and a forced tool. Adaptive thinking allows both.
  */
 function isWithoutThinking(turns: readonly Turn[]): boolean {
   const last = turns.findLast(({ role }) => role === 'assistant')?.content ?? [];

@@ -6,15 +6,15 @@ import { cacheControl } from './blocks.ts';
 export interface ToolSettings {
   readonly kind: 'tools';
   readonly members: JsonObject;
-  /** The model must call a tool. */
+  /** True if the model must call a tool. */
   readonly isForced: boolean;
 }
 
 const NO_TOOLS: ToolSettings = { kind: 'tools', members: {}, isForced: false };
 
 /**
- * Without tools there is no choice: Anthropic refuses one. A choice of some tools leaves out the
- * others.
+ * Without tools `tool_choice` is left out, because Anthropic refuses it. If the choice allows only
+ * some tools, the others are left out.
  */
 export function toolSettings({ tools, tool_choice, parallel_tool_calls }: JsonObject): ToolSettings | Unsayable {
   const all = Array.isArray(tools) ? tools.filter(isObject) : [];
@@ -37,7 +37,7 @@ export function toolSettings({ tools, tool_choice, parallel_tool_calls }: JsonOb
   };
 }
 
-/** The input of a tool is an object there, never a text, and has no grammar. */
+/** Anthropic's tools have an object as input, never plain text, and no grammar. */
 function noCustomTools(param: string): Unsayable {
   return { kind: 'unsayable', param, problem: `${param} must not be "custom": this model has no custom tools.` };
 }
@@ -55,7 +55,7 @@ function toolDefinition(tool: JsonObject): JsonObject {
   };
 }
 
-/** Anthropic demands the type, which is the only one that a function's parameters have. */
+/** Anthropic requires the type, although parameters of a function are always an object. */
 function inputSchema(parameters: unknown): JsonObject {
   if (!isObject(parameters)) return { type: 'object', properties: {} };
   return { ...parameters, type: 'object' };

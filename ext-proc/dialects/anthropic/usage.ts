@@ -2,8 +2,8 @@ import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
 import { servedTier } from './service-tier.ts';
 
 /**
- * Usage in chat's form, where what was read from a cache or written to one is part of the prompt.
- * An impossible count is left out: the readers of usage do not trust one that lacks it.
+ * Usage in chat's form, in which the prompt includes the tokens that were read from a cache or
+ * written to one. An impossible count is left out, and `readUsage` then rejects the usage.
  * `undefined`: there is none.
  */
 export function chatUsage(usage: unknown): JsonObject | undefined {
@@ -25,8 +25,8 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
 }
 
 /**
- * Usage of a stream so far. Later counts are of the whole message: they replace those before, and
- * never add to them.
+ * Usage of a stream so far. Later counts are of the whole message, so they replace earlier ones and
+ * are not added to them.
  */
 export function mergedUsage(before: JsonObject, more: unknown): JsonObject {
   if (!isObject(more)) return before;
@@ -35,8 +35,8 @@ export function mergedUsage(before: JsonObject, more: unknown): JsonObject {
 }
 
 /**
- * Usage and tier of a stream that has not ended, as members of a chunk. Until the output was
- * counted its number is a guess.
+ * Usage and tier of a stream that has not ended, as members of a chunk. The output is 0 until it
+ * was counted, because the provider's number is a guess before.
  */
 export function usageSoFar(usage: JsonObject, isCounted: boolean): JsonObject {
   return { usage: chatUsage(isCounted ? usage : { ...usage, output_tokens: 0 }), ...servedTier(usage) };

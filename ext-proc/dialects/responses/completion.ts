@@ -28,7 +28,7 @@ export function chatCompletion(response: JsonObject): JsonObject {
   return wholeCompletion(headOf(response), choice, chatUsage(response.usage), tierMember(response.service_tier));
 }
 
-/** The one message of a chat completion, which has all items of a response in it. */
+/** Builds the message of a chat completion from all items of a response. */
 class ReadMessage {
   readonly #message = new WholeMessage();
   readonly items = this.#message.items;
@@ -56,7 +56,7 @@ class ReadMessage {
     if (item.type === 'reasoning') this.#message.addDetail(reasoningDetail(item, this.items.count));
   }
 
-  /** Returns what belongs to the text of its message. */
+  /** Returns the part's share of the message's text. */
   #takePart({ kind, text, logprobs }: OutputPart, aside: boolean): string {
     if (text === '') return '';
     if (kind === 'summary' || kind === 'reasoning' || (kind === 'text' && aside)) {

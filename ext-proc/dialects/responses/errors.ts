@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
-/** Parameters of Responses by the field of a chat completion that they came from. */
+/** Parameters of Responses, each with the field of a chat completion from which it was made. */
 const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [
   [/^max_output_tokens$/, 'max_completion_tokens'],
   [/^text\.format\.(name|schema|strict|description)/, 'response_format.json_schema.$1'],
@@ -12,7 +12,7 @@ const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [
   [/^input\b.*$/, 'messages'],
 ];
 
-/** An error body, which has OpenAI's envelope already: only its `param` is of another API. */
+/** An error body. It has OpenAI's envelope already, so only its `param` is translated. */
 export function chatErrorBody(body: unknown): unknown {
   if (!isObject(body) || !isObject(body.error) || typeof body.error.param !== 'string') return body;
   return { ...body, error: { ...body.error, param: chatParam(body.error.param) } };
@@ -24,9 +24,8 @@ function chatParam(param: string): string {
 }
 
 /**
- * Status that an error of this code has before a response begins. Without one it is an error of
- * the provider. Another code is the request's own, as all of them are that name what is wrong with
- * it.
+ * Status with which an error of this code is sent before a response begins. The last group names
+ * faults of the request. An error without a status is taken for a failure of the provider.
  */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map([
   ['server_error', 500],
@@ -34,7 +33,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map([
   ['data_residency_mismatch', 403],
   ['rate_limit_exceeded', 429],
   ['insufficient_quota', 429],
-  // With a 503, which of other providers says only that something failed.
+  // OpenAI sends these with 503, which from other providers only means that something failed.
   ['server_is_overloaded', 529],
   ['slow_down', 529],
   ...[
@@ -46,7 +45,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map([
   ].map((code): [string, number] => [code, 400]),
 ]);
 
-/** The same by its type, for one whose code says nothing. */
+/** The status by the type of an error, for codes that are not above. */
 const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ['rate_limit_error', 429],
   ['too_many_requests', 429],
@@ -54,8 +53,8 @@ const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 /**
- * An error inside a 200, of a failed response or of a stream, in chat's form. `status` is read as
- * the status that it would have had, so that it is judged alike wherever it comes.
+ * An error inside a 200, of a failed response or of a stream, in chat's form. `status` is the
+ * status that it would have had without the 200, so that both are classified in the same way.
  */
 export function chatError(error: unknown, fallback: string): JsonObject {
   const { message, type, code, param, status: named } = isObject(error) ? error : { message: error };

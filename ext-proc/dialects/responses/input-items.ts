@@ -14,10 +14,10 @@ export function inputItems(messages: unknown): JsonObject[] {
   return messages.filter(isObject).flatMap((message) => itemsOf(message, calls));
 }
 
-/** Calls so far, for what a result does not say about the call that it answers. */
+/** Calls so far. A result does not say whether its call was custom, nor, in old form, its id. */
 class KnownCalls {
   readonly #custom = new Set<string>();
-  /** Latest call of a function by its name: the deprecated form has no ids. */
+  /** Id of the latest call of each function by name, for the deprecated form without ids. */
   readonly #unnamed = new Map<unknown, string>();
   #counter = 0;
 
@@ -67,7 +67,7 @@ function assistantItems(message: JsonObject, calls: KnownCalls): JsonObject[] {
   return withReasoning(items, message.reasoning_details, reasoningItem);
 }
 
-/** Empty text beside calls says that there was none. */
+/** Empty text beside calls means that there was no text. */
 function textItem(message: JsonObject, hasCalls: boolean): JsonObject[] {
   const { content, refusal } = message;
   const item = { type: 'message', role: 'assistant', ...phaseOf(message) };
@@ -82,8 +82,8 @@ function textItem(message: JsonObject, hasCalls: boolean): JsonObject[] {
 }
 
 /**
- * OpenAI asks for the phase of a message to come back with it: a model does worse without. It is a
- * member of the message here as there.
+ * OpenAI asks clients to send the phase of a message back, because models do worse without it. It
+ * is a member of the message in both APIs.
  */
 function phaseOf({ phase }: JsonObject): JsonObject {
   return phase === 'commentary' || phase === 'final_answer' ? { phase } : {};
@@ -114,7 +114,7 @@ function functionOutput(id: string, content: unknown): JsonObject {
 
 const LONGEST_CALL_ID = 64;
 
-/** OpenAI refuses longer ids. Other models made them, and put signatures into them. */
+/** OpenAI refuses longer ids. Other models make some, because they put signatures into them. */
 function callId(id: string): string {
   return id.length <= LONGEST_CALL_ID ? id : createHash('sha256').update(id).digest('hex');
 }

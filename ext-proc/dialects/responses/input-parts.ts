@@ -1,16 +1,16 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /**
- * Content of a system, developer, user or tool message: text as it is, and parts by the names that
- * they have in Responses. Members that Responses does not know (`cache_control`) are left out: it
- * would refuse them.
+ * Content of a system, developer, user or tool message. Text is unchanged, and parts get their
+ * names in Responses. Members that Responses does not know (`cache_control`) are left out, because
+ * it would refuse them.
  */
 export function inputContent(content: unknown): string | JsonObject[] {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
   return content.filter(isObject).flatMap(inputPart);
 }
 
-/** Content of an assistant's message, whose text is output, and refusals stay refusals. */
+/** Content of an assistant's message. Text becomes output, and refusals stay refusals. */
 export function spokenParts(content: readonly unknown[]): JsonObject[] {
   return content.filter(isObject).flatMap(({ text, refusal }) => {
     if (typeof refusal === 'string') return [refusalPart(refusal)];
@@ -50,7 +50,7 @@ function imagePart(image: unknown): JsonObject {
   return { type: 'input_image', image_url: url, detail: typeof detail === 'string' ? detail : 'auto' };
 }
 
-/** Name of a file that came without one: Responses demands it beside `file_data`. */
+/** Name of a file that came without one. Responses requires a name beside `file_data`. */
 const UNNAMED_FILE = 'document.pdf';
 
 function filePart({ file_data, filename }: JsonObject): JsonObject {

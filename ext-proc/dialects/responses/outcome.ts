@@ -16,7 +16,7 @@ export function failureOf(response: JsonObject): JsonObject | undefined {
   }
 }
 
-/** Why a response ended that has not failed. */
+/** The finish reason of a response that has not failed. */
 export function finishReason({ status, incomplete_details: details }: JsonObject, hasCalls: boolean): string {
   if (status === 'incomplete') {
     return isObject(details) && details.reason === 'content_filter' ? 'content_filter' : 'length';
@@ -24,15 +24,15 @@ export function finishReason({ status, incomplete_details: details }: JsonObject
   return hasCalls ? 'tool_calls' : 'stop';
 }
 
-/** The answer was asked for as JSON. A response repeats the request. */
+/** True if the request asked for JSON. A response repeats the format of its request. */
 export function isJsonAnswer({ text }: JsonObject): boolean {
   const format = isObject(text) && isObject(text.format) ? text.format.type : undefined;
   return format === 'json_schema' || format === 'json_object';
 }
 
 /**
- * A remark of the model on its way to an answer in JSON. In the content it would spoil the JSON, so
- * it is reasoning, as the official clients take no answer out of it.
+ * True for a remark of the model before its answer in JSON. It would make the content invalid JSON,
+ * so it is passed on as reasoning. The official clients do not read an answer from it either.
  */
 export function isAside({ type, phase }: JsonObject, isJson: boolean): boolean {
   return isJson && type === 'message' && typeof phase === 'string' && phase !== 'final_answer';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { CalledTool } from '../chat-message.ts';
 
-/** `undefined` for an item that is no call of a tool of the client. */
+/** The call in an item. `undefined`: the item is not a call of a client's tool. */
 export function calledTool(item: JsonObject): CalledTool | undefined {
   const { type, call_id, id, name } = item;
   if ((type !== 'function_call' && type !== 'custom_tool_call') || typeof name !== 'string') return undefined;
@@ -19,7 +19,7 @@ type PartKind = 'text' | 'refusal' | 'summary' | 'reasoning';
 /** A piece of text of a response. Calls have none. */
 export interface OutputPart {
   readonly kind: PartKind;
-  /** Its place among the parts of its list. */
+  /** Its index in its list of parts. */
   readonly index: number;
   readonly text: string;
   readonly logprobs: unknown;

@@ -2,16 +2,16 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /**
  * Reasoning items of Responses as entries of `reasoning_details` of an assistant's message, in the
- * form that OpenRouter has introduced. A client that returns its messages returns them, and the
- * model goes on with its reasoning after a tool call. Only entries of this format come back to a
- * provider: those of another API cannot be read there.
+ * form that OpenRouter has introduced. A client that sends its messages back sends the entries too,
+ * and the model continues its reasoning after a tool call. A provider gets only entries of this
+ * format, because it cannot read those of another API.
  */
 const FORMAT = 'openai-responses-v1';
 
 /**
- * The entry for a reasoning item; `undefined` for one that could not be sent back, without
- * encrypted content and without text. `index`: its place among the items of the message, which are
- * reasoning items, one for text and refusal, and one for each tool call.
+ * The entry for a reasoning item. `undefined` without encrypted content and text, because the item
+ * could not be sent back. `index`: its place among the items of the message, which are reasoning
+ * items, one for text and refusal, and one for each tool call.
  */
 export function reasoningDetail(item: JsonObject, index: number): JsonObject | undefined {
   const { id, encrypted_content: data } = item;
@@ -31,7 +31,7 @@ function textsOf(parts: unknown): string[] {
   );
 }
 
-/** The item that an entry was made of; `undefined`: it was made by another API. */
+/** The item from which an entry was made. `undefined`: the entry is of another API. */
 export function reasoningItem(detail: JsonObject): JsonObject | undefined {
   const { type, format, id, data, text } = detail;
   if (format !== FORMAT || typeof id !== 'string') return undefined;

@@ -60,7 +60,7 @@ function reasoningSettings(
   return { effort, summary: 'auto' };
 }
 
-/** The usage comes without being asked for. */
+/** There is no option for the usage: Responses always sends it. */
 function streamSettings({ stream_options: options }: JsonObject): JsonObject {
   const hides = typeof options === 'object' && options !== null && 'include_obfuscation' in options;
   if (!hides) return { stream: true };

@@ -11,8 +11,8 @@ import { type SentItem, SentParts } from './sent-parts.ts';
 import { chatUsage } from './usage.ts';
 
 /**
- * Events that repeat what deltas have brought, and what `response.output_item.done` brings again.
- * They are as long as all of the text, and are not read.
+ * Events that repeat the text of deltas. They are as long as all of the text, and are not read:
+ * `response.output_item.done` repeats it again.
  */
 const REPEATED: ReadonlySet<string> = new Set(
   [
@@ -22,20 +22,20 @@ const REPEATED: ReadonlySet<string> = new Set(
   ].map((name) => `response.${name}`),
 );
 
-/** Deltas of one part, which go on. */
+/** How further deltas of a part are passed on. */
 interface Continuation {
   readonly parts: boolean[];
   readonly part: unknown;
-  /** The chunk for a text and a padding, both as JSON. */
+  /** Writes the chunk for a text and a padding, both given as JSON. */
   readonly write: (text: string, padding: string) => string;
 }
 
 /**
- * Translates one stream of Responses. It keeps no text: of each item and part it knows whether it
- * was passed on, for at most 4096 of them.
+ * Translates one stream of Responses. It keeps no text, only whether each item and part was passed
+ * on, for at most 4096 of them.
  *
- * No chunk is made before the first output, so that a response that fails before it can be asked of
- * another target.
+ * No chunk is made before the first output. If the response fails before that, another target can
+ * still be tried.
  */
 export class ResponsesStream implements StreamTranslator {
   readonly keptCharacters = 0;
@@ -44,15 +44,15 @@ export class ResponsesStream implements StreamTranslator {
   readonly #sent = new SentParts();
   readonly #items = new MessageItems();
   #isJson = false;
-  /** The message that the last text was of, and the part that the last reasoning was of. */
+  /** Message of the last text, and part of the last reasoning. */
   #textItem: SentItem | undefined;
   #reasoningParts: boolean[] | undefined;
   #reasoningPart: unknown;
   readonly #template = new DeltaTemplate('delta');
-  /** The deltas that the template knows, and those of the last event that was parsed. */
+  /** Continues the delta that the template has learnt, and the last one that was parsed. */
   #learnt: Continuation | undefined;
   #latest: Continuation | undefined;
-  /** The template matched the last event. Only then may `further` read on with it. */
+  /** True if the template matched the last event. Only then may `further` use it. */
   #isKnown = false;
   #isOver = false;
 
@@ -62,7 +62,7 @@ export class ResponsesStream implements StreamTranslator {
     this.#isKnown = this.#template.match(data);
     if (this.#learnt !== undefined && this.#isKnown) return this.#again(this.#learnt);
     const event = parseObject(data);
-    // The readers of chat streams know what other text means, at the end of a cut stream above all.
+    // The readers of chat streams judge other text, which is mostly the end of a cut stream.
     if (event === undefined) return isNothing(data) ? NO_EVENTS : [data];
     const events = this.#translate(typeof event.type === 'string' ? event.type : type, event, data);
     return this.#sent.isTooMuch ? this.#fail(TOO_MUCH) : events;
@@ -191,7 +191,7 @@ export class ResponsesStream implements StreamTranslator {
     const { parts, part } = this.#latest ?? {};
     this.#latest = deltas;
     this.#learnt = undefined;
-    // Deltas of calls that come in turn are not learnt: each would be learnt for nothing.
+    // Deltas of alternating calls are not learnt, because the next delta would not match.
     if (parts !== deltas.parts || part !== deltas.part) return;
     this.#template.learn(data, delta);
     this.#learnt = deltas;
@@ -213,7 +213,7 @@ export class ResponsesStream implements StreamTranslator {
     return this.#chunks.delta({ tool_calls: [{ index, ...toolCall(called) }] });
   }
 
-  /** Passes on what the deltas of an item have left out, and its reasoning for the next turn. */
+  /** Passes on the parts of an item that had no deltas, and its reasoning for the next turn. */
   #rest(index: unknown, item: JsonObject): readonly string[] {
     const sent = this.#sent.item(index, item.id);
     if (sent.isWhole) return NO_EVENTS;

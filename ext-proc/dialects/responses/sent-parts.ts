@@ -1,31 +1,28 @@
-/**
- * Most items and parts of one stream that are followed. A response has some hundred at most, and
- * each keeps a bit here.
- */
+/** Most items and parts that are tracked for one stream. A response has some hundred at most. */
 const MOST_FOLLOWED = 4096;
-/** Characters of an id that count. */
+/** Ids are compared by their first characters. */
 const LONGEST_ID = 200;
-/** Stands for the item of events that name none. */
+/** Key of the item of events that name none. */
 const ONLY_ITEM = 0;
 
-/** An item of a streamed response, as far as it was passed on. */
+/** What was passed on of one item of a streamed response. */
 export class SentItem {
   /** For each part of its content, or the input of a call: true if some of it was passed on. */
   readonly content: boolean[] = [];
-  /** The same of its summary. */
+  /** The same for the parts of its summary. */
   readonly summary: boolean[] = [];
-  /** Number of the call among the calls; absent: it is none, or has not begun. */
+  /** Index among the calls of the message. Absent: the item is no call, or it has not begun. */
   call?: number;
   isWhole = false;
-  /** A message beside the answer (`isAside`). */
+  /** True for a message beside the answer (outcome.ts, `isAside`). */
   isAside = false;
   /** Phase of a message, until its first text is passed on. */
   phase?: string | undefined;
 }
 
 /**
- * The parts of a stream that have been passed on. The end of an item repeats all of it: parts that
- * had no deltas are passed on then, and nothing is twice. Text itself is not kept.
+ * Tracks which parts of a stream were passed on. The end of an item repeats the whole item. Parts
+ * that had no deltas are passed on then, and no part twice. Text is not kept.
  */
 export class SentParts {
   readonly #items = new Map<number | string, SentItem>();
@@ -33,7 +30,7 @@ export class SentParts {
   #lastIndex: unknown;
   #last: SentItem | undefined;
 
-  /** True after more than is followed: the stream must end with an error. */
+  /** True after the limit was exceeded: the stream must end with an error. */
   get isTooMuch(): boolean {
     return this.#followed > MOST_FOLLOWED;
   }
@@ -60,7 +57,7 @@ export class SentParts {
     return item;
   }
 
-  /** Notes that some of a part is passed on. */
+  /** Notes that some of a part was passed on. */
   mark(parts: boolean[], part: unknown): void {
     const index = typeof part === 'number' && Number.isInteger(part) && part >= 0 ? part : 0;
     if (parts[index] === true) return;

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
-/** Parameters of a function that has none. Responses demands the member. */
+/** Parameters of a function that has none. Responses requires the member. */
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 
 /**
- * Definitions of tools. Responses takes a function without `strict` for a strict one, and refuses
- * schemas that chat completions takes: `strict: false` is said.
+ * Definitions of tools. Responses treats a function without `strict` as strict, and then refuses
+ * schemas that chat completions accepts. So `strict: false` is sent.
  */
 export function responsesTools(tools: unknown): JsonObject[] {
   if (!Array.isArray(tools)) return [];
@@ -44,7 +44,7 @@ function described(description: unknown): JsonObject {
   return typeof description === 'string' ? { description } : {};
 }
 
-/** A word, or one tool, or a choice of tools; members of a tool stand beside its type there. */
+/** A mode, one tool, or a set of allowed tools. Responses has the name beside the type. */
 export function responsesToolChoice(choice: unknown): unknown {
   if (!isObject(choice)) return choice;
   if (choice.type !== 'allowed_tools' || !isObject(choice.allowed_tools)) return toolName(choice);

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
 
 /**
- * Usage in chat's form. Counts are copied as they came: whether they are plausible is judged where
- * every provider's are. `undefined`: there is none.
+ * Usage in chat's form. Counts are copied unchanged; `readUsage` checks whether they are plausible.
+ * `undefined`: there is none.
  */
 export function chatUsage(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
@@ -23,8 +23,8 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
 }
 
 /**
- * Cache writes that last for 12 hours, and cost more. They are shown in the place where long writes
- * are read, which has Anthropic's name.
+ * Cache writes that last for 12 hours and cost more. They are reported as Anthropic's writes of one
+ * hour, the member from which long writes are read.
  */
 function lastingWrites(input: unknown): number | undefined {
   const details = isObject(input) ? input.cache_write_tokens_details : undefined;
