@@ -4,7 +4,7 @@ import { budgetNanoUsd, type Empty, email, yesOrNo } from './fields.ts';
 
 const MAX_URL = 2000;
 
-/** `slack`: an incoming webhook of Slack, or of another program that takes the same. */
+/** `slack`: an incoming webhook of Slack, or of another program that accepts the same messages. */
 export type WebhookKind = z.infer<typeof webhookKind>;
 const webhookKind = z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' });
 
@@ -29,26 +29,28 @@ export const alertSettings = z.strictObject({
       error: 'This is not an URL such as https://example.com/alerts.',
     })
     .exactOptional(),
-  /** What the messages to it look like. Absent: signed JSON. */
+  /** Format of the messages to the webhook. Absent: signed JSON. */
   webhookKind: webhookKind.exactOptional(),
 });
 
 export interface DeliveryView {
   readonly messageId: string;
   readonly channel: 'mail' | WebhookKind;
-  /** Address of mail, or the organization of the webhook. */
+  /** Email address, or the id of the organization that has the webhook. */
   readonly receiver: string;
   readonly kind: string;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly createdAtMs: number;
-  /** What is sent. Absent: a mail with a link, which is made when it is sent. */
+  /**
+   * The message as it is sent. Absent for a mail with a link, because the link is made on sending.
+   */
   readonly body?: string;
-  /** Present while it waits. */
+  /** Present while the message waits. */
   readonly nextAttemptAtMs?: number;
   readonly attempts: readonly DeliveryAttemptView[];
 }
 
-/** Without a result the attempt goes on, or its dashboard ended. */
+/** Without a result the attempt is in progress, or its dashboard process ended during it. */
 export interface DeliveryAttemptView {
   readonly attempt: number;
   readonly beganAtMs: number;
@@ -70,7 +72,7 @@ export interface OperatorAlertsView {
   readonly deliveries: readonly DeliveryView[];
 }
 
-/** Secret that a webhook is signed with, in the response that made it only. */
+/** Secret with which webhook messages are signed. Only the response that made it shows it. */
 export interface WebhookSecretView {
   readonly secret: string;
 }
@@ -83,11 +85,11 @@ export interface AlertsApi {
   };
   'POST /api/organizations/:organization/alerts/secret': { body: Empty; response: WebhookSecretView };
   /**
-   * The number of messages that wait to be sent. None: there is no receiver, a test was sent within
-   * the last minute, or too many messages wait already.
+   * Responds with the number of messages that wait to be sent. It is 0 if there is no receiver, a
+   * test was sent within the last minute, or too many messages wait already.
    */
   'POST /api/organizations/:organization/alerts/test': { body: Empty; response: { readonly messages: number } };
-  /** Sends a finished message of alerts again, to the same receiver, if that is one still. */
+  /** Sends a finished alert again to the same receiver, if it still is a receiver. */
   'POST /api/organizations/:organization/alerts/again': { body: { messageId: string }; response: Empty };
   'GET /api/alerts': { query: Empty; response: OperatorAlertsView };
   'POST /api/alerts/test': { body: Empty; response: { readonly messages: number } };

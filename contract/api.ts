@@ -44,11 +44,13 @@ export type PathParameter<E extends string> = E extends `${string}:${infer Name}
 /** Body of a refused request, with a status of 4xx or 5xx. */
 export interface ProblemView {
   readonly problem: ProblemCode;
-  /** Shown to people. */
+  /** Text for the user. */
   readonly message: string;
   /** Messages by field of the body or query. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Present with `too_many_attempts`, `too_many_requests` and those that are unavailable. */
+  /**
+   * Present with `too_many_attempts`, `too_many_requests`, `unavailable` and `issuer_unavailable`.
+   */
   readonly retryAfterSeconds?: number;
 }
 
@@ -57,11 +59,11 @@ export type ProblemCode = keyof typeof PROBLEM_STATUS;
 export const PROBLEM_STATUS = {
   invalid: 400,
   not_signed_in: 401,
-  // Not 401, which asks to sign in: a signed-in user who changes the password may get this.
+  // Not 401, which makes the page ask for a sign-in: a wrong current password gets this as well.
   wrong_password: 403,
   // The user is signed in, but gave the password too long ago.
   password_needed: 403,
-  // Passwords are off; accounts have none to prove, set or reset.
+  // Passwords are off: accounts have no password to prove, set or reset.
   passwords_off: 403,
   issuer_refused: 403,
   identity_refused: 403,
@@ -84,7 +86,7 @@ export const PROBLEM_STATUS = {
 } as const;
 
 /**
- * Tables with a CSV export, by GET with the filter of the page:
+ * Tables with a CSV export. Its URL has the filter of the page as its query:
  * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` and
  * `/api/requests.csv` for operators.
  */

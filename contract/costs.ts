@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dayField } from './fields.ts';
 
-/** Days are inclusive, in UTC: those of the arrival of requests. */
+/** Days are inclusive UTC days. A request counts on the day on which it arrived. */
 export type CostsInput = Readonly<z.infer<typeof costsInput>>;
 export const costsInput = z.strictObject({
   from: dayField,
@@ -23,13 +23,16 @@ export interface CostRowView {
   readonly organizationName?: string;
   readonly requests: number;
   readonly revenueNanoUsd: string;
-  /** Sum of list prices: of what the models' own prices would have charged. */
+  /** Sum of what the models' own prices would have charged. */
   readonly listNanoUsd: string;
-  /** Absent: a target has no `cost_usd_per_million_tokens`. */
+  /**
+   * Absent: the cost of a request is unknown, because its target has no
+   * `cost_usd_per_million_tokens`.
+   */
   readonly costNanoUsd?: string;
-  /** Revenue less cost. Absent where the cost is. */
+  /** Revenue less cost. Absent if the cost is absent. */
   readonly marginNanoUsd?: string;
-  /** Where the cost is absent: revenue and cost of the requests whose cost is known, if any. */
+  /** Present if the cost is absent and known for some requests: revenue and cost of these alone. */
   readonly known?: { readonly revenueNanoUsd: string; readonly costNanoUsd: string };
   readonly lossesNanoUsd: string;
 }
@@ -38,8 +41,8 @@ export interface CostsApi {
   'GET /api/costs': {
     query: CostsInput;
     /**
-     * Newest day first, then by revenue. `total` includes rows that `rows` leaves out; the CSV has
-     * them all.
+     * Newest day first, then by revenue. `total` includes the rows that `rows` leaves out. The CSV
+     * has all rows.
      */
     response: { rows: readonly CostRowView[]; total: CostRowView; cut: boolean };
   };

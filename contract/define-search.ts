@@ -5,24 +5,24 @@ import { MOST_FILTER_VALUES } from './explore.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
 export type RawSearch = Readonly<Record<string, unknown>>;
-/** Reads one parameter. `undefined` for a malformed value and for the usual one. */
+/** Reads one parameter. `undefined` for a malformed value and for the default. */
 type ReadValue<Value> = (value: unknown) => Value | undefined;
 type Readers<Values> = { readonly [Name in keyof Values]: ReadValue<Values[Name]> };
 type State<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 
 /**
- * Reads the state of a page from its address, and leaves out what is unknown, malformed or usual.
- * An absent parameter has its usual value, so that the plain link stays plain.
+ * Reads the state of a page from its address. Unknown, malformed and default values are left out.
+ * An absent parameter has its default, so a link without filters has no parameters.
  */
 export interface Search<State extends object> {
   (raw: RawSearch): State;
-  /** Every filter, taken away. */
+  /** A change that removes every filter. */
   readonly unfiltered: Partial<State>;
 }
 
 /**
- * Declares the parameters of a page: filters, and what else its address has (`view`), such as an
- * open dialog.
+ * Declares the parameters of a page: its filters, and the other state in its address (`view`), such
+ * as an open dialog.
  */
 export function defineSearch<Filters, View = unknown>(
   filters: Readers<Filters>,
@@ -35,7 +35,7 @@ export function defineSearch<Filters, View = unknown>(
   return Object.assign(read, { unfiltered: unfiltered as Partial<State<Filters & View>> });
 }
 
-/** Parameters of an address by name. Those that are repeated are a list. */
+/** Parameters of an address by name. A repeated parameter becomes a list. */
 export function readQuery(search: string): RawSearch {
   const byName = Map.groupBy(new URLSearchParams(search), ([name]) => name);
   return Object.fromEntries(
@@ -46,7 +46,9 @@ export function readQuery(search: string): RawSearch {
   );
 }
 
-/** `?a=1&b=2&b=3`, or nothing. Absent and empty values are left out, except in lists. */
+/**
+ * `?a=1&b=2&b=3`, or '' without parameters. Absent and empty values are left out, except in lists.
+ */
 export function queryText(query: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined && value !== '')
@@ -54,23 +56,23 @@ export function queryText(query: Readonly<Record<string, unknown>>): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
-/** Longer than any name that the server accepts. */
+/** Longest text in an address, in characters. */
 const MAX_LENGTH = 300;
 
 export function text(value: unknown): string | undefined {
-  // The router reads digits as a number.
+  // The router parses digits as a number.
   const given = typeof value === 'number' ? String(value) : value;
   return typeof given === 'string' && given !== '' && given.length <= MAX_LENGTH && isStorable(given)
     ? given
     : undefined;
 }
 
-/** Empty text asks for what has none. */
+/** A text. The empty text filters for requests that have no such value. */
 export function textOrNone(value: unknown): string | undefined {
   return value === '' ? value : text(value);
 }
 
-/** Several values of one kind, each once. */
+/** A list of distinct values, each read by `read`. Malformed ones are dropped. */
 export function list(read: ReadValue<string>): ReadValue<readonly string[]> {
   return (value) => {
     const given: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -85,7 +87,7 @@ export function wholeNumber(value: unknown): number | undefined {
   return Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
-/** Years have four digits. */
+/** End of the four-digit years. */
 const LAST_MS = Date.UTC(9999, 11, 31);
 
 /** A time in milliseconds. */
@@ -94,12 +96,14 @@ export function moment(value: unknown): number | undefined {
   return atMs <= LAST_MS ? atMs : undefined;
 }
 
-/** One of these. The usual one is left out. */
+/** One of these values. The default is left out. */
 export function oneOf<const Value extends string>(values: readonly Value[], usual?: Value): ReadValue<Value> {
   return (value) => values.find((candidate) => candidate === value && candidate !== usual);
 }
 
-/** Ids with this prefix. The server would refuse the whole request for any other text. */
+/**
+ * Ids with this prefix. Other text is dropped, because the server would refuse the whole request.
+ */
 export function idOf(prefix: 'org' | 'key' | 'log' | 'top'): ReadValue<string> {
   return (value) => (typeof value === 'string' && isIdOf(prefix, value) ? value : undefined);
 }

@@ -12,7 +12,7 @@ import {
 } from './explore.ts';
 import { budgetNanoUsd, idOf, momentField, wholeNumberField } from './fields.ts';
 
-/** In a URL a list is a parameter that is repeated, `models=a&models=b`; once is a list of one. */
+/** A list is a repeated parameter in a URL, `models=a&models=b`. A single one is a list of one. */
 function listOf<Item extends string>(item: z.ZodType<Item, string>) {
   const list = z.array(item).max(MOST_FILTER_VALUES, { error: `At most ${MOST_FILTER_VALUES} values.` });
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), list.readonly()).exactOptional();
@@ -25,8 +25,8 @@ const valueField = z
 
 /**
  * One filter for charts, tables, the list of requests, its CSV and its live tail. All fields must
- * match. A list matches if one of its values does; an empty value, `''`, matches requests that have
- * none: no code, no user, no provider, or no model of the configuration.
+ * match. A list matches if one of its values does; an empty value, `''`, matches requests without
+ * one: no code, no user, no provider, or no configured model.
  */
 export type ExploreFilter = Readonly<z.infer<typeof exploreFilter>>;
 export const exploreFilter = z.strictObject({
@@ -39,15 +39,15 @@ export const exploreFilter = z.strictObject({
   codes: listOf(valueField),
   statusClasses: listOf(z.enum(STATUS_CLASSES, { error: `One of ${STATUS_CLASSES.join(', ')}.` })),
   /**
-   * `failed` requests have a code, also those with status 200 whose stream broke. A client that
-   * left before the response (status 499, no code) is neither.
+   * `failed` requests have an error code, even if their status is 200 and the stream broke. A
+   * client that left before the response (status 499, no code) is neither.
    */
   outcome: z.enum(['succeeded', 'failed'], { error: 'succeeded or failed.' }).exactOptional(),
-  /** `user` of the request: end users, as the client named them. */
+  /** The request's `user`, by which the client names its end user. */
   users: listOf(valueField),
   /**
    * `name=value` of the request's `metadata`; the name ends at the first `=`. Values of one name
-   * are alternatives, different names must all match.
+   * are alternatives; different names must all match.
    */
   metadata: listOf(valueField.refine((value) => value.includes('='), { error: 'name=value.' })),
   providers: listOf(valueField),
@@ -62,10 +62,10 @@ export type ExploreInput = Readonly<z.infer<typeof everyExploreInput>>;
 /** For operators, over all organizations. */
 export const everyExploreInput = exploreFilter.extend({
   fromMs: momentField,
-  /** May be in the future: a whole day that has begun, for example. */
+  /** May be in the future, such as the end of the current day. */
   toMs: momentField,
   by: groupingOf(GROUPINGS),
-  /** Adds `before`. */
+  /** Adds `before`, the preceding range, to the response. */
   compare: z.stringbool().exactOptional(),
 });
 export const exploreInput = everyExploreInput

@@ -21,7 +21,7 @@ import {
 } from './explore.ts';
 import type { ExploreFilter } from './explore-filter.ts';
 
-/** Times up to now. */
+/** Ranges that end now. */
 const LENGTHS = {
   '15m': 15 * MINUTE_MS,
   '1h': HOUR_MS,
@@ -33,7 +33,7 @@ const LENGTHS = {
   '1y': 365 * DAY_MS,
 } as const;
 type Length = keyof typeof LENGTHS;
-/** Whole days are days of UTC, as budgets and charges have them. */
+/** Ranges of whole days. Days are UTC days, like those of budgets and charges. */
 export type Range = Length | 'yesterday' | 'month' | 'last-month';
 
 export const RANGES: Readonly<Record<Range, string>> = {
@@ -51,7 +51,7 @@ export const RANGES: Readonly<Record<Range, string>> = {
 };
 export const USUAL_RANGE = '7d';
 export const LIST_RANGES = { all: 'All time', ...rangesOf('24h', '7d', '30d', '90d') };
-/** For figures by the day. */
+/** Ranges for daily figures. */
 export const DAY_RANGES = rangesOf('yesterday', '7d', '30d', 'month', 'last-month', '90d', '1y');
 
 function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Record<Name, string>> {
@@ -61,7 +61,10 @@ function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Recor
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Filters of several values by their names in an address: those in questions to the server. */
+/**
+ * Filters with several values, by their names in an address. `field` is the name in requests to the
+ * server.
+ */
 export const LISTS = {
   key: { field: 'keys', label: 'Key' },
   model: { field: 'models', label: 'Model' },
@@ -76,7 +79,7 @@ export type ListName = keyof typeof LISTS;
 
 /**
  * The state of the explorer. `search` is a request or generation id, which overrides every filter
- * of the list, and `open` the request in the drawer.
+ * of the list. `open` is the id of the request in the drawer.
  */
 export const exploreSearch = defineSearch(
   {
@@ -110,19 +113,21 @@ export const exploreSearch = defineSearch(
 );
 export type ExploreState = ReturnType<typeof exploreSearch>;
 
-/** In one organization nothing is filtered or grouped by organizations: the server refuses it. */
+/**
+ * Drops the filter and grouping by organizations, which the server refuses within one organization.
+ */
 export function exploreSearchOfOne(raw: RawSearch): ExploreState {
   return exploreSearch({ ...raw, organization: undefined, ...(raw.by === 'organization' && { by: undefined }) });
 }
 
-/** The time in an address. `fromMs` and `toMs` override `range`; one of them may be open. */
+/** The time range in an address. `fromMs` and `toMs` override `range`. Either may be absent. */
 export interface TimeState<Name extends string = string> {
   readonly range?: Name | undefined;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
 }
 
-/** `429` of an older address is one of `4xx`. */
+/** Older addresses have single statuses, such as `429`. They become their class, here `4xx`. */
 function statusClass(value: unknown): string | undefined {
   const given = text(value) ?? '';
   return given === '499' ? given : /^[245]..$/.test(given) ? `${given[0]}xx` : undefined;
@@ -138,7 +143,7 @@ export interface Span {
   readonly toMs: number;
 }
 
-/** The time that an address means, within the bounds of the server. */
+/** The time range of an address, within the bounds of the server. */
 export function spanOf({ range = USUAL_RANGE, fromMs, toMs }: TimeState, nowMs: number): Span {
   if (fromMs === undefined && toMs === undefined) return rangeSpan(range, nowMs);
   const endMs = toMs ?? nowMs;
@@ -162,19 +167,19 @@ function rangeSpan(range: string, nowMs: number): Span {
   }
 }
 
-/** The time of a list, whose newest rows are wanted, also those to come. */
+/** The time range of a list. A named range has no end, so that new requests appear. */
 export function boundsOf({ range, fromMs, toMs }: TimeState, nowMs: number): Partial<Span> {
   if (range === undefined || fromMs !== undefined || toMs !== undefined) return present({ fromMs, toMs });
   return { fromMs: rangeSpan(range, nowMs).fromMs };
 }
 
-/** The requests behind a part of a chart: of errors, those that failed. */
+/** Shows the requests behind a part of a chart. Of a chart of errors, only the failed ones. */
 export function requestsIn(state: ExploreState, span: Span): ExploreState {
   const failed = state.show === 'failures' ? ({ outcome: 'failed' } as const) : {};
   return { ...state, range: undefined, ...span, ...failed };
 }
 
-/** Everything but the time. */
+/** The server's filter for this state, without the time. */
 export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 'toMs'> {
   const { outcome, streamed, cost, duration } = state;
   const lists = Object.entries(LISTS).map(([name, { field }]) => [field, state[name as ListName]]);
@@ -187,14 +192,16 @@ export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 't
   });
 }
 
-/** `from` and `to` of an address of former pages, days of UTC, as a time of today's. */
+/**
+ * Converts `from` and `to` in addresses of former pages, which are UTC days, to today's parameters.
+ */
 export function withFormerDays({ from, to, ...others }: RawSearch): RawSearch {
   const dayMs = (day: unknown) => (typeof day === 'string' ? Date.parse(`${day}T00:00:00Z`) : Number.NaN);
   const [firstMs, lastMs] = [dayMs(from), dayMs(to)];
   return Number.isNaN(firstMs) || Number.isNaN(lastMs) ? others : { ...others, fromMs: firstMs, toMs: lastMs + DAY_MS };
 }
 
-/** What an address of the former pages for usage means here. */
+/** Converts an address of the former usage pages. */
 export function fromUsage(raw: RawSearch): ExploreState {
   const by =
     String(raw.by ?? 'model')

@@ -1,24 +1,24 @@
-/** The explorer: what it shows, and words of its filter (explore-filter.ts). */
+/** Types and bounds of the explorer. Its filter is in explore-filter.ts. */
 
 import { isStorable } from '#core/visible-text.ts';
 
-/** Each value of a list, and the number of its values, have these bounds. */
+/** Bounds of a filter: the number of values in a list, and the length of each. */
 export const MOST_FILTER_VALUES = 50;
 export const MOST_FILTER_CHARACTERS = 600;
-/** 24 days: as much as a column of the request log has. */
+/** 24 days, the largest value of the request log's column. */
 export const MOST_DURATION_MS = 2 ** 31 - 1;
 
-/** Ranges of the explorer. */
+/** Bounds of the explorer's time range. */
 export const SHORTEST_EXPLORED_MS = 60_000;
 export const LONGEST_EXPLORED_MS = 400 * 86_400_000;
 
-/** `4xx` is without 499, with which clients left before there was a response. */
+/** `4xx` excludes 499, which is recorded when the client disconnects before the response. */
 export const STATUS_CLASSES = ['2xx', '4xx', '5xx', '499'] as const;
 export type StatusClass = (typeof STATUS_CLASSES)[number];
 
-/** `organization` only for operators, over all organizations. */
+/** `organization` is only for operators, over all organizations. */
 export const GROUPINGS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
-/** `metadata.team`: by that member. */
+/** `metadata.team` groups by the member `team` of the request's metadata. */
 export type ExploreGrouping = (typeof GROUPINGS)[number] | `metadata.${string}`;
 
 export function isMetadataGrouping(value: string): value is `metadata.${string}` {
@@ -26,36 +26,41 @@ export function isMetadataGrouping(value: string): value is `metadata.${string}`
 }
 
 export interface Explore {
-  /** From a minute to a day. The range is widened to whole steps; those of days are UTC days. */
+  /** From a minute to a day. The range is widened to whole steps. Steps of a day are UTC days. */
   readonly stepMs: number;
   /** The last step may be in progress. */
   readonly stepStartsMs: readonly number[];
-  /** At most 8, largest spend first, then the sum of the others, if any. One for `none`. */
+  /**
+   * The 8 series with the largest spend, then the sum of the others, if any. For `none` a single
+   * one.
+   */
   readonly series: readonly ExploreSeries[];
-  /** At most 100 with most spend. */
+  /** The 100 groups with the largest spend. */
   readonly groups: readonly ExploreGroup[];
   /** The number of all groups. */
   readonly groupCount: number;
   readonly totals: ExploreTotals;
-  /** The preceding range of the same length, if `compare` asked for it. */
+  /** Figures of the preceding range of the same length. Present if the query has `compare`. */
   readonly before?: { readonly totals: ExploreTotals; readonly steps: ExploreSteps };
   /**
-   * True for ranges by end user that are too long to read each request: sums of the ledger, by UTC
-   * day. `requests` are those that were charged; `failures` and times are not known.
+   * True if a range by end user is too long to read each request. The figures are then daily (UTC)
+   * sums of the ledger: `requests` counts charged ones, and there are no `failures` and times.
    */
   readonly chargedOnly?: true;
   /**
-   * Present if not every request could be read: since when the figures are complete. Those of
-   * earlier steps are too low.
+   * Present if not every request could be read: the time since which the figures are complete.
+   * Figures of earlier steps are too low.
    */
   readonly partial?: { readonly completeFromMs: number };
 }
 
-/** What a group is: a key, a model, an error code and so on. */
+/** Identifies a group, such as a key, a model or an error code. */
 export interface ExploreGroupName {
-  /** The value for the filter. Absent: the sum of the others. Empty: requests that have none. */
+  /**
+   * The value for the filter. Absent: the sum of the other groups. Empty: requests without a value.
+   */
   readonly id?: string;
-  /** Name of the key or organization, otherwise the id. */
+  /** Name of the key or organization. For other groups the id. */
   readonly label: string;
 }
 
@@ -65,7 +70,7 @@ export interface ExploreSeries extends ExploreGroupName {
 
 export interface ExploreGroup extends ExploreGroupName {
   readonly totals: ExploreTotals;
-  /** By organization. */
+  /** Only if grouped by organization. */
   readonly balanceNanoUsd?: string;
 }
 
@@ -82,18 +87,19 @@ export interface ExploreTotals {
   readonly completionTokens: number;
   /** A part of promptTokens. */
   readonly cachedTokens: number;
-  /** Time to the first event, estimated from buckets. Absent without any completion. */
+  /** Time to the first event, estimated from buckets. Absent if no request has one. */
   readonly firstEventP50Ms?: number;
   readonly firstEventP95Ms?: number;
   /**
-   * Output of streams after their first event. Absent without any, and where only sums were read.
+   * Output rate of streams after their first event. Absent if there were no streams, or if only
+   * sums of the ledger were read.
    */
   readonly tokensPerSecond?: number;
   /**
-   * Only for operators, over all organizations. What providers are paid for the requests whose cost
-   * is known, and the part of `costNanoUsd`, the revenue, that these requests brought: the known
-   * margin is the difference, and `knownRevenueNanoUsd / costNanoUsd` the share for which it is
-   * known. Uncharged attempts and losses are in the report of costs alone.
+   * Only for operators, over all organizations. `providerCostNanoUsd` is what providers are paid
+   * for the requests whose cost is known, and `knownRevenueNanoUsd` the part of `costNanoUsd` (the
+   * revenue) that they brought. The difference is the known margin. Uncharged attempts and losses
+   * are in the cost report alone.
    */
   readonly providerCostNanoUsd?: string;
   readonly knownRevenueNanoUsd?: string;

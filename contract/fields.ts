@@ -17,18 +17,19 @@ import type { Change } from './setting.ts';
 
 /**
  * Parts of the schemas of request bodies and queries, within the bounds of the database. The page
- * shows the messages beside the fields, and imports types alone: it has no room for Zod.
+ * shows the messages beside the fields. It imports only types, because Zod would exceed its size
+ * limit.
  */
 
 const MAX_NANO_DIGITS = 19;
 /** End of the year 9999: the last moment that date fields and PostgreSQL can show. */
 const MAX_MOMENT_MS = 253_402_300_799_999;
 
-/** No query, no body, or an empty response. */
+/** An empty query, body or response. */
 export type Empty = Readonly<Record<never, never>>;
 export const nothing: z.ZodType<Empty> = z.strictObject({});
 
-/** Visible text only, so that equal-looking texts are almost always equal. */
+/** Only visible characters, so that texts that look equal almost always are equal. */
 export function text(maxLength: number) {
   return z
     .string({ error: 'This must be text.' })
@@ -64,7 +65,7 @@ export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.
 export const requestsPerMinute = wholeNumber(1, 1_000_000_000);
 export const tokensPerMinute = wholeNumber(1, MAX_TOKENS_PER_MINUTE);
 
-/** A route, which has a clock, checks whether the moment is in the future. */
+/** Routes check whether the moment is in the future, because only they have a clock. */
 export const momentMs = wholeNumber(0, MAX_MOMENT_MS);
 
 /** Nano-dollars as decimal text, zero or more. */
@@ -108,7 +109,10 @@ export function changeOf<Settings extends object>(
   return z.strictObject(Object.fromEntries(fields)) as unknown as z.ZodType<Change<Settings>>;
 }
 
-/** Lists are sets. An empty list would lock everybody out; absent means no restriction. */
+/**
+ * A list without duplicates. It may not be empty, which would lock everybody out. Absent means
+ * unrestricted.
+ */
 function listOf(item: z.ZodType<string, string>, what: string) {
   return z
     .array(item, { error: `This must be a list of ${what}.` })
@@ -121,12 +125,12 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? `“${value.slice(0, 50)}”` : 'This';
 }
 
-/** Values of a URL's query arrive as text; numbers are parsed here. */
+/** Longest text in a query. Numbers in a query arrive as text and are parsed here. */
 const MAX_QUERY_TEXT = 200;
-/** Ids encode their milliseconds in 48 bits. */
+/** Ids encode their time of creation in 48 bits of milliseconds. */
 const MAX_ID_MS = 2 ** 48 - 1;
 
-/** Text as its author wrote it: models, codes, searches. */
+/** Text that must match exactly, such as models, codes and searches, so it is not trimmed. */
 export const textField = z
   .string()
   .min(1, { error: 'This must not be empty.' })
@@ -151,7 +155,7 @@ export const dayField = z
   .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'A date such as 2026-11-21.' })
   .refine(isDay, { error: 'There is no such day.' });
 
-/** Date.parse reads the 30th of February as the 2nd of March. */
+/** Date.parse() would accept February 30 as March 2. */
 function isDay(text: string): boolean {
   const day = dayOf(text);
   return Number.isInteger(day) && utcDayText(day) === text;

@@ -24,7 +24,7 @@ const scopes = z
   .max(SCOPES.length, { error: 'There are not so many.' })
   .transform((chosen): readonly ScopeName[] => SCOPES.filter((scope) => chosen.includes(scope)));
 
-/** Settings of a key. Absent: not restricted. */
+/** Settings of a key. An absent setting means no restriction. */
 export type KeyRestrictions = Readonly<z.infer<typeof keyRestrictions>>;
 export const keyRestrictions = z.strictObject({
   name,
@@ -38,7 +38,7 @@ export const keyRestrictions = z.strictObject({
   dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
   /** Budget of each UTC month. */
   monthlyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
-  /** Budget of everything that the key ever spends. */
+  /** Budget for the lifetime of the key. */
   lifetimeBudgetNanoUsd: budgetNanoUsd.exactOptional(),
 });
 
@@ -58,7 +58,7 @@ export const severalKeys = z.strictObject({
     .transform((ids) => [...new Set(ids)]),
 });
 
-/** `revoking`: works until its revocation, which is scheduled. */
+/** `revoking`: still works, and has a scheduled revocation. */
 export type KeyStateName = 'usable' | 'revoking' | 'expired' | 'revoked';
 
 export interface KeyView extends KeyRestrictions {
@@ -67,8 +67,8 @@ export interface KeyView extends KeyRestrictions {
   readonly state: KeyStateName;
   readonly createdAtMs: number;
   /**
-   * E-mail address of the owner: the creator, or the user who was handed the key. Absent for keys
-   * of the command line.
+   * E-mail address of the owner: the creator, or the user to whom the key was handed over. Absent
+   * for keys that the command line made.
    */
   readonly createdBy?: string;
   readonly revokedAtMs?: number;
@@ -83,7 +83,7 @@ export interface KeyView extends KeyRestrictions {
 
 export interface CreatedKeyView {
   readonly key: KeyView;
-  /** The whole key. Only this response ever has it. */
+  /** The secret of the key. No other response ever contains it. */
   readonly secret: string;
 }
 
@@ -101,8 +101,8 @@ export interface KeysApi {
     response: { revoked: number };
   };
   /**
-   * Creates a key with the same settings, but for the expiry if one is given. The old key is
-   * revoked after so many hours; 0 is now.
+   * Creates a key with the same settings, with the expiry of the body if it has one. The old key is
+   * revoked after the given hours; 0 means now.
    */
   'POST /api/organizations/:organization/keys/:key/replacement': {
     body: z.infer<typeof keyReplacement>;

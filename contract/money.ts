@@ -31,29 +31,29 @@ export interface LedgerEntryView {
 
 export type TokensView = Readonly<Record<TokenKind, number>>;
 
-/** Other prices by time, as `GET /v1/models` shows them. */
+/** Scheduled prices, as in `GET /v1/models`. */
 export interface PricesInTimeView {
-  /** Tables of the next 90 days, ascending. */
+  /** Price tables that begin within the next 90 days, in order of time. */
   readonly priceChanges: readonly {
     readonly fromMs: number;
     readonly priceTable: TableJson;
     readonly priceWindows: readonly PriceWindowView[];
   }[];
-  /** Windows of the table in force. */
+  /** Windows of the current table. */
   readonly priceWindows: readonly PriceWindowView[];
 }
 
-/** Hours in which other prices hold. */
+/** Hours with other prices. */
 export interface PriceWindowView {
-  /** `16:30-00:30` */
+  /** For example `16:30-00:30`. */
   readonly utc: string;
-  /** `mon`, in the order of a week. */
+  /** For example `mon`, in the order of the week. */
   readonly days: readonly string[];
   readonly except: readonly string[];
   readonly priceTable: TableJson;
 }
 
-/** What customers and operators see of a model. */
+/** Facts about a model that both customers and operators see. */
 export interface ModelFacts extends PricesInTimeView {
   readonly id: string;
   readonly capabilities: readonly string[];
@@ -65,7 +65,7 @@ export interface ModelFacts extends PricesInTimeView {
 export interface ModelView extends ModelFacts {
   readonly reasoningEfforts: readonly string[];
   readonly defaultOutputTokens: number;
-  /** False: every target drops it. */
+  /** False: every target drops the parameter. */
   readonly takesTemperature: boolean;
   readonly state: 'available' | 'disabled' | 'misconfigured';
 }
@@ -73,9 +73,9 @@ export interface ModelView extends ModelFacts {
 export interface MoneyApi {
   'GET /api/organizations/:organization/ledger': {
     query: z.infer<typeof ledgerPageInput>;
-    /** Newest first; `next` is the `before` of the older page. */
+    /** Newest first. `next` is the `before` for the next, older page. */
     response: { entries: readonly LedgerEntryView[]; next?: number };
   };
-  /** Empty while no gateway process has reported yet. */
+  /** Empty until a gateway process has sent a report. */
   'GET /api/organizations/:organization/models': { query: Empty; response: { models: readonly ModelView[] } };
 }

@@ -40,9 +40,9 @@ export interface ProviderView {
   readonly onDisconnect?: string;
   /** True while Envoy ejects its host. */
   readonly ejected: boolean;
-  /** Targets that are passed over for now, because they asked for a pause. Over all processes. */
+  /** Number of resting targets over all processes. They rest because they asked for a pause. */
   readonly restingTargets: number;
-  /** Over the last five minutes, over all processes. */
+  /** `attempts` and `failures` are of the last five minutes, over all processes. */
   readonly attempts: number;
   readonly failures: number;
   readonly lastFailure?: { readonly result: string; readonly atMs: number };
@@ -56,7 +56,7 @@ export interface MappedModelView extends ModelFacts {
 
 /** Comparison of the configuration file with the model catalogue of the release. */
 export interface CatalogueComparison extends Comparison {
-  /** `2026-11-23` */
+  /** For example `2026-11-23`. */
   readonly asOf: string;
 }
 
@@ -66,13 +66,13 @@ export interface MappingView {
   readonly models: readonly MappedModelView[];
   readonly providers: readonly ProviderView[];
   readonly catalogue: CatalogueComparison;
-  /** Reasons why the file on disk is not in force. */
+  /** Reasons why the configuration file on disk is not in force. */
   readonly problems: readonly string[];
-  /** Parts of the current mapping that are valid but cannot work. */
+  /** Parts of the mapping in force that are valid but cannot work. */
   readonly warnings: readonly string[];
   /** Changed fields that need a restart. */
   readonly restartNeeded: readonly string[];
-  /** Number of processes with another mapping. */
+  /** Number of processes that have another mapping in force. */
   readonly processesBehind: number;
 }
 
@@ -99,7 +99,7 @@ export interface ProcessView {
   readonly eventLoopLagP99Ms: number;
   readonly rssBytes: number;
   readonly cpuFraction: number;
-  /** Absent if another process of the host queries Envoy. */
+  /** Absent if another process on the same host queries Envoy. */
   readonly envoy?:
     | { readonly reachable: false }
     | { readonly reachable: true; readonly version: string; readonly state: string; readonly uptimeMs: number };
@@ -115,7 +115,7 @@ export interface SystemView {
     readonly maxConnections: number;
     readonly schemaVersion: number;
   };
-  /** Charges that the ledger refused. An operator decides about them. */
+  /** Charges that the ledger refused and an operator has to decide. */
   readonly deadLetters: number;
 }
 
@@ -129,8 +129,8 @@ export interface OperatorApi {
   'POST /api/organizations/:organization/suspension': { body: Empty; response: OrganizationView };
   'DELETE /api/organizations/:organization/suspension': { body: Empty; response: OrganizationView };
   /**
-   * Negative amounts correct. A reference is booked once over all organizations; a repetition is a
-   * `conflict` of the field `reference`.
+   * A negative amount is a correction. A reference is booked once over all organizations. Repeating
+   * it is a `conflict` of the field `reference`.
    */
   'POST /api/organizations/:organization/credits': {
     body: z.infer<typeof organizationCredit>;
@@ -144,12 +144,12 @@ export interface OperatorApi {
     body: { email: string; operator: boolean; organizationId?: string; role?: 'owner' | 'member' };
     response: { user: UserRow; link: LinkView };
   };
-  /** A link to set a new password. The old one works until then. */
+  /** A link to set a new password. The old password works until then. */
   'POST /api/users/:user/reset': { body: Empty; response: LinkView };
-  /** Revokes the active keys of the user in all organizations, unless they are kept. */
+  /** Revokes the user's active keys in all organizations, unless `keepKeys` is set. */
   'POST /api/users/:user/disablement': { body: { keepKeys?: boolean }; response: UserRow };
   'DELETE /api/users/:user/disablement': { body: Empty; response: UserRow };
-  /** Names in the configuration file. */
+  /** Names of the price lists in the configuration file. */
   'GET /api/price-lists': { query: Empty; response: { priceLists: readonly string[] } };
   'GET /api/mapping': { query: Empty; response: MappingView };
   'GET /api/system': { query: Empty; response: SystemView };

@@ -16,7 +16,7 @@ import {
   yesOrNo,
 } from './fields.ts';
 
-/** Absent limits do not apply. */
+/** An absent limit does not apply. */
 export type OrganizationLimits = Readonly<z.infer<typeof organizationLimits>>;
 const organizationLimits = z.strictObject({
   requestsPerMinute: requestsPerMinute.exactOptional(),
@@ -27,7 +27,7 @@ const organizationLimits = z.strictObject({
   allowMultipleCompletions: yesOrNo,
 });
 
-/** What operators set of an organization. */
+/** Settings of an organization that operators set. */
 export type OrganizationSettings = Readonly<z.infer<typeof organizationSettings>>;
 const organizationSettings = organizationLimits.extend({ name, priceList: priceListName.exactOptional() });
 
@@ -39,11 +39,11 @@ export const newOrganization = organizationSettings.extend({
   concurrency: organizationLimits.shape.concurrency.exactOptional(),
   allowMultipleCompletions: yesOrNo.exactOptional(),
   creditNanoUsd: budgetNanoUsd.exactOptional(),
-  /** Of the opening credit in the ledger. */
+  /** Reference of the opening credit in the ledger. */
   reference: text(MAX_REFERENCE).exactOptional(),
 });
 
-/** What owners set of their organization: no limit, price or balance may ever be in it. */
+/** Settings that owners change themselves. They may never include a limit, a price or a balance. */
 export type OwnSettings = Readonly<z.infer<typeof ownSettings>>;
 const ownSettings = z.strictObject({
   name,
@@ -67,19 +67,19 @@ export interface OrganizationView {
   readonly createdAtMs: number;
   readonly suspendedAtMs?: number;
   readonly balanceNanoUsd: string;
-  /** The sum of all holds, as the gateway processes reported it seconds ago. */
+  /** The sum of all holds, from the gateway processes' reports of some seconds ago. */
   readonly heldNanoUsd: string;
   readonly totalCreditsNanoUsd: string;
   readonly totalUsageNanoUsd: string;
   readonly spentTodayNanoUsd: string;
   readonly limits: OrganizationLimits;
-  /** Absent where it would mean nothing. */
+  /** Absent if a forecast would be meaningless. */
   readonly forecast?: BalanceForecast;
-  /** Absent: the models' own prices. */
+  /** Absent: the models' own prices apply. */
   readonly priceList?: string;
 }
 
-/** The end of the balance at the mean rate of the last 7 days. */
+/** When the balance ends if spending goes on at the mean rate of the last 7 days. */
 export interface BalanceForecast {
   readonly averageDayNanoUsd: string;
   readonly endsAtMs: number;

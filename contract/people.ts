@@ -10,7 +10,7 @@ export const removedMember = z.strictObject({
 
 /** Absent fields do not filter. */
 const auditFilter = z.strictObject({
-  /** Part of the shown actor name, ignoring case. */
+  /** Part of the displayed actor name. Case is ignored. */
   actor: textField.exactOptional(),
   action: z
     .string()
@@ -25,11 +25,11 @@ export const auditPageInput = auditFilter.extend({ before: idOf('evt').exactOpti
 export const everyAuditInput = auditPageInput.extend({ organization: idOf('org').exactOptional() });
 
 export interface MemberView {
-  /** For an invited person without an account, the id of the user that accepting would create. */
+  /** For an invited person without an account: the id that their user will have. */
   readonly userId: string;
   readonly email: string;
   readonly role: 'owner' | 'member';
-  /** Has not accepted the invitation, or not set a password yet. */
+  /** The person has not accepted the invitation, or has not set a password yet. */
   readonly invited: boolean;
   readonly disabled: boolean;
   readonly createdAtMs: number;
@@ -40,14 +40,14 @@ export interface MemberView {
 
 /** A link that sets a password or accepts an invitation once. */
 export interface LinkView {
-  /** The caller hands it to the person. Absent: it goes by mail. */
+  /** The caller hands the link to the person. Absent: the link was mailed. */
   readonly url?: string;
   readonly expiresAtMs: number;
 }
 
 /**
- * A change of a list: added and removed members, and the number that the event has no room for.
- * Null: no list.
+ * A change of a list: added and removed members, and the numbers of those that the event has no
+ * room for. Null: there was no list.
  */
 export interface ListChangeView {
   readonly added: readonly string[];
@@ -75,7 +75,7 @@ export interface AuditPage {
   readonly events: readonly AuditEventView[];
   readonly next?: string;
   /**
-   * Present if the search ended before the page was full: the log was searched back to this moment.
+   * Present if the search ended before the page was full. The log was searched back to this time.
    */
   readonly searchedToMs?: number;
 }
@@ -83,9 +83,9 @@ export interface AuditPage {
 export interface PeopleApi {
   'GET /api/organizations/:organization/members': { query: Empty; response: { members: readonly MemberView[] } };
   /**
-   * An invitation with its link, whether or not the address has an account. If an operator asks, an
-   * existing account is added instead, once the request confirms with `known` that it belongs to
-   * the person.
+   * Creates an invitation with its link, whether or not the address has an account. For an
+   * operator, an existing account is added instead, once the request confirms with `known` that it
+   * belongs to the person.
    */
   'POST /api/organizations/:organization/members': {
     body: z.infer<typeof newMember>;
@@ -93,14 +93,14 @@ export interface PeopleApi {
   };
   'PATCH /api/organizations/:organization/members/:user': { body: z.infer<typeof changedMember>; response: MemberView };
   /**
-   * Revokes the member's active keys or hands them to an owner: to the user `keysTo`, or with
-   * `revokeKeys: false` to the caller.
+   * Removes a member. Their active keys are revoked, or handed to an owner: the user `keysTo`, or
+   * the caller with `revokeKeys: false`.
    */
   'DELETE /api/organizations/:organization/members/:user': {
     body: z.infer<typeof removedMember>;
     response: Empty;
   };
-  /** A new link for a pending invitation. The former link stops working. */
+  /** Makes a new link for a pending invitation. The former link stops working. */
   'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; response: LinkView };
   'GET /api/organizations/:organization/audit': { query: z.infer<typeof auditPageInput>; response: AuditPage };
 }

@@ -1,13 +1,13 @@
 /** Body of `POST /api/organizations/:organization/playground`. */
 export interface PlayInput {
   readonly chat: PlayChat;
-  /** Another model that is asked at the same time: both requests have one key. */
+  /** Another model that gets the same messages at the same time, with the same playground key. */
   readonly beside?: string;
-  /** A key whose scopes, models, limits by the minute and daily budget hold too. */
+  /** A key whose scopes, models, limits per minute and daily budget also apply. */
   readonly likeKey?: string;
 }
 
-/** A request as the API takes it, without `stream`. The gateway judges every other member. */
+/** A request to the API, without `stream`. The gateway checks every other member. */
 export interface PlayChat {
   readonly model: string;
   readonly messages: readonly PlayMessage[];
@@ -35,19 +35,18 @@ export interface PlayToolCall {
 }
 
 /**
- * Header of the response with the status of the gateway, beside `x-request-id` and
- * `x-generation-id`. The response itself is 200 whatever the gateway answers, because the page
- * takes other statuses for the dashboard's own. Its body is that of the gateway: events, or an
- * error.
+ * Response header with the status that the gateway returned, next to `x-request-id` and
+ * `x-generation-id`. The response itself always has status 200, because the page treats other
+ * statuses as the dashboard's own. The body is the gateway's: events, or an error.
  */
 export const GATEWAY_STATUS = 'x-gateway-status';
 
 export const MAX_PLAY_TOKENS = 16_384;
 export const MAX_PLAY_MESSAGES = 200;
 
-/** Absent in the session: there is no playground. */
+/** Absent from the session if there is no playground. */
 export interface PlaygroundView {
-  /** The most that a key of the playground spends in its life. */
+  /** Budget of a playground key over its life. */
   readonly budgetNanoUsd: string;
   readonly keyMinutes: number;
 }

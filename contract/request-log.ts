@@ -20,11 +20,11 @@ export interface RequestView {
   readonly streamed: boolean;
   readonly route: string;
   readonly address: string;
-  /** `user` of the request, as the client named it. */
+  /** The request's `user`, by which the client names its end user. */
   readonly user?: string;
   readonly provider?: string;
   readonly cachedTokens?: number;
-  /** For operators, over all organizations. */
+  /** Only for operators, over all organizations. */
   readonly organizationId?: string;
   readonly organizationName?: string;
 }
@@ -39,35 +39,35 @@ export interface RequestDetail extends RequestView {
   readonly keyLast4?: string;
   /** `metadata` of the request, as JSON. */
   readonly metadata?: string;
-  /** Absent: nothing was charged, or the charge is not booked yet. */
+  /** Absent: nothing was charged, or the charge is not committed yet. */
   readonly charge?: ChargeView;
 }
 
-/** A charge with everything that it was made from. */
+/** A charge with all that it was computed from. */
 export interface ChargeView {
   readonly usage: TokensView;
-  /** True if the provider reported no tokens, and the gateway counted them. */
+  /** True if the provider reported no usage, so the gateway counted the tokens. */
   readonly usageCounted: boolean;
-  /** Prices of the entry that applied. */
+  /** Prices of the price entry that applied. */
   readonly prices: PricesJson;
-  /** Absent: the default tier. */
+  /** Service tier whose prices applied. Absent: the default tier. */
   readonly pricedTier?: string;
-  /** Absent: the entry has no such bound. */
+  /** Bound of the price entry (`above`) that applied. Absent: it has none. */
   readonly pricedAboveTokens?: number;
-  /** As the provider named it. */
+  /** Service tier, as the provider named it. */
   readonly serviceTier?: string;
-  /** At most the hold, and at most what the balance paid for. */
+  /** At most the hold, and at most what the balance covered. */
   readonly costNanoUsd: string;
   readonly holdNanoUsd: string;
 }
 
 /**
- * The filter of the request log; all fields must match. The address of the page (RequestsUrlState)
+ * The filter of the request log. All fields must match. The address of the page (RequestsUrlState)
  * becomes a filter, a filter with a cursor becomes an input (RequestPageInput), and an input in its
  * organization becomes a query of the database (RequestPageQuery).
  */
 export type RequestFilter = Readonly<z.infer<typeof everyRequestFilter>>;
-/** For operators, over all organizations. */
+/** Only for operators, over all organizations. */
 export const everyRequestFilter = exploreFilter.extend({
   /**
    * A request id (x-request-id) or a generation id. Overrides the rest of the filter and the
@@ -81,9 +81,9 @@ export type RequestPageInput = Readonly<z.infer<typeof everyRequestInput>>;
 export const everyRequestInput = everyRequestFilter.extend({
   before: idOf('log').exactOptional(),
   /**
-   * Only requests newer than that id, for following the log. A request is added within a second
-   * after its end, at its time of arrival: a long one below newer rows. So follow from some minutes
-   * back, by id.
+   * Only requests with newer ids, for following the log. A request is added within a second after
+   * its end, but sorted by its arrival, so a long one appears below newer rows. Clients should
+   * therefore follow from some minutes back and drop ids that they have.
    */
   after: idOf('log').exactOptional(),
 });
@@ -95,16 +95,16 @@ export interface RequestPage {
   /** Value of `before` for the next, older page. Absent on the last one. */
   readonly next?: string;
   /**
-   * Present if the search ended before the page was full: the log was searched back to this moment,
+   * Present if the search ended before the page was full: the log was searched back to this time,
    * and `next` continues from there.
    */
   readonly searchedToMs?: number;
   /**
-   * Number of omitted requests that match the filter; the same on every page. A key has at most so
-   * many rows of refused requests in a minute.
+   * Number of omitted requests that match the filter, the same on every page. Refused requests are
+   * omitted beyond a number of rows for each key and minute.
    */
   readonly leftOut: number;
-  /** Present if there were too many to count: older ones are not in `leftOut`. */
+  /** Present if there were too many to count. Requests before this time are not in `leftOut`. */
   readonly leftOutSinceMs?: number;
 }
 

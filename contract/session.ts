@@ -13,30 +13,30 @@ export interface SessionView {
   readonly organizations: readonly OrganizationChoice[];
   /** Base URL of the API as clients reach it, for snippets. Ends in `/v1`. */
   readonly apiUrl: string;
-  /** APIs that clients may speak beside chat completions. */
+  /** APIs that clients may use besides chat completions. */
   readonly apis: readonly ('responses' | 'messages' | 'embeddings')[];
   readonly topUpUrl?: string;
   readonly signedInBy: 'password' | 'link' | 'issuer';
-  /** Owners pay on the credits page. */
+  /** True if owners can pay on the credits page. */
   readonly takesPayments?: true;
-  /** Absent: there is none. */
+  /** Absent: there is no playground. */
   readonly playground?: PlaygroundView;
   /**
-   * For operators: an address that sent X-Forwarded-For within the last hour and is not in
+   * For operators: an address that sent X-Forwarded-For within the last hour, but is not in
    * `trusted_proxies`.
    */
   readonly untrustedProxy?: string;
   /** The password was generated on a command line, so somebody else knows it. */
   readonly choosePassword?: true;
-  /** Pending invitations of this address. Each is accepted by its own link. Absent: none. */
+  /** Pending invitations for the user's address. Each is accepted by its own link. */
   readonly invitations?: readonly PendingInvitation[];
 }
 
 export interface SignInMethodsView {
   readonly password: boolean;
-  /** Name of the OpenID Connect issuer, or its host. */
+  /** Name of the OpenID Connect issuer, or else its host. */
   readonly issuer?: string;
-  /** A link to set a forgotten password is mailed. */
+  /** True if a forgotten password can be reset by a mailed link. */
   readonly resetsByMail?: true;
 }
 
@@ -58,7 +58,7 @@ export interface PasswordLinkView {
   /** `sign_in` needs no password. */
   readonly purpose: 'invitation' | 'reset' | 'sign_in';
   readonly expiresAtMs: number;
-  /** The organization of an owner's invitation. Absent if an operator made the user. */
+  /** The organization to which an owner invites. Absent if an operator created the user. */
   readonly organization?: string;
   readonly role?: 'owner' | 'member';
 }
@@ -75,16 +75,18 @@ export interface DeviceView {
 export interface SessionApi {
   'GET /api/session': { query: Empty; response: SessionView };
   'POST /api/session': { body: { email: string; password: string }; response: SessionView };
-  /** With an address for the browser if the issuer should end its session as well. */
+  /**
+   * Signs out. Responds with a URL for the browser if the issuer should end its session as well.
+   */
   'DELETE /api/session': { body: Empty; response: { signOutUrl?: string } };
   'GET /api/sign-in': { query: Empty; response: SignInMethodsView };
-  /** The same response, and after the same time, whether or not the address has an account. */
+  /** The response and its time are the same whether or not the address has an account. */
   'POST /api/password-resets': { body: { email: string }; response: Empty };
-  /** Begins a sign-in at the issuer, which asks for the password there if `again`. */
+  /** Begins a sign-in at the issuer. With `again` the issuer asks for the password. */
   'POST /api/oidc/authorization': { body: { again?: true }; response: { url: string } };
-  /** Ends it with the query by which the issuer sent the browser back. */
+  /** Ends the sign-in with the query parameters with which the issuer redirected the browser. */
   'POST /api/oidc/session': { body: { query: string }; response: SessionView };
-  /** Signs in by a link of the command line. */
+  /** Signs in with a link that the command line made. */
   'POST /api/sign-in-links/use': { body: { token: string }; response: SessionView };
   'POST /api/password-links/inspection': { body: { token: string }; response: PasswordLinkView };
   /**
@@ -100,8 +102,8 @@ export interface SessionApi {
    */
   'PUT /api/password': { body: { current: string; next: string }; response: Empty };
   /**
-   * Credit, new operators and links to accounts need a password that was given within
-   * `dashboard.session.fresh_password`, at sign-in or here. Otherwise the response is
+   * Adding credit, making operators and making links to accounts need a password that was entered
+   * within `dashboard.session.fresh_password`, at sign-in or here. Otherwise the response is
    * `password_needed`.
    */
   'POST /api/password/confirmation': { body: { password: string }; response: Empty };

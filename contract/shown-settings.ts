@@ -14,7 +14,7 @@ import type { KeyRestrictions } from './keys.ts';
 import type { OrganizationSettings, OwnSettings } from './organization.ts';
 import type { Setting, Settings } from './setting.ts';
 
-/** The settings as people see them: in forms, in the audit log and on pages. */
+/** The settings as users see them, in forms, in the audit log and on pages. */
 
 export const KEY_SETTINGS: Settings<KeyRestrictions> = {
   name: {
@@ -162,7 +162,7 @@ export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
 
 /**
  * Every field that the audit log may have, with its label and the word for no value, in the order
- * of display. An event with another field does not compile.
+ * of display. Events with other fields do not compile.
  */
 export const AUDIT_FIELDS = {
   email: { label: 'Email' },
@@ -180,7 +180,7 @@ export const AUDIT_FIELDS = {
   replaces: { label: 'Replaces', none: 'nothing' },
   reference: { label: 'Reference' },
   ...ALERT_SETTINGS,
-  /** The origin of its URL alone: the path may be a secret. */
+  /** Only the origin of the webhook's URL, because the path may be a secret. */
   webhook: { label: 'Webhook', none: 'none' },
   card: { label: 'Card', none: 'none' },
   belowNanoUsd: { label: 'Automatic top-up below', none: 'off' },

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
 import { type Empty, wholeNumber } from './fields.ts';
 
-/** The bounds of the configuration are narrower. */
+/** The configuration sets narrower bounds. */
 export const topUp = z.strictObject({ amountUsd: wholeNumber(1, MAX_TOP_UP_USD) });
 
 export type AutomaticTopUpView = Readonly<z.infer<typeof automaticTopUp>>;
 const automaticTopUp = topUp.extend({
-  /** Balance below which a payment begins. */
+  /** A payment begins when the balance is below this. */
   belowUsd: wholeNumber(1, MAX_TOP_UP_USD),
-  /** Most for one UTC day. */
+  /** The largest sum of automatic top-ups in one UTC day. */
   dailyUsd: wholeNumber(1, MAX_DAILY_TOP_UPS_USD),
 });
-/** Absent settings end it. */
+/** Absent settings turn automatic top-up off. */
 export const automaticTopUpChange = z.strictObject({ settings: automaticTopUp.exactOptional() });
 
 /** Amounts that an owner may pay, in whole USD. */
@@ -26,15 +26,15 @@ export interface TopUpView {
   readonly id: string;
   readonly automatic: boolean;
   readonly amountNanoUsd: string;
-  /** `refused`: it does not match what Stripe has; the operator has to look. */
+  /** `refused`: the payment does not match what Stripe has. An operator has to look at it. */
   readonly state: 'open' | 'paid' | 'failed' | 'expired' | 'refused';
   readonly failure?: string;
-  /** Given back by refunds and disputes. */
+  /** Amount that refunds and disputes returned. */
   readonly returnedNanoUsd: string;
   readonly receiptUrl?: string;
-  /** Stripe makes one of such a payment. */
+  /** True if Stripe makes an invoice for the payment. */
   readonly hasInvoice?: true;
-  /** Absent for an automatic one. */
+  /** Absent for an automatic top-up. */
   readonly createdBy?: string;
   readonly createdAtMs: number;
 }
@@ -42,30 +42,32 @@ export interface TopUpView {
 export interface TopUpsView {
   /** Absent: payments are not configured. */
   readonly offer?: TopUpOffer;
-  /** Such as `visa 4242`. */
+  /** Brand and last digits, such as `visa 4242`. */
   readonly card?: string;
   readonly automatic?: AutomaticTopUpView;
-  /** The last automatic top-up failed; nothing is tried until an owner saves the settings again. */
+  /**
+   * Present if the last automatic top-up failed. No other begins until an owner saves the settings.
+   */
   readonly stopped?: { readonly atMs: number; readonly reason: string };
   /** Newest first. */
   readonly topUps: readonly TopUpView[];
-  /** To be given as `before` for older ones. */
+  /** Value of `before` for the next, older page. */
   readonly next?: string;
 }
 
 export interface TopUpsApi {
   'GET /api/organizations/:organization/top-ups': { query: { before?: string }; response: TopUpsView };
-  /** `url` is the page at which Stripe takes the payment. */
+  /** `url` is Stripe's payment page. */
   'POST /api/organizations/:organization/top-ups': {
     body: z.infer<typeof topUp>;
     response: { id: string; url: string };
   };
-  /** Reads an open payment from Stripe now, for somebody who is back from paying. */
+  /** Reads an open payment from Stripe at once, for a user who returns from paying. */
   'POST /api/organizations/:organization/top-ups/:topUp/check': { body: Empty; response: Empty };
-  /** The page of its invoice at Stripe, whose address is not kept. */
+  /** Stripe's page for the invoice. Its URL is not stored. */
   'POST /api/organizations/:organization/top-ups/:topUp/invoice': { body: Empty; response: { url: string } };
   'POST /api/organizations/:organization/card': { body: Empty; response: { url: string } };
-  /** Ends automatic top-up, too. */
+  /** Removes the card, and turns automatic top-up off. */
   'DELETE /api/organizations/:organization/card': { body: Empty; response: Empty };
   'PUT /api/organizations/:organization/automatic-top-up': {
     body: z.infer<typeof automaticTopUpChange>;

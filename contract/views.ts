@@ -6,7 +6,10 @@ import { changeOf, type Empty, name } from './fields.ts';
 const MAX_SEARCH_CHARACTERS = 4_000;
 const tooLong = { error: 'These filters are too long to keep.' };
 
-/** Of an address, kept as the page itself would write it: nothing else is. */
+/**
+ * The filters of a saved view, in the form in which the page writes them into its address. Unknown
+ * parameters are dropped.
+ */
 const searchText = z
   .string({ error: 'This must be text.' })
   .max(MAX_SEARCH_CHARACTERS, tooLong)
@@ -23,14 +26,14 @@ export const savedViewChange = changeOf(savedView);
 
 export interface SavedView extends SavedViewInput {
   readonly id: string;
-  /** E-mail address, or `the operator`. Absent: the user no longer exists. */
+  /** Email address, or `the operator`. Absent: the user no longer exists. */
   readonly createdBy?: string;
   readonly createdAtMs: number;
-  /** The caller may change it. */
+  /** True if the caller may change the view. */
   readonly mine: boolean;
 }
 
-/** Views of an organization, and those of operators over all of them. */
+/** Views of an organization, and the operators' views over all organizations. */
 type Views = '/api/organizations/:organization/views' | '/api/views';
 
 export type ViewsApi = Record<`GET ${Views}`, { query: Empty; response: { views: readonly SavedView[] } }> &
