@@ -8,54 +8,54 @@ import type { Completion } from '../dialects/completion.ts';
 import type { MemberEdits } from '../dialects/json-members.ts';
 
 /**
- * An API beside chat completions that clients may speak. The gateway decides by chat completions: a
- * door stands at both ends of a request, as a dialect stands at both ends of a call. Where a target
- * speaks the door's own API, bodies and events pass through instead, and the chat form is only
- * measured. Everything in a door is pure.
+ * An API beside chat completions that clients may speak. The rest of the gateway knows chat
+ * completions: a door translates at both ends of a request, as a dialect does at both ends of a
+ * call. If a target speaks the door's own API, bodies and events are passed on instead, and the
+ * chat form is only measured. A door does no I/O.
  */
 export interface Door {
   readonly api: DoorApi;
-  /** The API of the targets whose bodies pass through. */
+  /** The API of the targets to which bodies are passed on. */
   readonly providerApi: ProviderApi;
   /** Accepted top-level fields. */
   readonly fields: ReadonlySet<string>;
   /**
-   * Members of the objects in a body that passes, by the `type` of an object; of one without, by
-   * the name of the member that has it, after a dot.
+   * Members that objects may have in a body that is passed on, by the object's `type`. An object
+   * without `type` is listed by a dot and the name of the member that contains it.
    */
   readonly knownMembers: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The field with items whose ids a provider may have stored. Only those of reasoning pass. */
+  /** The field with items whose ids a provider may have stored. Only ids of reasoning are sent. */
   readonly storedItems?: string;
-  /** Kinds of value that its messages may have. Others, and an empty one, count as missing. */
+  /** Accepted kinds of the messages' value. Another kind or an empty value counts as missing. */
   readonly messageKinds: readonly JsonKind[];
   /** Fields that a body must have beside `model` and its messages. */
   readonly required?: readonly string[];
-  /** Unknown fields of other APIs, with the end of the refusal. */
+  /** Fields of other APIs that are unknown here, each with the end of the refusal. */
   readonly cures: ReadonlyMap<string, string>;
-  /** Headers of the client that a target gets to which the body passes. */
+  /** Headers of the client that are sent with a body that is passed on. */
   readonly headers?: readonly string[];
-  /** Header of its responses with the id of the request, beside `x-request-id`. */
+  /** Response header with the id of the request, in addition to `x-request-id`. */
   readonly idHeader?: string;
-  /** Sent in silence. Absent: a comment, as in chat. */
+  /** Event that is sent as heartbeat. Absent: a comment, as in chat. */
   readonly heartbeat?: string;
   /**
-   * The request as a chat completion. `body`: an object of accepted fields, without replaced
-   * members. It is not changed, and the result shares parts of it.
+   * The request as a chat completion. `body`: an object of accepted fields, each only once. It is
+   * not changed, and the result shares parts of it.
    */
   read(body: JsonObject, model: AskedModel): ReadBody | InvalidField;
-  /** True if a body that passes asks a model to reason, whatever efforts it has here. */
+  /** True if a body that is passed on asks for reasoning, even of a model without efforts. */
   asksToReason?(asked: JsonObject): boolean;
-  /** Edits of the top-level members of a body that passes through. */
+  /** Edits of the top-level members of a body that is passed on. */
   passedEdits(sent: PassedFields): MemberEdits;
-  /** Name of a chat field as clients of the door know it. Other names come back as they are. */
+  /** Name of a chat field as clients of the door know it. Other names are returned unchanged. */
   param(chatParam: string): string;
   /** Body of an error response. */
   error(error: Envelope['error'], requestId: string): JsonObject;
   /** The response to a whole completion, without its usage. */
   response(completion: Completion, names: ResponseNames): JsonObject;
-  /** Edits of a response that passes through: its names, and what its client may not see. */
+  /** Edits of a response that is passed on: they set its names and remove hidden members. */
   passedResponse(response: JsonObject, names: ResponseNames): MemberEdits;
-  /** What was charged, as JSON. */
+  /** The charged usage, as JSON. */
   usage(charged: ChargedUsage): string;
   stream(names: ResponseNames): DoorStream;
   passedStream(names: ResponseNames): PassedStream;
@@ -64,26 +64,26 @@ export interface Door {
 export interface ReadBody {
   readonly kind: 'body';
   readonly chat: JsonObject;
-  /** Where each message and tool of the chat body stands in the door's. */
+  /** The place of each message and tool of the chat body in the client's body. */
   readonly messages: readonly MessagePlace[];
   readonly tools: readonly string[];
-  /** What a response repeats or depends on. */
+  /** What the response repeats of the request, or depends on. */
   readonly asked: JsonObject;
-  /** False: something in the body is for other targets than those of the door's API. */
+  /** False: the body has something that a target of the door's API must not get. */
   readonly mayPass: boolean;
 }
 
-/** What a door must know of the model that a body names. All of it is data. */
+/** What a door must know of the model that a body names. It can be sent to a thread. */
 export interface AskedModel {
-  /** None: there is no such model, or it has none. */
+  /** Empty if there is no such model, or it has no efforts. */
   readonly reasoningEfforts: readonly string[];
 }
 
-/** Places as `param` names them. */
+/** Places in the client's body, in the notation of `param`. */
 export interface MessagePlace {
   readonly message: string;
   readonly content: string;
-  /** Place of each part of the content. Absent: they stand as the content has them. */
+  /** Place of each part of the content. Absent: the parts have the same indexes in both bodies. */
   readonly parts?: readonly string[];
   readonly calls: readonly string[];
 }
@@ -103,7 +103,7 @@ export function isInvalid(value: object): value is InvalidField {
   return 'kind' in value && value.kind === 'invalid';
 }
 
-/** What a target of the door's API is sent instead of the client's values. */
+/** Values that replace the client's in a body that is passed on. */
 export interface PassedFields {
   readonly model: string;
   readonly outputLimit: number;
@@ -112,7 +112,7 @@ export interface PassedFields {
   readonly identities: ReadonlyMap<string, string>;
 }
 
-/** Names that a response has for its client, and what it repeats of the request. */
+/** Ids and names of a response for its client, and what it repeats of the request. */
 export interface ResponseNames {
   readonly generationId: string;
   readonly requestId: string;
@@ -128,11 +128,11 @@ export interface ChargedUsage {
   readonly costUsd: number;
 }
 
-/** The end of a stream, however it came. */
+/** The end of a stream, whether it is translated or passed on. */
 export interface EndedStream {
   /** Characters of the stream that are kept now. */
   readonly keptCharacters: number;
-  /** Events of a complete stream that are still to be sent. May be asked for before `failed`. */
+  /** The last events of a complete stream. `failed` may be called after it. */
   ended(charged: ChargedUsage): string;
   /** Last events of a stream that failed. `charged` is absent where nothing was charged. */
   failed(error: Envelope['error'], charged: ChargedUsage | undefined): string;
@@ -142,7 +142,7 @@ export interface EndedStream {
 export interface DoorStream extends EndedStream {
   /** Events for a chunk, as text. */
   chunk(completion: Completion): string;
-  /** The same for chunks that only continue the content of the one before. */
+  /** Events for chunks that only continue the content of the last one. */
   content(text: string): string;
 }
 
@@ -150,6 +150,6 @@ export interface DoorStream extends EndedStream {
 export interface PassedStream extends EndedStream {
   /** One event. Those that end the stream are held back. */
   event(type: string, data: string): string;
-  /** Text of several events that continue the last one, all of which are passed on. */
+  /** `text`: several events that continue the last one. All of them are passed on. */
   several(text: string): string;
 }

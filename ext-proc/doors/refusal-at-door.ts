@@ -2,7 +2,7 @@ import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 import { type Envelope, envelopeOf, type Refusal, renderRefusal } from '#core/errors/refusal.ts';
 import type { Door } from './door.ts';
 
-/** The refusal with another name of the field that it names, in values that begin with it too. */
+/** Renames the field of a refusal, and the beginnings of values that name it. */
 export function renamed(refusal: Refusal, name: (param: string) => string): Refusal {
   const entry: ErrorEntry = ERROR_CODES[refusal.code];
   const param = refusal.param ?? entry.param;
@@ -27,7 +27,7 @@ export function headersAtDoor(door: Door | undefined, requestId: string): Readon
   return door?.idHeader === undefined ? {} : { [door.idHeader]: requestId };
 }
 
-/** As `renderRefusal`, in the form of the door. */
+/** Renders a refusal like `renderRefusal`, but in the form of the door. */
 export function renderAtDoor(
   refusal: Refusal,
   door: Door | undefined,

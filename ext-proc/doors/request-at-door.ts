@@ -6,30 +6,30 @@ import { changesRoles, shapeMembers } from '../chat/request-shaping.ts';
 import { freeMemory } from '../fairness/growing-bytes.ts';
 import type { Door, PassedFields } from './door.ts';
 
-/** The client's body, as it came. */
+/** The client's own body. */
 interface DoorBody {
   readonly bytes: Buffer;
-  /** Without null ones, which count as absent. */
+  /** Top-level fields that are not null. */
   readonly fields: readonly BodyField[];
 }
 
-/** What is known of a request beside its body. */
+/** Facts of a request beside its body. */
 interface Asked {
-  /** What a response repeats of the request, or depends on. */
+  /** What the response repeats of the request, or depends on. */
   readonly asked: JsonObject;
   readonly mayPass: boolean;
-  /** Results of tools have images or files, which chat does not allow there (tool-media.ts). */
+  /** True if tool results have images or files, which chat does not allow (tool-media.ts). */
   readonly hasToolMedia: boolean;
-  /** The client's headers that pass with its body. */
+  /** The client's headers that are sent with its body. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What is known of a request at a door beside its chat form. */
+/** What the gateway knows of a request at a door, in addition to its chat form. */
 export class RequestAtDoor {
   readonly door: Door;
   readonly asked: JsonObject;
   readonly hasToolMedia: boolean;
-  /** The client's headers that pass with its body. */
+  /** The client's headers that are sent with its body. */
   readonly headers: ReadonlyMap<string, string>;
   readonly #mayPass: boolean;
   #body: DoorBody | undefined;
@@ -43,7 +43,7 @@ export class RequestAtDoor {
     this.#body = body;
   }
 
-  /** True: a target of this API gets the client's body, and its response is passed on. */
+  /** True if this target gets the client's own body, and its response is passed on. */
   passesTo({
     api,
     shaping = [],
@@ -54,14 +54,14 @@ export class RequestAtDoor {
     return this.#mayPass && api === this.door.providerApi && !changesRoles(shaping);
   }
 
-  /** True: the target gets the client's wish that the model reasons. */
+  /** True if the client asks for reasoning in a body that this target gets. */
   asksToReason(target: Parameters<RequestAtDoor['passesTo']>[0]): boolean {
     return this.door.asksToReason?.(this.asked) === true && this.passesTo(target);
   }
 
   /**
-   * The client's body for a target to which it passes, in pieces. Members are copied byte for byte,
-   * but for those that the gateway sets and that the target's shaping changes.
+   * The client's body, in pieces, for a target to which it is passed on. Members are copied byte
+   * for byte, except those that the gateway sets or the target's shaping changes.
    */
   passedBody(sent: PassedFields, shaping: readonly RequestShaping[], hasTools: boolean): readonly Buffer[] {
     if (this.#body === undefined) throw new Error('the body of a request is free already');
@@ -80,7 +80,7 @@ export class RequestAtDoor {
     return [...pieces, Buffer.from('}')];
   }
 
-  /** Lets go of the client's body. `isFree`: nobody reads it, so its memory is freed at once. */
+  /** Drops the client's body. `isFree`: nobody reads it, so its memory is freed at once. */
   drop(isFree: boolean): void {
     if (isFree && this.#body !== undefined) freeMemory(this.#body.bytes);
     this.#body = undefined;

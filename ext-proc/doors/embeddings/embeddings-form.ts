@@ -18,7 +18,7 @@ const EMPTY = 'must not be empty';
 
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
-/** `input`: one text, several, or the same as tokens. Each stands alone. */
+/** `input`: one or several texts, or arrays of tokens. Each is a prompt of its own. */
 const inputRule: Rule = (cursor, facts, field) => {
   switch (kindOfInput(cursor)) {
     case 'text':

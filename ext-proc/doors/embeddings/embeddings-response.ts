@@ -5,13 +5,13 @@ import { hidingEdits, shownElements } from '../../dialects/shown-members.ts';
 import type { ChargedUsage } from '../door.ts';
 
 export interface EmbeddingsResponse {
-  /** What is charged by. It has no choices. */
+  /** The basis of the charge. It has no choices. */
   readonly completion: Completion;
-  /** The provider's text, with our name of the model, without its usage and last bracket. */
+  /** The provider's text with our name of the model, without usage and closing brace. */
   readonly open: string;
 }
 
-/** `undefined`: it has no embeddings. `model`: as the client named it. */
+/** `undefined`: the response has no embeddings. `model`: its name for the client. */
 export function readEmbeddings(text: string, said: JsonObject, model: string): EmbeddingsResponse | undefined {
   const { data, id, model: served } = said;
   if (!Array.isArray(data) || data.length === 0 || !data.every(isEmbedding)) return undefined;
@@ -34,13 +34,13 @@ function isEmbedding(element: unknown): boolean {
   return typeof element.embedding === 'string' || Array.isArray(element.embedding);
 }
 
-/** As a usage of chat. Some providers report a total alone (Voyage). */
+/** The usage in chat's form. Some providers report only a total (Voyage). */
 function usageOf(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
   return { prompt_tokens: usage.prompt_tokens ?? usage.total_tokens, completion_tokens: 0 };
 }
 
-/** What was charged, as JSON. */
+/** The charged usage, as JSON. */
 export function embeddingsUsage({ usage: { promptTokens }, costUsd }: ChargedUsage): string {
   return JSON.stringify({ prompt_tokens: promptTokens, total_tokens: promptTokens, cost: costUsd });
 }

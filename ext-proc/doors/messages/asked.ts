@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
-/** What the response to a request depends on. All of it is data. */
+/** What the response depends on. It can be sent to a thread. */
 export interface AskedThinking {
   /** `omitted`: blocks of thinking have a signature and no text. */
   readonly thinking: 'none' | 'omitted' | 'shown';
@@ -11,7 +11,7 @@ export function askedOf(thinking: unknown): AskedThinking {
   return { thinking: thinking.display === 'omitted' ? 'omitted' : 'shown' };
 }
 
-/** As it came back from a thread. */
+/** Reads what a thread has sent back. */
 export function readAsked({ thinking }: JsonObject): AskedThinking {
   return { thinking: thinking === 'shown' || thinking === 'omitted' ? thinking : 'none' };
 }

@@ -3,12 +3,12 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 /** All efforts, ascending. */
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** Those that a body of Messages may ask for. */
+/** Efforts that a body of Messages may request. */
 export const ASKED_EFFORTS: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
 
 type Effort = (typeof EFFORTS)[number];
 
-/** Efforts that stand for a budget, as the tokens from which they do. */
+/** The effort for a thinking budget of at least so many tokens. */
 const FROM_BUDGET: readonly (readonly [tokens: number, Effort])[] = [
   [16_384, 'high'],
   [4_096, 'medium'],
@@ -16,8 +16,8 @@ const FROM_BUDGET: readonly (readonly [tokens: number, Effort])[] = [
 ];
 
 /**
- * The reasoning effort of chat that comes nearest to what a body asks for, among those of its
- * model. Clients ask every model for an effort and for thinking, so neither is ever refused.
+ * The model's effort for the one that a body requests: the highest that is not above it, or else
+ * the lowest. Clients request an effort and thinking of every model, so neither is ever refused.
  * `undefined`: the model's default.
  */
 export function effortOf({ thinking, output_config: output }: JsonObject, accepted: readonly string[]) {

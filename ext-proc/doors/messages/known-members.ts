@@ -4,7 +4,7 @@ const TOOL =
   'name description input_schema strict cache_control defer_loading eager_input_streaming allowed_callers input_examples';
 const CITED = 'cited_text document_index document_title file_id';
 
-/** Members of a body of Messages that its door judges. */
+/** Members of a body of Messages that its door checks. */
 export const MESSAGES_MEMBERS = knownMembers({
   '.messages': 'role content output_config',
   // A block, and the source of a document.

@@ -10,7 +10,7 @@ import { type ChatCall, chatCall, reasoningOf, spokenText } from '../responses/o
 import { type AskedThinking, readAsked } from './asked.ts';
 import { messageUsage } from './usage.ts';
 
-/** The members of a message that do not depend on what the model says. */
+/** The members of a message that do not depend on the model's output. */
 export function messageHead({ generationId, model }: ResponseNames): JsonObject {
   return { id: generationId, type: 'message', role: 'assistant', model, content: [], ...NOT_STOPPED };
 }
@@ -24,7 +24,7 @@ const STOP_REASONS: ReadonlyMap<unknown, string> = new Map([
   ['content_filter', 'refusal'],
 ]);
 
-/** How a message ended, by the finish reason of chat and what the model has said. */
+/** Members that tell how a message ended, from chat's finish reason and the model's output. */
 export function endOf(
   finishReason: unknown,
   { refusal, hasCalls }: { refusal: string; hasCalls: boolean },
@@ -46,7 +46,7 @@ export function messageOf({ choices: [choice] }: Completion, names: ResponseName
   return { ...messageHead(names), content, ...endOf(reason, { refusal, hasCalls }) };
 }
 
-/** All blocks, in the order in which models speak. Thinking stands before the item it names. */
+/** All blocks, in the order in which models write. Thinking precedes the item of its index. */
 function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
   const { refusal, tool_calls: calls } = message;
   const asked = readAsked(names.asked);
@@ -74,8 +74,8 @@ function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
 }
 
 /**
- * Reasoning as blocks. That of a target with the same API is as it was; any other has all that must
- * come back as its signature.
+ * Reasoning as blocks. Reasoning of a target with the same API is unchanged. Other reasoning has as
+ * its signature everything that the client must send back.
  */
 function thinkingBlocks(thought: CarriedReasoning, { thinking }: AskedThinking): JsonObject[] {
   if (thinking === 'none') return [];
@@ -92,7 +92,7 @@ export function toolUse({ id, name }: ChatCall, { generationId }: ResponseNames,
   return { type: 'tool_use', id: id === '' ? `toolu_${generationId}_${index}` : id, name, input: {} };
 }
 
-/** As `chatCall`. Tools of other kinds cannot be offered here. */
+/** As `chatCall`, but for functions only, because Messages has no custom tools. */
 export function calledFunction(call: JsonObject): ChatCall | undefined {
   const called = chatCall(call);
   return called?.type === 'function_call' ? called : undefined;
@@ -104,8 +104,8 @@ export function errorBody(error: Envelope['error'], requestId: string): JsonObje
 }
 
 /**
- * The end of a stream that failed. What was charged stands before it, where the message has begun:
- * nobody reads on after an error.
+ * The end of a stream that failed. The charged usage precedes the error, because clients read
+ * nothing after an error.
  */
 export function failureEvents(
   error: Envelope['error'],

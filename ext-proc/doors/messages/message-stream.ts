@@ -36,20 +36,20 @@ interface CallBlock {
   /** The index of the call in the chat stream. */
   readonly call: unknown;
   input: string;
-  /** How often it was found incomplete. */
+  /** How often the input was checked for completeness. */
   checks: number;
 }
 
 /**
- * Writes a chat stream as events of Messages, whose blocks come one after the other: while a call
- * lacks some of its input, what comes of other calls waits.
+ * Writes a chat stream as events of Messages. Blocks must not overlap, so pieces of other blocks
+ * wait while the input of a call is incomplete.
  */
 export class MessageStream implements DoorStream {
   readonly #names: ResponseNames;
   readonly #asked: AskedThinking;
   #open: OpenBlock | undefined;
   #index = -1;
-  /** Pieces by their block: its call, or its kind. */
+  /** Waiting pieces by block. The key is the index of a call, or the kind of other blocks. */
   readonly #waiting = new Map<unknown, Piece[]>();
   #waitingCharacters = 0;
   #hasBegun = false;
@@ -80,7 +80,7 @@ export class MessageStream implements DoorStream {
   }
 
   ended(charged: ChargedUsage): string {
-    // No more comes of any call.
+    // No call gets more input.
     const events = this.#begin() + this.#writeWaiting(true);
     const delta = endOf(this.#finishReason, { refusal: this.#refusal, hasCalls: this.#hasCalls });
     const ended = { delta: { ...delta, container: null }, usage: messageUsage(charged) };
@@ -130,7 +130,7 @@ export class MessageStream implements DoorStream {
     return this.#waiting.size === 0 ? events : events + this.#writeWaiting();
   }
 
-  /** What waits is written, block after block, as long as the one before is complete. */
+  /** Writes waiting pieces, block after block, as long as the previous block is complete. */
   #writeWaiting(isEnd = false): string {
     let events = '';
     for (const [key, pieces] of this.#waiting) {
@@ -200,7 +200,7 @@ export class MessageStream implements DoorStream {
 
   #call({ call, begun, input }: Piece & { kind: 'call' }): string {
     const isOpen = this.#open?.kind === 'call' && this.#open.call === call && begun === undefined;
-    // Input of a call that is complete, or that never began.
+    // The input belongs to a call that was closed or never began.
     if (!isOpen && begun === undefined) return '';
     let events = '';
     if (!isOpen && begun !== undefined) {
@@ -238,7 +238,7 @@ export class MessageStream implements DoorStream {
   }
 }
 
-/** The signature that a target of the same API has made, or all that must come back. */
+/** The signature of a target with the same API, or else all that the client must send back. */
 function signedBy(block: ThinkingBlock): unknown {
   const { details } = block;
   const [first] = details;
@@ -250,7 +250,7 @@ function continues(block: OpenBlock, piece: Piece): boolean {
   return block.kind === 'call' && piece.kind === 'call' && block.call === piece.call && piece.begun === undefined;
 }
 
-/** Looks at the input of one call. Each reads all of it. */
+/** Most checks of the input of one call. Each check parses all of it. */
 const MOST_CHECKS = 64;
 
 function keptOf(block: OpenBlock): number {
@@ -258,7 +258,7 @@ function keptOf(block: OpenBlock): number {
   return block.kind === 'call' ? block.input.length : block.text.length + block.detailCharacters;
 }
 
-/** Characters that a piece holds beside its text. */
+/** Memory of a piece beside its text, in characters. */
 const OVERHEAD = 128;
 
 function charactersOf(piece: Piece): number {
@@ -267,8 +267,8 @@ function charactersOf(piece: Piece): number {
 }
 
 /**
- * True if nothing more can follow. An input that is empty so far may be that of a call to which
- * the provider comes back.
+ * True if the input is whole JSON, so that nothing can follow. An empty input is not complete: the
+ * provider may continue that call later.
  */
 function isComplete(block: CallBlock): boolean {
   return block.input.trimEnd().endsWith('}') && parseObject(block.input) !== undefined;

@@ -10,7 +10,7 @@ import { PassedMessageStream, passedMessage } from './passed-message.ts';
 import { MESSAGES_FIELDS, readMessagesBody } from './read-body.ts';
 import { messageUsage } from './usage.ts';
 
-/** Fields of Messages by the field of chat that stands for them. */
+/** Fields of chat, each with the field of Messages from which it was made. */
 const PARAMS: readonly (readonly [chat: RegExp, here: string])[] = [
   [/^max_(?:completion_)?tokens$/, 'max_tokens'],
   [/^stop\b/, 'stop_sequences'],
@@ -63,7 +63,7 @@ export const MESSAGES_DOOR: Door = {
 /** `POST /v1/messages/count_tokens`: the same body, which may lack its output limit. */
 export const COUNT_DOOR: Door = { ...MESSAGES_DOOR, required: [] };
 
-/** Ids of messages are the gateway's, so the provider could not look up the one before. */
+/** Removes `diagnostics`: it names the previous message by the gateway's id. */
 function passedEdits({ model, outputLimit, serviceTier, identities }: PassedFields): MemberEdits {
   const user = identities.get('user');
   const tier = Object.entries(tierMembers(serviceTier) ?? {}).map(([name, value]) => [name, JSON.stringify(value)]);

@@ -7,7 +7,7 @@ import { eachEvent, passedEvent, sentEvent } from '../events.ts';
 import { endOf, failureEvents } from './message-object.ts';
 import { messageUsage, shownUsage } from './usage.ts';
 
-/** Gives a message of the provider its names, and leaves out what is not the client's. */
+/** Sets the names of a provider's message, and removes members that are not for the client. */
 export function passedMessage(message: JsonObject, { generationId, model }: ResponseNames): MemberEdits {
   // Without a prototype: a member may be called `__proto__`.
   const edits = Object.create(null) as Record<string, string | undefined>;
@@ -20,14 +20,14 @@ export function passedMessage(message: JsonObject, { generationId, model }: Resp
   return edits;
 }
 
-/** Passes on the events of a provider that speaks Messages, each as it came. */
+/** Passes on the events of a provider that speaks Messages. Most of them are not changed. */
 export class PassedMessageStream implements PassedStream {
   readonly #names: ResponseNames;
   /** Data of the event that says how the message ended. */
   #last: string | undefined;
   #hasBegun = false;
   #hasCalls = false;
-  /** The last event went as it came, and so can those that continue it. */
+  /** True if the last event was passed on unchanged. Events that continue it can be, too. */
   #isAsItCame = false;
 
   constructor(names: ResponseNames) {
@@ -84,7 +84,7 @@ export class PassedMessageStream implements PassedStream {
     return passedEvent('message_delta', editObject(data, { ...hidden, usage: JSON.stringify(usage) }));
   }
 
-  /** The event with its message edited in its text, and without what is not the client's. */
+  /** The event with its message edited, and without members that are not for the client. */
   #begun(data: string, event: JsonObject, message: JsonObject): string {
     this.#hasBegun = true;
     const members = membersOf(data);
@@ -96,7 +96,7 @@ export class PassedMessageStream implements PassedStream {
     return passedEvent('message_start', editObject(data, { ...hidingWithin(event, []), message: edited }, members));
   }
 
-  /** The event without what is not the client's. */
+  /** The event without members that are not for the client. */
   #shown(named: string, { type, event, data }: { type: string; event: JsonObject; data: string }): string {
     const edits = hidingWithin(event, ['content_block', 'delta']);
     this.#isAsItCame = edits === undefined && named === type;

@@ -19,13 +19,13 @@ const OBJECTS = [
   'cache_control',
 ] as const;
 
-/** Other fields that are accepted. Those of a cache and of `top_k` only pass. */
+/** Other accepted fields. `top_k` only has an effect in a body that is passed on. */
 const OTHERS = [
   ...['max_tokens', 'messages', 'system', 'stop_sequences', 'top_k', 'tools', 'service_tier', 'speed'],
   ...['output_format', 'diagnostics'],
 ] as const;
 
-/** Fields that stand for something stored or run by a provider, or that change its price. */
+/** Fields about something that a provider stores or runs, or that change its price. */
 const NOT_OFFERED: Readonly<Record<string, string>> = {
   ...{ container: 'is not offered: no model here has tools of a provider', mcp_servers: 'is not offered' },
   ...{ inference_geo: 'is not offered', compaction: 'is not offered', fallbacks: 'is not offered' },
@@ -39,7 +39,7 @@ export const MESSAGES_FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(NOT_OFFERED),
 ]);
 
-/** A body of `POST /v1/messages` as a chat completion, whose rules judge the values it has too. */
+/** A body of `POST /v1/messages` as a chat completion. Chat's rules check values of both APIs. */
 export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedModel): ReadBody | InvalidField {
   const refused = refusedSetting(body) ?? refusedEdit(body.context_management);
   if (refused) return refused;
@@ -64,7 +64,7 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
     reasoning_effort: effortOf(body, reasoningEfforts),
     response_format: isObject(format) ? responseFormat(format) : format,
     user: isObject(metadata) ? metadata.user_id : undefined,
-    // The tier `auto` is one that the provider chooses.
+    // With `auto` the provider would choose the tier, so it becomes `default`.
     service_tier: body.speed === 'fast' ? 'fast' : isGiven(body.service_tier) ? 'default' : undefined,
   });
   return {
@@ -73,7 +73,7 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
     messages: messages.places,
     tools: tools.places,
     asked: { ...askedOf(thinking) },
-    // Chat has no choice among no tools.
+    // Chat cannot express a choice without tools.
     mayPass: !messages.hasUnread && (choice === undefined || tools.tools.length > 0),
   };
 }
@@ -82,7 +82,7 @@ function isStop(stop: unknown): boolean {
   return typeof stop === 'string' && stop.length <= LONGEST_STOP;
 }
 
-/** Chat takes four. A target of Messages gets all of them, in the body that passes. */
+/** Chat accepts four. A target of Messages gets all of them in a body that is passed on. */
 function chatStops(stops: unknown): unknown {
   if (!Array.isArray(stops)) return stops;
   return stops.length === 0 ? undefined : stops.slice(0, MAX_STOPS);
@@ -114,7 +114,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** A summary is output that the usage of the message does not have. */
+/** Refuses edits that make a summary, which is output that the message's usage lacks. */
 function refusedEdit(management: unknown): InvalidField | undefined {
   const given = isObject(management) ? (management.edits ?? []) : [];
   if (!Array.isArray(given)) return invalid('context_management.edits', 'must be an array');
@@ -125,7 +125,7 @@ function refusedEdit(management: unknown): InvalidField | undefined {
   return at === -1 ? undefined : invalid(`context_management.edits[${at}].type`, 'is not offered');
 }
 
-/** Chat has a name for a schema. */
+/** Chat requires a name for a schema. */
 function responseFormat({ type, schema }: JsonObject): JsonObject {
   return { type, json_schema: { name: 'output', schema, strict: true } };
 }

@@ -5,7 +5,7 @@ import { isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 export interface ReadParts {
   readonly kind: 'parts';
   readonly parts: readonly JsonObject[];
-  /** Where each part stands. */
+  /** Place of each part. */
   readonly places: readonly string[];
 }
 
@@ -49,7 +49,7 @@ function readBlock(block: JsonObject, place: string): JsonObject | JsonObject[] 
   }
 }
 
-/** Members that say nothing are left out; chat's rules count the others. */
+/** Leaves out null, booleans and empty lists. Chat's rules count all other members. */
 function spoken(members: JsonObject): JsonObject {
   const said = Object.entries(members).filter(([, value]) => value !== null && typeof value !== 'boolean');
   return Object.fromEntries(said.filter(([, value]) => !(Array.isArray(value) && value.length === 0)));
@@ -77,7 +77,7 @@ function dataUrl({ media_type, data }: JsonObject): string {
   return `data:${media_type};base64,${data}`;
 }
 
-/** A document is a file, or text with its title and context in front. */
+/** A document becomes a file, or text after its title and context. */
 function documentParts(block: JsonObject, place: string): JsonObject | JsonObject[] | InvalidField {
   const { source: given, title, context, citations: _, ...rest } = block;
   const source: JsonObject = isObject(given) ? given : {};
@@ -104,7 +104,7 @@ function documentParts(block: JsonObject, place: string): JsonObject | JsonObjec
       if (read.kind === 'invalid') return read;
       const parts = [...head.map((text): JsonObject => ({ type: 'text', text })), ...read.parts];
       const last = parts.at(-1) ?? {};
-      // Documents stand within documents, and each one would copy what it contains.
+      // Assigned in place: with nested documents, each level would copy what it contains.
       for (const [name, value] of Object.entries(spoken(rest))) if (name !== '__proto__') last[name] = value;
       return parts;
     }

@@ -9,7 +9,7 @@ export class ChatTools {
   readonly tools: JsonObject[] = [];
   readonly places: string[] = [];
 
-  /** `referenced`: names of the deferred tools that are loaded. Other models defer none. */
+  /** `referenced`: names of loaded deferred tools. Others are left out: chat cannot defer them. */
   add(tools: unknown, place: string, referenced: ReadonlySet<unknown>): InvalidField | undefined {
     if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
     for (const [index, tool] of tools.entries()) {

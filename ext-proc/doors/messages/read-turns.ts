@@ -16,7 +16,7 @@ export class ChatMessages {
   readonly places: MessagePlace[] = [];
   /** Deferred tools that the conversation has loaded. */
   readonly referenced = new Set<unknown>();
-  /** Some thinking is of a target that speaks another API, or a setting of a turn is not judged. */
+  /** True if thinking is of a target with another API, or a setting of a turn was not checked. */
   hasUnread = false;
 
   add(turns: readonly unknown[], tools: ChatTools): InvalidField | undefined {
@@ -64,7 +64,7 @@ export class ChatMessages {
     return role === 'system' ? this.#addSystemTurn(content, at, tools) : this.#addUser(content, at);
   }
 
-  /** Results of tools are messages of their own, before what the user says. */
+  /** Tool results become messages of their own, before the user's message. */
   #addUser(blocks: readonly unknown[], at: string): InvalidField | undefined {
     if (blocks.length === 0) return invalid(at, 'must not be empty');
     const said: PlacedBlock[] = [];
@@ -101,7 +101,7 @@ export class ChatMessages {
     return undefined;
   }
 
-  /** A system prompt in the middle, which may add tools. */
+  /** A system turn within the conversation. It may add tools. */
   #addSystemTurn(blocks: readonly unknown[], at: string, tools: ChatTools): InvalidField | undefined {
     const texts: PlacedBlock[] = [];
     for (const [block, place] of placedBlocks(blocks, at)) {
@@ -139,16 +139,16 @@ export class ChatMessages {
   }
 }
 
-/** Chat has one effort for a request. Claude Code says it in its turns as well. */
+/** True if a turn sets at most the effort, which Claude Code repeats there. Chat has only one. */
 function isEffortAlone(setting: unknown): boolean {
   if (setting === undefined || setting === null) return true;
   return isObject(setting) && Object.keys(setting).join() === 'effort' && ASKED_EFFORTS.has(setting.effort);
 }
 
-/** Chat does not say that a tool failed. It stands last, where it moves nothing. */
+/** Chat cannot mark a result as failed. This is the last part, so the others keep their index. */
 const FAILED: JsonObject = { type: 'text', text: 'The tool reports an error.' };
 
-/** The blocks of one turn of an assistant, which are one message. */
+/** Builds one message from the blocks of an assistant's turn. */
 class AssistantTurn {
   hasCarried = false;
   readonly parts: string[] = [];
@@ -197,7 +197,7 @@ class AssistantTurn {
     return undefined;
   }
 
-  /** `undefined`: nothing but thinking, which is of a turn that was broken off. */
+  /** `undefined`: the turn was broken off and has only thinking. */
   message(): JsonObject | undefined {
     if (this.#texts.length === 0 && this.#items.calls === 0) return undefined;
     return this.#message.message(this.#texts.length === 0 ? {} : { content: asContent(this.#texts) });

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#core/json-object.ts';
 import type { ChargedUsage } from '../door.ts';
 
-/** What was charged. Here the input is what no cache was read for or written with. */
+/** The charged usage. Its input excludes tokens that were read from or written to a cache. */
 export function messageUsage({ usage, serviceTier, costUsd }: ChargedUsage): JsonObject {
   const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens } = usage;
   return {
@@ -25,13 +25,13 @@ function servedBy(tier: string): JsonObject {
   return { service_tier: tier === 'default' ? 'standard' : tier };
 }
 
-/** Of a message that has begun: nothing is known yet. */
+/** Usage at the beginning of a message, when nothing is known. */
 export const NO_USAGE: JsonObject = {
   ...{ input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
   ...{ cache_creation: null, server_tool_use: null },
 };
 
-/** Members of a provider's usage that count tokens, or name what served them. */
+/** Members of a provider's usage that count tokens, or name the tier that served them. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'cache_creation'],
   ...['output_tokens_details', 'server_tool_use', 'service_tier', 'speed'],

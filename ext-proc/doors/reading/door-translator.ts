@@ -2,7 +2,7 @@ import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslationJob, translateRequest } from './translate-request.ts';
 import type { TranslatedResult } from './translate-request-worker.ts';
 
-/** The event loop translates bodies up to this size, as it validates them (read-sent.ts). */
+/** Bodies up to this size are translated on the event loop, which also validates them. */
 const AT_ONCE_BYTES = 32 * 1024;
 
 /** Translates bodies of requests into chat's form: small ones at once, large ones in a thread. */
@@ -19,7 +19,7 @@ export class DoorTranslator {
   ): Promise<TranslatedResult> | TranslatedResult {
     if (body.length <= AT_ONCE_BYTES) return translateRequest({ ...job, bytes: body });
     const prepare = () => {
-      // The client's body may yet be passed through.
+      // A copy is transferred, because the client's body may still be passed on.
       const bytes = new Uint8Array(body);
       return { job: { ...job, bytes }, transfer: [bytes.buffer] };
     };

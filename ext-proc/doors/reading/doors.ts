@@ -8,7 +8,7 @@ const DOORS = new Map<Api, Door>([
   ['messages', MESSAGES_DOOR],
 ]);
 
-/** The door of an API by its name, which threads can be given. None: bodies stay as they are. */
+/** The door of an API by its name, which can be sent to threads. Other APIs have none. */
 export function doorOf(api: Api): Door | undefined {
   return DOORS.get(api);
 }

@@ -1,9 +1,9 @@
 import type { MessagePlace } from '../door.ts';
 
 /**
- * Where messages and tools of a chat body stand in a door's: a line of JSON for each. A thread
- * hands over one array of bytes at once, while 80,000 objects would keep the event loop for 80 ms;
- * and only a refusal asks for one of them.
+ * Places in the client's body of the messages and tools of the chat body, one line of JSON each. A
+ * thread transfers one array of bytes at once, while 80,000 objects would block the event loop for
+ * 80 ms. Few places are ever looked up.
  */
 export interface Places {
   readonly messages: Uint8Array;
@@ -34,7 +34,7 @@ const MESSAGE =
   /^messages\[(\d+)\](?:\.tool_calls\[(\d+)\](?:\.(?:function|custom)(?=\.|$))?|(\.content)\b(?:\[(\d+)\])?)?/;
 const TOOL = /^tools\[(\d+)\]/;
 
-/** The place in the door's body of what `param` names in the chat body. */
+/** Translates a place of the chat body into the place of the client's body. */
 export function placeOf(param: string, { messages, tools }: Places): string {
   const tool = TOOL.exec(param);
   if (tool) {

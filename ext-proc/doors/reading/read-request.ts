@@ -21,22 +21,22 @@ import { placeOf } from './places.ts';
 import { storedIds } from './stored-ids.ts';
 
 export interface SentRequest {
-  /** How a body is read that comes through no door. Absent: as a chat completion. */
+  /** Form of a body that comes through no door. Absent: a chat completion. */
   readonly form?: BodyForm;
   readonly body: Buffer;
   readonly contentEncoding: string | undefined;
   readonly extraFields?: ReadonlyMap<string, ExtraFieldType> | undefined;
   readonly organizationId: string;
   header(name: string): string | undefined;
-  /** True: the client has left. */
+  /** True if the client has left. */
   isGone(): boolean;
-  /** Of a model by its name: none, if there is no such model. */
+  /** Efforts of a model by its name. Empty if there is no such model. */
   reasoningEfforts(model: string): readonly string[];
   /** Memory of the request's body. */
   readonly memory: Pick<MemoryReservation, 'take'>;
 }
 
-/** A request by its facts, and what its door knows beside them. */
+/** The facts of a request, and what is known of it at its door. */
 export interface ReadRequest {
   readonly kind: 'read';
   readonly chat: ChatRequest;
@@ -44,7 +44,7 @@ export interface ReadRequest {
   readonly atDoor?: RequestAtDoor;
 }
 
-/** Of a body that keeps a thread longer than honest ones do, or breaks it. It counts as refused. */
+/** Refusal of a body that took a thread longer than honest bodies do, or broke it. */
 const TOO_MUCH = 'takes too long to read; send a smaller body';
 
 /** Reads and checks the body of a request at any door. `undefined`: the client left. */
@@ -81,7 +81,7 @@ export async function readRequest(
   return { kind: 'read', chat: atItsDoor(mayPass ? heldFor(chat, unreadBytes) : chat, own, atDoor, name), atDoor };
 }
 
-/** The hold covers what passes beside the chat form: at most a token for each byte. */
+/** Raises the hold for passed bytes that the chat form lacks: at most one token for each byte. */
 function heldFor(chat: ChatRequest, bytes: number): ChatRequest {
   const passed = { estimate: 0, ceiling: bytes, normalizedCeiling: bytes };
   return { ...chat, inputTokens: together(chat.inputTokens, passed) };
@@ -101,7 +101,7 @@ interface OwnBody {
   /** The top-level members that are not null. */
   readonly fields: readonly BodyField[];
   readonly model: string;
-  /** Markers anywhere in the body, which may pass to a provider as it is. */
+  /** Cache markers anywhere in the body, which may be passed on to a provider. */
   readonly cacheWrites?: CacheWrites;
 }
 
@@ -144,7 +144,7 @@ function isEmpty(list: JsonCursor): boolean {
   return list.kind() === 'string' ? list.text(1) === '' : list.eachElement(() => true) !== true;
 }
 
-/** Facts that name a place name one of the door's body, which is freed with the chat form. */
+/** Makes facts name places of the client's body, and frees that body with the chat form. */
 function atItsDoor(
   chat: ChatRequest,
   { cacheWrites: marked }: OwnBody,
@@ -166,7 +166,7 @@ function atItsDoor(
   };
 }
 
-/** Markers of the body come first; a field that asks for writes is one of the chat form. */
+/** Markers of the client's body take precedence over writes that the chat form requests. */
 function allWrites(
   marked: CacheWrites | undefined,
   chat: CacheWrites | undefined,

@@ -1,12 +1,12 @@
 import type { JsonCursor, Span } from '../../chat/json/json-cursor.ts';
 
-/** Its encrypted content has the same id. */
+/** Type of item that keeps its id, because its encrypted content contains the same id. */
 const KEEPS_ITS_ID = 'reasoning';
 
 /**
- * Where a list of items has ids, each with a comma beside it. A provider may look an id up among
- * the operator's own items, and an item that is sent whole needs none. The cursor stands at the
- * list, and is left behind it.
+ * Positions of the ids in a list of items, each with an adjacent comma. A provider may look an id
+ * up among the operator's own items, and an item that is sent whole needs none. The cursor must be
+ * at the list, and is moved behind it.
  */
 export function storedIds(cursor: JsonCursor): Span[] {
   const ids: Span[] = [];
@@ -29,7 +29,7 @@ function idOf(cursor: JsonCursor): Span | undefined {
   let before: number | undefined;
   cursor.eachMember((word) => {
     const { keyStart, end } = cursor;
-    // One that stands first takes the comma behind it.
+    // The first member is removed with the comma after it.
     if (id !== undefined && isFirst) id = { start: id.start, end: keyStart };
     isFirst = word === 'id' && before === undefined;
     if (word === 'id') id = { start: before ?? keyStart, end };

@@ -7,38 +7,36 @@ import { hasOnlyKnown } from '../known-members.ts';
 import { doorOf } from './doors.ts';
 import { type Places, placesOf } from './places.ts';
 
-/** The body of a request at a door. All of it is data. */
+/** The body of a request at a door. It can be sent to a thread. */
 export interface TranslationJob {
   readonly bytes: Uint8Array;
   readonly api: DoorApi;
   readonly model: AskedModel;
-  /** Fields beside the official ones, which stay as they are. */
+  /** Fields beside the official ones. They are copied unchanged. */
   readonly extraFields: readonly string[];
 }
 
-/** The same as a chat completion. */
+/** The request as a chat completion. */
 export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, Places {
   readonly kind: 'translated';
   readonly bytes: Uint8Array;
-  /** Bytes of a body that may pass and that the chat form lacks. */
+  /** Bytes that the chat form lacks of a body that may be passed on. */
   readonly unreadBytes: number;
   readonly hasToolMedia: boolean;
 }
 
 /**
- * So many bytes of an item, a part, a call or a tool may be missing in the chat form: its names and
- * ids. A body that lacks more has something that is not counted there, and does not pass.
+ * The chat form may lack this many bytes of each item, part, call or tool: names and ids. If it
+ * lacks more, the body contains something that was not counted, and is not passed on.
  */
 const FRAME_BYTES = 128;
 
-/**
- * `1e15` is longer in what `JSON.stringify` writes than in what the client sent. Nothing else is.
- */
+/** Only numbers with an exponent, such as `1e15`, get longer when `JSON.stringify` writes them. */
 const GROWING_NUMBER = /[:,[\s]-?\d[\d.]*[eE]/;
 
 /**
- * Also run in a thread. `undefined`: there is no such door. A body on which a translation breaks is
- * refused as its client's: as a failure of the gateway it would count for nothing.
+ * Also runs in a worker thread. `undefined`: there is no such door. If the translation throws, the
+ * body is refused as invalid. As a failure of the gateway it would not count as a refused request.
  */
 export function translateRequest(job: TranslationJob): TranslatedRequest | InvalidField | undefined {
   const door = doorOf(job.api);
@@ -58,11 +56,11 @@ function translated({ bytes, model, extraFields }: TranslationJob, door: Door): 
   if (read.kind === 'invalid') return read;
   const { chat, asked, mayPass, messages, tools } = read;
   for (const name of extraFields) if (Object.hasOwn(body, name) && !door.fields.has(name)) chat[name] = body[name];
-  // An array of its own, which a thread can hand over.
+  // An array of its own, which a thread can transfer.
   const written = new TextEncoder().encode(JSON.stringify(chat));
-  // The chat form lacks no part of a shorter body, so that body need not be written to compare.
+  // The chat form lacks no part of a shorter body, so such a body is not serialized to compare.
   const isLonger = mayPass && (length > written.length || GROWING_NUMBER.test(text));
-  // Chat has fewer stop sequences, and none of them is prompt.
+  // Stop sequences that chat lacks do not count, because they are not part of the prompt.
   const compared = chat.stop === undefined ? body : { ...body, [door.param('stop')]: chat.stop };
   const lacking = isLonger ? Buffer.byteLength(JSON.stringify(compared)) - written.length : 0;
   const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && hasOnlyKnown(body, door);

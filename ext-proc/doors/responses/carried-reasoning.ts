@@ -2,9 +2,9 @@ import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { JsonScan } from '../../chat/json/json-scan.ts';
 
 /**
- * Reasoning of a target that speaks another API. It travels as the `encrypted_content` of a
- * reasoning item, which clients return as it is, and comes back as what a chat client would have
- * returned.
+ * Reasoning of a target that speaks another API. The client gets it as the `encrypted_content` of a
+ * reasoning item and sends it back unchanged. Then it is read as what a chat client would have sent
+ * back.
  */
 export interface CarriedReasoning {
   readonly details: readonly JsonObject[];
@@ -14,7 +14,7 @@ export interface CarriedReasoning {
 
 const PREFIX = 'gw1.';
 
-/** `undefined`: there is nothing to come back. */
+/** `undefined`: there is nothing to send back. */
 export function carry({ details, text }: CarriedReasoning): string | undefined {
   if (details.length === 0 && text === '') return undefined;
   const carried = details.length > 0 ? { details } : { content: text };
@@ -25,18 +25,18 @@ export function isCarried(encrypted: unknown): encrypted is string {
   return typeof encrypted === 'string' && encrypted.startsWith(PREFIX);
 }
 
-/** More than any message has. */
+/** More entries than any message has. */
 const MOST_DETAILS = 256;
 const MOST_VALUES = 16_384;
 
-/** As for a body, whose scan does not see what is nested in a text, or how deep. */
+/** Applies the bounds of a body, whose own scan does not see into the encoded text. */
 function isBounded(json: Buffer): boolean {
   const scan = new JsonScan(json, MOST_VALUES);
   while (!scan.step());
   return scan.result().kind === 'object';
 }
 
-/** Entries are flat. */
+/** Removes nested members, which no entry has. */
 function flat(detail: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(detail).filter(([, value]) => isFlat(value)));
 }
@@ -46,7 +46,7 @@ function isFlat(value: unknown): boolean {
   return !isObject(value);
 }
 
-/** Text of a client. What is not ours, or not whole, is nothing. */
+/** Reads a text from a client. Text that is not ours, or not whole, contains nothing. */
 export function carriedIn(encrypted: string): CarriedReasoning {
   const json = Buffer.from(encrypted.slice(PREFIX.length), 'base64url');
   const carried = isBounded(json) ? parseObject(json.toString()) : undefined;
@@ -56,10 +56,10 @@ export function carriedIn(encrypted: string): CarriedReasoning {
   };
 }
 
-/** Members of an entry that come in pieces. */
+/** Members of an entry that may arrive in pieces. */
 const TEXTS = ['text', 'data', 'summary'] as const;
 
-/** True if entries that come next are of the same reasoning. */
+/** True if the next entries belong to the same reasoning. */
 export function continuesReasoning(
   { details }: { readonly details: readonly JsonObject[] },
   next: readonly JsonObject[],

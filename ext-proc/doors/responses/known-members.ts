@@ -3,7 +3,7 @@ import { knownMembers } from '../known-members.ts';
 const MARKERS = 'cache_control prompt_cache_breakpoint';
 const MESSAGE = `id status role content phase ${MARKERS}`;
 
-/** Members of a body of Responses that its door judges. */
+/** Members of a body of Responses that its door checks. */
 export const RESPONSES_MEMBERS = knownMembers({
   message: MESSAGE,
   '.input': MESSAGE,

@@ -5,7 +5,7 @@ import { type CarriedReasoning, carry } from './carried-reasoning.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** Output of a model that grows, as one item of a response. */
+/** A piece of output that grows, as one item of a response. */
 export type OutputItem = MessageItem | ReasoningItem | CallItem;
 
 export interface MessageItem {
@@ -37,7 +37,7 @@ export interface CallItem {
   input: string;
 }
 
-/** A call as a message or a delta of chat has it. */
+/** A call in a message or a delta of chat. */
 export interface ChatCall {
   readonly type: CallItem['type'];
   readonly id: string;
@@ -48,7 +48,7 @@ export interface ChatCall {
 /** How OpenAI's models write that a call has no arguments. Other providers may write nothing. */
 export const NO_ARGUMENTS = '{}';
 
-/** Items of one response, made of the parts of a chat message. */
+/** The items of one response, made from the parts of a chat message. */
 export class OutputItems {
   readonly items: OutputItem[] = [];
   readonly #generationId: string;
@@ -77,12 +77,12 @@ export class OutputItems {
     return this.#added({ type, id: itemId, callId: id === '' ? itemId : id, name: ownName, ...within, input });
   }
 
-  /** All of a whole message, in the order in which models speak. */
+  /** Takes a whole message, in the order in which models write. */
   takeMessage(message: JsonObject, logprobs: unknown): void {
     const { refusal, tool_calls: calls } = message;
     const content = spokenText(message.content);
     const thoughts = reasoningOf(message);
-    // Reasoning stands before the item whose place it names, or in front.
+    // Reasoning precedes the item of its index. Without an index it comes first.
     const think = (isEnd: boolean) => {
       while (thoughts[0] && (isEnd || thoughts[0].index <= this.items.length)) this.#takeThought(thoughts.shift());
     };
@@ -141,7 +141,7 @@ export class OutputItems {
     return item;
   }
 
-  /** The generation and a number: no other item has it. */
+  /** Made of the generation id and a number, so it is unique. */
   #id(kind: string): string {
     return `${kind}_${this.#generationId.replace(/^gen-/, '')}_${this.items.length}`;
   }
@@ -152,7 +152,7 @@ interface Thought extends CarriedReasoning {
   readonly index: number;
 }
 
-/** Each entry has its own text, or all of them the one of the message. */
+/** Each entry has its own text. If none has one, the first gets the message's text. */
 export function reasoningOf(message: JsonObject): Thought[] {
   const { reasoning_details: given } = message;
   const said = message.reasoning_content ?? message.reasoning;

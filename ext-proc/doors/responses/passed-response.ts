@@ -7,10 +7,10 @@ import { eachEvent, passedEvent, sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
 import { failureEvents, responseHead, responsesUsage } from './response-object.ts';
 
-/** Members of a request that the provider does not get, or not as the client gave them. */
+/** Members of which the provider does not get the client's value. The response has that value. */
 const OWN = ['metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'max_output_tokens'] as const;
 
-/** Gives a response of the provider its names, and leaves out what is not the client's. */
+/** Sets the names of a provider's response, and removes members that are not for the client. */
 export function passedResponse(response: JsonObject, names: ResponseNames): MemberEdits {
   const { repeated } = readAsked(names.asked);
   // Without a prototype: a member may be called `__proto__`.
@@ -27,24 +27,24 @@ export function passedResponse(response: JsonObject, names: ResponseNames): Memb
 }
 
 const LAST: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-/** A client gets the failure in the gateway's words. */
+/** Clients get failures in the gateway's words. */
 const FAILURE: ReadonlySet<string> = new Set(['error', 'response.failed']);
 
-/** Others are of tools that no model here has, or of no API. */
+/** Other events are about tools that no model here has, or belong to no API. */
 const KNOWN =
   /^(?:error|response\.(?:created|queued|in_progress|completed|incomplete|failed|output_item\.(?:added|done)|content_part\.(?:added|done)|(?:output_text|refusal|reasoning_text|reasoning_summary_text|reasoning_summary|function_call_arguments|custom_tool_call_input)\.(?:delta|done)|reasoning_summary_part\.(?:added|done)|output_text\.annotation\.added))$/;
 
-/** Members of an event that have parts of the response. */
+/** Members of an event that contain parts of the response. */
 const PARTS = ['item', 'part', 'delta', 'annotation'] as const;
 
 const NUMBER = '"sequence_number":';
 
-/** Passes on the events of a provider that speaks Responses, each as it came. */
+/** Passes on the events of a provider that speaks Responses. Most of them are not changed. */
 export class PassedResponseStream implements PassedStream {
   readonly #names: ResponseNames;
   #last: { readonly type: string; readonly data: string } | undefined;
   #sequence = 0;
-  /** The last event went as it came, and so can those that continue it. */
+  /** True if the last event was passed on unchanged. Events that continue it can be, too. */
   #isAsItCame = false;
 
   constructor(names: ResponseNames) {
@@ -83,7 +83,7 @@ export class PassedResponseStream implements PassedStream {
     const { type, data } = this.#last ?? { type: 'response.completed', data: '{}' };
     const event = parseObject(data) ?? {};
     const usage = responsesUsage(charged);
-    // A provider whose stream ended without its last event.
+    // The provider's stream ended without its last event.
     if (!isObject(event.response)) return sentEvent(type, this.#own({ status: 'completed', usage }));
     return passedEvent(type, this.#edited(data, event, event.response, JSON.stringify(usage)));
   }
@@ -97,7 +97,7 @@ export class PassedResponseStream implements PassedStream {
     return { sequence_number: this.#sequence, response: { ...responseHead(this.#names), ...members } };
   }
 
-  /** The event with its response edited in its text, and without what is not the client's. */
+  /** The event with its response edited, and without members that are not for the client. */
   #edited(data: string, event: JsonObject, response: JsonObject, usage = 'null'): string {
     const members = membersOf(data);
     const given = members.findLast(({ name }) => name === 'response');

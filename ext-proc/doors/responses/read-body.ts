@@ -12,7 +12,7 @@ const SAME = [
   'stream_options',
 ] as const;
 
-/** Fields that stand for something stored, with the end of the refusal. */
+/** Fields about something that is stored, each with the end of the refusal. */
 const STORED: Readonly<Record<string, string>> = {
   previous_response_id: 'is not offered: responses are not stored; send the whole conversation as input',
   conversation: 'is not offered: conversations are not stored; send the whole conversation as input',
@@ -21,7 +21,7 @@ const STORED: Readonly<Record<string, string>> = {
   moderation: 'is not offered',
 };
 
-/** Other fields that are accepted. */
+/** Other accepted fields. */
 const OTHERS = [
   ...['input', 'instructions', 'max_output_tokens', 'max_tool_calls', 'tools', 'tool_choice', 'text', 'reasoning'],
   ...['include', 'store', 'background', 'truncation', 'client_metadata', 'parallel_tool_calls'],
@@ -29,14 +29,14 @@ const OTHERS = [
 
 export const RESPONSES_FIELDS: ReadonlySet<string> = new Set([...SAME, ...OTHERS, ...Object.keys(STORED)]);
 
-/** Parts of a response that are to be included. Those of tools of a provider are never there. */
+/** Accepted values of `include`. Those about a provider's tools have no effect. */
 const INCLUDED: ReadonlySet<unknown> = new Set([
   ...['reasoning.encrypted_content', 'message.output_text.logprobs', 'message.input_image.image_url'],
   ...['web_search_call.results', 'web_search_call.action.sources', 'file_search_call.results'],
   ...['code_interpreter_call.outputs', 'computer_call_output.output.image_url'],
 ]);
 
-/** A body of `POST /v1/responses` as a chat completion, whose rules judge the values it has too. */
+/** A body of `POST /v1/responses` as a chat completion. Chat's rules check values of both APIs. */
 export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
   const refused = refusedSetting(body);
   if (refused) return refused;
@@ -93,7 +93,7 @@ function refusedSetting(body: JsonObject): InvalidField | undefined {
   return undefined;
 }
 
-/** Responses takes these values without tools too, where they ask for nothing. Chat does not. */
+/** Responses accepts these values without tools, where they have no effect. Chat refuses them. */
 const IDLE: ReadonlySet<unknown> = new Set(['auto', 'none', true, false]);
 
 function toolSettings(settings: JsonObject, { tools }: ChatTools): JsonObject {

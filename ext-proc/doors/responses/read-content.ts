@@ -3,7 +3,7 @@ import { asContent } from '../../dialects/content-of-texts.ts';
 import { type InvalidField, invalid } from '../door.ts';
 import { isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 
-/** Members of output that say nothing to a model. */
+/** Members of output that are not input for a model. */
 const NOT_INPUT: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
 
 export interface ReadContent {
@@ -12,8 +12,8 @@ export interface ReadContent {
 }
 
 /**
- * Content of a message, or the output of a tool, in chat's form. A value of another kind comes back
- * as it is: chat's rules refuse it.
+ * Content of a message, or the output of a tool, in chat's form. A value of another kind is
+ * returned unchanged, and chat's rules refuse it.
  */
 export function readContent(content: unknown, place: string): ReadContent | InvalidField {
   if (!Array.isArray(content)) return { kind: 'content', content };
@@ -50,7 +50,7 @@ function isInput(name: string, value: unknown): boolean {
   return value !== null && !NOT_INPUT.has(name);
 }
 
-/** A file of the provider's store is refused by chat's rules, as a file. */
+/** An image with `file_id` becomes a file: chat's rules refuse files of a provider's store. */
 function imagePart({ image_url: url, detail, file_id, ...rest }: JsonObject): JsonObject {
   if (file_id !== undefined) return filePart({ file_id });
   return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) }, ...rest };

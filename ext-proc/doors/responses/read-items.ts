@@ -6,10 +6,10 @@ import { carriedIn, isCarried } from './carried-reasoning.ts';
 import { readContent } from './read-content.ts';
 import { type ChatTools, nameWithin } from './read-tools.ts';
 
-/** An assistant's message as far as its items have come. */
+/** An assistant's message that is being built from its items. */
 interface OpenMessage {
   readonly message: JsonObject;
-  /** Content of each of its items, which is joined once. */
+  /** Content of each of its items. The contents are joined once, at the end. */
   readonly contents: unknown[];
   readonly calls: JsonObject[];
   readonly details: JsonObject[];
@@ -18,13 +18,13 @@ interface OpenMessage {
 }
 
 /**
- * Items of the input as messages. Items of one turn of the assistant are one message: its
- * reasoning, text and calls.
+ * Translates items of the input into messages. The items of one turn of the assistant (reasoning,
+ * text and calls) become one message.
  */
 export class ChatMessages {
   readonly messages: JsonObject[] = [];
   readonly places: MessagePlace[] = [];
-  /** Some reasoning is of a target that speaks another API, or could not be judged. */
+  /** True if some reasoning is of a target with another API, or could not be checked. */
   hasOtherReasoning = false;
   readonly #tools: ChatTools;
   #open: OpenMessage | undefined;
@@ -142,7 +142,7 @@ export class ChatMessages {
     return open;
   }
 
-  /** Reasoning that nothing follows is of a turn that was broken off: providers refuse it. */
+  /** Drops reasoning that nothing follows: the turn was broken off, and providers refuse it. */
   #close(): void {
     const open = this.#open;
     this.#open = undefined;
@@ -161,7 +161,7 @@ export class ChatMessages {
   }
 }
 
-/** True if all of these parts are of such a type. */
+/** True if all parts have one of these types. */
 function isOf(types: readonly unknown[], parts: unknown): boolean {
   if (!Array.isArray(parts)) return !isGiven(parts);
   return parts.every((part) => isObject(part) && types.includes(part.type));
@@ -169,7 +169,7 @@ function isOf(types: readonly unknown[], parts: unknown): boolean {
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant']);
 
-/** Texts of several items of one turn. */
+/** Joins the contents of the items of one turn. */
 function joined(contents: readonly unknown[]): unknown {
   if (contents.length < 2) return contents[0];
   if (contents.every((content) => typeof content === 'string')) return contents.join('\n\n');

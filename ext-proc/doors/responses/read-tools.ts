@@ -13,7 +13,7 @@ export class ChatTools {
   webSearch: string | undefined;
   #named = 0;
 
-  /** Tools of `tools`, of an item of the input, or of a namespace. */
+  /** Adds the tools of `tools`, of an item of the input, or of a namespace. */
   add(tools: unknown, place: string, namespace = ''): InvalidField | undefined {
     if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
     for (const [index, tool] of tools.entries()) {
@@ -35,7 +35,7 @@ export class ChatTools {
           return invalid(`${place}.name`, 'must be a string, and a namespace has no place in another');
         return this.add(tool.tools, `${place}.tools`, tool.name);
       case 'web_search':
-        // Codex offers it beside its own tools. A model does without what it may choose.
+        // Codex sends it beside its own tools. A model can do without an optional tool.
         this.webSearch ??= `${place}.type`;
         return undefined;
       default:
@@ -57,12 +57,12 @@ export class ChatTools {
   }
 }
 
-/** Tools in namespaces. Their names are kept as long as the request. */
+/** Most tools in namespaces, because their names are kept as long as the request. */
 const MOST_NAMED = 4096;
 
 const HOSTED = 'must be function, custom or namespace: no model here has tools of a provider';
 
-/** A web search beside own tools is left out, where the model may choose. */
+/** Refuses a web search, unless there are other tools and the model need not call it. */
 export function refuseWebSearch({ tools, webSearch }: ChatTools, choice: unknown): InvalidField | undefined {
   const mayChoose = choice === undefined || choice === 'auto' || choice === 'none';
   return webSearch === undefined || (tools.length > 0 && mayChoose) ? undefined : invalid(webSearch, HOSTED);
@@ -71,7 +71,7 @@ export function refuseWebSearch({ tools, webSearch }: ChatTools, choice: unknown
 const LONGEST_NAME = 64;
 const DIGEST_CHARACTERS = 16;
 
-/** Chat has no namespaces: they are part of the name, which providers bound. */
+/** Chat has no namespaces, so they become part of the name. Providers limit its length. */
 export function nameWithin(namespace: string, name: string): string {
   const whole = `${namespace}__${name}`;
   if (whole.length <= LONGEST_NAME) return whole;
@@ -79,7 +79,7 @@ export function nameWithin(namespace: string, name: string): string {
   return `${whole.slice(0, LONGEST_NAME - DIGEST_CHARACTERS - 1)}_${digest}`;
 }
 
-/** Other members stay where they are: chat's rules count them. */
+/** Other members keep their place, and chat's rules count them. */
 function functionTool({ name, description, parameters, strict, ...rest }: JsonObject): JsonObject {
   return { ...rest, function: givenMembers({ name, description, parameters, strict }) };
 }
@@ -93,7 +93,7 @@ function inputFormat({ type, syntax, definition }: JsonObject): JsonObject {
   return type === 'grammar' ? { type, grammar: { syntax, definition } } : { type };
 }
 
-/** A word, one tool, or a choice of tools. */
+/** Translates a mode, one tool, or a set of allowed tools. */
 export function readToolChoice(choice: unknown): unknown {
   if (!isObject(choice)) return choice;
   const { type } = choice;

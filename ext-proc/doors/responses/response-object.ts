@@ -6,7 +6,7 @@ import { sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
 import { OutputItems } from './output-items.ts';
 
-/** The members of a response that do not depend on what the model says. */
+/** The members of a response that do not depend on the model's output. */
 export function responseHead({ generationId, model, createdAtSeconds, asked }: ResponseNames): JsonObject {
   return {
     id: generationId,
@@ -22,7 +22,7 @@ export function responseHead({ generationId, model, createdAtSeconds, asked }: R
   };
 }
 
-/** How a response ended, by the finish reason of chat. */
+/** Members that tell how a response ended, from chat's finish reason. */
 export function endOf(finishReason: unknown): JsonObject {
   if (finishReason === 'length') return { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
   if (finishReason === 'content_filter')
@@ -43,7 +43,7 @@ export function responseOf(completion: Completion, names: ResponseNames): JsonOb
   return { ...head, ...end, ...tier, output };
 }
 
-/** What was charged. */
+/** The charged usage. */
 export function responsesUsage({ usage, costUsd }: ChargedUsage): JsonObject {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {

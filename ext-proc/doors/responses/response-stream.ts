@@ -21,13 +21,13 @@ import {
 } from './output-items.ts';
 import { endOf, failureEvents, responseHead, responsesUsage } from './response-object.ts';
 
-/** Characters that an item holds beside its text. */
+/** Memory of an item beside its text, in characters. */
 const ITEM_CHARACTERS = 512;
 
 /**
- * Writes a chat stream as events of Responses. The end repeats all of the output, so all of it is
- * kept. Items stay open until the end: providers may send the arguments of several calls in turn.
- * Only reasoning ends where other output begins.
+ * Writes a chat stream as events of Responses. All output is kept, because the last event repeats
+ * it. Items stay open until the end, because providers may alternate between the arguments of
+ * several calls. Only reasoning ends when other output begins.
  */
 export class ResponseStream implements DoorStream {
   readonly #names: ResponseNames;
@@ -36,7 +36,7 @@ export class ResponseStream implements DoorStream {
   readonly #places = new Map<OutputItem, number>();
   readonly #calls = new Map<unknown, CallItem>();
   #message: MessageItem | undefined;
-  /** Phase of the message that comes next. */
+  /** Phase of the next message. */
   #nextPhase: string | undefined;
   #reasoning: ReasoningItem | undefined;
   #finishReason: unknown;
@@ -70,7 +70,7 @@ export class ResponseStream implements DoorStream {
     const closed = this.#begin() + this.#items.items.map((item) => this.#closed(item, status)).join('');
     const response = { ...this.#head(), ...end, output: this.#items.all(status), usage: responsesUsage(charged) };
     const events = closed + this.#event(`response.${end.status}`, { response });
-    // The same stream may yet end in another way.
+    // `failed` may still replace this end, and then uses the same numbers.
     this.#sequence = sequence;
     return events;
   }
@@ -100,7 +100,7 @@ export class ResponseStream implements DoorStream {
     let events = '';
     if (typeof delta.phase === 'string') this.#phase(delta.phase);
     const entries = Array.isArray(details) ? details.filter(isObject) : [];
-    // Another entry is of other reasoning, and so is text after one. Some providers send both in
+    // Another entry, or text after an entry, begins other reasoning. Some providers send both in
     // small pieces.
     if (this.#reasoning !== undefined && !continuesReasoning(this.#reasoning, entries)) events += this.#endReasoning();
     if (typeof thought === 'string' && thought !== '') events += this.#thought(thought);
@@ -111,7 +111,7 @@ export class ResponseStream implements DoorStream {
     return events;
   }
 
-  /** Another phase is of another message. */
+  /** A phase begins another message. */
   #phase(phase: string): void {
     this.#nextPhase = phase;
     this.#message = undefined;
@@ -201,7 +201,7 @@ export class ResponseStream implements DoorStream {
     return this.#event('response.output_item.added', { output_index, item: this.#items.json(item, 'in_progress') });
   }
 
-  /** The last events of an item; none of one that has ended. */
+  /** The last events of an item. Empty if it has ended already. */
   #closed(item: OutputItem, status: 'completed' | 'incomplete'): string {
     const output_index = this.#places.get(item);
     if (output_index === undefined) return '';

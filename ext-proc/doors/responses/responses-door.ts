@@ -5,7 +5,7 @@ import { RESPONSES_FIELDS, readResponsesBody } from './read-body.ts';
 import { responseOf, responsesUsage } from './response-object.ts';
 import { ResponseStream } from './response-stream.ts';
 
-/** Fields of Responses by the field of chat that stands for them. */
+/** Fields of chat, each with the field of Responses from which it was made. */
 const PARAMS: readonly (readonly [chat: RegExp, here: string])[] = [
   [/^max_(?:completion_)?tokens$/, 'max_output_tokens'],
   [/^messages$/, 'input'],
