@@ -12,14 +12,14 @@ export interface CalledTool {
 }
 
 export const MOST_CALLS = 128;
-/** Ids have 20 to 64 characters as a rule. */
+/** Usual ids have 20 to 64 characters. */
 const LONGEST_ID = 512;
-/** Names and inputs of one message. */
+/** Most characters of the names and inputs in one message. */
 export const LONGEST_INPUT = 256 * 1024;
-/** Longer arguments are compared as they are written: to read them would take milliseconds. */
+/** Longer arguments are compared as text, because parsing them would take milliseconds. */
 const LONGEST_ARGUMENTS = 16 * 1024;
 
-/** Calls of a message that a client has sent; `undefined` if they are of no known form. */
+/** Calls of a message that a client has sent. `undefined`: their form is unknown. */
 export function calledTools(toolCalls: unknown): readonly CalledTool[] | undefined {
   if (!Array.isArray(toolCalls) || toolCalls.length > MOST_CALLS) return undefined;
   const calls = toolCalls.map(calledTool);
@@ -38,9 +38,9 @@ function namedTool(id: string, name: unknown, input: unknown, isCustom: boolean)
 }
 
 /**
- * One text for the same calls, however a client has written their arguments: LangChain and others
- * parse them and write them again, with other white space, escapes and order. `undefined`: there
- * are no calls, or more than can be compared.
+ * The same text for the same calls, however a client serializes their arguments: LangChain and
+ * others parse and rewrite them, with other white space, escapes and order. `undefined`: there are
+ * no calls, or more than can be compared.
  */
 export function* textOfCalls(calls: readonly CalledTool[]): Steps<string | undefined> {
   if (calls.length === 0 || calls.length > MOST_CALLS) return undefined;
@@ -56,10 +56,10 @@ export function* textOfCalls(calls: readonly CalledTool[]): Steps<string | undef
   return texts.join();
 }
 
-/** Arguments as a value with its members in order; the text itself if it is no JSON. */
+/** Arguments as a value with sorted members, or the text itself if it is not JSON. */
 function sameArguments(text: string): unknown {
   try {
-    // A call without arguments comes back with an empty object.
+    // Clients send a call without arguments back with an empty object.
     return inOrder(parseJson(text.trim() === '' ? '{}' : text), 0);
   } catch {
     return text;
@@ -73,6 +73,6 @@ function inOrder(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.map((one) => inOrder(one, depth + 1));
   if (!isObject(value)) return value;
   const names = Object.keys(value).sort();
-  // Pairs, because an object orders names of digits by itself.
+  // Pairs, because an object puts numeric names first.
   return { members: names.map((name) => [name, inOrder((value as JsonObject)[name], depth + 1)]) };
 }

@@ -21,35 +21,35 @@ export interface FoundReasoning extends ReasoningOrigin {
 }
 
 /**
- * Encrypted reasoning can be read by the account and the model that made it alone: OpenAI refuses
- * a request with another's.
+ * Only the account and the model that made encrypted reasoning can read it. OpenAI refuses a
+ * request with reasoning of another one.
  */
 export interface ReasoningOrigin {
   readonly provider: string;
   readonly model: string;
 }
 
-/** Calls that a model made after it had heard something. */
+/** Calls of a message, with the digest of the message that it answers. */
 export interface CallsAfter extends ProducedCalls, Pick<CalledMessage, 'heard'> {}
 
 export interface KeptReasoning {
   /**
-   * Keeps the reasoning of a response with tool calls, or that there is none to keep. Never
+   * Keeps the reasoning of a response with tool calls, or the fact that there is none. Never
    * rejects, and never takes long.
    */
   keep(seal: ReasoningSeal, organizationId: string, origin: ReasoningOrigin, answer: CallsAfter): Promise<void>;
   /**
-   * Finds the reasoning that messages lack. Never rejects, and takes long only where its
-   * organization asks for much.
+   * Finds the reasoning that messages lack. Never rejects, and takes long only if its organization
+   * looks up much.
    */
   find(seal: ReasoningSeal, organizationId: string, lookup: ReasoningLookup): Promise<readonly FoundReasoning[]>;
 }
 
 export interface ReasoningLookup {
   readonly messages: readonly CalledMessage[];
-  /** Takes so many bytes. False: there is no memory, so nothing is opened. */
+  /** Reserves memory. False: there is none, so nothing is opened. */
   readonly takeMemory: (bytes: number) => boolean;
-  /** Aborts when the client leaves, for whom nothing is found. */
+  /** Aborts when the client leaves. Then nothing is found. */
   readonly gone: () => AbortSignal;
 }
 
@@ -58,13 +58,13 @@ export interface KeptReasoningOptions {
   /** Refused requests look up reasoning too, so organizations take turns. */
   readonly turns: ValidationTurns;
   readonly onResult: (result: KeptReasoningResult, messages: number) => void;
-  /** Called with what is no outage. */
+  /** Called with errors that are not an outage of the store. */
   readonly onFault: (error: unknown) => void;
   /** A request goes on without the store after this long. Longer only in tests. */
   readonly waitMs?: number;
 }
 
-/** Redis replies in about 1 ms. Without it the model reasons once more. */
+/** Redis replies in about 1 ms. Without kept reasoning the model reasons again. */
 const WAIT_MS = 100;
 
 /**
@@ -73,10 +73,10 @@ const WAIT_MS = 100;
  */
 const MOST_FOUND_BYTES = 1024 * 1024;
 
-/** Calls of one request beyond so many bytes are not compared. */
+/** Calls beyond this many bytes in one request are not compared. */
 const MOST_COMPARED_BYTES = 256 * 1024;
 
-/** Reasoning is kept whether or not its client stays. */
+/** Reasoning is kept even if the client has left. */
 const nobodyLeaves = () => new AbortController().signal;
 
 const NOTHING = Buffer.alloc(0);
@@ -88,7 +88,7 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
   async function inTime<Result>(work: Promise<Result>): Promise<Result | undefined> {
     try {
       if (await settlesWithin(work, waitMs)) return await work;
-      // A process that stood still finds the reply only now.
+      // If the process was blocked, the reply may have arrived but is not read yet.
       return await Promise.race([work, setImmediate(undefined)]);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) onFault(error);
@@ -105,7 +105,7 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
         return;
       }
       const { name, text } = prepared;
-      // Without a mark another message of this name would be found for this one.
+      // Empty: an older message with the same name must not be found for this one.
       const sealed = text === undefined ? NOTHING : await seal.seal(name, text);
       const result = (await inTime(store.keep({ organizationId, name, sealed }))) ?? 'unavailable';
       if (reasoning === 'too_much') onResult('full', 1);
@@ -137,10 +137,10 @@ interface PreparedReasoning {
   readonly text?: Buffer;
 }
 
-/** The sealed text is a line about the reasoning, and its value as it is put into requests. */
+/** First line of the sealed text. The value follows as it is inserted into requests. */
 type SealedHead = Omit<FoundReasoning, 'message' | 'json'>;
 
-/** `undefined`: its calls cannot be compared. */
+/** `undefined`: the calls cannot be compared. */
 function* prepare(
   seal: ReasoningSeal,
   { provider, model }: ReasoningOrigin,

@@ -3,16 +3,16 @@ import type { ReasoningMember } from '../chat/called-messages.ts';
 import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
 import { type CalledTool, LONGEST_INPUT, MOST_CALLS } from './called-tools.ts';
 
-/** Bounds of the reasoning that is kept for one message. No store takes more. */
+/** Bounds of the reasoning that is kept for one message. No store accepts more. */
 const MOST_DETAILS = 256;
 const MOST_CHARACTERS = REASONING_BOUNDS.messageBytes;
-/** Pieces of a text are joined, or each would take more memory than its characters. */
+/** This many pieces of text are joined. Single pieces take more memory than their characters. */
 const MOST_PIECES = 1024;
 
-/** The tool calls of an assistant message, as a client will have it, and their reasoning. */
+/** The tool calls of an assistant message, as its client gets them, and their reasoning. */
 export interface ProducedCalls {
   readonly calls: readonly CalledTool[];
-  /** Absent: it has none that is kept. `too_much`: more than is kept. */
+  /** Absent: there is none to keep. `too_much`: it exceeds the bounds. */
   readonly reasoning?: ProducedReasoning | 'too_much';
 }
 
@@ -30,7 +30,7 @@ export class ProducedMessage {
   #text: string[] = [];
   #inputCharacters = 0;
   #reasoningCharacters = 0;
-  /** More calls than a name can be made of, so no later request can look for them either. */
+  /** True if there are more calls than a name can be made of: no request can look them up. */
   #hasTooManyCalls = false;
   #isTooMuch = false;
 
@@ -59,7 +59,7 @@ export class ProducedMessage {
     this.#text = [];
   }
 
-  /** `undefined`: it has no calls that a later request could look for. */
+  /** `undefined`: the message has no calls that a later request could look up. */
   produced(): ProducedCalls | undefined {
     if (this.#calls.size === 0) return undefined;
     const calls = [...this.#calls.values()].map(({ input, ...call }) => ({ ...call, input: input.join('') }));

@@ -2,15 +2,15 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { HEAD_BYTES, isInSegments, sealSegments, segmentOpener } from '../fairness/sealed-segments.ts';
 
 /**
- * Seals reasoning towards its store with keys that are derived from the request's API key, which
- * nobody stores. A reader of Redis learns nothing, and another API key finds nothing: neither of
- * the same organization nor of another one.
+ * Seals reasoning for its store with keys that are derived from the request's API key, which is not
+ * stored anywhere. A reader of Redis learns nothing. Another API key finds nothing, even one of the
+ * same organization.
  */
 export interface ReasoningSeal {
-  /** Name of the message that made these tool calls, after what it had heard. */
+  /** Name of a message in the store. `calls`: what it answers, and its tool calls, as text. */
   nameOf(calls: string): string;
   seal(name: string, text: Buffer): Promise<Buffer>;
-  /** `undefined`: it is not what was sealed under this name. */
+  /** `undefined`: `sealed` was not sealed under this name. */
   open(name: string, sealed: Buffer): Buffer | undefined;
 }
 

@@ -24,13 +24,13 @@ function countAll(bytes: Buffer): Steps<InputTokens> {
   return countTokens({ bytes, isPlain: false, prompt, imageSizes: [], fileBytes: [], fields: [] }, true);
 }
 
-/** The frame of a request, which the client's own prompt is counted with. */
+/** Tokens of a request's frame, which are counted with the client's own prompt. */
 const FRAME = finish(countAll(Buffer.alloc(0)));
 
-/** Stands in a message whose reasoning was lost. */
+/** Tokens of the placeholder in a message whose reasoning was lost. */
 export const LOST_TOKENS = finish(tokensOf(LOST_REASONING));
 
-/** Tokens of found reasoning, and of so many messages whose reasoning was lost. */
+/** Tokens of found reasoning, and of the placeholders in `lost` messages. */
 export function addedTokens(found: readonly { readonly tokens: ReasoningTokens }[], lost: number): ReasoningTokens {
   const sum = (count: keyof ReasoningTokens) =>
     found.reduce((added, { tokens }) => added + tokens[count], lost * LOST_TOKENS[count]);

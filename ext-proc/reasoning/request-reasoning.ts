@@ -15,11 +15,11 @@ export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;
 /** Reasoning that a request lacked, and the way to keep that of its response. */
 export interface RequestReasoning {
   /**
-   * Returns what this target can read; nothing if it gets the client's own body. A count of the
-   * prompt includes what was returned last.
+   * Returns the reasoning that this target can read. It is empty if the target gets the client's
+   * own body. Counts of the prompt include what was returned last.
    */
   of(target: Target, isOwnBody?: boolean): readonly AddedReasoning[];
-  /** For the response of this target. `undefined`: nothing is known of its calls. */
+  /** Gathers the response of this target. `undefined`: there are several completions. */
   messageOf(target: Target): ProducedMessage | undefined;
   /** Keeps what is known of a whole response. Never rejects, and never takes long. */
   keep(message: ProducedMessage | undefined, target: Target): Promise<void>;
@@ -37,13 +37,13 @@ export interface ReasoningRequest extends ChatWithModel {
 
 /** A chat request that is counted with the reasoning that it lacked. */
 export interface ChatWithReasoning extends ChatWithModel {
-  /** Absent: no target of the model has reasoning that is kept. */
+  /** Absent: no target has reasoning that is kept, or the request has no tools. */
   readonly reasoning?: RequestReasoning;
 }
 
 /**
- * Finds the reasoning that a request lacks. It stands in the request before the admission, so the
- * hold covers it as if the client had sent it.
+ * Finds the reasoning that a request lacks. It is added before the admission, so the hold covers it
+ * as if the client had sent it.
  */
 export function findReasoning(
   kept: KeptReasoning,
@@ -66,21 +66,22 @@ async function findKept(
   const heard = chat.lastHeard();
   const takeMemory = (bytes: number) => memory.take(bytes);
   const found = await kept.find(seal, organizationId, { messages, takeMemory, gone });
-  const spaces = members.has('reasoning_content') ? chat.messagesWithoutReasoning : 0;
-  const ofAll = addedTokens(found, spaces);
+  const placeholders = members.has('reasoning_content') ? chat.messagesWithoutReasoning : 0;
+  const ofAll = addedTokens(found, placeholders);
   const fits = found.length > 0 && hasRoom(request, ofAll);
   let inserted = fits ? found : [];
-  const added = fits ? ofAll : addedTokens([], spaces);
+  const added = fits ? ofAll : addedTokens([], placeholders);
   let sentTokens = 0;
   const reasoning: RequestReasoning = {
     of(target, isOwnBody = false) {
       const readable = isOwnBody ? [] : readableBy(target, inserted);
-      const sentSpaces = !isOwnBody && reasoningMember(target) === 'reasoning_content' ? spaces - readable.length : 0;
-      sentTokens = addedTokens(readable, sentSpaces).estimate;
+      const hasPlaceholders = !isOwnBody && reasoningMember(target) === 'reasoning_content';
+      const sentPlaceholders = hasPlaceholders ? placeholders - readable.length : 0;
+      sentTokens = addedTokens(readable, sentPlaceholders).estimate;
       return readable.map(({ message, json }) => ({ message, json }));
     },
     messageOf(target) {
-      // A client takes one of several completions, and nobody knows which.
+      // The client goes on with one of several completions, and the gateway cannot know which.
       return chat.completions > 1 ? undefined : new ProducedMessage(reasoningMember(target));
     },
     async keep(message, target) {
@@ -90,7 +91,7 @@ async function findKept(
       await kept.keep(seal, organizationId, { provider: provider.name, model }, { ...produced, heard });
     },
   };
-  if (!fits && spaces === 0) return { chat, choice, reasoning };
+  if (!fits && placeholders === 0) return { chat, choice, reasoning };
   const counted: ChatRequest = {
     ...chat,
     inputTokens: together(chat.inputTokens, added),
@@ -105,14 +106,14 @@ async function findKept(
 }
 
 /**
- * The member of messages in which a target's reasoning comes back. `undefined`: it speaks chat
- * completions, where none does unless its provider is known to want it.
+ * The member of messages in which a target expects its reasoning. `undefined`: none. Targets that
+ * speak chat completions only expect it if `reasoning_memory` is configured.
  */
 function reasoningMember({ api, provider }: Target): ReasoningMember | undefined {
   return api === 'chat' ? provider.reasoningMemory : 'reasoning_details';
 }
 
-/** Reasoning that the client does not know of must not make its request too long. */
+/** True if the reasoning fits: a client must not be refused for what it does not know of. */
 function hasRoom({ chat, choice: { model, outputLimit } }: ChatWithModel, added: ReasoningTokens): boolean {
   return chat.inputTokens.estimate + added.estimate + outputLimit <= model.contextWindow;
 }

@@ -30,7 +30,7 @@ export interface AdmittedRequest {
    * charged together with its stored copy, so that a retry finds it.
    */
   readonly keepsResponse?: boolean;
-  /** Absent: reasoning is kept for none of the model's targets. */
+  /** Absent: no target has reasoning that is kept, or the request has no tools. */
   readonly reasoning?: RequestReasoning;
   /** End of the request (`timeouts.total`), on the monotonic clock. */
   readonly deadlineMs: number;
