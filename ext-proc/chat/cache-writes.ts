@@ -5,18 +5,18 @@ import { NOT_SENT } from './provider-body.ts';
 
 type CacheFacts = Pick<ChatFacts, 'cacheWrites'>;
 
-/** Notes the value at the cursor, which asks for cache writes, and steps over it. */
+/** Notes the value at the cursor, which requests cache writes, and steps over it. */
 export function noteCacheWrites(facts: CacheFacts, cursor: JsonCursor, param: string): undefined {
   return note(facts, param, asksForLong(cursor) ? param : undefined);
 }
 
 /**
- * Notes the markers in a field that is sent. Providers and proxies read them in more places than
- * any list has, so every member is looked at. Called only if the body has some marker.
+ * Notes the cache markers in a field that is sent. Providers and proxies read markers in more
+ * places than could be listed, so every member is examined. Called only if the body has a marker.
  */
 export function noteCacheMarkers(facts: CacheFacts, cursor: JsonCursor, field: string): undefined {
   if (NOT_SENT.has(field)) return;
-  // As an extra field: Anthropic's automatic caching.
+  // The marker is itself a field: Anthropic's automatic caching.
   if (CACHE_MARKERS.has(field)) return noteCacheWrites(facts, cursor, field);
   const own = OF_CUSTOMER.get(field) ?? NONE;
   const first = pathOfMarker(cursor.copy(), own, isThere);
@@ -25,7 +25,7 @@ export function noteCacheMarkers(facts: CacheFacts, cursor: JsonCursor, field: s
   note(facts, (field + first).slice(0, LONGEST_PATH), long && (field + long).slice(0, LONGEST_PATH));
 }
 
-/** The places before decide. */
+/** Only the first place of each kind is kept. */
 function note(facts: CacheFacts, place: string, longPlace: string | undefined): undefined {
   const { param = place, longParam = longPlace } = facts.cacheWrites ?? {};
   facts.cacheWrites = { param, ...(longParam === undefined ? {} : { longParam }) };
@@ -35,7 +35,7 @@ const LONGEST_PATH = 512;
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Members whose own members have names of the customer, by field: schemas, and inputs of calls. */
+/** Members whose content has names chosen by the customer, by field: schemas, inputs of calls. */
 const OF_CUSTOMER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['tools', new Set(['parameters', 'input_schema'])],
   ['response_format', new Set(['schema'])],
@@ -43,7 +43,7 @@ const OF_CUSTOMER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['messages', new Set(['input'])],
 ]);
 
-/** Path of the first marker whose value is as wanted. `isWanted` steps over the value. */
+/** Path of the first marker whose value `isWanted` accepts. `isWanted` steps over the value. */
 function pathOfMarker(
   cursor: JsonCursor,
   ofCustomer: ReadonlySet<string>,
@@ -77,8 +77,8 @@ function isThere(value: JsonCursor): boolean {
 }
 
 /**
- * False only for a lifetime of five minutes at most, or for none. What cannot be read as one counts
- * as longer, because providers read it in ways of their own: Gemini's `3600s`, OpenAI's `24h`.
+ * False only if the lifetime is at most five minutes, or is not given. An unknown notation counts
+ * as longer, because providers have their own: Gemini's `3600s`, OpenAI's `24h`.
  */
 function asksForLong(value: JsonCursor): boolean {
   if (value.kind() === 'string') return isLong(value);
@@ -102,7 +102,7 @@ function asksForLong(value: JsonCursor): boolean {
 const MOST_SHORT_SECONDS = 300;
 const LONGEST_LIFETIME = 16;
 
-/** The default of OpenAI's older models, minutes in the memory of a machine. */
+/** The default of OpenAI's older models: some minutes in the memory of a machine. */
 const IN_MEMORY: ReadonlySet<string> = new Set(['in_memory', 'in-memory']);
 
 function isLong(value: JsonCursor): boolean {

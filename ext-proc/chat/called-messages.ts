@@ -2,8 +2,8 @@ import type { ContentPlace } from './edited-messages.ts';
 import type { Span } from './json/json-cursor.ts';
 
 /**
- * The member of an assistant message that returns a model's reasoning: as it came from providers of
- * other APIs, or as the text of a provider of chat completions.
+ * The member of an assistant message in which a client sends reasoning back: entries for providers
+ * with another API, or the text for a provider of chat completions.
  */
 export type ReasoningMember = 'reasoning_details' | 'reasoning_content';
 
@@ -12,13 +12,13 @@ export interface CalledMessage {
   /** Index among the messages. */
   readonly message: number;
   readonly toolCalls: Buffer;
-  /** What of the members that were asked for it lacks. */
+  /** The requested members that the message lacks. */
   readonly lacks: readonly ReasoningMember[];
-  /** Digest of what the model heard last before it, '' for nothing. */
+  /** Digest of the last message of a user or a tool before it. '' if there is none. */
   readonly heard: string;
 }
 
-/** Pieces of a PromptRecord: those of one message. */
+/** A message of a user or a tool, as a range of pieces of the PromptRecord. */
 export interface Heard {
   readonly firstPiece: number;
   readonly endPiece: number;
@@ -39,10 +39,10 @@ interface Calling {
 
 interface LackingMessage extends Pick<Calling, 'message' | 'toolCalls' | 'heard'>, Pick<CalledMessage, 'lacks'> {}
 
-/** Messages before the newest ones are not looked up. */
+/** Only so many of the newest messages are looked up. */
 const MOST_MESSAGES = 512;
 
-/** Assistant messages that have called tools and do not say with what reasoning. */
+/** Assistant messages with tool calls that lack their reasoning. */
 export class CalledMessages {
   readonly #messages: Calling[] = [];
   #sinceUser = 0;
@@ -58,16 +58,16 @@ export class CalledMessages {
     if (message.lacksDetails || message.contentPlace !== undefined) this.#messages.push({ ...message, heard });
   }
 
-  /** The model hears a tool, or the user. */
+  /** Notes a message of a user or a tool. */
   hears(heard: Heard, isUser: boolean): void {
     if (isUser) this.#sinceUser = this.#messages.length;
     this.#heard = heard;
   }
 
   /**
-   * Messages that providers want one of these members of. Details are read in the messages since
-   * the last one of the user alone. Providers of chat completions refuse any message without its
-   * content.
+   * Messages that lack one of these members. `reasoning_details` are only read in messages after
+   * the user's last one. `reasoning_content` is required in all messages by the providers that
+   * expect it.
    */
   lacking(members: ReadonlySet<ReasoningMember>): readonly LackingMessage[] {
     const called: LackingMessage[] = [];

@@ -4,14 +4,14 @@ import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
 
 /**
- * A wish that the provider writes its prompt cache, which costs more than input: by
- * `prompt_cache_options`, `prompt_cache_retention`, or a marker, `cache_control` or
- * `prompt_cache_breakpoint`.
+ * A request for writes to the provider's prompt cache, which cost more than input. It is made by
+ * `prompt_cache_options`, `prompt_cache_retention`, or a marker (`cache_control` or
+ * `prompt_cache_breakpoint`).
  */
 export interface CacheWrites {
-  /** The first place that asks for writes. */
+  /** The first place that requests writes. */
   readonly param: string;
-  /** The first place that asks for writes of more than five minutes, which cost more yet. */
+  /** The first place that requests writes of more than five minutes, which cost even more. */
   readonly longParam?: string;
 }
 
@@ -31,7 +31,7 @@ export interface ChatFacts {
   reasoningEffort?: string;
   /** `service_tier` as it is sent. */
   serviceTier?: string;
-  /** Absent: the body asks for none. */
+  /** Absent: the body requests none. */
   cacheWrites?: CacheWrites;
   /** `metadata` as JSON. Absent: it has no members. */
   metadata?: string;
@@ -65,8 +65,8 @@ export function newChatFacts(): ChatFacts {
 }
 
 /**
- * Checks one field, and notes the facts that the gateway needs. The cursor stands at the field's
- * value, and afterwards behind it.
+ * Checks one field, and notes the facts that the gateway needs. The cursor is at the field's value
+ * before, and behind it afterwards.
  */
 export type FieldRule = (cursor: JsonCursor, facts: ChatFacts, field: string) => Refusal | undefined;
 
@@ -83,8 +83,8 @@ export const LONGEST_ECHO = 128;
 
 /**
  * Reads the members of an object of the official API. A name that differs from a known one only by
- * case is refused: parsers in Go and .NET take it for the known one, and it would reach the
- * provider unchecked. `paramOf` names a member (`.url`).
+ * case is refused: parsers in Go and .NET treat it as the known one, and it would reach the
+ * provider unchecked. `paramOf` makes the `param` for a member such as `.url`.
  */
 export function eachMember(
   cursor: JsonCursor,
@@ -98,7 +98,7 @@ export function eachMember(
   });
 }
 
-/** Names a member of what `param` names. */
+/** Makes the `param` for a member of the value at `param`. */
 export function at(param: string): (member: string) => string {
   return (member) => param + member;
 }

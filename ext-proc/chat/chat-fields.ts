@@ -12,7 +12,7 @@ import {
 } from './service-fields.ts';
 import { booleanRule, integerRule, type Note, numberRule, shortText, textRule } from './value-rules.ts';
 
-/** In characters, each a code point. */
+/** In characters (code points). */
 const LONGEST_IDENTITY = 512;
 const LONGEST_LEVEL = 64;
 export const LONGEST_STOP = 8192;
@@ -38,8 +38,8 @@ export const CURES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Null
- * values never get here: they are absent.
+ * docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Rules
+ * never see null values, which count as absent.
  */
 export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['model', (cursor) => void cursor.skip()],

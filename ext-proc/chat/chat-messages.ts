@@ -3,14 +3,14 @@ import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat
 import { countText, MESSAGE_PARTS, readPart } from './content-parts.ts';
 import type { JsonCursor, JsonKind, Span } from './json/json-cursor.ts';
 
-/** Its quotes. */
+/** An empty string consists of its quotes. */
 const EMPTY_STRING_BYTES = 2;
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
-/** A model answers these. Clients change the others between requests. */
+/** Roles of messages that a model answers. Clients change messages of other roles. */
 const HEARD: ReadonlySet<string> = new Set(['user', 'tool', 'function']);
 
-/** `messages`: an array with at least one message, which is checked before (`missing_messages`). */
+/** `messages`: an array with at least one message, as was checked before (`missing_messages`). */
 export function checkMessages(...[cursor, facts]: Parameters<FieldRule>): Refusal | undefined {
   return cursor.eachElement((index) => new MessageReader(cursor, facts, index).read());
 }
@@ -30,9 +30,9 @@ class MessageReader {
   #hasToolCallId = false;
   #toolCalls: Span | undefined;
   #hasDetails = false;
-  /** `reasoning_content`, and whether it says something. */
+  /** `reasoning_content`, and whether it has a value. */
   #reasoning: (Span & { readonly isGiven: boolean }) | undefined;
-  /** Index of the content part or tool call in progress, for `param`. */
+  /** List and index of the content part or tool call in progress, for `param`. */
   #list: 'content' | 'tool_calls' | undefined;
   #item = 0;
 
@@ -110,8 +110,8 @@ class MessageReader {
   }
 
   /**
-   * Unknown nested fields pass (`reasoning_details`, `cache_control`); providers may show them to
-   * the model, so they are counted.
+   * Unknown nested fields are accepted (`reasoning_details`, `cache_control`). Providers may show
+   * them to the model, so they are counted.
    */
   #unknownMember(name = ''): undefined {
     const kind = this.#cursor.kind();
@@ -122,7 +122,7 @@ class MessageReader {
 
   #reasoningContent(kind: JsonKind): void {
     const { start, end } = this.#cursor;
-    // Histories of reasoning models have messages with nothing but their reasoning.
+    // Histories of reasoning models have messages that only contain reasoning.
     if (kind === 'string') this.#speaksOtherwise = true;
     const isEmpty = kind === 'null' || (kind === 'string' && end - start === EMPTY_STRING_BYTES);
     this.#reasoning = { start, end, isGiven: !isEmpty };
@@ -184,7 +184,7 @@ class MessageReader {
     return isDefined ? undefined : this.#invalid(`.${type}`, 'must be an object');
   }
 
-  /** A function or custom tool that was called. `given` is the member with what it was given. */
+  /** A function or custom tool that was called. `given`: the member with its input. */
   #called(at: '.function' | '.function_call' | '.custom', given: 'arguments' | 'input'): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid(at, 'must be an object');

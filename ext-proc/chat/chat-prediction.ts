@@ -2,10 +2,10 @@ import { at, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { countText, readPart } from './content-parts.ts';
 
 /**
- * `prediction`: a text that the completion will resemble. Providers count those of its tokens that
- * the completion lacks as output, within the output limit
- * (https://platform.openai.com/docs/guides/predicted-outputs). The text is in the ceiling of the
- * input too, for providers that count it there.
+ * `prediction`: a text that the completion will resemble. Its tokens that the completion lacks are
+ * counted as output by providers, within the output limit
+ * (https://platform.openai.com/docs/guides/predicted-outputs). The ceiling of the input includes
+ * the text too, for providers that count it there.
  */
 export function checkPrediction(...[cursor, facts, field]: Parameters<FieldRule>): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');

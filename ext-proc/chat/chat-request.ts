@@ -6,12 +6,13 @@ import type { InputTokens } from './tokens/input-tokens.ts';
 
 /**
  * A chat completion request after parsing and validation. The rest of the gateway decides by these
- * facts. The client's bytes leave the gateway only through `encodeFor`.
+ * facts. The client's bytes leave the gateway only through `encodeFor`, or through the door that
+ * passes its own body on.
  */
 export interface ChatRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** The client asked for the usage chunk (`stream_options.include_usage`). */
+  /** True if the client requested the usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
   readonly completions: number;
   /** `max_tokens` or its alias; absent when the client gave none. */
@@ -26,54 +27,54 @@ export interface ChatRequest {
   readonly remoteImageParam?: string;
   /** Place of the first file, as an error's `param`. */
   readonly fileParam?: string;
-  /** Images or files, whose tokens only a provider counts. */
+  /** True with images or files, whose tokens only a provider can count. */
   readonly hasMedia: boolean;
   readonly reasoningEffort?: string;
-  /** Fields beside the official ones that only some targets take. */
+  /** Fields beside the official ones, which only some targets accept. */
   readonly extraFields?: readonly string[];
   /** `service_tier` as it is sent: `default` for `auto`. */
   readonly serviceTier?: string;
-  /** Absent: the body asks for none. */
+  /** Absent: the body requests none. */
   readonly cacheWrites?: CacheWrites;
   /** End user of the customer, as the client named it. Never logged. */
   readonly user?: string;
   /** `user` and similar fields, as the client named end users. Providers get hashes of them. */
   readonly identities: ReadonlyMap<string, string>;
-  /** `metadata` as JSON, for the request log. Never logged. */
+  /** `metadata` as JSON, for the request log. Never written to the process log. */
   readonly metadata?: string;
   readonly inputTokens: InputTokens;
-  /** Estimates without samples: every process gets the same. Takes 2 to 3 ms for a MiB. */
+  /** Estimates without samples, so all processes get the same. Takes 2 to 3 ms for a MiB. */
   wholeEstimate(): Steps<number>;
   /**
    * All text of the prompt, for counting when the provider reports no usage: one text, or each
-   * input that stands alone. Each call reads the whole body. Never logged.
+   * input of an embeddings request. Each call reads the whole body. Never logged.
    */
   promptText(): readonly string[];
   /**
-   * The texts that a model reads as they are, for counting. `inputTokens.besidesText` has the rest
-   * of the prompt. Never logged.
+   * The plain texts of the prompt, for counting. `inputTokens.besidesText` covers the rest of the
+   * prompt. Never logged.
    */
   promptTexts(): readonly string[];
   /** Assistant messages with tool calls and without `reasoning_content`. */
   readonly messagesWithoutReasoning: number;
-  /** Assistant messages that lack one of these members, whose value may be kept. */
+  /** Assistant messages with tool calls that lack one of these members. */
   calledMessages(members: ReadonlySet<ReasoningMember>): readonly CalledMessage[];
-  /** Digest of the last message of a user or a tool, as `heard` of a called message. */
+  /** Digest of the last message of a user or a tool, as in `CalledMessage.heard`. */
   lastHeard(): string;
   /**
-   * The body for a provider, in pieces: that of the client, with another model, output limit, usage
+   * The body for a provider, in pieces: the client's body with another model, output limit, usage
    * request and identities.
    */
   encodeFor(provider: ProviderFields): readonly Buffer[];
   /**
-   * Frees the body when nothing is sent any more. Afterwards only `promptText` works, with the
+   * Frees the body, which can no longer be sent then. Afterwards only `promptText` works, with the
    * beginning of the text, about `mostBytes` at most. Returns the bytes that are kept. With 0 the
-   * memory is free at once, so no write of it may be in progress.
+   * memory is freed at once, so no write of it may be in progress.
    */
   keepText(mostBytes: number): number;
   /** Estimate of the tokens that `promptText` lacks since `keepText`. */
   tokensOmitted(): number;
-  /** Part of the estimate that the target which was asked last was not sent. */
+  /** Part of the estimate that was not sent to the target that was called last. */
   unsentTokens(): number;
 }
 
@@ -82,13 +83,13 @@ export interface ProviderFields {
   readonly outputLimitField: string;
   /** Absent: there is no output. */
   readonly outputLimit?: number | undefined;
-  /** False: never sent. */
+  /** False: `stream_options` is never sent. */
   readonly streamOptions?: false | undefined;
   /** Changes of the members, in this order. Absent: none. */
   readonly shaping?: readonly RequestShaping[] | undefined;
   /**
-   * `reasoning_content` of messages that lack it, as JSON by index. Each other one with tool calls
-   * gets a space. Absent: the messages are sent as they came.
+   * `reasoning_content` of messages that lack it, as JSON by index. Other messages with tool calls
+   * that lack it get a space. Absent: the messages are sent unchanged.
    */
   readonly reasoning?: ReadonlyMap<number, Buffer> | undefined;
   /**

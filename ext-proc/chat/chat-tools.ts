@@ -4,8 +4,8 @@ import type { JsonCursor } from './json/json-cursor.ts';
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
 /**
- * `tools`: functions, and custom tools, which take free text. Providers show definitions to the
- * model in a form of their own, so the whole of each is counted.
+ * `tools`: functions, and custom tools, which accept free text. Providers show definitions to the
+ * model in a form of their own, so each definition is counted as a whole.
  */
 export const checkTools: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'array') return invalidField(field, 'must be an array of tools');
@@ -63,7 +63,7 @@ function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule>
 const TOOL_CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
 /**
- * A word, `{"type":"function","function":{"name"}}`, the same with `custom`, or
+ * A mode, `{"type":"function","function":{"name"}}`, the same with `custom`, or
  * `{"type":"allowed_tools","allowed_tools":{…}}`.
  */
 export const checkToolChoice: Rule = (cursor, _facts, field) => {
@@ -96,9 +96,7 @@ export const checkToolChoice: Rule = (cursor, _facts, field) => {
 
 const RESPONSE_FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'json_schema']);
 
-/**
- * Type `text` is no JSON format. A schema is shown to some models, so it is counted like a tool.
- */
+/** All types but `text` are JSON. Some models are shown the schema, so it is counted as a tool. */
 export const checkResponseFormat: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const { start, end } = cursor;

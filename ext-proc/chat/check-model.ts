@@ -14,7 +14,7 @@ export interface ModelChoice {
    * bounded (docs/design.md, "Invariants", 1). 0: embeddings have no output.
    */
   readonly outputLimit: number;
-  /** Output of each completion that is held: the limit, or the least that a target's API takes. */
+  /** Output held for each completion: the limit, or the least that a target's API accepts. */
   readonly heldOutputTokens: number;
   /** The smallest output limit that the APIs of all targets accept. */
   readonly leastOutputTokens: number;
@@ -55,7 +55,7 @@ export function checkModel(
   return { model: able, outputLimit, heldOutputTokens: Math.max(outputLimit, leastOutputTokens), leastOutputTokens };
 }
 
-/** What the model does not do, and the endpoint that serves it; `undefined`: it is this one. */
+/** End of the refusal if another endpoint serves the model. `undefined`: this endpoint does. */
 function otherEndpoint({ inputTokens: { inputs } }: ChatRequest, { capabilities }: Model): string | undefined {
   if (capabilities.has('embeddings') === (inputs !== undefined)) return undefined;
   return inputs === undefined
@@ -111,7 +111,7 @@ function checkCacheWrites({ param, longParam }: CacheWrites, model: Model): Refu
 
 /**
  * The client's limit, or the model's default. A default is lowered to the organization's cap and to
- * the rest of the context window, so that it never causes a refusal. Input without any rest does.
+ * the rest of the context window, so that it never causes a refusal. Only longer input does.
  */
 function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputTokens: number): number | Refusal {
   if (chat.maxTokens !== undefined && chat.maxTokens > cap) {
@@ -135,8 +135,8 @@ function tooLong(estimatedTokens: number, { contextWindow }: Model, param?: stri
 }
 
 /**
- * Estimates from samples are within 6 % (text-meter.ts), and each process takes other samples. An
- * estimate that reaches the window with this factor is replaced by one of the whole text, so that
+ * Estimates from samples are within 6 % (text-meter.ts), and each process takes other samples. If
+ * an estimate times this factor exceeds the window, the whole text is estimated instead, so that
  * all processes decide alike.
  */
 const SAMPLES_LEAVE_OPEN = 1.25;

@@ -14,8 +14,8 @@ export interface ChatWithModel {
 }
 
 /**
- * No count is below half of the estimate (token-bounds.test.ts), so beyond this factor above the
- * window none is made.
+ * No count is below half of the estimate (token-bounds.test.ts). If the estimate is beyond the
+ * window times this factor, the count would be beyond the window too, and is not made.
  */
 const ESTIMATE_AT_MOST_TIMES = 2;
 
@@ -23,7 +23,7 @@ const ESTIMATE_AT_MOST_TIMES = 2;
 export type InTurns = <Result>(steps: Steps<Result>) => Result | undefined | Promise<Result | undefined>;
 
 /**
- * As checkModel(), but the input is counted before it is refused for its length, where the model's
+ * As checkModel(), but the input is counted before it is refused for its length, if the model's
  * tokenizer is known. `undefined`: the client left.
  */
 export async function chooseModel(
@@ -47,7 +47,7 @@ export async function chooseModel(
   return (await chooseByCount(chat, principal, config, boundTokens)) ?? choice;
 }
 
-/** True if the request passed every check before that of its length. */
+/** True if the request passed every check before the one of its length. */
 function reachedLength(choice: ModelChoice | Refusal): boolean {
   return !isRefusal(choice) || choice.code === 'context_length_exceeded' || choice.code === 'upstream_config_error';
 }
@@ -82,8 +82,8 @@ export async function countInput(
 }
 
 /**
- * Only a provider counts files, and it reads no longer prompt. That number is not added to the
- * ceiling of the text, which is part of the prompt too.
+ * Only a provider counts files, so a prompt with files may be the longest that the provider reads.
+ * That ceiling is not added to the ceiling of the text, because it includes the text.
  */
 function withFileCeiling(chat: ChatRequest, { model }: ModelChoice): ChatRequest {
   if (chat.fileParam === undefined) return chat;
@@ -99,7 +99,7 @@ function withTexts(input: InputTokens, texts: readonly number[]): InputTokens {
   const textTokens = texts.reduce((sum, tokens) => sum + tokens, 0);
   const counted = Math.min(ceiling, besidesText.ceiling + textTokens);
   const estimate = besidesText.estimate + textTokens;
-  // Inputs are all texts, or all tokens.
+  // Inputs are either all texts or all tokens.
   const longest = texts.length === 0 ? {} : { longest: Math.max(...texts) };
   return {
     ...input,

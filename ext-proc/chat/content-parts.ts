@@ -2,14 +2,14 @@ import type { Refusal } from '#core/errors/refusal.ts';
 import { type ChatFacts, eachMember, invalidField } from './chat-facts.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 
-/** The content parts that are accepted. Each has the member that it is named for. */
+/** Accepted types of content parts. Each part has a member that is named like its type. */
 export type PartType = 'text' | 'image_url' | 'refusal' | 'file';
 export const MESSAGE_PARTS: readonly PartType[] = ['text', 'image_url', 'file', 'refusal'];
 
-/** Members that carry media. Some parsers go by them, whatever the type of the part is. */
+/** Members that carry media. Some parsers read them in a part of any type. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
 
-/** Names a member of the part (`.image_url.url`) as `param`. */
+/** Makes the `param` for a member of the part, such as `.image_url.url`. */
 type ParamOf = (member: string) => string;
 
 /** Reads one content part. */
@@ -49,7 +49,7 @@ export function countText(cursor: JsonCursor, facts: ChatFacts, param: () => str
   return undefined;
 }
 
-/** A string, as some clients send it, is sent on as `{"url": …}`, the official form. */
+/** Some clients send a string. The provider gets the official form, `{"url": …}`. */
 function readImage(cursor: JsonCursor, facts: ChatFacts, paramOf: ParamOf): Refusal | undefined {
   if (cursor.kind() === 'string') {
     facts.bareImages.push({ start: cursor.start, end: cursor.end });
@@ -76,7 +76,7 @@ function noteImage(cursor: JsonCursor, facts: ChatFacts, paramOf: ParamOf): unde
   facts.prompt.images.push({ start, end, param: paramOf('.image_url') });
 }
 
-/** Only the file itself: an id means nothing to other providers, and links are not fetched. */
+/** Accepts only the file itself: ids mean nothing to other providers, and links are not fetched. */
 function readFile(cursor: JsonCursor, facts: ChatFacts, paramOf: ParamOf): Refusal | undefined {
   if (cursor.kind() !== 'object') return invalidField(paramOf('.file'), 'must be an object with file_data');
   let hasData = false;

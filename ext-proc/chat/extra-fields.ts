@@ -30,7 +30,7 @@ export function extraFieldRule(type: ExtraFieldType): FieldRule {
   };
 }
 
-/** The model with those targets alone whose provider takes the extra fields of a request. */
+/** The model with only those targets whose provider accepts the extra fields of a request. */
 export function withTargetsFor(model: Model, fields: readonly string[]): Model | Refusal {
   const [first] = fields;
   if (first === undefined || model.targets.length === 0) return model;

@@ -10,10 +10,10 @@ import type { PromptRecord } from './tokens/prompt-record.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 import { TokenTally } from './tokens/token-tally.ts';
 
-/** Parts of a body that a model reads. Tokens are counted by them. */
+/** An accepted body, with the places and sizes from which its tokens are counted. */
 export interface ReadBody {
   readonly bytes: Buffer;
-  /** ASCII, escaped characters included. */
+  /** True if all bytes are ASCII and there are no `\u` escapes. */
   readonly isPlain: boolean;
   readonly prompt: PromptRecord;
   /** `undefined` for an image whose size could not be read. */
@@ -38,7 +38,7 @@ export class HeldBody {
   }
 
   *wholeEstimate(): Steps<number> {
-    // Measured as if it were plain: only a ceiling depends on normalization, which takes as long
+    // Measured as plain: only a ceiling depends on normalization, whose bound would take as long
     // again.
     const { estimate } = yield* countTokens({ ...this.#whole(), isPlain: true }, false);
     return estimate;
@@ -72,7 +72,7 @@ export class HeldBody {
     return providerBody({ bytes, fields, roles: prompt.roles }, facts, provider);
   }
 
-  /** As ChatRequest.keepText(). `estimate` is that of all the text. */
+  /** As ChatRequest.keepText(). `estimate`: of the whole text. */
   keepText(mostBytes: number, estimate: number): number {
     if (mostBytes === 0) {
       this.#tokensOmitted =
@@ -100,7 +100,7 @@ export class HeldBody {
 
 const NOTHING = Buffer.alloc(0);
 
-/** `samples`: long texts are measured by samples. */
+/** `samples`: true if long texts are measured by samples. */
 export function* countTokens(body: ReadBody, samples: boolean): Steps<InputTokens> {
   const tally = new TokenTally(body.isPlain, samples);
   for (const size of body.imageSizes) tally.addImage(size);

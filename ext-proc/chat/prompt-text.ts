@@ -6,8 +6,8 @@ import { JSON_TEXT, type PromptRecord, TEXT } from './tokens/prompt-record.ts';
 import { TextMeter } from './tokens/text-meter.ts';
 
 /**
- * The texts of a prompt, for counting tokens. `withJson`: with tool definitions and unknown fields,
- * which templates serialize again.
+ * The texts of a prompt, for counting tokens. `withJson`: includes tool definitions and unknown
+ * fields, which templates serialize again.
  */
 export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: boolean): readonly string[] {
   const texts: string[] = [];
@@ -27,7 +27,7 @@ const MOST_DIGESTED_BYTES = 1024;
 const MOST_DIGESTED_TEXTS = 16;
 
 /**
- * Digest of the texts of a message: the beginning of them, and their lengths. It is the same when
+ * Digest of a message: of the beginning of its texts, and of their lengths. It stays the same if
  * the client sends the message again in parts, with other members beside them.
  */
 export function heardDigest(bytes: Buffer, { pieces }: PromptRecord, { firstPiece, endPiece }: Heard): string {
@@ -54,7 +54,7 @@ export interface PromptHead {
 /** Copies the beginning of the prompt's text, at most `mostBytes` of the body. */
 export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): PromptHead {
   const text = Buffer.alloc(mostBytes + pieces.length / 3);
-  // Plain: only the estimate is used, which normalization does not change.
+  // Measured as plain: only the estimate is used, which normalization does not change.
   const rest = new TextMeter(true);
   let length = 0;
   let roomBytes = mostBytes;

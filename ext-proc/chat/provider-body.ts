@@ -14,13 +14,10 @@ export interface BodyField {
   readonly end: number;
 }
 
-/**
- * Fields that the gateway sets; the client's values are dropped. `model` and the limit's own name
- * are among them.
- */
+/** Fields that the gateway sets. The client's values are dropped. */
 const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_completion_tokens']);
 
-/** Fields that are for the gateway alone. */
+/** Fields that only the gateway reads. */
 export const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'modalities']);
 
 export interface SentFacts
@@ -32,7 +29,7 @@ export interface SentFacts
 /** Members of an accepted body. */
 export interface SentBody {
   readonly bytes: Buffer;
-  /** Without null ones, which count as absent. */
+  /** Fields that are not null. Null counts as absent. */
   readonly fields: readonly BodyField[];
   /** Start and end of the role of each message, quotes included. */
   readonly roles: Int32Array;
@@ -73,8 +70,8 @@ function isSent({ name }: BodyField, { stream }: SentFacts, provider: ProviderFi
 }
 
 /**
- * JSON text instead of the client's. Hides end users from the provider: an empty text is hashed
- * like any other.
+ * JSON text that replaces the client's. Identities are hidden from the provider: even an empty text
+ * is hashed.
  */
 function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderFields): string | undefined {
   const identity = facts.identities.get(name);
@@ -82,7 +79,7 @@ function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderField
   return name === 'service_tier' ? JSON.stringify(facts.serviceTier) : undefined;
 }
 
-/** `messages` is never renamed. */
+/** The member `messages` with its edits. It is never renamed. */
 function messagePieces(
   { bytes, roles }: SentBody,
   field: BodyField,
@@ -100,7 +97,7 @@ function messagePieces(
 
 const SEPARATOR = Buffer.from(',');
 
-/** The options of the client, with usage, which is always asked of the provider. */
+/** The client's options, with the usage, which is always requested from the provider. */
 function usageOptions(bytes: Buffer, others: readonly Span[]): Buffer[] {
   const pieces = others.flatMap(({ start, end }) => [SEPARATOR, bytes.subarray(start, end)]);
   return [Buffer.from(',"stream_options":{"include_usage":true'), ...pieces, Buffer.from('}')];

@@ -20,13 +20,13 @@ export interface BodyForm {
   readonly fields: ReadonlyMap<string, FieldRule>;
   /** Fields of other APIs, with the end of the refusal. */
   readonly cures: ReadonlyMap<string, string>;
-  /** Bound on its values. Absent: that of all bodies. */
+  /** Most values of a body. Absent: the bound of all bodies. */
   readonly mostValues?: number;
-  /** What such a body must have beside `model`. */
+  /** Checks what a body must have beside `model`. */
   check(present: PresentFields): Refusal | undefined;
 }
 
-/** For `missing_messages`. */
+/** Requirement in the message of `missing_messages`. */
 export const MESSAGES = 'an array with at least one message';
 
 export const CHAT_FORM: BodyForm = {
@@ -68,12 +68,12 @@ export function* readChatRequest(
   const fields = [...present.values()].map(({ name, start, valueStart, end }) => ({ name, start, valueStart, end }));
   const hasMedia = prompt.images.length + prompt.files.length > 0;
   const media = hasMedia ? yield* readMedia(body.bytes, prompt) : NO_MEDIA;
-  // These images and files stand before the refused field.
+  // These images and files come before the refused field, so their refusal takes precedence.
   if (isRefusal(media)) return media;
   if (refusal) return refusal;
   const { imageSizes, fileBytes, remoteParam } = media;
   const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes, fileBytes };
-  // Each input that stands alone is measured whole.
+  // Inputs of embeddings are measured without samples.
   const inputTokens = yield* countTokens(read, prompt.inputs === 0);
   return chatRequest(model, facts, read, inputTokens, remoteParam);
 }
@@ -134,7 +134,7 @@ interface Media {
 
 const NO_MEDIA: Media = { imageSizes: [], fileBytes: [], remoteParam: undefined };
 
-/** Media are read in steps of so many bytes. Each counts as some bytes more. */
+/** Media are read in steps of so many bytes. Each medium counts as some bytes more. */
 const STEP_BYTES = 512 * 1024;
 const MEDIUM_BYTES = 1024;
 

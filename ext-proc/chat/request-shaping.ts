@@ -29,7 +29,7 @@ export function shapeMembers<Value>(
   }, members);
 }
 
-/** The role that a message is sent with. */
+/** The role with which a message is sent. */
 export function shapedRole(role: string, shaping: readonly RequestShaping[]): string {
   return shaping.reduce((before, { roles }) => roles.get(before) ?? before, role);
 }
@@ -53,7 +53,7 @@ export function shapeObject(body: Json, shaping: readonly RequestShaping[]): Jso
   return shaped;
 }
 
-/** Numbers that JavaScript would write in another way are kept as they were written. */
+/** Keeps the notation of numbers that JavaScript would write in another way. */
 function parseExactly(json: string): unknown {
   return parseJson(json, (value, source) => (typeof value === 'number' ? exactNumber(value, source) : value));
 }

@@ -4,24 +4,24 @@ import { shortText } from './value-rules.ts';
 
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
-/** Refuses a field whatever it says. `why` ends the sentence that begins with the field. */
+/** Refuses a field with any value. `why` ends the sentence that begins with the field. */
 export const notOffered =
   (why: string): FieldRule =>
   (_cursor, _facts, field) =>
     invalidField(field, why);
 
-/** Stored prompts would lie in the operator's account, where their customer cannot delete them. */
+/** Stored prompts would be in the operator's account, where the customer cannot delete them. */
 export const checkStore: Rule = (cursor, _facts, field) => {
   if (cursor.kind() !== 'boolean') return invalidField(field, 'must be true or false');
   return cursor.boolean() ? invalidField(field, 'must be false: completions are not stored at providers') : undefined;
 };
 
-/** Limits of the official API, in characters, each a code point. */
+/** Limits of the official API, in characters (code points). */
 const MOST_METADATA = 16;
 const LONGEST_NAME = 64;
 const LONGEST_VALUE = 512;
 
-/** `metadata` is kept in the request log, as PostgreSQL can store it, and not sent. */
+/** `metadata` is stored in the request log, without NUL for PostgreSQL, and is not sent. */
 export const checkMetadata: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const members = new Map<string, string>();
@@ -46,8 +46,8 @@ function storable(text: string): string {
 const LONGEST_TIER = 64;
 
 /**
- * `auto` would let the project of the operator at the provider choose a tier of another price, so
- * it is sent as `default`. check-model.ts judges other tiers.
+ * `auto` would let the operator's project at the provider choose a tier with another price, so it
+ * is sent as `default`. check-model.ts checks other tiers.
  */
 export const checkServiceTier: Rule = (cursor, facts, field) => {
   const tier = shortText(cursor, LONGEST_TIER);
@@ -56,7 +56,7 @@ export const checkServiceTier: Rule = (cursor, facts, field) => {
   return undefined;
 };
 
-/** A field that makes the provider write its cache, for which a model needs a price. */
+/** A field that requests cache writes, for which a model needs a price. */
 export function cacheRule(kind: 'object' | 'string'): FieldRule {
   return (cursor: Parameters<FieldRule>[0], facts: ChatFacts, field: string) => {
     if (cursor.kind() !== kind) return invalidField(field, `must be ${kind === 'object' ? 'an object' : 'a string'}`);
@@ -64,7 +64,7 @@ export function cacheRule(kind: 'object' | 'string'): FieldRule {
   };
 }
 
-/** `["text"]` asks for nothing but the default, and is not sent. */
+/** `["text"]` is the default, and is not sent. */
 export const checkModalities: Rule = (cursor, _facts, field) => {
   const requirement = 'must be ["text"]: completions are text';
   if (cursor.kind() !== 'array') return invalidField(field, requirement);

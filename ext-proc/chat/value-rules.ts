@@ -35,7 +35,7 @@ export function booleanRule(note?: Note<boolean>): FieldRule {
   };
 }
 
-/** At most so many characters. */
+/** Accepts a string of at most `longest` characters. */
 export function textRule(longest: number, note?: Note<string>): FieldRule {
   return (cursor, facts, field) => {
     const text = shortText(cursor, longest);

@@ -1,4 +1,4 @@
-/** The bytes that JSON's grammar knows by name. */
+/** Bytes of JSON's grammar. */
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
 export const COMMA = 0x2c;
@@ -15,7 +15,7 @@ export const ZERO = 0x30;
 export const LETTER_E = 0x65;
 export const LETTER_U = 0x75;
 
-/** The byte at `pos`; 0, which is never valid JSON, behind the end. */
+/** The byte at `pos`. Behind the end it is 0, which is never valid JSON. */
 export function byteAt(bytes: Uint8Array, pos: number): number {
   return pos < bytes.length ? (bytes[pos] as number) : 0;
 }
@@ -35,7 +35,7 @@ export function isDigit(byte: number): boolean {
   return byte >= ZERO && byte <= 0x39;
 }
 
-/** The value of four hexadecimal digits from `pos` on; less than 0 when they are not. */
+/** The value of four hexadecimal digits from `pos` on. Negative if one is not such a digit. */
 export function hexQuad(bytes: Uint8Array, pos: number): number {
   if (pos + 4 > bytes.length) return -1;
   return (

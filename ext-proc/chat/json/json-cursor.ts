@@ -6,16 +6,16 @@ import { isCacheMarker, nestedNameBesidesCase, wordAt } from './json-words.ts';
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** Between quotes, or a whole value. */
+/** Positions of a whole value, or of the text between quotes. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Reads a scanned text value by value along its tape, and decodes only the values that are asked
- * for. The cursor stands at a value. Every reading method leaves it behind that value. Replaced
- * members are skipped.
+ * Reads a scanned text value by value along its tape, and decodes only the requested values. The
+ * cursor is at a value, and every reading method moves it behind that value. Replaced members are
+ * skipped.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
@@ -23,7 +23,7 @@ export class JsonCursor {
   #place = 0;
   #keyPlace = 0;
 
-  /** Stands at the outermost object. */
+  /** Begins at the outermost object. */
   constructor({ bytes, tape }: Pick<ScannedObject, 'bytes' | 'tape'>) {
     this.bytes = bytes;
     this.#tape = tape;
@@ -67,14 +67,14 @@ export class JsonCursor {
     this.#place = this.#tape.behind(this.bytes, this.#place);
   }
 
-  /** Reads a string as a word of `json-words.ts`. An empty text: it is none of them. */
+  /** Reads a string as a word of `json-words.ts`. Empty if it is none of them. */
   word(): string {
     const word = wordAt(this.bytes, this.start + 1, this.end - 1, this.isEscaped);
     this.skip();
     return word;
   }
 
-  /** Reads the text of a string, cut to so many characters. */
+  /** Reads the text of a string, cut to this many characters. */
   text(characters: number): string {
     const text = textUpTo(characters, this.bytes, this.start + 1, this.end - 1);
     this.skip();
@@ -86,14 +86,14 @@ export class JsonCursor {
     return ((this.#tape.slots[this.#place + 2] as number) & ESCAPED) !== 0;
   }
 
-  /** Steps over a value and returns its place in the text. */
+  /** Steps over a value and returns its position in the text. */
   span(): Span {
     const { start, end } = this;
     this.skip();
     return { start, end };
   }
 
-  /** As `span`, of a string, without its quotes. */
+  /** As `span`, for a string without its quotes. */
   textSpan(): Span {
     const { start, end } = this.span();
     return { start: start + 1, end: end - 1 };
@@ -125,8 +125,8 @@ export class JsonCursor {
   }
 
   /**
-   * Calls `read` at each member's value, which it must step over; stops at the first result. The
-   * cursor stands at an object. The key is given as a word, and its text can be asked for.
+   * Calls `read` at each member's value, which it must step over, and stops at the first result.
+   * The cursor must be at an object. `read` gets the key as a word; `keyText` returns its text.
    */
   eachMember<Result>(read: (word: string) => Result | undefined): Result | undefined {
     const { slots } = this.#tape;
@@ -178,7 +178,7 @@ export class JsonCursor {
     return this.#tape.slots[this.#keyPlace] as number;
   }
 
-  /** The text of the key that was read last, cut to so many characters. */
+  /** The text of the key that was read last, cut to this many characters. */
   keyText(characters: number): string {
     const [start, end] = this.#key();
     return textUpTo(characters, this.bytes, start, end);

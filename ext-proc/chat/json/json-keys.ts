@@ -5,8 +5,8 @@ import { isCacheMarker } from './json-words.ts';
 
 /**
  * Finds duplicate keys while a text is scanned, and marks on the tape every member that a later one
- * replaces. It registers the keys of all open objects. Linear in the number of keys. A key with
- * escapes is decoded once. It also notes whether there are cache markers.
+ * replaces. It keeps the keys of all open objects, and takes linear time. A key with escapes is
+ * decoded once. It also notes whether there are cache markers.
  */
 export class KeyRegister {
   readonly #bytes: Uint8Array;
@@ -32,7 +32,7 @@ export class KeyRegister {
     return this.#top;
   }
 
-  /** Adds a key: its place on the tape, and its place in the text without quotes. */
+  /** Adds a key: its place on the tape, and its position in the text without quotes. */
   add(place: number, start: number, end: number, escaped: boolean): void {
     if (isCacheMarker(this.#bytes, start, end, escaped)) this.#tape.hasCacheMarkers = true;
     const memory = this.#memory;
@@ -55,7 +55,7 @@ export class KeyRegister {
     this.#top += ENTRY;
   }
 
-  /** Number of keys of the object. */
+  /** Ends an object and marks its replaced members. Returns the number of its keys. */
   close(first: number): number {
     const count = (this.#top - first) / ENTRY;
     if (count > SMALL_OBJECT) this.#markByTable(first, count);
@@ -113,7 +113,7 @@ export class KeyRegister {
   }
 }
 
-/** Memory of a register. It may serve one text after the other. */
+/** Memory of a register. It can be used for one text after the other. */
 export class KeyMemory {
   /** Entries of the keys of open objects. */
   entries = new Int32Array(ENTRY * 256);
@@ -127,7 +127,7 @@ export class KeyMemory {
     this.entries = larger;
   }
 
-  /** A text is never longer decoded than it was with its escapes. */
+  /** A decoded text is never longer than the text with its escapes. */
   makeRoomForText(end: number, bytes: number): Uint8Array {
     if (end + bytes > this.decoded.length) {
       const larger = new Uint8Array(Math.max(2 * this.decoded.length, end + bytes));
@@ -145,8 +145,8 @@ export class KeyMemory {
 }
 
 /**
- * An entry: its key's place on the tape, its hash, where its text begins (below 0: among the
- * decoded ones), and the length of that.
+ * An entry: the key's place on the tape, its hash, the start of its text (negative: among the
+ * decoded texts), and the length of that text.
  */
 const PLACE = 0;
 const HASH = 1;

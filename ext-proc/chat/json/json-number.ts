@@ -36,7 +36,7 @@ export function numberEnd(bytes: Buffer, start: number): number {
   return mayOverflow && !Number.isFinite(Number(bytes.toString('latin1', start, pos))) ? TOO_LARGE : pos;
 }
 
-/** Behind the digits, or so many that the number is too long. */
+/** The position behind the digits, or behind so many that the number is too long. */
 function digitsEnd(bytes: Uint8Array, start: number): number {
   const end = Math.min(bytes.length, start + MAX_NUMBER_BYTES + 1);
   let pos = start;

@@ -1,12 +1,12 @@
 import { BACKSLASH, QUOTE, SPACE } from './json-bytes.ts';
 
 /**
- * Finds where plain text in a string ends: at a quote, a backslash or a control character. Text is
- * looked through four bytes at a time.
+ * Finds where plain text in a string ends: at a quote, a backslash or a control character. Tests
+ * four bytes at a time.
  */
 export class PlainText {
   readonly #bytes: Buffer;
-  /** From the word boundary before the body's first byte to that byte. */
+  /** Bytes from the word boundary before the body's first byte to that byte. */
   readonly #shift: number;
   #words: Int32Array | undefined;
 
@@ -50,8 +50,8 @@ const WORD_BITS = 3;
  * The highest bit of each byte that ends plain text, and perhaps of bytes behind the first such
  * one. A byte less than n, from 1 to 128, borrows into its highest bit when n is subtracted from
  * it. With their second bit turned a quote and all control characters are less than 0x21, and
- * nothing else is; a backslash differs from a backslash by less than 1. Numbers stand here as such:
- * with names the loop takes five times as long.
+ * nothing else is; a backslash differs from a backslash by less than 1. The numbers are literals,
+ * because with named constants the loop takes five times as long.
  */
 function endsIn(word: number): number {
   const turned = word ^ 0x02020202;

@@ -22,13 +22,13 @@ import { ESCAPED, JsonTape } from './json-tape.ts';
 import { SHORT_ESCAPES } from './json-text.ts';
 
 /**
- * Strict JSON in one pass over the bytes. The result is a tape with the places of all values. For
- * 20 MiB of empty arrays JSON.parse needs 2 s and 560 MiB, and it loses large integers, `1.0` and
- * duplicates.
+ * Reads strict JSON in one pass over the bytes. The result is a tape with the places of all values.
+ * For 20 MiB of empty arrays JSON.parse needs 2 s and 560 MiB, and it loses large integers, `1.0`
+ * and duplicates.
  *
- * Accepted is what RFC 8259 accepts, in UTF-8, with these decisions:
+ * Accepts what RFC 8259 accepts, in UTF-8, with these decisions:
  * - the text is one object with white space; invalid UTF-8 and a byte order mark are refused;
- * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, each counted;
+ * - arrays and objects nest at most 128 deep; there are at most 250,000 values, or `mostValues`;
  * - of members with the same key, at any depth, the last counts, and only it reaches the provider.
  *   Keys are compared decoded: `"a"` equals `"\u0061"`. The others are blanked out first;
  * - an escaped surrogate without its other half is refused: no provider could encode it;
@@ -43,9 +43,9 @@ export interface ScannedObject {
   readonly bytes: Buffer;
   /** All keys and values, replaced ones too. Valid until the event loop continues. */
   readonly tape: JsonTape;
-  /** There are members that a later one with the same key replaces. */
+  /** True if a later member with the same key replaces another. */
   readonly hasReplaced: boolean;
-  /** Every byte is ASCII, and no character is escaped by its code point. */
+  /** True if every byte is ASCII, and no character is escaped by its code point. */
   readonly isPlain: boolean;
 }
 
@@ -60,7 +60,7 @@ export const STEP_BYTES = 64 * 1024;
 /** Next position after a failure. */
 const FAILED = -1;
 
-/** Tokens that may stand next. */
+/** Tokens that may come next. */
 const VALUE = 0;
 const VALUE_OR_END = 1;
 const KEY = 2;
@@ -69,7 +69,7 @@ const COMMA_OR_END = 4;
 const REST_OF_STRING = 5;
 const KEY_END = 6;
 
-/** Keys that are compared in one step. A text that takes one step has fewer. */
+/** Objects with more keys end a step, because comparing keys takes long. */
 const MANY_KEYS = STEP_BYTES / 4;
 
 /** Texts that take one step share these, one after the other. */
@@ -108,7 +108,7 @@ export class JsonScan {
     this.#pos = this.#begin();
   }
 
-  /** Takes one step. True: that was the last. */
+  /** Takes one step. True: it was the last. */
   step(): boolean {
     const length = this.#bytes.length;
     this.#stop = this.#pos + STEP_BYTES;
@@ -128,7 +128,7 @@ export class JsonScan {
     return true;
   }
 
-  /** After the last step. */
+  /** The result, available after the last step. */
   result(): ScannedObject | JsonProblem {
     if (this.#problem !== '') return { kind: 'problem', problem: this.#problem };
     const bytes = this.#bytes;
@@ -154,7 +154,7 @@ export class JsonScan {
     return this.#problem === '' ? this.#openNested(start, true) : FAILED;
   }
 
-  /** Returns the next position, or `FAILED`, as all methods below. */
+  /** Returns the next position, or `FAILED`, like all methods below. */
   #readToken(pos: number): number {
     const byte = byteAt(this.#bytes, pos);
     switch (this.#next) {

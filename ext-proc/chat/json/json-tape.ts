@@ -1,23 +1,24 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, SPACE } from './json-bytes.ts';
 
 /**
- * Positions of all keys and values of a text, in their order. The scan writes it, so that no later
- * reader walks through the bytes again. An entry is three numbers: its begin, its end, and a third:
- * the flags of a key or string, or the place on the tape behind the contents of an array or object.
+ * Positions of all keys and values of a text, in their order. The scan writes them, so that no
+ * later reader walks through the bytes again. An entry has three numbers: start, end, and a third,
+ * which is the flags of a key or string, or the place on the tape behind the contents of an array
+ * or object.
  */
 export class JsonTape {
   slots = new Int32Array(ENTRY * 256);
   length = 0;
-  /** Some key is the name of a cache marker (json-words.ts). */
+  /** True if a key is the name of a cache marker (json-words.ts). */
   hasCacheMarkers = false;
 
-  /** Begins with another text. */
+  /** Prepares the tape for another text. */
   clear(): void {
     this.length = 0;
     this.hasCacheMarkers = false;
   }
 
-  /** Its place on the tape. */
+  /** Adds an entry. Returns its place on the tape. */
   add(start: number, end: number, third: number): number {
     const place = this.length;
     if (place + ENTRY > this.slots.length) this.#grow();
@@ -29,9 +30,10 @@ export class JsonTape {
   }
 
   /**
-   * Writes blanks over every replaced member, from its key to the next one. The text stays valid,
-   * and all positions stay right. It is done in place, because a copy of a large body would be held
-   * as long as the body. The key gets the place behind the member, which the bytes no longer show.
+   * Overwrites every replaced member with spaces, from its key to the next one. The text stays
+   * valid, and all positions stay right. This is done in place, because a copy of a large body
+   * would be held as long as the body. The key's entry gets the place behind the member, which the
+   * bytes no longer show.
    */
   blankReplaced(bytes: Buffer): void {
     const { slots } = this;
@@ -41,7 +43,7 @@ export class JsonTape {
         place += ENTRY;
         continue;
       }
-      // There always is a next one: the one that replaces it, if no other.
+      // There always is a next member: at least the one that replaces this one.
       const next = this.behind(bytes, place + ENTRY);
       bytes.fill(SPACE, slots[place], slots[next]);
       slots[place + 1] = next;
@@ -71,5 +73,5 @@ export const ENTRY = 3;
 
 /** Flags of a key or a string. */
 export const ESCAPED = 1;
-/** A later member of the object has the same key. */
+/** Set if a later member of the object has the same key. */
 export const REPLACED = 2;

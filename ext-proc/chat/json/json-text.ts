@@ -1,9 +1,9 @@
 import { BACKSLASH, hexQuad, LETTER_U } from './json-bytes.ts';
 
 /**
- * The text of a string as UTF-8, without its escapes: `start` and `end` enclose what stands between
- * the quotes. The text has been scanned, so every escape is complete and every surrogate has its
- * other half. The result is never longer than what it was made of.
+ * Decodes the escapes of a string to UTF-8. `start` and `end` are the positions inside the quotes.
+ * The text has been scanned, so every escape is complete and every surrogate has its other half.
+ * The result is never longer than the input.
  */
 export function unescapeText(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const text = new Uint8Array(end - start);
@@ -29,10 +29,10 @@ export function unescapeInto(text: Uint8Array, at: number, bytes: Uint8Array, st
   return length;
 }
 
-/** The longest way to write a character (UTF-16 unit). */
+/** Most bytes in which a character (UTF-16 unit) can be written. */
 const LONGEST_BYTES = 6;
 
-/** The text of a string, cut to so many characters (UTF-16 units). */
+/** The text of a string, cut to this many characters (UTF-16 units). */
 export function textUpTo(characters: number, bytes: Buffer, start: number, end: number): string {
   const wanted = Math.min(end, start + LONGEST_BYTES * characters);
   const hasEscapes = bytes.subarray(start, wanted).includes(BACKSLASH);
@@ -42,7 +42,7 @@ export function textUpTo(characters: number, bytes: Buffer, start: number, end: 
 
 const ASCII = 0x7f;
 
-/** Position behind so many ASCII characters of a string. */
+/** Position behind this many ASCII characters of a string. */
 export function characterEnd(bytes: Uint8Array, start: number, characters: number): number {
   let pos = start;
   for (let i = 0; i < characters; i++) pos = bytes[pos] === BACKSLASH ? escapeEnd(bytes, pos, ASCII) : pos + 1;

@@ -19,8 +19,8 @@ const VALUES =
   'system developer user assistant tool none auto required json_object reasoning_content reasoning_details';
 
 /**
- * Names and values that the gateway knows. They are found without making a string, which is six
- * times as fast. Of another text only the fact that it is unknown matters.
+ * A name or value that the gateway knows. Words are found without making a string, which is six
+ * times as fast. Any other text is only known to be no word.
  */
 interface Word {
   readonly text: string;
@@ -28,7 +28,7 @@ interface Word {
   readonly isNested: boolean;
 }
 
-/** Returns the string between its quotes at `start` and `end`, if it is a word; else ''. */
+/** Returns the string between the quotes at `start` and `end` if it is a word, or else ''. */
 export function wordAt(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   if (isEscaped) {
     if (end - start > LONGEST_WORD * LONGEST_ESCAPE) return '';
@@ -38,7 +38,7 @@ export function wordAt(bytes: Uint8Array, start: number, end: number, isEscaped:
   return word !== undefined && isAt(word.bytes, bytes, start, end) ? word.text : '';
 }
 
-/** Returns the name of a nested member that a parser without case takes for such a key; else ''. */
+/** Returns the nested member that a parser which ignores case sees in this key, or else ''. */
 export function nestedNameBesidesCase(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   if (end - start > LONGEST_WORD * LONGEST_ESCAPE) return '';
   const length = isEscaped ? unescapeInto(DECODED, 0, bytes, start, end) : end - start;
@@ -53,7 +53,7 @@ export const CACHE_MARKERS: ReadonlySet<string> = new Set(['cache_control', 'pro
 /** Their lengths in bytes; the last is that of one with U+212A for its K. */
 const MARKER_BYTES: ReadonlySet<number> = new Set([13, 23, 25]);
 
-/** True if a key is the name of a marker, in any case. Every key is asked: most fail by length. */
+/** True if a key is the name of a marker, in any case. Most keys are excluded by their length. */
 export function isCacheMarker(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): boolean {
   if (!isEscaped && !MARKER_BYTES.has(end - start)) return false;
   return CACHE_MARKERS.has(nestedNameBesidesCase(bytes, start, end, isEscaped));
@@ -90,7 +90,7 @@ function isAt(word: Uint8Array, bytes: Uint8Array, start: number, end: number): 
   return true;
 }
 
-/** Numbers that give each word a place of its own. */
+/** A hash whose factors were chosen so that each word has a place of its own. */
 function placeOf(bytes: Uint8Array, start: number, end: number): number {
   const middle = byteAt(bytes, (start + end) >> 1);
   return (byteAt(bytes, start) + byteAt(bytes, end - 1) + middle + (end - start) * 97) & 1023;

@@ -2,8 +2,8 @@ import { BACKSLASH } from '../json/json-bytes.ts';
 import { escapedCharacter, escapeEnd } from '../json/json-text.ts';
 
 /**
- * Reads the base64 data in a string piece by piece: standard alphabet, padded or not, nothing
- * between. PHP writes every slash as `\/`.
+ * Checks the base64 data in a string piece by piece: standard alphabet, with or without padding,
+ * and no white space. PHP writes every slash as `\/`.
  */
 export class Base64Text {
   #characters = 0;

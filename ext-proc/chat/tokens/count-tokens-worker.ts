@@ -3,8 +3,8 @@ import type { Tokenizer } from '#core/tokenizer.ts';
 import { piecesOf } from './text-pieces.ts';
 
 /**
- * Counts tokens beside the event loop: the tokenizer holds 75 MB and takes milliseconds for one
- * long response.
+ * Counts tokens in a worker thread: the tokenizer holds 75 MB and takes milliseconds for one long
+ * response.
  */
 export interface CountJob {
   readonly id: number;
@@ -23,7 +23,7 @@ const ENCODINGS = {
   cl100k_base: () => import('gpt-tokenizer/encoding/cl100k_base'),
 };
 
-/** Text that looks like a special token is text. */
+/** Text that looks like a special token is counted as plain text. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
 async function countAll({ id, tokenizer, texts }: CountJob): Promise<CountResult> {

@@ -8,9 +8,9 @@ export interface TokenCounterOptions {
   readonly log: Log;
   /** Longest wait for one count. */
   readonly timeoutMs?: number;
-  /** Bound on the text that waits. Beyond it texts are estimated at once. */
+  /** Most text that may wait. Beyond it texts are estimated at once. */
   readonly maxQueuedCharacters?: number;
-  /** Bound on the text of prompts that waits. Beyond it prompts are not counted. */
+  /** Most text of prompts that may wait. Beyond it prompts are not counted. */
   readonly maxPromptCharacters?: number;
 }
 
@@ -33,8 +33,8 @@ const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
 const MAX_PROMPT_CHARACTERS = 2 * 1024 * 1024;
 
 /**
- * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive: on
- * one thread, in the order of the calls. The first call starts the thread.
+ * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive. One
+ * thread counts in the order of the calls. The first call starts it.
  */
 export class TokenCounter {
   readonly #log: Log;
@@ -124,7 +124,7 @@ export class TokenCounter {
     const [first] = this.#pending.keys();
     this.#finish(id);
     if (id !== first) return;
-    // The thread is at this text. A new thread counts the others.
+    // The thread is counting this text. A new thread counts the others.
     void this.#worker?.terminate();
     this.#worker = undefined;
     for (const [otherId, { tokenizer, texts }] of this.#pending) this.#post(otherId, tokenizer, texts);
@@ -154,8 +154,8 @@ function lengthOf(texts: readonly string[]): number {
 }
 
 /**
- * Four bytes to a token: near the truth for English, German and code, above it for Cyrillic, a
- * little below for Chinese.
+ * Assumes four bytes for a token: about right for English, German and code, too many tokens for
+ * Cyrillic, slightly too few for Chinese.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);

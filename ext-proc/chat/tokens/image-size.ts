@@ -5,8 +5,8 @@ export interface ImageSize {
 
 /**
  * Width and height from the first bytes of a PNG, JPEG, GIF or WebP file. `undefined`: another
- * format, or not enough of it. The bytes come from outside: nothing is read behind their end, and
- * every step moves on.
+ * format, or too few bytes. The bytes are hostile: nothing is read behind their end, and every step
+ * advances.
  */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length >= 24 && bytes.readUInt32BE(0) === 0x89504e47 && bytes.readUInt32BE(4) === 0x0d0a1a0a) {
@@ -21,7 +21,7 @@ export function imageSize(bytes: Buffer): ImageSize | undefined {
   return undefined;
 }
 
-/** A JPEG's size stands behind its metadata, so more of it has to be read. */
+/** A JPEG's size comes after its metadata, so more of the file has to be read. */
 export function isJpeg(bytes: Buffer): boolean {
   return bytes.length >= 3 && bytes.readUIntBE(0, 3) === 0xffd8ff;
 }

@@ -10,17 +10,17 @@ import type { TokenBounds } from './input-tokens.ts';
  * tiles, the most there can be, or 16384 tokens, the limit of the models that count pixels.
  */
 export function imageTokens(size: ImageSize | undefined): TokenBounds {
-  if (!size) return { estimate: 85 + 170 * 4, ceiling: Math.max(dearTiles(MAX_TILES), 16_384) };
+  if (!size) return { estimate: 85 + 170 * 4, ceiling: Math.max(mostTokensOf(MAX_TILES), 16_384) };
   const tiles = tilesOf(size);
   const patches = Math.ceil(size.width / 28) * Math.ceil(size.height / 28);
-  return { estimate: 85 + 170 * tiles, ceiling: Math.max(dearTiles(tiles), Math.min(patches, MAX_PATCHES)) };
+  return { estimate: 85 + 170 * tiles, ceiling: Math.max(mostTokensOf(tiles), Math.min(patches, MAX_PATCHES)) };
 }
 
 const MAX_TILES = 8;
-/** More than any context window: keeps sums of claimed sizes exact in a double. */
+/** More than any context window. It keeps sums of claimed sizes exact in a double. */
 const MAX_PATCHES = 100_000_000;
 
-function dearTiles(tiles: number): number {
+function mostTokensOf(tiles: number): number {
   return 2833 + 5667 * tiles;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Two numbers (docs/design.md, "Delivery"). The estimate counts against context window and tpm. The
- * ceiling is held, and is never below the true count.
+ * Two numbers (docs/design.md, "Delivery"). The context window and tpm are checked with the
+ * estimate. The ceiling is held, and is never below the true count.
  */
 export interface TokenBounds {
   readonly estimate: number;
@@ -8,22 +8,20 @@ export interface TokenBounds {
 }
 
 export interface InputTokens extends TokenBounds {
-  /**
-   * The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer.
-   */
+  /** The ceiling if the tokenizer may normalize text (NFC, NFKC), which can make it longer. */
   readonly normalizedCeiling: number;
   /** Part of both numbers for everything but plain text: frames of messages, tools, images. */
   readonly besidesText: TokenBounds;
   /** Ceiling of the images alone. Absent: there are none. */
   readonly imageCeiling?: number;
   /**
-   * Ceiling of a prompt with files: the longest that the provider reads, once the model is chosen.
-   * It is in the ceilings above.
+   * Ceiling of a prompt with files: the longest prompt that the provider reads. It is set when the
+   * model is chosen. The ceilings above include it.
    */
   readonly fileCeiling?: number;
-  /** Present: each input stands alone (embeddings), and there is no output. */
+  /** Present for embeddings: each input is a prompt of its own, and there is no output. */
   readonly inputs?: EmbeddedInputs;
-  /** Text was counted with the model's tokenizer. */
+  /** True if text was counted with the model's tokenizer. */
   readonly isCounted?: true;
 }
 
@@ -31,11 +29,11 @@ export interface EmbeddedInputs {
   readonly count: number;
   /** Estimate of the longest one, in tokens. */
   readonly longest: number;
-  /** Tokens of those that came as tokens. They are exact, and no text has them. */
+  /** Tokens of inputs that came as tokens. They are exact, and are not in any text. */
   readonly givenTokens: number;
 }
 
-/** Tokens of what stands in a prompt beside what its request has. */
+/** Tokens that a prompt has in addition to those of the client's request. */
 export type AddedTokens = Pick<InputTokens, 'estimate' | 'ceiling' | 'normalizedCeiling'>;
 
 export function together(sent: InputTokens, added: AddedTokens): InputTokens {

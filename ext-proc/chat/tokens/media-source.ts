@@ -17,7 +17,7 @@ export type ImageSource =
 export type FileSource = { readonly kind: 'inline'; readonly bytes: number } | Invalid;
 
 /**
- * `data:image/png;base64,` with any parameters between. A media type has at most 255 characters, so
+ * `data:image/png;base64,`, possibly with parameters. A media type has at most 255 characters, so
  * this bounds everything before the data.
  */
 const IMAGE_URI = /^data:image\/[a-z0-9.+-]{1,100}(?:;[a-z0-9!#$&^_.+-]{1,50}=[a-z0-9!#$&^_.+-]{1,50})*;base64,/i;

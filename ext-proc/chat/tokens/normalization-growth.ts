@@ -63,12 +63,12 @@ export class NormalizationGrowth {
   }
 }
 
-/** Bits of one character: its growth alone, whether it is a mark, its further growth in pieces. */
+/** Bits of a character: its own growth, whether it is a mark, and its further growth in pieces. */
 const GROWTH_BITS = 0xff;
 const IS_MARK = 0x100;
 const IN_PIECES_SHIFT = 9;
 
-/** Pages of 256 characters, filled when first met: a page takes some 0.2 ms, and most are empty. */
+/** Pages of 256 characters, made when first needed: a page takes 0.2 ms, and most are empty. */
 const PAGES: (Uint16Array | undefined)[] = new Array(0x1100);
 const EMPTY_PAGE = new Uint16Array(256);
 

@@ -1,22 +1,22 @@
 import type { Span } from '../json/json-cursor.ts';
 
 /**
- * Places in the body of everything that a model will read. Tokens are counted, and text is
- * collected, by them.
+ * Places in the body of everything that a model will read. Tokens are counted and text is collected
+ * from them.
  */
 export interface PromptRecord {
   readonly messages: number;
   readonly parts: number;
   readonly toolCalls: number;
   readonly tools: number;
-  /** Texts and tokens that each stand alone (embeddings). A chat has none. */
+  /** Inputs of an embeddings request: texts, or arrays of tokens. A chat has none. */
   readonly inputs: number;
-  /** Inputs that came as tokens: all of them, and the longest. */
+  /** Tokens of the inputs that came as tokens: of all, and of the longest. */
   readonly givenTokens: number;
   readonly longestGiven: number;
   /**
-   * Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text stands between its
-   * quotes and may have escapes.
+   * Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text is inside its quotes
+   * and may have escapes.
    */
   readonly pieces: Int32Array;
   readonly images: readonly MediaPlace[];
@@ -64,13 +64,13 @@ export class PromptRecorder {
     this.#pieces.push(TEXT, start, end);
   }
 
-  /** A text that stands alone. */
+  /** A text that is an input of embeddings. */
   addInput(text: Span): void {
     this.inputs++;
     this.addText(text);
   }
 
-  /** So many tokens that stand alone. */
+  /** An input of embeddings that came as this many tokens. */
   addGiven(tokens: number): void {
     this.inputs++;
     this.givenTokens += tokens;

@@ -35,10 +35,7 @@ const SCRIPTS: readonly (readonly [last: number, weight: number])[] = [
   [0xffff, 1000],
 ];
 
-/**
- * By 16 code points: their weights are looked up more often than anything else of a text outside
- * ASCII.
- */
+/** Weights by blocks of 16 code points. Outside ASCII nothing is looked up as often. */
 const BLOCK_BITS = 4;
 const BLOCK_WEIGHTS = new Uint16Array(0x10000 >> BLOCK_BITS);
 let next = 0;

@@ -6,18 +6,18 @@ import { BLOCK, isSampled, SAMPLED } from './sampled-blocks.ts';
 import { weightOf } from './script-weights.ts';
 
 /**
- * Measures text as it stands in the body, escapes included: its bytes in UTF-8, exactly, and an
+ * Measures text as it is written in the body, with escapes: its bytes in UTF-8, exactly, and an
  * estimate of its tokens.
  *
  * Tokenizers first cut text into words, numbers, runs of signs and runs of white space, then into
  * pieces that they know. So the meter counts such runs and weighs them by kind and length. Weights
  * are fitted to o200k_base and cl100k_base on test/corpus. token-bounds.test.ts states the error
  * for any other text. A byte costs 1 to 2 ns, so beyond 32 KiB only every fourth block of 256 bytes
- * is measured. In the other blocks bytes are counted as they stand in the body, which is never too
- * few.
+ * is measured. In the other blocks bytes are counted as they are written in the body, which is
+ * never too few.
  */
 export class TextMeter {
-  /** True for ASCII without escaped characters, which no normalization changes. */
+  /** True for ASCII without `\u` escapes, which no normalization changes. */
   readonly #isPlain: boolean;
   readonly #measuredWhole: number;
   #bytes = 0;
@@ -25,10 +25,10 @@ export class TextMeter {
   readonly #growth = new NormalizationGrowth();
   /** Tokens x 1000. */
   #weight = 0;
-  /** The last byte's kind: an escaped sign or line end after its own kind adds little. */
+  /** Kind of the last byte. An escaped sign or line end after one of its kind adds little. */
   #previous = 0;
 
-  /** `samples`: long texts are measured by samples. */
+  /** `samples`: true if long texts are measured by samples. */
   constructor(isPlain: boolean, samples = true) {
     this.#isPlain = isPlain;
     this.#measuredWhole = samples ? MEASURED_WHOLE : Number.POSITIVE_INFINITY;
@@ -61,7 +61,7 @@ export class TextMeter {
     this.#growth.endText();
   }
 
-  /** As `add`, for a text of any length. */
+  /** As `add`, in steps for a text of any length. */
   *addInSteps(bytes: Uint8Array, start: number, end: number): Steps<void> {
     const isSampled = this.#bytes + end - start > this.#measuredWhole;
     let measured = start;
@@ -212,11 +212,11 @@ const RUN_WEIGHTS: readonly Uint32Array[] = [
   weights((length) => 820 + Math.max(0, length - 2) * 300),
 ];
 const WEIGHT_BEYOND: readonly number[] = [250, 300, 333, 10];
-/** A run of signs of this length is looked at sign by sign. */
+/** A run of signs of this length is measured sign by sign. */
 const LONG_SIGN_RUN = 6;
-/** Two tokens for three random signs (measured), one for each of the worst. */
+/** Three random signs are two tokens (measured). Each of the worst is one token. */
 const OTHER_SIGN = 550;
-/** One more of the same sign: a token for 16 to 64 line signs, 2 to 8 others; none for DEL. */
+/** Weight of a repeated sign. A token has 16 to 64 line signs, 2 to 8 other signs, but one DEL. */
 const REPEATED_SIGNS = new Uint16Array(256).fill(250);
 for (const sign of '-=*#_/.~%+') REPEATED_SIGNS[sign.charCodeAt(0)] = 16;
 for (const sign of '!:;<>') REPEATED_SIGNS[sign.charCodeAt(0)] = 80;
@@ -228,9 +228,9 @@ function weights(weigh: (length: number) => number): Uint32Array {
 }
 
 /**
- * Step of a byte of a kind after the state before it: the state it leads to, and above that by
- * how much the weight grows. A state is a run's kind and length, 0 the beginning, as the place
- * where its steps stand: eight to a state.
+ * Transitions by state and kind of byte. A transition has the next state in its low bits and the
+ * added weight above them. A state stands for the kind and length of a run, or is 0 at the
+ * beginning. It is the index of the first of its eight transitions.
  */
 const LONG_SIGNS = stateOf(SIGN, LONG_SIGN_RUN);
 /** Ends the loop. */
@@ -267,7 +267,7 @@ STEPS[LONG_SIGNS + SIGN] = STOP;
 STEPS[stateOf(UPPER, 1) + LOWER] =
   ((weightOfRun(LOWER, 2) - weightOfRun(UPPER, 1)) << WEIGHT_SHIFT) | stateOf(LOWER, 2);
 
-/** Steps of two bytes, 64 to a state: each step waits for the one before it. */
+/** Transitions for two bytes, 64 for each state: half as many look-ups wait for each other. */
 const PAIRS = Int32Array.from({ length: 8 * STEPS.length }, (_, index) => {
   const first = STEPS[index >> 3] as number;
   const second = first < 0 ? STOP : (STEPS[(first & STATE_BITS) + (index & 7)] as number);
@@ -275,8 +275,8 @@ const PAIRS = Int32Array.from({ length: 8 * STEPS.length }, (_, index) => {
 });
 
 /**
- * An escaped line end or tab behind white space: a run of one kind is few tokens, and so is
- * indentation; a carriage return begins a token of its own, but where it ends a line.
+ * Weight of an escaped line end or tab after white space. A run of one kind is few tokens, and so
+ * is indentation. A carriage return begins a token of its own, unless it ends a line.
  */
 function weightOfNextSpace(bytes: Uint8Array, pos: number): number {
   const letter = bytes[pos + 1];
@@ -290,7 +290,7 @@ const LETTER_N = 0x6e;
 const LETTER_R = 0x72;
 const LETTER_T = 0x74;
 
-/** Estimates the tokens of a text that is no part of a body: a backslash is no escape. */
+/** Estimates the tokens of plain text, in which a backslash is not an escape. */
 export function estimateTokens(text: string): number {
   const meter = new TextMeter(true);
   const bytes = Buffer.from(text.replaceAll('\\', '/'));

@@ -15,8 +15,7 @@ export function* piecesOf(text: string): Generator<string> {
 }
 
 /**
- * Bound on the cuts inside runs for a text of that length. Each cut makes a count wrong by at most
- * one token.
+ * Most cuts inside runs of a text of this length. Each cut changes a count by at most one token.
  */
 export function mostCuts(characters: number): number {
   return Math.floor(characters / (PIECE_CHARACTERS - 1));

@@ -6,11 +6,11 @@ import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**
- * Counts a prompt twice (docs/design.md, "Delivery"). The estimate is the count of common
- * tokenizers. The ceiling rests on one fact: tokenizers over bytes, or with a fallback to bytes,
- * never make more tokens than the text has bytes in UTF-8, after normalization where they normalize
- * first. Frames that chat templates put around messages, calls and tools, and the instructions that
- * some of them add, come on top.
+ * Counts a prompt twice (docs/design.md, "Delivery"). The estimate approximates common tokenizers.
+ * The ceiling rests on one fact: tokenizers over bytes, or with a fallback to bytes, never make
+ * more tokens than the text has bytes in UTF-8, after normalization if they normalize first. The
+ * frames of chat templates around messages, calls and tools, and the instructions that some of them
+ * add, are added to both.
  */
 export class TokenTally {
   readonly #text: TextMeter;
@@ -21,7 +21,7 @@ export class TokenTally {
   #inputs: EmbeddedInputs | undefined;
   #imageCeiling = 0;
 
-  /** `isPlain`: the body is ASCII, escaped characters included. */
+  /** `isPlain`: all bytes are ASCII, and there are no `\u` escapes. */
   constructor(isPlain: boolean, samples: boolean) {
     this.#text = new TextMeter(isPlain, samples);
     this.#json = new TextMeter(isPlain, samples);
@@ -99,7 +99,7 @@ const PAGE_TOKENS = 2000;
 const FILE_BYTES_PER_TOKEN = 50;
 const MOST_FILE_TOKENS = 100_000;
 
-/** Cost of a short piece, besides its bytes, where steps are measured out. */
+/** Fixed cost of a piece, in bytes, for the length of a step. */
 const PIECE_BYTES = 64;
 
 /**
@@ -112,9 +112,9 @@ const MESSAGE: TokenBounds = { estimate: 4, ceiling: 16 };
 /** Templates join parts, some with an end of line. */
 const PART: TokenBounds = { estimate: 0, ceiling: 2 };
 const TOOL_CALL: TokenBounds = { estimate: 8, ceiling: 32 };
-/** How to call tools is explained to the model in up to 350 tokens. */
+/** Templates explain to the model how to call tools, in up to 350 tokens. */
 const TOOLS: TokenBounds = { estimate: 12, ceiling: 512 };
 const TOOL: TokenBounds = { estimate: 4, ceiling: 32 };
-/** A text that stands alone. Some models put a token before it and one behind it. */
+/** An input of embeddings. Some models put one token before it and one behind it. */
 const INPUT: TokenBounds = { estimate: 0, ceiling: 2 };
 const GIVEN: TokenBounds = { estimate: 1, ceiling: 1 };
