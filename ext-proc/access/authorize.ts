@@ -4,7 +4,7 @@ import type { Principal } from '#core/principal.ts';
 import type { Route } from './route.ts';
 
 /**
- * Refusal if the caller may not use this route from this address, in the order of
+ * Refuses a caller who may not use this route from this address. The checks have the order of
  * docs/interface.md, "Order of checks".
  */
 export function authorizeCaller(principal: Principal, address: string, route: Route): Refusal | undefined {

@@ -2,7 +2,7 @@ import { APIS, type Api, DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Scope } from '#core/principal.ts';
 
-/** Requests for output of a model, by the API that they speak, and reads. */
+/** Routes for output of a model, named by their API, and reads. */
 export type RouteName = Api | 'count_tokens' | 'models' | 'credits' | 'generation' | 'usage';
 
 export interface Route {
@@ -25,12 +25,12 @@ export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
   ['GET /v1/usage', { name: 'usage', scope: 'usage:read' }],
 ]);
 
-/** True for a request for output of a model; the others are reads. */
+/** True for a route for output of a model. The others are reads. */
 export function isApi(name: RouteName): name is Api {
   return APIS.some((api) => api === name);
 }
 
-/** The API of a route beside those that are always there. */
+/** The door that a route belongs to. `undefined`: the route is always there. */
 export function doorApi(name: RouteName): DoorApi | undefined {
   return name === 'count_tokens' ? 'messages' : DOOR_APIS.find((api) => api === name);
 }
@@ -42,7 +42,7 @@ function isOn(name: RouteName, apis: ReadonlySet<DoorApi>): boolean {
 
 const HINT = 'Check that the base URL ends in /v1, once';
 
-/** Paths of other APIs that clients call by default, and how each client calls this one. */
+/** Paths of other APIs that clients call by default, with a hint how to use this API instead. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   [
     '/v1/responses',
@@ -73,7 +73,7 @@ const LONGEST_ECHO = 128;
 /**
  * The route for a method and a path with query, byte for byte: no case folding, no trailing slash,
  * no percent-decoding, so that nothing in front of the gateway that normalizes differently can
- * disagree about what a request is. `apis`: those that are on beside chat completions.
+ * disagree about what a request is. `apis`: the doors that are enabled.
  */
 export function findRoute(method: string, path: string, apis: ReadonlySet<DoorApi>): Route | Refusal {
   const mark = path.indexOf('?');

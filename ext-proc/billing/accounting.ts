@@ -25,14 +25,14 @@ export interface AccountingOptions
   readonly attempts: ProviderAttempts;
   readonly holds: HoldKeeper;
   readonly chargeLog: Pick<ChargeLog, 'open' | 'append' | 'waiting' | 'read' | 'committed' | 'sendAgain'>;
-  /** Other processes notice another ledger epoch within this time. 0: there are none. */
+  /** Other processes notice a new ledger epoch within this time. 0: there are no others. */
   readonly othersTakeMs: number;
   readonly clock: Clock;
 }
 
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export class Accounting {
-  /** Sends what waits in the log to the ledger. */
+  /** Sends charges that wait in the log to the ledger. */
   readonly shipper: Shipper;
   readonly #options: AccountingOptions;
   readonly #charges: DurableCharges;
@@ -46,7 +46,7 @@ export class Accounting {
   constructor(options: AccountingOptions) {
     const { limits, attempts, holds, clock, metrics } = options;
     const releaseHold: DurableChargesOptions['releaseHold'] = (settled, tokensUsed, snapshot) =>
-      // Without a snapshot another process or request may have charged it.
+      // Without a snapshot another process or request may have made the charge.
       this.#release(settled, snapshot === undefined ? { tokensUsed, mayBeCharged: true } : { tokensUsed, snapshot });
     const charges = new DurableCharges({
       ...options,
@@ -82,7 +82,7 @@ export class Accounting {
     return hold;
   }
 
-  /** Releases whatever an admission took whose result is unknown. */
+  /** Releases the hold that an admission with an unknown result may have taken. */
   giveBack({ generationId: holdId, organizationId, keyId }: HoldOwner): void {
     const nowMs = this.#options.clock.nowMs();
     this.#late.add({ holdId, organizationId, keyId, nowMs, tokensUsed: 0 });
@@ -96,7 +96,7 @@ export class Accounting {
     return this.#recovery.chargeLeft(left);
   }
 
-  /** Notes the ledger epoch of a read. After another epoch, recent charges are checked again. */
+  /** Notes the ledger epoch of a read. If the epoch is new, recent charges are checked again. */
   sees(ledgerEpoch: string): void {
     this.#changes.sees(ledgerEpoch);
   }
@@ -110,23 +110,23 @@ export class Accounting {
   }
 
   /**
-   * Reason why new completions are refused: charges have waited for long, or could not be made
-   * durable. `undefined`: none.
+   * Reason why new completions are refused, such as charges that have waited for long or could not
+   * be made durable. `undefined`: none.
    */
   refusesBecause(): string | undefined {
     return this.#ending ? 'the process ends' : (this.#changes.refusesBecause() ?? this.#charges.refusesBecause());
   }
 
   /**
-   * Ends every request that holds money, because the owner of the limits does not know these holds.
+   * Ends every request that holds money. Called when the limit store does not know these holds.
    */
   cut(): void {
     for (const hold of this.#underWay) hold.end();
   }
 
   /**
-   * Ends the process's requests: nothing more is admitted, every request that holds money ends at
-   * once, and a charge waits for PostgreSQL no longer than this.
+   * Ends the process's requests. Nothing more is admitted, every request that holds money ends at
+   * once, and after `withinMs` no response waits for PostgreSQL any more.
    */
   end(withinMs: number): void {
     this.#ending = true;

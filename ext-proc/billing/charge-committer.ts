@@ -20,7 +20,7 @@ export interface ChargeCommitterOptions {
   readonly log: Log;
 }
 
-/** What became of a charge that was sent to the ledger. `unavailable`: it has to be sent again. */
+/** Outcome of a charge that was sent to the ledger. `unavailable`: it has to be sent again. */
 export type Sent =
   | { readonly kind: 'charged'; readonly ledgerEpoch: string }
   /** Another request has the idempotency key: nothing was charged. */
@@ -29,7 +29,7 @@ export type Sent =
   | { readonly kind: 'refused'; readonly error: ChargeRefused }
   | { readonly kind: 'unavailable'; readonly error: unknown };
 
-/** Commits charges to the ledger. Those of one turn of the event loop share a transaction. */
+/** Commits charges to the ledger. Charges of one turn of the event loop share a transaction. */
 export class ChargeCommitter {
   readonly #options: ChargeCommitterOptions;
 
@@ -38,8 +38,8 @@ export class ChargeCommitter {
   }
 
   /**
-   * Commits a charge, and releases its hold. `delivered`: its response was
-   * delivered, or may have been. Never rejects.
+   * Commits a charge, and then releases its hold. `delivered`: its response was delivered, or may
+   * have been. Never rejects.
    */
   async commit(settlement: Settlement | ClaimedSettlement, delivered: boolean): Promise<Sent> {
     const { ledger, metrics } = this.#options;
@@ -58,8 +58,8 @@ export class ChargeCommitter {
   }
 
   /**
-   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if it
-   * has to be tried again.
+   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if
+   * the charge has to be retried.
    */
   async repeat(settlement: Settlement): Promise<boolean> {
     try {
@@ -67,8 +67,8 @@ export class ChargeCommitter {
       return true;
     } catch (error) {
       if (!(error instanceof ChargeRefused)) throw error;
-      // Not a dead letter: a replaced database, or one from before the organization existed, would
-      // get thousands.
+      // Not dead-lettered: a replaced database, or one from before the organization existed, would
+      // get thousands of dead letters.
       const { generationId, organizationId } = settlement;
       const fields = { err: error, generation_id: generationId, organization_id: organizationId };
       this.#options.log.error(fields, 'not charged again');
@@ -77,8 +77,8 @@ export class ChargeCommitter {
   }
 
   /**
-   * Records a loss: the provider is paid for a response whose key another attempt has. Rejects with
-   * StoreUnavailable.
+   * Records a loss: the provider bills a response whose idempotency key another request has taken
+   * over. Rejects with StoreUnavailable.
    */
   async lose(settlement: Settlement): Promise<void> {
     const { generationId, organizationId, model, provider } = settlement;
@@ -86,12 +86,12 @@ export class ChargeCommitter {
     await this.#options.ledger.lose({ generationId, organizationId, model, provider, ...loss });
   }
 
-  /** Not waited for: a hold that is released late is no problem. */
+  /** Releases the hold. Not awaited, because a late release does no harm. */
   #release(settlement: Settlement, snapshot: AccountSnapshot): void {
     void this.#options.releaseHold(settlement, tokensOf(settlement), snapshot);
   }
 
-  /** Stores a refused charge as a dead letter. False: PostgreSQL does not take it now. */
+  /** Stores a refused charge as a dead letter. False: PostgreSQL could not store it. */
   async #isDeadLettered(settlement: Settlement, error: ChargeRefused, delivered: boolean): Promise<boolean> {
     const { ledger, metrics, log } = this.#options;
     const fields = { generation_id: settlement.generationId };

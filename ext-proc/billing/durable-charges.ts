@@ -20,7 +20,7 @@ import { LONG_WAIT_MS, Shipper, type ShipperOptions } from './shipper.ts';
 
 /**
  * Outcome of a charge. `logged`: it waits in the log for PostgreSQL. `taken_over`: another request
- * has the idempotency key now, and nothing was charged. `lost`: neither log nor ledger took it.
+ * has the idempotency key now, and nothing was charged. `lost`: neither log nor ledger stored it.
  */
 export type ChargeOutcome = 'charged' | 'logged' | 'taken_over' | 'lost';
 
@@ -30,14 +30,14 @@ export type LateOutcome = 'charged' | 'taken_over' | 'refused';
 export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<ShipperOptions, 'clock' | 'after'> {
   readonly chargeLog: Pick<ChargeLog, 'append' | 'waiting' | 'read' | 'committed'>;
   readonly room: Pick<LogRoom, 'problem' | 'failed'>;
-  /** What responses wait for: the fsync of the log, or the commit. */
+  /** Whether responses wait for the fsync of the log, or for the commit. */
   readonly durableIn: () => 'log' | 'database';
   /** Absent: no other process could make the charges that wait. */
   readonly mirror?: ChargeMirror | undefined;
   readonly log: Log;
   /** Records an uncharged attempt: the response was delivered, and its charge was refused. */
   readonly uncharged: (settlement: Settlement) => void;
-  /** Frees slot and tokens of a hold, and leaves it what it is owed until its release. */
+  /** Frees the slot and unused tokens of a hold. The owed amount stays held until the release. */
   readonly oweHold: (of: HoldOwner, tokensUsed: number, owedNanoUsd: NanoUsd) => void;
   /** Finds the hold of a generation, if this process still has it. */
   readonly liveHold: (generationId: string) => Hold | undefined;
@@ -71,22 +71,22 @@ export class DurableCharges {
   }
 
   /**
-   * Charges a settlement. Resolves when it is durable. With a claim, or `durable_in: database`,
-   * that is after the commit, or in the log if PostgreSQL does not take it. Rejects if the ledger
-   * refuses it then; it is a dead letter.
+   * Charges a settlement. Resolves when the charge is durable: in the log, or, with a claim or
+   * `durable_in: database`, in PostgreSQL. If PostgreSQL is unavailable, the log is enough. Rejects
+   * if the ledger refuses the charge before the response is sent, and dead-letters it.
    */
   async charge(settlement: AnySettlement, claim?: IdempotencyClaim): Promise<ChargeOutcome> {
     const { generationId } = settlement;
     if (claim) this.#claims.set(generationId, claim);
-    // A response that is stored is large, and waits for the commit anyway: the log has it only if
-    // PostgreSQL does not take it.
+    // A stored response is large, and waits for the commit anyway. It goes into the log only if
+    // PostgreSQL is unavailable.
     const stores = hasAnswer(settlement);
     let isLogged = !stores && (await this.#log(settlement));
     if (!isLogged) this.shipper.add(settlement, false);
     if (isLogged && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
     const end = await this.shipper.shipOne(generationId);
     if (end.kind === 'refused') throw end.error;
-    // The response does not wait for the disk: the ledger has its charge.
+    // The response does not wait for the disk, because the ledger has its charge.
     if (end.kind === 'charged' && stores) void this.#note(withoutResponse(settlement), end.ledgerEpoch);
     if (end.kind === 'charged' || end.kind === 'taken_over') return end.kind;
     if (stores) {
@@ -97,8 +97,8 @@ export class DurableCharges {
   }
 
   /**
-   * Charges the response, or a part of it, of a process that ended. Rejects if the charge has to be
-   * tried again.
+   * Charges a response, or a part of one, that another process delivered. Rejects if the charge has
+   * to be retried.
    */
   async late(settlement: AnySettlement): Promise<LateOutcome> {
     const end = await this.#committer.commit(settlement, true);
@@ -108,13 +108,13 @@ export class DurableCharges {
     return end.kind;
   }
 
-  /** Repeats a charge, as ChargeCommitter. */
+  /** Repeats a charge: see ChargeCommitter. */
   again(settlement: Settlement): Promise<boolean> {
     return this.#committer.repeat(settlement);
   }
 
   /**
-   * Reason to admit nothing: charges have waited for long, or could not be made durable.
+   * Reason to admit nothing: charges have waited for long, or the disk cannot store them.
    * `undefined`: none.
    */
   refusesBecause(): string | undefined {
@@ -122,7 +122,7 @@ export class DurableCharges {
     return this.#options.room.problem();
   }
 
-  /** Sends what waits once more; the rest stays in the log. */
+  /** Sends the waiting charges once more. Those that fail stay in the log. */
   async close(): Promise<void> {
     await this.#mirrored?.close();
     await this.shipper.close();
@@ -140,7 +140,7 @@ export class DurableCharges {
     }
   }
 
-  /** Puts a charge into the log, from where it is shipped. False: the disk does not take it. */
+  /** Appends a charge to the log, from which it is shipped. False: the disk fails. */
   async #log(settlement: AnySettlement): Promise<boolean> {
     if (!(await this.#append(settlement))) return false;
     this.#options.oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
@@ -159,8 +159,8 @@ export class DurableCharges {
   }
 
   /**
-   * The response waits until the mirror has its charge: another process with the same
-   * Idempotency-Key asks the mirror who may go on.
+   * Copies a charge to the mirror. A response that is stored waits for the copy, because the
+   * mirror decides whether this or another process may deliver a response for the Idempotency-Key.
    */
   async #mirror(settlement: AnySettlement): Promise<'logged' | 'taken_over'> {
     const copied = this.#mirrored?.add(settlement);
@@ -168,8 +168,8 @@ export class DurableCharges {
       return 'logged';
     const { answer: _answer, ...rest } = settlement.claim;
     const replaced = { ...settlement, claim: { ...rest, takenOver: true } };
-    // If it cannot be written, the ledger decides who owns the key. It has decided where the charge
-    // does not wait any more, and then no line may say that it does.
+    // If this cannot be written, the ledger decides who owns the key. If the charge no longer
+    // waits, the ledger has decided, and the log must not list the charge as waiting.
     const { generationId } = settlement;
     if (
       this.shipper.replace(replaced) &&
@@ -194,14 +194,14 @@ export class DurableCharges {
         this.#options.log.warn({ err: error }, 'a loss could not be written');
       }
     }
-    // The handler of a request that waits frees what was not charged.
+    // If a response still waits for an uncharged claim, its handler frees the claim.
     if (end.kind === 'charged' || delivered) this.#claims.get(settlement.generationId)?.ended();
     this.#claims.delete(settlement.generationId);
     await this.#mirrored?.remove(settlement);
     return end;
   }
 
-  /** Makes a charge that waits in another process. Rejects if it has to be tried again. */
+  /** Makes a charge that waits in another process. Rejects if it has to be retried. */
   async #chargeOther(settlement: AnySettlement): Promise<void> {
     const outcome = await this.late(settlement);
     if (outcome !== 'charged') await this.#giveUp(settlement, outcome);
@@ -214,16 +214,16 @@ export class DurableCharges {
       const { generationId } = settlement;
       this.#options.log.warn({ generation_id: generationId }, 'another attempt took over: this one is not charged');
     }
-    // The handler of a request that was taken over while it waited has recorded it.
+    // If a response was taken over while it waited, its handler has recorded the attempt.
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) this.#options.uncharged(settlement);
   }
 
-  /** Notes a charge that was made in the log, for a ledger that goes back in time. */
+  /** Logs a charge that was made, in case the ledger goes back in time. */
   async #note(settlement: Settlement, ledgerEpoch: string): Promise<void> {
     if (await this.#append(settlement)) this.#options.chargeLog.committed([settlement.generationId], ledgerEpoch);
   }
 
-  /** Ends what waits for a charge that is never made. */
+  /** Ends the claim and the hold of a charge that is never made. */
   async #forget(generationId: string): Promise<void> {
     this.#claims.get(generationId)?.ended();
     this.#claims.delete(generationId);

@@ -53,7 +53,7 @@ export class HoldKeeper {
     this.#live.set(hold.holdId, hold);
   }
 
-  /** Notes that a hold is owed: renewals say so. */
+  /** Notes that a hold is owed, which its renewals repeat. */
   owe(holdId: string, owedNanoUsd: NanoUsd): void {
     const hold = this.#live.get(holdId);
     if (hold) this.#live.set(holdId, { ...hold, owedNanoUsd });
@@ -70,8 +70,8 @@ export class HoldKeeper {
 
   /**
    * Distrusts renewals since this moment (monotonic clock), because a newer fence was read: they
-   * may have reached a former master. What cannot be renewed at the new master within
-   * `renewWithinMs` is unknown there and has to end.
+   * may have reached a former master. A hold that cannot be renewed at the new master within
+   * `renewWithinMs` is unknown there, and its request has to end.
    */
   distrust(sinceMs: number): void {
     this.#distrusts += 1;
@@ -130,8 +130,8 @@ export class HoldKeeper {
   }
 
   /**
-   * Releases a hold that ended while a renewal registered it again. If this fails, its quarantine
-   * ends it.
+   * Releases a hold that ended while a renewal registered it again. If that fails, the hold ends
+   * with its quarantine.
    */
   #giveBack({ holdId, organizationId, keyId }: Hold): void {
     const { limits, clock } = this.#options;

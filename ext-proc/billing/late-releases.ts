@@ -42,7 +42,7 @@ export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: C
   }
 
   return {
-    /** What is only owed does not take the place of the end of its hold. */
+    /** Adds a release. One that only marks its hold as owed does not replace one that ends it. */
     add(release: HoldRelease): void {
       const { holdId, owedNanoUsd } = release;
       if (owedNanoUsd !== undefined && waiting.has(holdId)) return;

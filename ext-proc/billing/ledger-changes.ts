@@ -7,9 +7,9 @@ import type { ChargeLog } from './charge-log/charge-log.ts';
 export interface LedgerChangesOptions {
   readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong'>;
   readonly chargeLog: Pick<ChargeLog, 'sendAgain'>;
-  /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be tried again. */
+  /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be retried. */
   readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
-  /** Other processes notice the same within this time. 0: there are none. */
+  /** Other processes notice a new ledger epoch within this time. 0: there are no others. */
   readonly othersTakeMs: number;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -23,9 +23,9 @@ const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 
 /**
- * Detects another ledger epoch, which means that the database may have gone back in time, and
- * repeats recent charges that it lacks. Nothing is admitted meanwhile, because the balances lack
- * them too.
+ * Detects a new ledger epoch, which means that the database may have gone back in time, and repeats
+ * recent charges that it lacks. Nothing is admitted meanwhile, because the balances do not include
+ * these charges.
  */
 export class LedgerChanges {
   readonly #options: LedgerChangesOptions;
@@ -89,7 +89,7 @@ export class LedgerChanges {
   }
 
   /**
-   * Catches up with the current epoch. The ledger is asked for it, because a noted epoch may be
+   * Catches up with the current epoch. That is read from the ledger, because a noted epoch may be
    * older than the known one.
    */
   async #follow(): Promise<void> {
@@ -111,7 +111,7 @@ export class LedgerChanges {
     return sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  /** Repeats the charges among these that the ledger lacks. Returns how many it took. */
+  /** Repeats the charges among these that the ledger lacks. Returns how many it accepted. */
   async #chargeLacking(settlements: readonly Settlement[]): Promise<number> {
     const { ledger, chargeAgain } = this.#options;
     const charged = await ledger.chargedAmong(settlements.map(({ generationId }) => generationId));

@@ -10,23 +10,23 @@ import type { Shipper } from './shipper.ts';
 
 export interface MirroredChargesOptions {
   readonly mirror: ChargeMirror;
-  /** Charges that wait in this process, which makes them itself, with their responses. */
+  /** Charges that wait in this process, which makes them itself, including stored responses. */
   readonly shipper: Pick<Shipper, 'waitingFor' | 'isFailing'>;
   readonly chargeLog: Pick<ChargeLog, 'read'>;
-  /** Charges a settlement. Rejects if it has to be tried again. */
+  /** Charges a settlement. Rejects if it has to be retried. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
   readonly log: Log;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** In health no charge waits so long. */
+/** Charges are copied after this wait. Without a failure none waits so long. */
 const COPIED_AFTER_MS = 1_000;
-/** Most copies per interval. */
+/** Most charges that are copied per interval. */
 const COPIED_AT_ONCE = 100;
 
 /**
- * Mirrors charges that wait, of all processes, without their responses, so that every process can
- * make them, also after the owner is gone.
+ * Copies the waiting charges of this process to the mirror, without stored responses, and makes the
+ * charges that other processes have copied there, even after those processes have ended.
  */
 export class MirroredCharges {
   readonly #options: MirroredChargesOptions;
@@ -76,7 +76,7 @@ export class MirroredCharges {
     await Promise.all([this.#looking, ...this.#underWay]);
   }
 
-  /** Copies what has no copy yet, and makes the charges of others. Never rejects. */
+  /** Copies charges that have no copy yet, and makes those of other processes. Never rejects. */
   async #look(): Promise<void> {
     const { shipper, mirror, log } = this.#options;
     try {
@@ -95,8 +95,8 @@ export class MirroredCharges {
   }
 
   /**
-   * Copies charges whose responses do not wait for it. With an Idempotency-Key it was decided
-   * before if they may be delivered.
+   * Copies charges whose responses do not wait for the copy. For those with an Idempotency-Key it
+   * was decided before whether they may be delivered.
    */
   async #copyMissing(generationIds: readonly string[]): Promise<void> {
     for (const generationId of generationIds.slice(0, COPIED_AT_ONCE)) {

@@ -37,13 +37,13 @@ export class OpenHold implements BillableHold {
   readonly #logged: LoggedRequest;
   readonly #trace: RequestTrace | undefined;
   /**
-   * Each hold has its own, which takes 1 us. In a shared one, removing a listener takes 16 us among
-   * 3,000 (measured).
+   * One controller for each hold costs 1 us. Removing a listener from a shared one costs 16 us if
+   * there are 3,000 (measured).
    */
   readonly #end = new AbortController();
   #state: 'held' | 'charging' | 'charged' | 'released' = 'held';
   #charged: ReturnType<BillableHold['charged']>;
-  /** Target that was asked last. */
+  /** Target that was called last. */
   #asked: AskedTarget | undefined;
 
   constructor(parts: OpenHoldParts, terms: HoldTerms, logged: LoggedRequest, trace: RequestTrace | undefined) {
@@ -127,7 +127,7 @@ export class OpenHold implements BillableHold {
     if (serviceTier === undefined || tierIn(priceTable, serviceTier) !== undefined) return;
     const costTable = this.#asked?.costTable;
     if (costTable && tierIn(costTable, serviceTier) !== undefined) return;
-    // Neither the prices nor the costs know the tier that served.
+    // Neither prices nor costs have an entry for the tier that served the request.
     metrics.unknownTier(model, tierWord(serviceTier));
   }
 }
@@ -156,8 +156,8 @@ function settlementOf(
 }
 
 /**
- * True if the gateway counted the usage. A client that left before the first event got no response
- * to count.
+ * True if the gateway counted the usage of a response. A client that left before the first event
+ * got none.
  */
 function isCountedResponse({ usageCounted, cancelled, usage }: ProviderOutput): boolean {
   return usageCounted && !(cancelled && usage.completionTokens === 0);

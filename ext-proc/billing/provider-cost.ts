@@ -1,7 +1,7 @@
 import type { NanoUsd } from '#core/money.ts';
 import { billedNanoUsd, type PriceTable, type ServedUsage } from '#core/pricing.ts';
 
-/** Facts of the asked target on which its bill depends. */
+/** Facts about the called target on which its bill depends. */
 interface AskedForCost {
   readonly costTable?: PriceTable | undefined;
   readonly sentTier?: string | undefined;

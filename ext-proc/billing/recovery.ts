@@ -23,7 +23,7 @@ export interface RecoveryOptions {
   readonly ledger: Pick<Ledger, 'chargedAmong'>;
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly attempts: ProviderAttempts;
-  /** Charges a settlement and releases its hold. Rejects if it has to be tried again. */
+  /** Charges a settlement and releases its hold. Rejects if it has to be retried. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<LateOutcome>;
   readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
   readonly metrics: Metrics;
@@ -79,8 +79,8 @@ export function createRecovery(options: RecoveryOptions): Recovery {
 }
 
 /**
- * Usage of what was delivered: the prompt, and the output that the client had been sent, as the
- * provider reported them or else as they were estimated, as for a stream that breaks.
+ * Usage of the delivered part: the prompt, and the output that was sent to the client. The tokens
+ * are those that the provider reported, or else estimates, as for a stream that breaks.
  */
 function usageOf({ delivered, asked: { promptTokens }, mostOutputTokens }: LeftIntent): TokenUsage {
   // Clamped: an estimate may be above the output limit, and the hold covers no more.

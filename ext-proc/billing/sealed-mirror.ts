@@ -5,9 +5,9 @@ import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
 const MAC_LENGTH = 64;
 
 /**
- * Wraps a mirror so that it returns only copies of processes of this ledger: a user who writes to
- * Redis could lift limits, but must not be able to charge. `key`: known only to readers of the
- * ledger.
+ * Wraps a mirror so that it returns only copies that processes of this ledger have made. A user who
+ * can write to Redis could lift limits, but must not be able to charge. `key` is known only to
+ * readers of the ledger.
  */
 export function sealMirror(mirror: ChargeMirror, key: Buffer, log: Log): ChargeMirror {
   const macOf = ({ organizationId, generationId }: Omit<MirroredCharge, 'text'>, text: string): string =>

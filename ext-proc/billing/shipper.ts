@@ -7,36 +7,36 @@ import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { Sent } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 
-/** What became of a charge. `gone`: the disk lost it, and it is never made. */
+/** Outcome of a charge. `gone`: the disk lost it, and it is never made. */
 export type Shipped = Sent | { readonly kind: 'gone' };
 
 export interface ShipperOptions {
   readonly chargeLog: Pick<ChargeLog, 'waiting' | 'read' | 'committed'>;
   /**
-   * Sends a charge; those of one turn share a statement. `delivered`: no response waits for it.
-   * Never rejects.
+   * Sends a charge. Charges of one turn of the event loop share a statement. `delivered`: no
+   * response waits for the charge. Never rejects.
    */
   readonly send: (settlement: Settlement | ClaimedSettlement, delivered: boolean) => Promise<Sent>;
   /** Called for a charge that the disk lost: it is never made. */
   readonly forget: (generationId: string) => Promise<void>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: Log;
-  /** Starts a timer, and returns how to stop it. Tests play it. */
+  /** Starts a timer, and returns a function that stops it. Replaced in tests. */
   readonly after?: (ms: number, due: () => void) => () => void;
 }
 
 /** Charges that were not sent at once share a statement with those that come within this time. */
 const SHIP_AFTER_MS = 50;
-/** So many are sent at once. */
+/** This many charges are sent without that delay. */
 const SHIP_AT = 200;
 /** Bounds of one batch: all of it is in memory, with stored responses. */
 const BATCH = { charges: 500, bytes: 16 * 1024 * 1024 };
-/** In health no charge waits so long. Completions are refused meanwhile. */
+/** Completions are refused while a charge has waited for longer than this. */
 export const LONG_WAIT_MS = 5_000;
-/** A read waits so long for the charges of its organization. */
+/** Most time that a read waits for the charges of its organization. */
 const READ_WAITS_MS = 1_500;
 const BACK_OFF = { firstMs: 250, longestMs: 1_000 };
-/** About 30 MB. Further charges are read back from the log. */
+/** Most charges in memory, about 30 MB. Further ones are read back from the log. */
 const MOST_KEPT = 20_000;
 
 interface Waiting {
@@ -44,9 +44,9 @@ interface Waiting {
   readonly organizationId: string;
   readonly sinceMs: number;
   readonly bytes: number;
-  /** Absent: it is read back from the log. */
+  /** Absent: the charge is read back from the log. */
   settlement: Settlement | ClaimedSettlement | undefined;
-  /** False: the disk did not take it, and it is in memory alone. */
+  /** False: the disk failed, and the charge is in memory alone. */
   readonly isLogged: boolean;
   /** False while its response waits for the commit. */
   delivered: boolean;
@@ -57,7 +57,7 @@ interface Waiting {
 export class Shipper {
   readonly #options: ShipperOptions;
   readonly #waiting = new Map<string, Waiting>();
-  /** On their way to PostgreSQL. */
+  /** Charges that are on their way to PostgreSQL. */
   readonly #sent = new Set<Waiting>();
   /** Attempts that failed in a row. */
   #failures = 0;
@@ -67,7 +67,7 @@ export class Shipper {
   #waitsNoMore = false;
   #closed = false;
 
-  /** Begins with what a former process left in the log; `ship` sends it. */
+  /** Begins with the charges that a former process left in the log. `ship` sends them. */
   constructor(options: ShipperOptions) {
     this.#options = options;
     const sinceMs = options.clock.monotonicMs();
@@ -78,7 +78,7 @@ export class Shipper {
       });
   }
 
-  /** Takes a charge that is in the log, or, if the disk did not take it, in memory alone. */
+  /** Adds a charge that is in the log, or in memory alone because the disk failed. */
   add(settlement: Settlement | ClaimedSettlement, isLogged: boolean): void {
     const { generationId, organizationId } = settlement;
     this.#waiting.set(generationId, {
@@ -90,7 +90,7 @@ export class Shipper {
     this.#schedule();
   }
 
-  /** Sends a charge at once, whose response waits. Resolves with the end of this attempt. */
+  /** Sends at once a charge whose response waits. Resolves with the outcome of this attempt. */
   shipOne(generationId: string): Promise<Shipped> {
     const one = this.#waiting.get(generationId);
     if (one === undefined) throw new Error(`no charge of ${generationId} waits`);
@@ -99,7 +99,7 @@ export class Shipper {
     const ended = this.#endOf(one).finally(() => {
       one.delivered = true;
     });
-    // Stored responses are large: they delay no others.
+    // Stored responses are large, so they are sent alone and delay no others.
     if (one.settlement && isClaimed(one.settlement)) this.#sendAlone(one);
     else this.#shipSoon();
     return ended;
@@ -116,7 +116,7 @@ export class Shipper {
     await Promise.all(this.#alone);
   }
 
-  /** Sends what waits of an organization. Resolves when it is charged, or the time is over. */
+  /** Sends an organization's waiting charges. Resolves when they have ended or the time is over. */
   async shipOf(organizationId: string, withinMs = READ_WAITS_MS): Promise<void> {
     const own = [...this.#waiting.values()].filter((one) => one.organizationId === organizationId);
     if (own.length === 0) return;
@@ -127,7 +127,7 @@ export class Shipper {
     stop();
   }
 
-  /** Replaces a charge. False: it does not wait any more. */
+  /** Replaces a waiting charge. False: it no longer waits. */
   replace(settlement: ClaimedSettlement): boolean {
     const one = this.#waiting.get(settlement.generationId);
     if (one) one.settlement = settlement;
@@ -162,13 +162,13 @@ export class Shipper {
     return this.#failures > 0;
   }
 
-  /** No response waits for a commit any more; its charge stays in the log. */
+  /** Lets no response wait for a commit any more. The charges stay in the log. */
   waitNoMore(): void {
     this.#waitsNoMore = true;
     for (const one of this.#waiting.values()) endWith(one, unavailable('the process ends'));
   }
 
-  /** Sends what waits once more. Never rejects. */
+  /** Sends the waiting charges once more. Never rejects. */
   async close(): Promise<void> {
     if (this.#waiting.size > 0) await this.ship().catch(() => undefined);
     this.#closed = true;
@@ -181,7 +181,7 @@ export class Shipper {
   }
 
   #schedule(): void {
-    // Were charges on their way counted, this would ship nothing, again and again.
+    // Charges on their way do not count: otherwise this would ship nothing, again and again.
     const unsent = this.#waiting.size - this.#sent.size;
     if (this.#closed || this.#shipping || unsent <= 0) return;
     const isMany = this.#failures === 0 && unsent >= SHIP_AT;
@@ -191,7 +191,7 @@ export class Shipper {
   }
 
   #shipSoon(): void {
-    // The failure is told by `#send`, and `#schedule` tries again.
+    // `#send` logs the failure, and `#schedule` retries.
     this.ship().catch(() => undefined);
   }
 
@@ -213,7 +213,7 @@ export class Shipper {
     void sending.finally(() => this.#alone.delete(sending));
   }
 
-  /** Rejects if one of them has to be sent again. */
+  /** Sends a batch. Rejects if one of its charges has to be sent again. */
   async #send(batch: readonly Waiting[]): Promise<void> {
     const { chargeLog, log } = this.#options;
     const sent = await Promise.all(batch.map(async (one) => [one.generationId, await this.#sendOne(one)] as const));
@@ -227,7 +227,7 @@ export class Shipper {
       return;
     }
     this.#failures += 1;
-    // It is tried again later, and no response waits so long.
+    // No response waits until the retry.
     for (const one of this.#waiting.values()) if (!this.#sent.has(one)) endWith(one, first);
     const fields = { err: first.error, charges: this.#waiting.size };
     if (this.#failures === 1) log.error(fields, 'PostgreSQL did not take charges: they wait in the log');
@@ -284,7 +284,7 @@ function responseBytes(settlement: Settlement | ClaimedSettlement): number {
   return isClaimed(settlement) ? (settlement.claim.answer?.length ?? 0) : 0;
 }
 
-/** Selects as many from the front as a batch may have, at least one. */
+/** The first charges, as many as a batch may have, but at least one. */
 function firstOf(waiting: readonly Waiting[]): readonly Waiting[] {
   let bytes = 0;
   const over = waiting.findIndex((one) => {

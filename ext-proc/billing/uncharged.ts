@@ -36,7 +36,7 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
   return {
     ...{ generationId, organizationId, keyId, model, provider },
-    // The log does not have the number.
+    // A settlement does not have the number of its attempt.
     attempt: 0,
     providerModel: settlement.providerModel,
     askedAtMs: settlement.createdAtMs,

@@ -18,43 +18,43 @@ import { eachOrphan } from './worker-lock.ts';
 
 /**
  * The log of a process on its disk: requests that it has sent to providers, their charges, and
- * which of them PostgreSQL has (docs/design.md, "Invariants", 4). Entries of requests survive the
- * process, charges the machine too.
+ * which of them PostgreSQL has (docs/design.md, "Invariants", 4). Entries of requests survive a
+ * crash of the process. Charges also survive a crash of the machine.
  */
 export interface ChargeLog {
   /** Requests that former processes neither charged nor released. */
   readonly left: readonly LeftIntent[];
-  /** Forgets `left`: these requests are settled. */
+  /** Empties `left`, because these requests are settled. */
   leftSettled(): void;
   /** Logs a request from its first call of a provider to its charge or release. */
   open(intent: Intent): LoggedRequest;
   /**
-   * Appends a charge, or replaces the one with its generation id that waits. It ends the request in
-   * the log. Resolves after the fdatasync. Rejects if the disk does not take it; then it is not
-   * read back, unless the disk refuses the cut too and the process is killed before that succeeds.
+   * Appends a charge, which ends its request in the log. It replaces a waiting charge of the same
+   * generation. Resolves after the fdatasync. Rejects if the disk fails, and cuts the line off. The
+   * next process finds the line only if this process is killed before a cut succeeds.
    */
   append(settlement: Settlement | ClaimedSettlement): Promise<void>;
-  /** Charges that are durable here and not known to be in PostgreSQL, in order of arrival. */
+  /** Charges that are durable here, but not known to be in PostgreSQL, in order of arrival. */
   waiting(): readonly WaitingCharge[];
   /**
-   * Reads a charge that waits. `undefined`: it does not, or its line is damaged and was moved
-   * aside. Rejects if the disk fails.
+   * Reads a charge that waits. `undefined`: no such charge waits, or its line is damaged and was
+   * moved aside. Rejects if the disk fails.
    */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
   /**
-   * Notes that charges do not wait any more: the ledger of this epoch has them. `epoch` undefined:
-   * they will never be charged.
+   * Notes that charges no longer wait, because the ledger of this epoch has them. `epoch`
+   * undefined: they will never be made.
    */
   committed(generationIds: readonly string[], epoch: string | undefined): void;
   /**
    * Sends the charges of the last minutes that were committed in another epoch, in groups of 200,
-   * and counts them as committed in this one. Rejects as `send` does; the group is sent again next
-   * time. Returns how many there were.
+   * and then notes them as committed in this one. If `send` rejects, this rejects too, and the next
+   * call repeats that group. Returns their number.
    */
   sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
-  /** Resolves if the disk takes a line. */
+  /** Tries to write a line durably. Rejects if the disk fails. */
   prove(): Promise<void>;
-  /** True if the disk does not take the log. Requests go on without it. */
+  /** True while the disk fails. Requests go on without the log. */
   isBehind(): boolean;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export interface WaitingCharge {
   readonly organizationId: string;
   /** Size of its line. */
   readonly bytes: number;
-  /** When it was appended; for a charge of a former process, when that wrote last. */
+  /** Time of the append. For a charge of a former process: last write to its segment. */
   readonly sinceMs: number;
 }
 
@@ -72,12 +72,12 @@ export interface ChargeLogOptions {
   readonly folder: string;
   readonly workerIndex: number;
   readonly clock: Clock;
-  /** Called when the disk no longer takes the log. Writes are retried. */
+  /** Called when writes to the disk begin to fail. They are retried. */
   readonly onFailure: (error: unknown) => void;
   readonly onDamage: OnDamage;
-  /** The log of a process that is gone is a part of this one now. */
+  /** Called when the log of a process that has ended has become a part of this one. */
   readonly onAdopted: (workerIndex: number, charges: number) => void;
-  /** It could not be read, and stays. */
+  /** Called when such a log could not be adopted. It stays as it is. */
   readonly onNotAdopted: (workerIndex: number, error: unknown) => void;
   /** Replaces the disk in tests. */
   readonly disk?: Disk;
@@ -88,7 +88,7 @@ type Waiting = WaitingCharge & Place;
 const SENT_AT_ONCE = 200;
 
 /**
- * Opens the log of this worker, and adopts those of workers whose processes are gone. The caller
+ * Opens the log of this worker, and adopts those of workers whose processes have ended. The caller
  * must have the lock of this worker (worker-lock.ts).
  */
 export async function openChargeLog(options: ChargeLogOptions): Promise<ChargeLog> {
@@ -186,7 +186,7 @@ class SegmentedLog implements ChargeLog {
   async sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
     const former = this.#epochs;
     if ([...former].every((one) => one === epoch)) return 0;
-    // The segments are read below, and an owed note is in none of them.
+    // The segments are read below, and notes that were not written yet are in none of them.
     await this.#writer.writeNotes();
     this.#epochs = new Set([epoch]);
     let sent = 0;
@@ -225,13 +225,13 @@ class SegmentedLog implements ChargeLog {
     await this.#segments.tidy();
   }
 
-  /** Makes a former log a part of this one, but for its requests. */
+  /** Adds the segments and charges of a former log. `leave` adds its requests. */
   take({ content, segments }: FormerLog): void {
     this.#segments.add(...segments);
     this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
     for (const epoch of content.committed.values()) this.#epochs.add(epoch);
     for (const charge of content.waiting.values()) this.#wait({ ...charge, sinceMs: charge.segment.lastMs });
-    // Of an adoption that a crash interrupted one log has the charges, and the other their commits.
+    // If a crash interrupted an adoption, one log has the charges and the other has their commits.
     for (const generationId of content.committed.keys()) this.#endWait(generationId);
   }
 
@@ -240,8 +240,8 @@ class SegmentedLog implements ChargeLog {
   }
 
   /**
-   * Takes over the log of a process that is gone. Its requests are in this log before its segments
-   * are, so that a crash meanwhile loses none.
+   * Adopts the log of a process that has ended. Its requests are written to this log before its
+   * segments are renamed, so that a crash in between loses none.
    */
   async adopt(index: number): Promise<void> {
     const { folder, workerIndex, onDamage, onAdopted } = this.#options;

@@ -22,8 +22,8 @@ export function checkedLine(text: string): string {
 
 /**
  * Reads the lines of a file in order. Lines end at line feeds alone, because the text of a client
- * may have every other character that ends a line elsewhere. `onDamage`: this line was skipped. It
- * is not called for a last line that a crash cut short.
+ * may contain every other line separator. `onDamage` is called for each damaged line, which is
+ * skipped, but not for a last line that a crash cut short.
  */
 export function eachLine(file: Buffer, onLine: (line: CheckedLine) => void, onDamage: (line: Buffer) => void): void {
   for (let position = 0; position < file.length; ) {

@@ -6,14 +6,14 @@ import { LogContent } from './log-content.ts';
 import { kindOf } from './log-entries.ts';
 import { readCleaned, segmentsOf } from './segment-files.ts';
 
-/** What processes that are gone have logged. */
+/** The log of processes that have ended. */
 export interface FormerLog {
   readonly content: LogContent<KeptSegment>;
   readonly left: readonly LeftIntent[];
   readonly segments: readonly KeptSegment[];
 }
 
-/** Reads a log, one segment at a time, and moves lines aside that cannot be read. */
+/** Reads a log, one segment at a time, and moves unreadable lines aside. */
 export async function readFormerLog(folder: string, workerIndex: number, onDamage: OnDamage): Promise<FormerLog> {
   const content = new LogContent<KeptSegment>();
   const segments: KeptSegment[] = [];

@@ -2,9 +2,9 @@ import { type TableJson, tableIn, tableText } from '#core/price-table-text.ts';
 import type { Asked, Delivered, Intent, IntentClaim, LeftIntent } from './intent.ts';
 
 /**
- * Entries of requests that providers were asked for: a letter, the generation id, a space and JSON.
- * Written by hand, because JSON.stringify of such an object takes four times as long in every
- * request.
+ * First entry of a request, written when its first provider is called. Entries of requests are a
+ * letter, the generation id, a space and JSON. This JSON is concatenated by hand, because
+ * JSON.stringify takes four times as long.
  */
 export function askedEntry(intent: Intent, asked: Asked): string {
   const { generationId, priceTable, ownTable, claim } = intent;
@@ -31,7 +31,7 @@ export function endEntry(generationId: string): string {
   return `E${generationId} `;
 }
 
-/** Everything about a request, as it stands. */
+/** Entries that describe the current state of a request. */
 export function entriesOf({ asked, delivered, ...intent }: LeftIntent): string[] {
   const entries = [askedEntry(intent, asked)];
   if (delivered) entries.push(deliveredEntry(intent.generationId, delivered));
@@ -44,7 +44,7 @@ export interface IntentEntry {
   readonly rest: string;
 }
 
-/** Decodes the entries of a request, of which the first is `asked`. Throws if it cannot. */
+/** Decodes the entries of a request. Throws unless the first is an `askedEntry`. */
 export function leftIntent(generationId: string, [first, ...more]: readonly IntentEntry[]): LeftIntent {
   let left = intentIn(generationId, JSON.parse(first?.rest ?? ''));
   for (const { kind, rest } of more)

@@ -4,8 +4,8 @@ import type { NanoUsd } from '#core/money.ts';
 import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
 
 /**
- * Admitted request in the log, with all that the next process needs to charge it and no text of
- * the prompt (docs/design.md, "Invariants", 9).
+ * Admitted request in the log, with everything that the next process needs to charge it, but
+ * without text of the prompt (docs/design.md, "Invariants", 9).
  */
 export interface Intent extends ListedTerms {
   readonly generationId: string;
@@ -22,7 +22,7 @@ export interface Intent extends ListedTerms {
   readonly createdAtMs: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
-  /** Present if the request has an Idempotency-Key; 32 bytes each. */
+  /** Present if the request has an Idempotency-Key. Each hash has 32 bytes. */
   readonly claim?: IntentClaim;
 }
 
@@ -37,9 +37,9 @@ export interface AskedTarget {
   readonly providerModel: string;
   /** Costs of the target, if it has any. */
   readonly costTable?: PriceTable | undefined;
-  /** Service tier that it was sent, if any. */
+  /** Service tier in the provider's request, if any. */
   readonly sentTier?: string | undefined;
-  /** Estimated tokens of the prompt that it was sent. */
+  /** Estimated tokens of the prompt in the provider's request. */
   readonly promptTokens: number;
 }
 
@@ -89,7 +89,7 @@ export interface Delivered {
   /** Unix milliseconds. */
   readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** Usage that the provider had reported by then. */
+  /** Usage that the provider has reported so far. */
   readonly reported?: ReportedUsage;
   readonly ended?: EndedOutput;
 }

@@ -5,13 +5,13 @@ import { readSegment, rewriteSegment, type SegmentFile } from './segment-files.t
 
 export interface KeptSegment extends SegmentFile {
   bytes: number;
-  /** When it was written last. */
+  /** Time of the last write. */
   readonly lastMs: number;
-  /** Charges in it that wait. */
+  /** Number of its charges that wait. */
   waiting: number;
   /** Bytes of charges with stored responses. */
   answerBytes: number;
-  /** False while it is written. */
+  /** False while the segment may still be written. */
   readonly isClosed: boolean;
 }
 
@@ -20,8 +20,8 @@ const KEEP_MS = 15 * 60_000;
 const KEEP_BYTES = 64 * 1024 * 1024;
 
 /**
- * Segments of a log in order, kept for the charges of the last minutes. None goes before the one
- * that it follows, because it says what became of the charges there.
+ * Segments of a log in order. They are kept for the charges of the last minutes. The oldest is
+ * always removed first, because later segments say which of its charges were committed.
  */
 export class KeptSegments {
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class KeptSegments {
     this.#segments.sort((a, b) => a.number - b.number);
   }
 
-  /** Removes what is no longer needed. What the disk refuses is tried again the next time. */
+  /** Removes what is no longer needed. Never rejects: the next call retries what failed. */
   tidy(): Promise<void> {
     this.#tidying = this.#tidying.then(() => this.#tidy()).catch(() => undefined);
     return this.#tidying;
@@ -59,7 +59,7 @@ export class KeptSegments {
   }
 }
 
-/** Stored responses are large, and would displace the charges of others. */
+/** Removes stored responses, which are large and would leave no room for charges. */
 async function dropAnswers(kept: KeptSegment): Promise<void> {
   const { lines } = await readSegment(kept);
   kept.bytes = await rewriteSegment(kept, lines, ({ text }) => withoutAnswer(text));

@@ -8,7 +8,7 @@ export interface LoggedRequest {
   /** Notes that a provider is about to be called. */
   asked(target: AskedTarget): void;
   /**
-   * Notes that the stream begins to go to the client. `output` is read now and then until the end.
+   * Notes that delivery of the stream begins. `output` is read every 100 ms until the end.
    */
   delivers(output: () => Output): void;
   /** Notes that the stream has ended and is about to be charged. */
@@ -22,19 +22,19 @@ interface Live {
   asked: Asked;
   output: (() => Output) | undefined;
   delivered: Delivered | undefined;
-  /** True while its charge is being written: the charge takes its place in the log. */
+  /** True while the charge is being written, which replaces the request in the log. */
   charging: boolean;
 }
 
 /** The log may lag behind the delivered output by this much. */
 const LOOK_EVERY_MS = 100;
 
-/** Requests that this process has sent to providers and not settled. `add` writes an entry. */
+/** Requests that this process has sent to providers, but not settled. `add` writes an entry. */
 export class LiveIntents {
   readonly #clock: Clock;
   readonly #add: (entry: string) => void;
   readonly #live = new Map<string, Live>();
-  /** Absent while there is nothing to look at: an idle process is not woken. */
+  /** Absent while no request is live, so that an idle process is not woken. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor(clock: Clock, add: (entry: string) => void) {
@@ -66,7 +66,7 @@ export class LiveIntents {
     };
   }
 
-  /** Notes if the charge of a request is being written. */
+  /** Notes whether the charge of a request is being written. */
   charging(generationId: string, charging: boolean): void {
     const live = this.#live.get(generationId);
     if (live) live.charging = charging;
@@ -77,7 +77,7 @@ export class LiveIntents {
     this.#live.delete(generationId);
   }
 
-  /** Everything about the live requests, as it stands. */
+  /** Entries of the live requests, without those whose charge is being written. */
   entries(): string[] {
     return [...this.#live.values()].flatMap(({ intent, asked, delivered, charging }) =>
       charging ? [] : entriesOf({ ...intent, asked, ...(delivered && { delivered }) }),
@@ -100,7 +100,7 @@ export class LiveIntents {
     this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** Notes the output since the last look. */
+  /** Logs the output of streams that has changed since the last call. */
   #look(): void {
     this.#timer = undefined;
     const nowMs = this.#clock.nowMs();

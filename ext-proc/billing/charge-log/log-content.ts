@@ -14,7 +14,7 @@ export interface PlacedCharge<S extends SegmentFile> {
   readonly bytes: number;
 }
 
-/** What a log says, from its entries in order. */
+/** State of a log, built from its entries in order. */
 export class LogContent<S extends SegmentFile> {
   /** Charges that are neither committed nor given up, by generation id, in order of arrival. */
   readonly waiting = new Map<string, PlacedCharge<S>>();
@@ -36,8 +36,8 @@ export class LogContent<S extends SegmentFile> {
   }
 
   /**
-   * Unsettled requests, in the order in which providers were asked. `onUnreadable`: an entry is of
-   * another version.
+   * Unsettled requests, in the order in which providers were called. `onUnreadable` is called for
+   * each entry of a request that cannot be decoded.
    */
   left(onUnreadable: (entry: Buffer) => void): LeftIntent[] {
     return [...this.#left].flatMap(([generationId, entries]) => {
@@ -64,7 +64,7 @@ export class LogContent<S extends SegmentFile> {
     const [kind = '', generationId, rest] = [entry[0], entry.slice(1, idEnd), entry.slice(idEnd + 1)];
     if (kind === 'A') this.#left.set(generationId, [{ kind, rest }]);
     else if (kind === 'E') this.#left.delete(generationId);
-    // Without its first entry the request is unknown.
+    // An entry without the first entry of its request is dropped.
     else this.#left.get(generationId)?.push({ kind, rest });
   }
 }

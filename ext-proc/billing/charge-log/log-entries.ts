@@ -3,10 +3,10 @@ import { encodeSettlement, isClaimed, parseSettlementJson } from '#database/ledg
 import { isSettlement } from '#database/ledger/settlement-shape.ts';
 
 /**
- * Entries of the log: a letter, ids that spaces separate, and a content. Beside those of requests
- * (intent-entries.ts): S and L, a charge, L with a stored response; K, charges that are committed
- * in an epoch, or never will be; H, the head of a segment, which replaces all that the log had of
- * requests by the entries in it.
+ * An entry of the log is a letter, ids separated by spaces, and content. A, T, D and E are about
+ * requests (intent-entries.ts). S and L are charges, L with a stored response. K lists charges that
+ * are committed in an epoch, or never will be. H is the head of a segment: its entries replace
+ * everything that earlier segments say of unsettled requests.
  */
 const KINDS = 'ATDESLKH';
 const HEAD_SEPARATOR = '\t';
@@ -16,7 +16,7 @@ export function chargeEntry(settlement: Settlement | ClaimedSettlement): string 
   return `${kind}${settlement.generationId} ${settlement.organizationId} ${encodeSettlement(settlement)}`;
 }
 
-/** `epoch` undefined: they will never be charged. */
+/** `epoch` undefined: these charges will never be made. */
 export function committedEntry(generationIds: readonly string[], epoch: string | undefined): string {
   return `K${epoch ?? ''} ${generationIds.join(' ')}`;
 }
@@ -44,13 +44,13 @@ export function chargeIn(text: Buffer): Settlement | ClaimedSettlement | undefin
   return isSettlement(settlement) ? settlement : undefined;
 }
 
-/** An entry without the response that it stores. */
+/** An entry without its stored response. */
 export function withoutAnswer(text: Buffer): string {
   const charge = kindOf(text) === 'L' ? chargeIn(text) : undefined;
   return charge ? chargeEntry(withoutResponse(charge)) : text.toString('utf8');
 }
 
-/** A charge without the response that it stores: its claim still decides if it is made. */
+/** A charge without its stored response. Its claim still decides whether it is made. */
 export function withoutResponse(settlement: Settlement | ClaimedSettlement): Settlement | ClaimedSettlement {
   if (!isClaimed(settlement) || settlement.claim.answer === undefined) return settlement;
   const { answer: _answer, ...claim } = settlement.claim;

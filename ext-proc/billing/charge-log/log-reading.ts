@@ -5,17 +5,17 @@ import { LogContent } from './log-content.ts';
 import { chargeIn } from './log-entries.ts';
 import { readSegment, type SegmentFile, segmentsOf } from './segment-files.ts';
 
-/** What the log of a worker has that a database may lack. */
+/** Content of a worker's log that a database may lack. */
 export interface WorkerLog {
   /** Charges that wait, by generation id. */
   readonly waiting: readonly string[];
   /** Requests that are neither charged nor released. */
   readonly left: readonly LeftIntent[];
-  /** Lines that cannot be read. A last line that a crash cut short counts as not written. */
+  /** Number of unreadable lines. A last line that a crash cut short does not count. */
   readonly damagedLines: number;
 }
 
-/** Reads the log of a worker, also while its process writes it. Changes nothing. */
+/** Reads the log of a worker, even while its process writes it. Changes nothing. */
 export async function readWorkerLog(folder: string, workerIndex: number): Promise<WorkerLog> {
   const content = new LogContent();
   const damaged: Buffer[] = [];
@@ -45,7 +45,7 @@ export async function* committedElsewhere(segments: readonly SegmentFile[], epoc
   for (const segment of segments) {
     for (const { text } of (await readSegment(segment)).lines) {
       const charge = chargeIn(text);
-      // A charge that was written twice is one.
+      // A charge may have been written twice.
       if (charge && elsewhere.delete(charge.generationId)) yield withoutClaim(charge);
     }
   }

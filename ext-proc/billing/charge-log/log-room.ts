@@ -2,14 +2,14 @@ import { statfs } from 'node:fs/promises';
 import type { ChargeLog } from './charge-log.ts';
 
 /**
- * Checks before a provider is called that the log would take the charge. If neither PostgreSQL nor
- * the log takes a charge, the provider is paid for a response that the customer does not get.
+ * Checks before a provider is called that the log could store the charge. If neither PostgreSQL nor
+ * the log stores a charge, the provider bills a response that the customer does not get.
  */
 export interface LogRoom {
-  /** Describes the problem; `undefined` if charges would be taken. */
+  /** Describes the problem. `undefined`: charges can be stored. */
   problem(): string | undefined;
   /**
-   * Reports a charge that was lost. Then the disk must prove that it takes writes.
+   * Notes that a charge was lost. There is a problem until a line has been written durably.
    */
   failed(): void;
   close(): void;

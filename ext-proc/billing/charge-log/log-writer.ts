@@ -7,64 +7,64 @@ import type { SegmentFile } from './segment-files.ts';
 export interface LogWriterOptions {
   readonly disk: Disk;
   readonly clock: Clock;
-  /** The next segment. */
+  /** Names the next segment. */
   readonly nextFile: () => SegmentFile;
-  /** Entries of all requests that are not settled, which begin a segment. */
+  /** Entries of all unsettled requests. Each segment begins with them. */
   readonly liveEntries: () => readonly string[];
-  /** A segment begins; the ones before are ended. */
+  /** Called when a segment has begun. Those before it have ended. */
   readonly onBegun: (segment: Segment) => void;
-  /** Called when the disk no longer takes the log. Writes are retried. */
+  /** Called when writes to the disk begin to fail. They are retried. */
   readonly onFailure: (error: unknown) => void;
 }
 
 const SEGMENT_BYTES = 4 * 1024 * 1024;
-/** A charge is kept this much longer than needed at most, because others after it are needed. */
+/** A charge is kept at most this much longer than needed, until its whole segment is removed. */
 const SEGMENT_MS = 60_000;
 const RETRY_MS = 1_000;
 /**
- * One write has so many characters at most, or one line. Stored responses of one turn together can
- * exceed the longest string of V8 (512 Mi characters).
+ * Most characters of one write, unless a single line is longer. Stored responses of one turn of the
+ * event loop can together exceed the longest string of V8 (512 Mi characters).
  */
 const WRITE_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Writes entries to the segments of a log: all that were added in a turn of the event loop in one
- * write, unless they are very long. What a segment does not take durably is cut off from it, and
- * written once more, to another.
+ * Writes entries to the segments of a log. Entries that were added in one turn of the event loop
+ * share a write, unless they are very long. If a write or sync fails, the lines are cut off from
+ * the segment. Those that have to be durable are written once more, to another segment.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #lines: LogLine[] = [];
-  /** Notes that no segment has taken. The next segment begins with them, so none is owed after. */
+  /** Notes that no segment has. The next segment begins with all of them. */
   #owed: LogLine[] = [];
   #flushing = false;
-  /** Absent: the disk has not taken one yet, or no longer takes it. */
+  /** Absent before the first write, and after a failure. */
   #segment: Segment | undefined;
   #behind = false;
   #retry: NodeJS.Timeout | undefined;
-  /** Segments that may have what was reported as not taken. */
+  /** Segments that may still have lines whose writing was reported as failed. */
   readonly #uncut = new Set<Segment>();
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
   }
 
-  /** True if the disk does not take the log. */
+  /** True while the disk fails. */
   get isBehind(): boolean {
     return this.#behind;
   }
 
-  /** Adds an entry, which survives the process, not the machine. */
+  /** Adds an entry that survives a crash of the process, but not of the machine. */
   add(entry: string): void {
-    // The next segment begins with the live requests.
+    // Not needed: the next segment begins with the live requests.
     if (this.#behind && this.#segment === undefined) return;
     this.#lines.push({ line: checkedLine(entry) });
     this.#flushSoon();
   }
 
   /**
-   * Adds an entry that must not be lost while the process runs: if the disk does not take it, it is
-   * written again as soon as the disk works.
+   * Adds an entry that must not be lost while the process runs. If the disk fails, it is written
+   * again as soon as the disk works.
    */
   note(entry: string): void {
     const note: LogLine = { line: checkedLine(entry), isNote: true };
@@ -76,8 +76,8 @@ export class LogWriter {
   }
 
   /**
-   * Adds an entry. Resolves after the fsync. Rejects if the disk does not take it; then it is cut
-   * off.
+   * Adds an entry. Resolves after the fdatasync. Rejects if two segments fail to store it, or none
+   * can be opened. The line is then cut off.
    */
   addDurably(entry: string): Promise<Place> {
     return new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ export class LogWriter {
     });
   }
 
-  /** Resolves if the disk takes a line, and has nothing that was reported as not taken. */
+  /** Resolves if all failed lines are cut off and another line is written durably. */
   async prove(): Promise<void> {
     this.#cut();
     if (this.#uncut.size > 0) throw new Error('a charge that was not taken cannot be cut off');
@@ -94,25 +94,25 @@ export class LogWriter {
     this.#behind = false;
   }
 
-  /** Resolves when every note is written. Rejects if the disk does not take an owed note. */
+  /** Resolves when every note is written. Rejects if the disk fails. */
   async writeNotes(): Promise<void> {
     this.flush();
     if (this.#owed.length > 0) await this.prove();
   }
 
-  /** Writes what was added. */
+  /** Writes the added entries. */
   flush(): void {
     for (let lines = this.#nextLines(); lines.length > 0; lines = this.#nextLines()) this.#write(lines);
   }
 
-  /** Begins another segment. Throws if the disk does not take it. */
+  /** Begins another segment. Throws if the disk fails. */
   rotate(): void {
     this.#segment?.end();
     this.#segment = undefined;
     this.#segment = this.#current();
   }
 
-  /** Resolves when what was added is durable, or rejected. */
+  /** Resolves when every added entry is durable or was rejected. */
   async close(): Promise<void> {
     this.flush();
     if (this.#segment || this.#owed.length > 0) await this.prove().catch(() => undefined);
@@ -121,7 +121,7 @@ export class LogWriter {
     this.#segment = undefined;
   }
 
-  /** Takes as many lines from the front as one write may have, at least one. */
+  /** Removes and returns the first lines, as many as one write may have, but at least one. */
   #nextLines(): readonly LogLine[] {
     let characters = 0;
     const over = this.#lines.findIndex(({ line }) => {
@@ -156,7 +156,7 @@ export class LogWriter {
     });
   }
 
-  /** Throws if the disk does not take a segment. */
+  /** The segment to write to. Begins another if it is full or old. Throws if the disk fails. */
   #current(): Segment {
     const { clock, disk, nextFile, liveEntries, onBegun } = this.#options;
     const former = this.#segment;
@@ -177,7 +177,7 @@ export class LogWriter {
     return next;
   }
 
-  /** Ends a segment that did not take these lines. They are written to another one, or rejected. */
+  /** Ends a segment that failed to store these lines. They go to another one, or are rejected. */
   #retire(segment: Segment, lines: readonly LogLine[], error: unknown): void {
     if (!segment.end()) this.#uncut.add(segment);
     if (this.#segment === segment) this.#segment = undefined;

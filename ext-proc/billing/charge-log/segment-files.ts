@@ -33,8 +33,8 @@ export interface ReadSegment {
 }
 
 /**
- * Reads a segment, a few MiB. None of a file that its process has removed meanwhile. Changes
- * nothing.
+ * Reads a segment of a few MiB. If its process has just removed the file, there are no lines.
+ * Changes nothing.
  */
 export async function readSegment({ path }: SegmentFile): Promise<ReadSegment> {
   return linesIn(await contentOf(path));
@@ -51,8 +51,8 @@ export async function readCleaned(segment: SegmentFile, onDamage: OnDamage): Pro
 }
 
 /**
- * Replaces a segment by one with these lines changed. If the process dies meanwhile, the former
- * file remains. Returns its bytes.
+ * Replaces a segment by one with these lines changed. If the process dies meanwhile, the old file
+ * remains. Returns the size of the new one.
  */
 export async function rewriteSegment(
   { path }: SegmentFile,
@@ -63,7 +63,7 @@ export async function rewriteSegment(
   const file = await open(`${path}.new`, 'w', 0o600);
   try {
     await file.writeFile(lines.map((line) => checkedLine(change(line))).join(''));
-    // The age of its charges is that of the file.
+    // The time of the file tells the age of its charges.
     await file.utimes(mtime, mtime);
     await file.sync();
     await rename(`${path}.new`, path);
@@ -74,7 +74,7 @@ export async function rewriteSegment(
   }
 }
 
-/** Reads a line where it was written; less of a file that has become shorter. */
+/** Reads a line at its position. The result is shorter if the file has become shorter. */
 export async function readAt(
   path: string,
   { position, bytes }: Pick<CheckedLine, 'position' | 'bytes'>,

@@ -4,12 +4,12 @@ import { syncFolder } from './damaged-lines.ts';
 import type { KeptSegment } from './kept-segments.ts';
 import type { SegmentFile } from './segment-files.ts';
 
-/** Calls of the disk. */
+/** System calls on the files of the log. */
 export interface Disk {
   readonly openSync: (path: string) => number;
   readonly writeSync: (descriptor: number, bytes: Buffer, offset: number) => number;
   readonly fdatasync: (descriptor: number, done: (error: Error | null) => void) => void;
-  /** Durably. */
+  /** Truncates the file, and returns when that is durable. */
   readonly truncateSync: (descriptor: number, bytes: number) => void;
 }
 
@@ -33,23 +33,23 @@ export interface Place {
 
 export interface LogLine {
   readonly line: string;
-  /** Who waits for its fsync. Absent: nobody. */
+  /** The caller that waits for the fdatasync. Absent: none does. */
   readonly wait?: {
     readonly resolve: (place: Place) => void;
     readonly reject: (error: unknown) => void;
     place?: Place;
-    /** True if a segment did not take it. */
+    /** True after one segment failed to store the line. */
     hasFailed?: boolean;
   };
-  /** True if the line goes into another segment when this one does not take it. */
+  /** True if the line is written to another segment when this one fails to store it. */
   readonly isNote?: true;
 }
 
 type OnSyncFailed = (segment: Segment, lines: readonly LogLine[], error: unknown) => void;
 
 /**
- * The segment that is written. Lines that arrive during an fdatasync share the next one. After a
- * failure nothing more is written to it, because it is unknown what a failed sync has lost.
+ * The segment that is being written. Lines that arrive during an fdatasync share the next one.
+ * After a failure nothing more is written, because it is unknown what a failed sync has lost.
  */
 export class Segment implements KeptSegment {
   readonly number: number;
@@ -68,10 +68,10 @@ export class Segment implements KeptSegment {
   #syncing = false;
   #nameIsDurable = false;
   #ended = false;
-  /** True if it may have more than `bytes`. */
+  /** True if the file may be longer than `bytes`. */
   #uncut = false;
 
-  /** Throws if the disk does not take the file. */
+  /** Throws if the file cannot be created. */
   constructor({ number, path }: SegmentFile, disk: Disk, nowMs: number, onSyncFailed: OnSyncFailed) {
     this.number = number;
     this.path = path;
@@ -87,8 +87,8 @@ export class Segment implements KeptSegment {
   }
 
   /**
-   * Writes lines, and begins to sync if one of them has to be durable. Throws if the disk does not
-   * take all of them.
+   * Writes lines, and begins an fdatasync if a caller waits for one of them. Throws if not all of
+   * them could be written.
    */
   write(lines: readonly LogLine[], nowMs: number): void {
     const content = Buffer.from(lines.map(({ line }) => line).join(''));
@@ -109,7 +109,7 @@ export class Segment implements KeptSegment {
     this.#syncIfAwaited();
   }
 
-  /** Nothing more will be written. Returns false if it may have what it did not take. */
+  /** Ends the segment. Returns false if the file may still have lines that failed. */
   end(): boolean {
     this.#ended = true;
     if (this.#uncut) this.#cut();
@@ -120,7 +120,7 @@ export class Segment implements KeptSegment {
     return !this.#uncut;
   }
 
-  /** Removes a segment that did not take its head. */
+  /** Removes a segment whose head could not be written. */
   remove(): void {
     closeSync(this.#descriptor);
     unlinkSync(this.path);
@@ -131,7 +131,7 @@ export class Segment implements KeptSegment {
       this.#disk.truncateSync(this.#descriptor, this.bytes);
       this.#uncut = false;
     } catch {
-      // The owner tries again, and tells that the disk fails.
+      // The owner retries, and reports that the disk fails.
     }
   }
 

@@ -10,7 +10,7 @@ const WAIT_SECONDS = 10;
 /** File of a worker: `log-3.1.jsonl` belongs to worker 3. */
 const OF_WORKER = /^[a-z]+-(\d+)\.(?:\d+\.)?jsonl$/;
 
-/** Takes the lock. Throws if another process, in this container or another one, keeps it. */
+/** Takes the lock. Throws if another process, in this container or another one, has it. */
 export async function lockWorker(folder: string, workerIndex: number): Promise<WorkerLock> {
   const lock = await tryLock(folder, workerIndex, WAIT_SECONDS);
   if (lock === undefined)
@@ -19,9 +19,9 @@ export async function lockWorker(folder: string, workerIndex: number): Promise<W
 }
 
 /**
- * Calls `adopt` for each other worker that has files here and whose process is gone, with the lock
- * of that worker. Configured workers are adopted too: their processes may never return, and find
- * nothing left if they do.
+ * Calls `adopt` for each other worker that has files here and whose process has ended, while this
+ * process has the lock of that worker. Configured workers are adopted too, because their processes
+ * may never return. If they do, they begin with an empty log.
  */
 export async function eachOrphan(
   folder: string,

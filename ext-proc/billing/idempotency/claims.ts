@@ -48,8 +48,8 @@ export interface ClaimsOptions {
   readonly leaseMs: number;
   readonly renewEveryMs: number;
   /**
-   * Decides about claims that count as dead, which other processes may still end. Absent: there is
-   * no other process.
+   * Decides who gets an expired claim, because another process may still finish it. Absent: there
+   * is no other process.
    */
   readonly mirror?: Pick<ChargeMirror, 'takeOverClaim'> | undefined;
   readonly log: Log;
@@ -80,8 +80,8 @@ export class Claims {
     const seal = requestSeal(organizationId, idempotencyKey, body);
     const { keyHash, bodyHash } = seal;
     const claim: Claim = { organizationId, keyHash, generationId };
-    // A crash of PostgreSQL forgets claims, also one whose response was given and whose charge
-    // waits in the log: taken again, that response would be free.
+    // A crash of PostgreSQL may lose a claim whose response was delivered and whose charge waits in
+    // the log. If a second request got the key, the first response would be free.
     const held = this.#held.get(nameOf(claim));
     if (held !== undefined) return { kind: held.equals(bodyHash) ? 'running' : 'reused' };
     const result = await this.#take({ ...claim, bodyHash, leaseMs: this.#options.leaseMs, retentionMs });
@@ -102,8 +102,8 @@ export class Claims {
   }
 
   /**
-   * Takes a key. A dead claim is first taken over in the mirror: a delivered response whose charge
-   * waits in a log is alive, although it cannot renew its lease.
+   * Takes a key. An expired claim has to be taken over in the mirror first: its response may have
+   * been delivered, while its charge waits in a log and its lease cannot be renewed.
    */
   async #take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'expired' }>> {
     const { store, mirror } = this.#options;
@@ -127,7 +127,7 @@ export class Claims {
     };
   }
 
-  /** False: it has ended before. */
+  /** False: the claim had ended before. */
   #end(claim: Claim): boolean {
     if (!this.#live.delete(claim.generationId)) return false;
     this.#held.delete(nameOf(claim));
@@ -163,7 +163,7 @@ export class Claims {
       for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
         await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
     } catch (error) {
-      // If another request takes such a key over, the fence refuses this charge; nothing else is
+      // If another request takes over such a key, the ledger refuses this charge. Nothing else is
       // lost.
       log.warn({ err: error, claims: this.#live.size }, 'the leases of idempotency keys could not be renewed');
     } finally {

@@ -4,8 +4,7 @@ import type { IdempotencyStore } from '#database/idempotency/idempotency-store.t
 import type { StoredResponseMetrics } from '../../telemetry/stored-response-metrics.ts';
 
 /**
- * Rows of one deletion. Responses are large: small deletions keep the statement short and the disk
- * free for charges.
+ * Rows of one deletion. Responses are large, so many rows would occupy the disk that charges need.
  */
 const ROWS_AT_ONCE = 200;
 const BETWEEN_MS = 50;
@@ -15,7 +14,7 @@ const SHORTEST_PAUSE_MS = 1_000;
 export interface ExpiryOptions {
   readonly store: Pick<IdempotencyStore, 'deleteOlderThan' | 'tidyStored'>;
   readonly retentionMs: () => number;
-  /** Bound of one organization. */
+  /** Most bytes of stored responses that one organization may have. */
   readonly boundBytes: () => number;
   readonly metrics: StoredResponseMetrics;
   readonly log: Log;
@@ -23,7 +22,7 @@ export interface ExpiryOptions {
 
 /**
  * Deletes keys and responses past their retention, and corrects the sums of stored bytes, while the
- * process lives. Returns how to stop.
+ * process lives. Returns a function that stops this.
  */
 export function keepDeletingExpired(options: ExpiryOptions): () => void {
   const stop = new AbortController();

@@ -14,7 +14,7 @@ export function readIdempotencyKey(header: string | undefined): string | Refusal
   return header === undefined || VISIBLE_ASCII.test(header) ? header : MALFORMED;
 }
 
-/** Delay for a retry while the key is in flight: few retries, short wait. */
+/** Delay for a retry while the key is in flight: long enough for few retries, but short. */
 const RETRY_AFTER_MS = 1_000;
 
 /** Client libraries read `retry-after-ms` first. */

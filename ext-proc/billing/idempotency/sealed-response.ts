@@ -8,22 +8,22 @@ import {
 } from '../../fairness/sealed-segments.ts';
 
 /**
- * Seals a request with an Idempotency-Key towards the database (docs/design.md, "Invariants", 9):
- * hashes to compare key and body, and a response that only those two open. A reader of the database
- * without key and body learns nothing of prompt and completion.
+ * Protects a request with an Idempotency-Key in the database (docs/design.md, "Invariants", 9): key
+ * and body are compared by hashes, and only both together open the response. A reader of the
+ * database without key and body learns nothing about prompt and completion.
  */
 export interface RequestSeal {
   /** Hash that finds the row. */
   readonly keyHash: Buffer;
   /**
-   * Hash that compares the body. Keyed with the Idempotency-Key, so that a guessed body cannot be
-   * confirmed without it.
+   * Hash that compares the body. It depends on the Idempotency-Key, so that a guessed body cannot
+   * be confirmed without the key.
    */
   readonly bodyHash: Buffer;
   seal(response: Buffer, generationId: string): Promise<Buffer>;
   /**
-   * Returns a function that opens the segments of a response; `head` is its first bytes. Throws if
-   * they are not those of a sealed one.
+   * Returns a function that opens the segments of a response. Throws if `head`, its first bytes, is
+   * not the beginning of a sealed response.
    */
   segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments;
 }

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { HEAD_BYTES, responseBytesOf, SEALED_SEGMENT_BYTES } from '../../fairness/sealed-segments.ts';
 import type { RequestSeal } from './sealed-response.ts';
 
-/** Response of an earlier request, read from the database as the client takes it. */
+/** Response of an earlier request, read from the database at the client's pace. */
 export interface StoredResponse {
   /** Size of the response. */
   readonly bytes: number;
@@ -21,7 +21,7 @@ export type NextBytes = Buffer | 'end' | 'gone';
  */
 export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
 
-/** First read: one segment, because a client may be cut off after its first byte. */
+/** Size of the first read: one segment, because a client may be cut off after its first byte. */
 const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
 /**
  * Segments of one read. PostgreSQL sends bytes as hexadecimal text, and larger reads are no cheaper
@@ -29,7 +29,7 @@ const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
  */
 const SEGMENTS_AT_ONCE = 4;
 /**
- * Segments that are read one by one at the beginning: a client that is about to be cut off costs
+ * Segments that are read one by one at the beginning, so that a client that is soon cut off costs
  * little.
  */
 const SLOW_SEGMENTS = 4;
