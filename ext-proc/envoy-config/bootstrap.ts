@@ -10,14 +10,14 @@ import { localReplyMappers } from './local-replies.ts';
 import { boundAddresses, writeConnectionModule } from './per-address.ts';
 import { replaceFile } from './replace-file.ts';
 
-/** The cluster that leads back to gateway process `index`: its `streamClusterName`. */
+/** Name of the cluster that reaches the stream listener of gateway process `index`. */
 export function streamClusterName(index: number): string {
   return `gateway-stream-${index}`;
 }
 
 /**
- * Path of the bootstrap; the provider clusters, the bound of Envoy's log and the TLS secret are
- * beside it.
+ * Path of the bootstrap. The files with the provider clusters, the rate limit of Envoy's log and
+ * the TLS secret are in the same folder.
  */
 export function bootstrapPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'envoy.yaml');
@@ -44,8 +44,8 @@ const TEMPLATE = new URL('../../envoy/envoy.yaml', import.meta.url);
 const TLS_SECRET = 'ingress';
 
 /**
- * Lines of Envoy's log: enough to see what happens, some 1.5 GB a day at most. Envoy takes such a
- * bound from a file of its own only.
+ * Rate limit of lines in Envoy's log: enough to see what happens, at most some 1.5 GB a day. Envoy
+ * accepts such a limit only from a file of its own.
  */
 const LOG_RATE_LIMIT = JSON.stringify({
   resources: [
@@ -63,8 +63,8 @@ const LOG_RATE_LIMIT = JSON.stringify({
 });
 
 /**
- * `envoy/envoy.yaml` with what this deployment decides. `seed`: of the hash that counts connections
- * by address.
+ * `envoy/envoy.yaml` with the values of this deployment. `seed`: seed of the hash by which
+ * connections are counted per address.
  */
 export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed: number): string {
   const document = parseDocument(readFileSync(TEMPLATE, 'utf8'));
@@ -94,8 +94,8 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed
 }
 
 /**
- * Writes everything Envoy needs to start, each file by rename, so that a running Envoy never reads
- * half of one. Returns the bootstrap's path.
+ * Writes everything that Envoy needs to start, each file by rename, so that a running Envoy never
+ * reads half of one. Returns the bootstrap's path.
  */
 export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths): Promise<string> {
   await mkdir(paths.envoyDir, { recursive: true });
@@ -122,7 +122,7 @@ const GATEWAY_CLUSTER: Path = [...CLUSTERS, 0];
 const STREAM_CLUSTER: Path = [...CLUSTERS, 1];
 const ENDPOINTS: Path = ['load_assignment', 'endpoints', 0, 'lb_endpoints'];
 
-/** The template's one stream cluster, once per gateway process. */
+/** Replaces the template's stream cluster by one for each gateway process. */
 function addStreamClusters(document: Document, workers: readonly number[], paths: RuntimePaths): void {
   const template: unknown = document.toJS().static_resources.clusters[1];
   document.deleteIn(STREAM_CLUSTER);

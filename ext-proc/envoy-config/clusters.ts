@@ -8,7 +8,7 @@ import { type Cluster, clusterOf, providerClusters } from './provider-cluster.ts
  */
 export type Clusters = ReadonlyMap<string, Cluster>;
 
-/** A provider that no model uses has none, so that Envoy does not look up names for nothing. */
+/** Unused providers have no cluster, so that Envoy does not look up their names. */
 export function clustersOf(config: GatewayConfig, credentialsFolder: string): Clusters {
   const clusters = new Map<string, Cluster>();
   for (const provider of usedProviders(config)) {

@@ -13,7 +13,7 @@ import { replaceFile } from './replace-file.ts';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** Call it before the clusters are written. */
+/** Writes the files. Has to be called before the clusters are written. */
 export async function writeCredentials(config: GatewayConfig, folder: string): Promise<void> {
   const files = usedProviders(config).flatMap((provider): [path: string, text: string][] => {
     const { credentials } = provider;
@@ -22,12 +22,12 @@ export async function writeCredentials(config: GatewayConfig, folder: string): P
   });
   if (files.length === 0) return;
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-  // The folder may be of a release or a person that was less strict.
+  // The folder may have been made with a less strict mode.
   await chmod(folder, FOLDER_MODE);
   for (const [path, text] of files) await replaceFile(path, text, FILE_MODE);
 }
 
-/** Deletes those of clusters that Envoy does not have any more. */
+/** Deletes the files of clusters that Envoy no longer has. */
 export async function deleteCredentialsExcept(clusters: Clusters, folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {

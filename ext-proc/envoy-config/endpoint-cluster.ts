@@ -3,12 +3,12 @@ import type { HealthCheck } from '#core/config/gateway-config.ts';
 import type { JsonObject } from './provider-auth-filters.ts';
 
 /**
- * Parts of the cluster of a provider that has several servers, its endpoints: Envoy gives each
- * request to one that is healthy, the one of two chosen at random that has fewer requests open.
+ * Parts of the cluster of a provider that has several servers, its endpoints. For each request
+ * Envoy chooses two healthy ones at random and takes the one with fewer open requests.
  */
 
 /**
- * By the end of the cluster's name Envoy's egress route chooses which failures it repeats at
+ * By this suffix of the cluster's name Envoy's egress route decides which failures it retries at
  * another endpoint (envoy/envoy.yaml).
  */
 export const ENDPOINTS_SUFFIX = '-endpoints';
@@ -25,7 +25,7 @@ export function isAddress(host: string): boolean {
   return isIP(host) !== 0;
 }
 
-/** `url` as Envoy connects to it, with the Host header that it gets from route and health check. */
+/** Endpoint for `url`, with the Host header that route and health check send. */
 export function lbEndpoint(url: URL): JsonObject {
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   return {
@@ -39,9 +39,9 @@ export function lbEndpoint(url: URL): JsonObject {
 }
 
 /**
- * The endpoint that a header names, if it is one of the cluster and healthy; else as without a
- * picker. A picker cannot lead a request elsewhere. The endpoint gets the header too: Envoy would
- * choose after the route has removed it.
+ * Chooses the endpoint that a header names if the cluster has it and it is healthy, otherwise as
+ * without a picker. So a picker cannot direct a request elsewhere. The endpoint gets the header
+ * too: if the route removed it, Envoy would not have it when it chooses.
  */
 export function pickedOrLeast(): JsonObject {
   const policy = (name: string, type: string, config: JsonObject): JsonObject => ({
@@ -62,7 +62,7 @@ export function pickedOrLeast(): JsonObject {
   };
 }
 
-/** One TLS configuration for each host, since each has a certificate of its own name. */
+/** One TLS configuration for each host, because each certificate has the name of its host. */
 export function socketMatches(urls: readonly URL[], socketOf: (host: string) => JsonObject): JsonObject[] {
   return [...new Set(urls.map(bareHost))].map((host) => ({
     name: host,
@@ -72,33 +72,33 @@ export function socketMatches(urls: readonly URL[], socketOf: (host: string) => 
 }
 
 /**
- * Leaves an endpoint for 5 s, and 10 s at most when it fails again, after few failures without an
- * answer (no connection, reset): a dead one has no open requests, so it would be chosen more often
- * than others. An endpoint that answers 502, 503 or 504 is left as late as a single provider: a
- * group that is overloaded must not be taken out whole, and another endpoint gets the request
- * anyway.
+ * Ejects an endpoint after few failures without a response (no connection, reset), for 5 s, and at
+ * most 10 s when it fails again. A dead endpoint has no open requests, so it would be chosen more
+ * often than others. An endpoint that responds 502, 503 or 504 is ejected as late as a single
+ * provider: an overloaded group must not be ejected as a whole, and another endpoint gets the
+ * request anyway.
  */
 export function endpointEjection(singleProvider: JsonObject): JsonObject {
   return { ...singleProvider, consecutive_local_origin_failure: FAILURES_IN_A_ROW };
 }
 
 /**
- * Takes a server out after three checks without an answer in time, or one answer that is not 2xx,
- * and back in after one that is.
+ * A server is unhealthy after three checks without a response in time, or after one response that
+ * is not 2xx, and healthy after one that is.
  */
 export function healthChecks({ path, intervalMs }: HealthCheck): JsonObject {
   const interval = `${intervalMs / 1000}s`;
   const check = {
     timeout: `${Math.min(intervalMs, 3000) / 1000}s`,
     interval,
-    // Of a provider without requests; Envoy's default is a minute.
+    // Interval for a provider without requests. Envoy's default is a minute.
     no_traffic_interval: interval,
-    // Many gateways do not ask at the same moment.
+    // Spreads the checks of many gateways.
     interval_jitter_percent: 10,
     unhealthy_threshold: 3,
     healthy_threshold: 1,
     http_health_check: { path, expected_statuses: [{ start: 200, end: 300 }] },
   };
-  // A server that has left DNS is left at once.
+  // A server that has left DNS is removed at once.
   return { health_checks: [check], ignore_health_on_host_removal: true };
 }

@@ -5,9 +5,9 @@ import type { Clock } from '#core/clock.ts';
 export interface ClusterState {
   /** Version of the file that was last accepted whole. */
   readonly version: string;
-  /** Files refused so far: not valid, or not readable as a DiscoveryResponse. */
+  /** Number of files that Envoy has refused: invalid, or not readable as a DiscoveryResponse. */
   readonly refusals: number;
-  /** Clusters that take requests; one that still warms is not among them. */
+  /** Clusters that accept requests, without those that are still warming. */
   readonly active: ReadonlySet<string>;
 }
 
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 2000;
 const SERVER_INFO_MS = 10_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** `undefined`: Envoy does not answer. */
+/** `undefined`: Envoy does not respond. */
 export async function readClusterState(socketPath: string): Promise<ClusterState | undefined> {
   const stats = await askAdmin(socketPath, '/stats?filter=cluster_manager.cds');
   const dump = await askAdmin(socketPath, '/config_dump?resource=dynamic_active_clusters&mask=cluster.name');
@@ -39,20 +39,20 @@ function clusterNames(dump: {
   return names;
 }
 
-/** How Envoy is, and which clusters it leaves alone now. */
+/** State of Envoy, and the clusters that it does not use now. */
 export interface EnvoyState {
   /** `1.39.3` */
   readonly version: string;
   readonly state: string;
   readonly uptimeMs: number;
-  /** Clusters all of whose hosts are ejected or fail their health checks: none of them is asked. */
+  /** Clusters that get no requests: all of their hosts are ejected or fail their health checks. */
   readonly ejected: ReadonlySet<string>;
 }
 
 /**
- * Reads the state at each call. `undefined`: Envoy does not answer. `/server_info` has 118 KB,
- * which cost an idle gateway a sixth of its CPU when it was read every two seconds, so what it says
- * is kept for some seconds. Ejected clusters are always those of now.
+ * Reads the state at each call. `undefined`: Envoy does not respond. `/server_info` has 118 KB.
+ * Read every two seconds, it cost an idle gateway a sixth of its CPU, so its content is cached for
+ * some seconds. Ejected clusters are always current.
  */
 export function createEnvoyStateReader(
   socketPath: string,
@@ -121,9 +121,9 @@ function isOut(health: HealthStatus | undefined): boolean {
 }
 
 /**
- * The public listener goes on serving for Envoy's drain time, but every answer ends its connection;
- * then it takes no new ones. Egress stays open. Resolves to that time; `undefined`: Envoy does not
- * answer.
+ * Drains the public listener. It serves for Envoy's drain time, but every response ends its
+ * connection. Then it accepts no new ones. Egress stays open. Resolves to the drain time.
+ * `undefined`: Envoy does not respond.
  */
 export async function drainIngress(socketPath: string): Promise<number | undefined> {
   const info = await askAdmin(socketPath, '/server_info');
@@ -142,12 +142,12 @@ interface DrainInfo {
 export interface IngressLoad {
   readonly requests: number;
   /**
-   * Bytes of responses that are complete for the process and that their clients have not taken yet.
+   * Bytes of responses that the process has completed, but that clients have not read yet.
    */
   readonly bufferedBytes: number;
 }
 
-/** `undefined`: Envoy does not answer. */
+/** `undefined`: Envoy does not respond. */
 export async function readIngressLoad(socketPath: string): Promise<IngressLoad | undefined> {
   const stats = await askAdmin(socketPath, '/stats?filter=%5Ehttp%5C.ingress%5C.downstream_');
   if (stats === undefined) return undefined;
@@ -156,7 +156,7 @@ export async function readIngressLoad(socketPath: string): Promise<IngressLoad |
   return { requests: stat('rq_active'), bufferedBytes: stat('cx_tx_bytes_buffered') };
 }
 
-/** `undefined`: Envoy does not answer. */
+/** `undefined`: Envoy does not respond. */
 export function askAdmin(
   socketPath: string,
   path: string,
@@ -175,7 +175,7 @@ export function askAdmin(
       answer.on('end', () => resolve(answer.statusCode === 200 ? Buffer.concat(chunks).toString() : undefined));
       answer.on('error', () => resolve(undefined));
     });
-    // No socket, nobody behind it, or too slow: all of it means that Envoy does not answer, and the
+    // There is no socket, nothing listens, or the response is late: Envoy does not respond, and the
     // caller decides what follows.
     call.on('error', () => resolve(undefined));
     call.end();

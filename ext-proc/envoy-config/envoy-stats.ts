@@ -1,9 +1,9 @@
 import { askAdmin } from './envoy-admin.ts';
 
 /**
- * Envoy's own figures for operators, under their own names: its admin is a private
- * socket, which nobody can scrape. Envoy has about 700 series for one provider; these are 61, and
- * 18 for each provider more, and 25 for one with tokens.
+ * Envoy's own metrics for operators, under their own names. Its admin is a private socket, which
+ * cannot be scraped. Envoy has about 700 series for one provider. These are 61, plus 18 for each
+ * further provider, or 25 for one with tokens.
  */
 const WANTED: readonly string[] = [
   // Clients.
@@ -11,9 +11,9 @@ const WANTED: readonly string[] = [
   'http\\.ingress\\.downstream_rq_(active|total|[1-5]xx|rx_reset|timeout|header_timeout|idle_timeout|overload_close|too_many_premature_resets)',
   'listener\\.[^/]*_[0-9]+\\.(downstream_cx_overflow|downstream_cx_overload_reject|downstream_global_cx_overflow|ssl\\.connection_error)',
   'overload\\..*\\.(pressure|active)',
-  // Lines that its log left out.
+  // Lines that were left out of Envoy's log.
   'access_log\\.process_ratelimit\\.denied',
-  // The way to the gateway processes; a direct response is a request that was not decided by one.
+  // Calls of the gateway processes. A direct response is a request that none of them decided.
   'http\\.ingress\\.(rq_direct_response|ext_proc\\.(streams_started|streams_failed|message_timeouts|spurious_msgs_received|rejected_header_mutations))',
   // Providers, gateway processes and their streams, each a cluster.
   'cluster\\..*\\.membership_(healthy|total)',
@@ -25,11 +25,11 @@ const WANTED: readonly string[] = [
   'cluster_manager\\.(active_clusters|warming_clusters|cds\\.update_(success|rejected|failure))',
   'server\\.(live|uptime|concurrency|memory_allocated|memory_heap_size|memory_physical_size)',
 ];
-/** Envoy 1.39.3 takes the name of the filter for a part of the cluster's name. */
+/** Envoy 1.39.3 appends the name of the filter to the name of the cluster. */
 const FILTER_IN_NAME = /(-[0-9a-f]{12}(?:-endpoints)?)credential_injector"/g;
 const PATH = `/stats/prometheus?filter=${encodeURIComponent(`^(${WANTED.join('|')})$`)}`;
 
-/** A part of the metrics page; it also says whether Envoy answered. */
+/** Envoy's part of the metrics page, which also says whether Envoy responded. */
 export async function envoyStats(adminSocket: string): Promise<string> {
   const stats = await askAdmin(adminSocket, PATH);
   const up = [

@@ -5,9 +5,9 @@ import { clusterOf } from './provider-cluster.ts';
 
 /** Access tokens that Envoy fetches for providers with `auth.oauth2`. */
 export interface ProviderTokens {
-  /** True if Envoy has a token, or knows that it gets none for now. */
+  /** True if Envoy has a token, or failed to get one. */
   isSettled(provider: Provider): Promise<boolean>;
-  /** Reason why Envoy sent a request of this provider back. */
+  /** Reason why Envoy rejected a request for this provider. */
   whyNone(provider: Provider): Promise<WhyNoToken>;
 }
 
@@ -18,7 +18,7 @@ export type WhyNoToken = 'pending' | 'refused' | 'unavailable';
 interface TokenCounts {
   readonly fetched: number;
   readonly failed: number;
-  /** Among the failed ones: those that the token endpoint refused because of the client. */
+  /** Failed requests that the token endpoint refused because of the credentials. */
   readonly refused: number;
 }
 
@@ -41,7 +41,7 @@ export class EnvoyTokens implements ProviderTokens {
   async isSettled(provider: Provider): Promise<boolean> {
     if (this.#settled.has(provider)) return true;
     const counts = await this.#counts(provider);
-    // Without Envoy there is nothing to wait for.
+    // Envoy does not respond, so there is nothing to wait for.
     if (counts === undefined) return true;
     if (counts.fetched + counts.failed === 0) return false;
     this.#settled.add(provider);
@@ -57,7 +57,7 @@ export class EnvoyTokens implements ProviderTokens {
     return why;
   }
 
-  /** Requests of the same moment share one look. */
+  /** Reads the counts. Concurrent calls share one query. */
   #counts(provider: Provider): Promise<TokenCounts | undefined> {
     const asking = this.#asking.get(provider) ?? this.#read(provider).finally(() => this.#asking.delete(provider));
     this.#asking.set(provider, asking);
@@ -73,7 +73,7 @@ export class EnvoyTokens implements ProviderTokens {
   }
 }
 
-/** A counter that moved since the last look says how the newest request for a token ended. */
+/** A counter that changed since the last query tells how the newest request for a token ended. */
 function reasonFor(counts: TokenCounts, before: Known | undefined): WhyNoToken {
   if (counts.fetched + counts.failed === 0) return 'pending';
   if (before !== undefined && before.counts.failed === counts.failed) return before.why;
@@ -83,7 +83,7 @@ function reasonFor(counts: TokenCounts, before: Known | undefined): WhyNoToken {
 function countsIn(stats: string): TokenCounts {
   const counts = { fetched: 0, failed: 0, refused: 0 };
   for (const [, name = '', value] of stats.matchAll(/\.(\w+): (\d+)$/gm)) {
-    // Envoy reads the secret a moment after it has first looked for it.
+    // No failure: Envoy first asks for a token a moment before it has read the secret.
     if (name === 'token_fetch_failed_on_client_secret') continue;
     const kind = name === 'token_fetched' ? 'fetched' : name.startsWith('token_') ? 'failed' : 'refused';
     counts[kind] += Number(value);

@@ -4,9 +4,9 @@ import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
 import { MAX_HEADER_BYTES } from '../transport/ext-proc/request-head.ts';
 
 /**
- * Responses that Envoy makes by itself (docs/interface.md, "Errors"): the envelope with the
- * texts of error codes, so that they cannot drift. The first mapper that fits decides. Answers of
- * the process do not pass through here: StreamedImmediateResponse is no local reply.
+ * Formats responses that Envoy makes by itself (docs/interface.md, "Errors") like those of the
+ * process, from the same error codes. The first mapper that matches is used. Responses of the
+ * process are not mapped: StreamedImmediateResponse is not a local reply.
  */
 export interface LocalReplyMapper {
   readonly filter: object;
@@ -18,7 +18,7 @@ export interface LocalReplyMapper {
 export function localReplyMappers(): readonly LocalReplyMapper[] {
   const noCapacity = refuse('no_capacity');
   return [
-    // Headers came too slowly, or nothing happened for longer than any time-out of ours.
+    // Headers came too slowly, or the request was idle for longer than any of our time-outs.
     mapper(
       anyOf(status('EQ', 408), status('EQ', 504)),
       refuse('request_timeout', { problem: 'The request did not arrive in time.' }),
@@ -29,8 +29,8 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       status('EQ', 429),
       refuse('rpm_exceeded', { problem: 'Too many requests from this address.' }, { retryAfterSeconds: 1 }),
     ),
-    // HTTP/1.0, mostly from a proxy in front with its default settings: it cannot signal a cut
-    // stream.
+    // HTTP/1.0, mostly from a proxy in front with its default settings. A response over HTTP/1.0
+    // cannot signal that it was cut off.
     mapper(
       status('EQ', 426),
       refuse('invalid_request', { problem: 'This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.' }),
@@ -41,8 +41,7 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       allOf(status('GE', 400), status('LE', 499)),
       refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),
     ),
-    // Envoy's only 501: a transfer coding besides chunked, which is compression of the body by
-    // another name.
+    // Envoy's only 501: a transfer coding other than chunked, such as gzip.
     mapper(
       status('EQ', 501),
       refuse(
@@ -53,7 +52,7 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
     ),
     // The process failed the stream on purpose: a bug of ours.
     mapper(detailsContain(`gRPC_error_${STATUS_FAULT}{`), refuse('internal_error')),
-    // The process is away, overloaded, or its connection broke.
+    // The process does not run, is overloaded, or its connection broke.
     mapper(anyOf(status('EQ', 502), status('EQ', 503)), noCapacity),
     mapper(status('GE', 100), refuse('internal_error')),
   ];
@@ -68,13 +67,13 @@ function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
     headers_to_add: [
       ...Object.entries(others).map(([key, value]) => header(key, value, 'OVERWRITE_IF_EXISTS_OR_ADD')),
       ...EVERYWHERE,
-      // A request that broke before its headers were read has no id yet; all others have theirs set
-      // later.
+      // A request that broke before its headers were read has no id yet. The ids of all others are
+      // set later.
       header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT'),
     ],
     body_format_override: {
       content_type: contentType,
-      // Envoy reads %…% as its own operators.
+      // Envoy interprets %…% as its own operators.
       text_format_source: { inline_string: JSON.stringify(envelopeOf(refusal)).replaceAll('%', '%%') },
     },
   };
@@ -89,7 +88,7 @@ function header(key: string, value: string, action: string): object {
 }
 
 function status(op: 'EQ' | 'GE' | 'LE', code: number): object {
-  // Envoy insists on a runtime key; nothing sets it.
+  // Envoy requires a runtime key. It is never set.
   const value = { default_value: code, runtime_key: `gateway.local_reply.${op.toLowerCase()}_${code}` };
   return { status_code_filter: { comparison: { op, value } } };
 }

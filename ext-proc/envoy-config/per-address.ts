@@ -12,7 +12,7 @@ import { replaceFile } from './replace-file.ts';
  * Envoy's bounds for one client address: open connections (`listen.address_connections`) and open
  * requests (`listen.address_requests`), counted by the module in envoy/connection-bound, and
  * requests a second (`listen.address_rps`), counted by Envoy's own local rate limit. An IPv6 /48
- * has ten times as much.
+ * gets ten times as much.
  */
 const MODULE = new URL('../../envoy/connection-bound/connection-bound.wasm', import.meta.url);
 
@@ -32,8 +32,8 @@ function modulePath(paths: RuntimePaths): string {
 }
 
 /**
- * Writes the module where Envoy finds it, in its container too. Returns the seed of its hash: the
- * same at every start, because a bootstrap that differs makes Envoy's container start again.
+ * Writes the module to where Envoy finds it, even in its own container. Returns the seed of its
+ * hash. It is the same at every start, because Envoy's container restarts if the bootstrap changes.
  */
 export async function writeConnectionModule(paths: RuntimePaths): Promise<number> {
   await replaceFile(modulePath(paths), await readFile(MODULE));
@@ -46,8 +46,8 @@ export async function writeConnectionModule(paths: RuntimePaths): Promise<number
 }
 
 /**
- * Sets all bounds. A filter without a bound is taken out, so this comes after everything else that
- * is set in the listener.
+ * Sets all bounds. Filters without a bound are removed, which changes paths, so this has to be the
+ * last change of the listener.
  */
 export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths, seed: number): void {
   const { connections, openRequests, requestsPerSecond } = config.listen.perAddress;
@@ -69,7 +69,7 @@ export function boundAddresses(document: Document, config: GatewayConfig, paths:
   }
 }
 
-/** The same chain for these ranges, without the module. */
+/** Adds a copy of the chain for these ranges, without the module. */
 function addUnboundChain(document: Document, trusted: readonly object[]): void {
   const chain: unknown = document.getIn([...CHAINS, 0]);
   const http: unknown = document.getIn(HTTP);
@@ -83,8 +83,8 @@ function addUnboundChain(document: Document, trusted: readonly object[]): void {
 }
 
 /**
- * A second's requests come in tenths where these are whole numbers; as many as in two seconds may
- * come at once.
+ * Bucket that is filled ten times a second, or once if a tenth is not a whole number. A burst may
+ * have the requests of two seconds.
  */
 function bucketOf(requestsPerSecond: number): object {
   const fills = requestsPerSecond % 10 === 0 ? 10 : 1;
@@ -95,7 +95,7 @@ function bucketOf(requestsPerSecond: number): object {
   };
 }
 
-/** The ranges replace the one of the template, which holds no client (RFC 5737). */
+/** A range for Envoy. Ranges replace that of the template, which has no client (RFC 5737). */
 function toRange(text: string): object {
   const range = parseIpRange(text);
   if (range === undefined) throw new Error('trusted_proxies holds ranges only');

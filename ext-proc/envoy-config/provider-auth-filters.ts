@@ -5,8 +5,8 @@ import type { AwsCredentials, OAuth2Auth, ProviderCredentials } from '#core/conf
 import type { Authorization } from '#core/config/provider-auth.ts';
 
 /**
- * Filters of a provider's cluster by which Envoy authorizes its requests, as they are sent
- * (docs/design.md, "Authorization by Envoy").
+ * Filters of a provider's cluster with which Envoy adds the authorization to each request that it
+ * sends (docs/design.md, "Authorization by Envoy").
  */
 
 export type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json };
@@ -14,7 +14,7 @@ export type JsonObject = { readonly [name: string]: Json };
 
 const SECRET_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
 const TOKEN_SCRIPT = readFileSync(new URL('../../envoy/token-endpoint.lua', import.meta.url), 'utf8');
-/** Envoy asks the token endpoint again after this time when it got no token. */
+/** Envoy calls the token endpoint again after this time when it got no token. */
 const TOKEN_RETRY = '1s';
 const TOKEN_TIMEOUT = '5s';
 
@@ -28,7 +28,7 @@ export function credentialsPath(folder: string, cluster: string): string {
   return join(folder, cluster);
 }
 
-/** Filters in front of the codec. Their order is that of the request. */
+/** Filters in front of the codec, in the order in which a request passes them. */
 export function authFilters(cluster: string, { auth, credentials }: Authorization, folder: string): JsonObject[] {
   const path = credentialsPath(folder, cluster);
   switch (auth?.kind) {
@@ -63,7 +63,7 @@ export function tokenFilters(): JsonObject[] {
   return [filter('lua', 'lua.v3.Lua', { default_source_code: { inline_string: TOKEN_SCRIPT } })];
 }
 
-/** Completes filters to those of a cluster. */
+/** Adds the codec, which has to be a cluster's last filter. */
 export function withCodec(filters: readonly JsonObject[]): JsonObject {
   if (filters.length === 0) return {};
   return { http_filters: [...filters, filter('upstream_codec', 'upstream_codec.v3.UpstreamCodec', {})] };
@@ -108,7 +108,7 @@ function awsProfile({ accessKeyId, secretAccessKey, sessionToken }: AwsCredentia
   return `${lines.join('\n')}\n`;
 }
 
-/** Cost of a guess, about 10 ms: names of clusters stand in metrics. */
+/** Makes a guess cost about 10 ms, because metrics show the names of clusters. */
 const DIGEST_COST = 4096;
 
 /** Distinguishes credentials in the name of a cluster. */

@@ -22,9 +22,9 @@ import {
 } from './provider-auth-filters.ts';
 
 /**
- * The Envoy cluster of one provider. Its name contains a hash of its content and its credentials: a
- * changed cluster is another cluster, so Envoy never changes one that serves streams. The
- * provider's secrets are not part of it.
+ * The Envoy cluster of one provider. Its name contains a hash of its content and its credentials.
+ * So a change makes another cluster, and Envoy never changes one that serves streams. The cluster
+ * itself contains no secrets.
  */
 export interface ProviderEndpoint extends Authorization {
   readonly baseUrl: URL;
@@ -87,7 +87,8 @@ function clusterBody(provider: ProviderEndpoint, filters: readonly JsonObject[])
     per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
     ...(endpoints === undefined ? oneProvider(baseUrl) : severalServers(endpoints, endpointPicker !== undefined)),
     ...(healthCheck === undefined ? {} : healthChecks(healthCheck)),
-    // Below this share of healthy hosts Envoy asks them all ("panic"), with one host always.
+    // Below this share of healthy hosts Envoy uses all hosts ("panic"). The default would disable
+    // the ejection of a single host.
     common_lb_config: { healthy_panic_threshold: { value: 0 } },
     // The gateway limits requests. Envoy's defaults of 1024 would refuse admitted ones.
     circuit_breakers: {
@@ -112,10 +113,10 @@ function clusterBody(provider: ProviderEndpoint, filters: readonly JsonObject[])
 }
 
 /**
- * One logical host; its addresses are alternatives (happy eyeballs over IPv6 and IPv4). Load
+ * One logical host, whose addresses are alternatives (happy eyeballs over IPv6 and IPv4). Load
  * balancers of providers return different addresses each time, so a new reply of DNS must not close
- * connections. A provider on the loopback is never ejected: its refusals cost nothing, and it
- * should answer the moment it is up.
+ * connections. A provider on the loopback is never ejected: refused connections cost nothing, and
+ * it should get requests as soon as it is up.
  */
 function oneProvider(url: URL): Cluster {
   const host = bareHost(url);
@@ -131,7 +132,7 @@ function oneProvider(url: URL): Cluster {
 
 /**
  * Every address of every name is a server of its own, such as the pods of a headless Service. A
- * dead one is left sooner than a provider far away.
+ * dead one is ejected sooner than a remote provider.
  */
 function severalServers(urls: readonly URL[], arePicked: boolean): Cluster {
   const areAddresses = urls.every((url) => isAddress(bareHost(url)));
@@ -155,8 +156,7 @@ function dns(addresses: JsonObject): Cluster {
         dns_min_refresh_rate: '5s',
         dns_refresh_rate: '30s',
         dns_failure_refresh_rate: { base_interval: '1s', max_interval: '10s' },
-        // Limits the delay of a start or reload by a silent name server: 2 tries, 6 s in all
-        // (measured).
+        // A silent name server delays a start or reload by 2 tries, 6 s in all (measured).
         typed_dns_resolver_config: {
           name: 'envoy.network.dns_resolver.cares',
           typed_config: {
@@ -172,8 +172,8 @@ function dns(addresses: JsonObject): Cluster {
 
 /**
  * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is ejected for 5 s,
- * and 10 s at most when it fails again, so that requests go to the next target at once instead of
- * waiting for a time-out. Any success resets the count; a 500 or 429 does not count.
+ * and at most 10 s when it fails again. Meanwhile requests go to the next target at once instead of
+ * waiting for a time-out. Any success resets the count. A 500 or 429 is not a failure.
  */
 const EJECTION: JsonObject = {
   interval: '1s',
@@ -192,7 +192,7 @@ const EJECTION: JsonObject = {
 
 /**
  * Closes idle connections before the provider does (Node and uvicorn after 5 s, load balancers
- * after 60 s). A request sent into a closing connection fails and is not repeated.
+ * after 60 s). A request that is sent on a closing connection fails and is not retried.
  */
 function httpOptions(secure: boolean): Cluster {
   const type = { '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions' };
@@ -212,7 +212,7 @@ function httpOptions(secure: boolean): Cluster {
       http2_protocol_options: {
         max_concurrent_streams: HTTP2_STREAMS,
         initial_stream_window_size: HTTP2_STREAM_WINDOW,
-        // Room for the window of every stream: stopped readers do not delay others on the
+        // Room for the window of every stream, so that stopped readers do not delay others on the
         // connection.
         initial_connection_window_size: HTTP2_STREAM_WINDOW * HTTP2_STREAMS,
       },
@@ -221,8 +221,8 @@ function httpOptions(secure: boolean): Cluster {
 }
 
 /**
- * Envoy adds ALPN for h2 and http/1.1 by itself in auto_config. An address as host has no SNI, its
- * certificate must name the address.
+ * Envoy adds ALPN for h2 and http/1.1 by itself in auto_config. If the host is an address, there is
+ * no SNI, and the certificate must name the address.
  */
 function tls(host: string, trustedCaPath: string | undefined): Cluster {
   return {

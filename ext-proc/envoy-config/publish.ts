@@ -10,10 +10,10 @@ import type { Cluster } from './provider-cluster.ts';
 import { replaceFile } from './replace-file.ts';
 
 export type PublishResult =
-  /** `confirmed: false`: Envoy does not run, and reads the file when it starts. */
+  /** `confirmed: false`: Envoy does not run, and will read the file when it starts. */
   | { readonly ok: true; readonly confirmed: boolean }
   /**
-   * `mayPass`: the same clusters may be loaded later, as when a disk that was full has room again.
+   * `mayPass`: the same clusters may be loaded later, for example when a full disk has room again.
    */
   | { readonly ok: false; readonly reason: string; readonly mayPass: boolean };
 
@@ -22,31 +22,31 @@ type NotLoaded = Omit<Extract<PublishResult, { ok: false }>, 'ok'>;
 export interface PublisherOptions {
   readonly paths: RuntimePaths;
   /**
-   * True for processes that only wait until Envoy has their clusters; one of several processes
+   * True for processes that only wait until Envoy has their clusters, because another process
    * writes the file.
    */
   readonly follows?: boolean;
   /** Receives errors of work in the background: clusters that could not be removed. */
   readonly onFault: (message: string) => void;
   /**
-   * Longest wait for Envoy to load and warm the clusters; a name server's silence takes 6 s of it.
+   * Longest wait for Envoy to load and warm the clusters. A silent name server takes 6 s of it.
    */
   readonly confirmWithinMs?: number;
-  /** Beyond `timeouts.total`, until a cluster that is no longer used is taken out. */
+  /** Time after `timeouts.total` until a cluster that is no longer used is removed. */
   readonly drainMarginMs?: number;
 }
 
 const POLL_MS = 25;
-/** Longest pause between polls of processes that wait for one that cannot write. */
+/** Longest pause between polls of a process that waits for the writing process. */
 const LONGEST_POLL_MS = 400;
-/** Envoy fetches the first token a second after it has learned of the cluster. */
+/** Longest wait for first tokens. Envoy fetches them a second after it has loaded the cluster. */
 const FIRST_TOKEN_WITHIN_MS = 4000;
-/** The process that writes may be starting just now. */
+/** Longest wait for the writing process, which may just be starting. */
 const FOLLOW_WITHIN_MS = 30_000;
 
 /**
- * Keeps Envoy's cluster file in step with the configuration. Clusters are never changed, only added
- * and, when no request can be on them any more, taken out.
+ * Keeps Envoy's cluster file in step with the configuration. Clusters are never changed. They are
+ * added, and removed when they can have no request any more.
  */
 export class ClusterPublisher {
   readonly #options: PublisherOptions;
@@ -68,8 +68,8 @@ export class ClusterPublisher {
   }
 
   /**
-   * Resolves when Envoy serves all clusters of the configuration; when it does not, the file is as
-   * it was before.
+   * Resolves when Envoy serves all clusters of the configuration. If it does not, the former file
+   * is restored.
    */
   async publish(next: GatewayConfig): Promise<PublishResult> {
     try {
@@ -124,7 +124,7 @@ export class ClusterPublisher {
     }
   }
 
-  /** Waits until Envoy has a token for each provider that needs one, or gets none for now. */
+  /** Waits until Envoy has got, or failed to get, a token for each provider that needs one. */
   async #firstTokens(next: GatewayConfig): Promise<void> {
     const deadlineMs = performance.now() + FIRST_TOKEN_WITHIN_MS;
     const waiting = usedProviders(next).filter(({ auth }) => auth?.kind === 'oauth2');
@@ -181,7 +181,7 @@ export class ClusterPublisher {
     done.catch((error: unknown) => this.#options.onFault(`cluster ${name} cannot be taken out: ${String(error)}`));
   }
 
-  /** One change of the file at a time. */
+  /** Makes one change of the file at a time. */
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#queue.then(work);
     this.#queue = result.catch(() => undefined);

@@ -2,8 +2,8 @@ import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file whole: a reader, or a crash at any moment, sees the old content or the new. Envoy
- * reloads on the rename.
+ * Replaces a file atomically: a reader, even after a crash, sees either the old content or the new.
+ * Envoy reloads on the rename.
  */
 export async function replaceFile(path: string, content: string | Buffer, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
