@@ -1,14 +1,14 @@
 /** Call with a deadline, which may move. */
 export interface HasDeadline {
-  /** On `performance.now()`; infinite: not at all. */
+  /** Deadline on the clock of `performance.now()`. Infinity: none. */
   readonly endsByMs: number;
-  /** Called when the time is over. It may give the call a new deadline, and must note that. */
+  /** Called after the deadline. It may set a new deadline, and then calls `lookBy`. */
   expire(): void;
 }
 
 /**
  * Expires calls with one timer for all: separate timers were set and cleared three times per
- * request. It is set for the earliest deadline, and again when that call is over or has more time.
+ * request. The timer is set for the earliest deadline. When it fires, it is set for the next one.
  */
 export class DeadlineTimer {
   readonly #calls = new Set<HasDeadline>();
@@ -23,12 +23,12 @@ export class DeadlineTimer {
     this.#calls.delete(call);
   }
 
-  /** Notes an earlier deadline of a watched call. */
+  /** Notes a deadline of a watched call, which may be the earliest. */
   lookBy(atMs: number): void {
     if (atMs >= this.#looksAtMs) return;
     clearTimeout(this.#timer);
     this.#looksAtMs = atMs;
-    // A call has a socket that keeps the process; this timer may have none.
+    // The sockets of calls keep the process alive. The timer need not.
     this.#timer = setTimeout(() => this.#look(), Math.max(1, atMs - performance.now())).unref();
   }
 

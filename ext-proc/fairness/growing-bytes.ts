@@ -8,17 +8,17 @@ const NONE = Buffer.alloc(0);
 const POOLED_BYTES = 4096;
 
 /**
- * Frees the memory of a buffer at once, unless it is a part of Node's pool: what waits for the
- * garbage collector makes V8 collect fully. All views of it are empty afterwards. It must not be in
- * use outside V8, as by a write that has not ended.
+ * Frees the memory of a buffer at once, unless it is a part of Node's pool. Left to the garbage
+ * collector, it would cause full collections. All views of the memory are empty afterwards. It must
+ * not be in use outside V8, for example by a pending write.
  */
 export function freeMemory({ buffer, byteLength }: Buffer): void {
   if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /**
- * Bytes put together from pieces, in a buffer that doubles: pieces of one byte must not cost an
- * object each.
+ * Joins pieces in a buffer that doubles its size, so that pieces of one byte do not cost an object
+ * each.
  */
 export class GrowingBytes {
   readonly #expectedBytes: number;
@@ -26,8 +26,8 @@ export class GrowingBytes {
   #length = 0;
 
   /**
-   * `expectedBytes`: how many will come, if somebody said so. It may not be true: there is never
-   * room for more than twice what came.
+   * `expectedBytes`: the announced length, if any. It is not trusted: the buffer never has more
+   * than twice the appended bytes.
    */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
@@ -50,24 +50,24 @@ export class GrowingBytes {
     this.#length = needed;
   }
 
-  /** All of them, until the next `append`. */
+  /** All bytes so far, valid until the next `append`. */
   view(): Buffer {
     return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
   }
 
-  /** Forgets them, and keeps the room. */
+  /** Drops the bytes, but keeps the memory. */
   clear(): void {
     this.#length = 0;
   }
 
-  /** Forgets them, and frees their memory. */
+  /** Drops the bytes and frees the memory. */
   free(): void {
     freeMemory(this.#buffer);
     this.#buffer = NONE;
     this.#length = 0;
   }
 
-  /** Hands them over. */
+  /** Hands the bytes over to the caller. */
   take(): Buffer {
     const all = this.view();
     this.#buffer = NONE;

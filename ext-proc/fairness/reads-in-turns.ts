@@ -7,7 +7,7 @@ export type LedgerReads = Pick<Ledger, 'findGeneration' | 'credits' | 'usage'>;
 
 export interface ReadTurns {
   readonly ledger: Turns;
-  /** Sums of usage, which take longer: one for each organization, on half of the connections. */
+  /** Sums of usage, which take longer. Each organization has one at a time, on half of the pool. */
   readonly sums: Turns;
   /** Claims of idempotency keys, and pieces of responses that are replayed. */
   readonly idempotency: Turns;
@@ -23,7 +23,7 @@ const CLAIMS_WAITING = 8_192;
 const WAIT_MS = 2_000;
 
 export function createReadTurns(pool: { readonly administration: number; readonly idempotency: number }): ReadTurns {
-  // One connection is left for what the process itself does there.
+  // One connection is left for statements of the process itself.
   const reads = Math.max(1, pool.administration - 1);
   return {
     ledger: turnsOf(reads, halfOf(reads), EACH_WAITING),
@@ -41,8 +41,8 @@ function halfOf(connections: number): number {
 }
 
 /**
- * The reads of organizations take turns. They reject as the ledger's, and with StoreUnavailable
- * when a turn does not come.
+ * Lets the reads of organizations take turns. They also reject with StoreUnavailable when no turn
+ * comes in time.
  */
 export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerReads {
   return {
@@ -53,7 +53,7 @@ export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerRead
   };
 }
 
-/** The same for what requests with an Idempotency-Key ask. */
+/** The same for the queries of requests with an Idempotency-Key. */
 export function idempotencyInTurns(store: IdempotencyStore, { idempotency }: ReadTurns): IdempotencyStore {
   return {
     ...store,

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Seals a response in segments that are opened one by one as the client takes them (the STREAM
+ * Seals a response in segments that are opened one by one as the client reads them (the STREAM
  * construction): a mark and a salt, then each segment with its tag. The key is derived from the
  * salt, so it seals this response alone. The nonce is the segment's position and whether it is the
  * last, so no segment can be repeated, moved, left out or cut off.
@@ -56,12 +56,12 @@ export async function sealSegments(response: Buffer, deriveKey: DeriveKey): Prom
 }
 
 /**
- * Opens whole segments, of which the first has this position. Throws if they are not what was
- * sealed there.
+ * Opens whole segments. The first has this position. Throws if other content was sealed at these
+ * positions.
  */
 export type OpenSegments = (sealed: Buffer, position: number) => Buffer;
 
-/** Returns how to open segments. `head`: the first of `sealedBytes` stored bytes. */
+/** Returns a function that opens segments. `head`: the first of `sealedBytes` stored bytes. */
 export function segmentOpener(head: Buffer, sealedBytes: number, deriveKey: DeriveKey): OpenSegments {
   const key = deriveKey(head.subarray(MARK.length, HEAD_BYTES));
   const last = segmentsOf(sealedBytes) - 1;

@@ -1,12 +1,12 @@
 /** An owner of memory that can be evicted. */
 export interface Evictable {
-  /** Called when the budget has counted the memory as free: it must not be used any more. */
+  /** Called when the budget has counted the memory as free. It must not be used any more. */
   evict(): void;
 }
 
 /**
- * Reason of a refusal or an eviction. `share`: its organization has its share, or holds the most.
- * `full`: others hold all of it within their shares. `gave_way`: evicted for others.
+ * Reason of a refusal or an eviction. `share`: the organization would have more than its share.
+ * `full`: it would not, but nothing can be evicted. `gave_way`: evicted for another reservation.
  */
 export type BudgetRefusal = 'share' | 'full' | 'gave_way';
 
@@ -15,11 +15,11 @@ interface HeldMemory {
   heldBytes: number;
   /** The part that cannot be evicted. */
   pinnedBytes: number;
-  /** Evictable reservations that hold something. The one that progressed last is the last. */
+  /** Evictable reservations with memory, in the order of their last progress. */
   readonly evictable: Set<MemoryReservation>;
 }
 
-/** Part of the budget that an organization may pin while others need memory. */
+/** Part of the budget that an organization may always pin. */
 const MEMORY_SHARE = 1 / 4;
 /** Beyond its share an organization pins memory only while this part of the budget is unpinned. */
 const UNPINNED_BEYOND_SHARE = 1 / 2;
@@ -30,17 +30,17 @@ const UNKNOWN_ORGANIZATION = '';
 /**
  * Memory that organizations share (docs/design.md, "Invariants", 10).
  *
- * When it is full, a reservation of the organization that holds most is evicted: the one without
- * progress for longest. Pinned memory is bounded: beyond a quarter of the budget an organization
- * pins memory only while half of the budget is unpinned. So one organization alone can use all of
- * it, and within a quarter no organization is refused because of one or two others.
+ * When the budget is full, a reservation of the organization that holds most is evicted: the one
+ * without progress for longest. Pinned memory is bounded: beyond a quarter of the budget an
+ * organization pins memory only while half of the budget is unpinned. So one organization alone can
+ * use all of it, and one or two others never cause a refusal within an organization's quarter.
  */
 export class SharedBudget {
   readonly limitBytes: number;
   readonly #onRefused: (why: BudgetRefusal) => void;
   #heldBytes = 0;
   #pinnedBytes = 0;
-  /** By organization, for those that hold something. */
+  /** Organizations that hold memory. */
   readonly #held = new Map<string, HeldMemory>();
 
   constructor(limitBytes: number, onRefused: (why: BudgetRefusal) => void = () => undefined) {
@@ -67,7 +67,7 @@ export class SharedBudget {
     return true;
   }
 
-  /** True: an evictable reservation may be pinned. One without bytes takes nothing from anybody. */
+  /** True if an evictable reservation may be pinned. One without bytes always may. */
   allowPin(reservation: MemoryReservation): boolean {
     if (reservation.heldBytes === 0) return true;
     return this.#mayPin(reservation.organizationId, reservation.heldBytes) || this.#refuse('share');
@@ -99,8 +99,8 @@ export class SharedBudget {
   }
 
   /**
-   * The reservation to evict. An evictable one that asks for memory is chosen before those of
-   * organizations that hold less.
+   * The reservation to evict: the one without progress for longest, of the organization that holds
+   * most. The organization of an evictable `asking` counts as if it had the bytes already.
    */
   #victim(asking: MemoryReservation, bytes: number): MemoryReservation | undefined {
     let most: HeldMemory | undefined;
@@ -113,7 +113,7 @@ export class SharedBudget {
     return most?.evictable.values().next().value;
   }
 
-  /** Counts bytes that a reservation has more, or less. */
+  /** Adds bytes to a reservation, or subtracts them, without any check. */
   change(reservation: MemoryReservation, bytes: number): void {
     let held = this.#held.get(reservation.organizationId);
     if (held === undefined) {
@@ -141,7 +141,7 @@ export class SharedBudget {
 /** Memory that one body or response holds. It begins pinned. */
 export class MemoryReservation {
   readonly #budget: SharedBudget;
-  /** Only the budget writes this and the next two. */
+  /** Owners only read this and the next two. */
   organizationId: string;
   heldBytes = 0;
   /** Absent: the memory is pinned. */
@@ -152,7 +152,7 @@ export class MemoryReservation {
     this.organizationId = organizationId;
   }
 
-  /** False: there is no room for so many bytes more. */
+  /** Reserves further bytes. False: there is no room for them. */
   take(bytes: number): boolean {
     return this.#budget.add(this, bytes);
   }
@@ -162,7 +162,7 @@ export class MemoryReservation {
     this.#become(organizationId, this.evictable);
   }
 
-  /** From now on the memory is evicted where others find no room. */
+  /** Lets the budget evict the memory when others find no room. */
   makeEvictable(owner: Evictable): void {
     this.#become(this.organizationId, owner);
   }
@@ -172,7 +172,7 @@ export class MemoryReservation {
     this.#budget.moveBack(this);
   }
 
-  /** False: its organization has pinned its share, so others may still evict it. */
+  /** Ends `makeEvictable`. False: its organization has pinned its share, so it stays evictable. */
   pin(): boolean {
     if (this.evictable === undefined) return true;
     if (!this.#budget.allowPin(this)) return false;
@@ -180,7 +180,7 @@ export class MemoryReservation {
     return true;
   }
 
-  /** Frees the rest. */
+  /** Frees all bytes beyond these. */
   shrinkTo(bytes: number): void {
     if (bytes < this.heldBytes) this.#budget.change(this, bytes - this.heldBytes);
   }
@@ -195,7 +195,7 @@ export class MemoryReservation {
     this.evictable?.evict();
   }
 
-  /** Takes the bytes out, and puts them back under another organization or kind. */
+  /** Counts the bytes under another organization or kind. */
   #become(organizationId: string, evictable: Evictable | undefined): void {
     const bytes = this.heldBytes;
     if (bytes > 0) this.#budget.change(this, -bytes);

@@ -1,21 +1,21 @@
 import { Worker } from 'node:worker_threads';
 
-/** Timeout of one job: the largest body takes some seconds of CPU. */
+/** Time-out of one job. The largest body takes some seconds of CPU. */
 const TIMEOUT_MS = 20_000;
 
 /** Time after which an idle thread ends and frees its memory. */
 const IDLE_MS = 5_000;
 
-/** A job for the thread, and the buffers that become the thread's with it. */
+/** A job for the thread, and the buffers that are transferred with it. */
 export interface ThreadJob<Job> {
   readonly job: Job;
   readonly transfer: ArrayBuffer[];
 }
 
 interface Waiting<Job, Result> {
-  /** Called when its turn has come, so that nothing is copied for a job that waits. */
+  /** Called when the job's turn has come, so that nothing is copied for a waiting job. */
   readonly prepare: () => ThreadJob<Job>;
-  /** True: nobody wants the result any more. */
+  /** True if the result is no longer needed. */
   readonly isGone: () => boolean;
   readonly resolve: (result: Result | undefined) => void;
 }
@@ -35,8 +35,8 @@ export class ThreadInTurns<Job, Result> {
   }
 
   /**
-   * `undefined`: the thread took too long or broke, or is closed, or the job was gone when its turn
-   * came.
+   * Runs a job in the thread. `undefined`: the thread took too long, broke or is closed, or the
+   * result was no longer needed when the job's turn came.
    */
   run(organizationId: string, prepare: () => ThreadJob<Job>, isGone = () => false): Promise<Result | undefined> {
     return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import type { Steps } from './steps.ts';
 
-/** One body keeps the event loop for at most this long. One step comes on top. */
+/** One body blocks the event loop for at most this long, plus one step. */
 const SLICE_MS = 4;
 
 interface Waiting {
@@ -10,18 +10,18 @@ interface Waiting {
 
 /**
  * Validates large bodies in turns. Each turn of the event loop works on one body for one slice, and
- * organizations take turns. So bodies of one organization, in any number and form, delay another
- * one by some slices only. Bodies of one organization are validated one after the other. A body
- * that waits holds only its bytes, the one in progress some MB more.
+ * organizations take turns. So the bodies of one organization, in any number and form, delay those
+ * of another by only some slices. Bodies of one organization are validated one after the other. A
+ * waiting body holds only its bytes. The one in progress holds some MB more.
  */
 export class ValidationTurns {
-  /** The organization whose turn is next stands first. */
+  /** Waiting bodies by organization. The first organization has the next turn. */
   readonly #queues = new Map<string, Waiting[]>();
   /** Time spent in this turn of the event loop on bodies that did not wait. */
   #spentMs = 0;
   #scheduled = false;
 
-  /** Works at once if nobody waits. `undefined`: the client left before the end. */
+  /** Validates a body, at once if none waits. `undefined`: the client left before the end. */
   run<Result>(
     organizationId: string,
     steps: Steps<Result>,

@@ -11,7 +11,7 @@ export interface DeliveryHold {
   /** Notes the target of the next attempt and what it is sent, before it is called. */
   asked(target: Target, sent: SentPrompt): void;
   /**
-   * Notes that the stream begins to go to the client. `output` says what was sent, which is charged
+   * Notes that delivery of the stream begins. `output` returns the output so far, which is charged
    * even if this process is killed.
    */
   delivers(output: () => OutputSoFar): void;
@@ -20,9 +20,9 @@ export interface DeliveryHold {
   /** Computes the charge in USD for `usage.cost`. */
   costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number;
   /**
-   * Charges the output, and resolves after the commit (docs/design.md, "Invariants", 4).
-   * `response`: the whole body, if it is to be stored for replay. A refusal: the charge could not
-   * be made durable, and is not made.
+   * Charges the output, and resolves when the charge is durable (docs/design.md, "Invariants", 4).
+   * `response`: the whole body, if it is to be stored for replay. Returns a refusal if nothing was
+   * charged, so that the response must not be sent.
    */
   charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined>;
   /** Records an uncharged attempt. */
@@ -31,7 +31,7 @@ export interface DeliveryHold {
   release(): Promise<void>;
 }
 
-/** What one target is sent. */
+/** Facts about the prompt that one target is sent. */
 export interface SentPrompt {
   /** Service tier, if any. */
   readonly tier: string | undefined;

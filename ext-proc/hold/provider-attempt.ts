@@ -14,7 +14,7 @@ export interface Attempt {
 
 /**
  * Part of the operator's own account at a provider that an error is about: its credentials and
- * permissions, or its money and quota. The client may not read it and cannot mend it.
+ * permissions, or its money and quota. The client may not see such an error and cannot resolve it.
  */
 export type AccountErrorKind = 'credentials' | 'funds';
 
@@ -27,7 +27,7 @@ export interface UnchargedAttempt {
   readonly providerModel: string;
   /** Costs of the target, if it has any. */
   readonly costTable?: PriceTable | undefined;
-  /** Service tier that it was sent, if any. */
+  /** Service tier in the provider's request, if any. */
   readonly sentTier?: string | undefined;
   readonly askedAtMs: number;
   /** `ok` if the response was complete, otherwise why the attempt failed. */
