@@ -1,8 +1,8 @@
 /**
- * Contract of the copies of charges that wait, in Redis. Every process can read and charge them, so
- * a charge does not wait for its process. Charging is idempotent by generation id. The mirror also
- * decides between a request whose response waits in a log and another request that wants its
- * idempotency key: one of them gets it. Methods reject with StoreUnavailable.
+ * Contract of the mirror, which has copies of waiting charges in Redis. Every process can read the
+ * copies and make the charges, so a charge does not depend on its process. Charging is idempotent
+ * by generation id. If a request whose charge waits in a log and another request want the same
+ * idempotency key, the mirror decides which one gets it. Methods reject with StoreUnavailable.
  */
 export interface ChargeMirror {
   /**
@@ -15,7 +15,7 @@ export interface ChargeMirror {
   list(): Promise<readonly MirroredCharge[]>;
   remove(charge: Pick<MirroredCharge, 'organizationId' | 'generationId'>): Promise<void>;
   /**
-   * Takes over the claim of a request. True: it has not ended, and from now on cannot.
+   * Takes over the claim of a request. True: the request has not ended, and can no longer end.
    */
   takeOverClaim(organizationId: string, generationId: string): Promise<boolean>;
 }

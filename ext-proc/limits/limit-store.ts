@@ -5,20 +5,20 @@ import type { AccountSnapshot, KeyLimits, RateLimits } from '#core/principal.ts'
 /** Time for the charge of a request that ended at `timeouts.total`. */
 const CHARGED_WITHIN_MS = 60_000;
 
-/** When a quarantine ends, in ms since the admission: no living request is older. */
+/** End of a quarantine, in ms since the admission. No request lives for longer. */
 export function quarantineMs({ totalTimeoutMs }: Pick<Hold, 'totalTimeoutMs'>): number {
   return totalTimeoutMs + CHARGED_WITHIN_MS;
 }
 
 /**
  * Contract of both limit stores: windows, concurrency slots and holds. An admission is one atomic
- * call: all rules pass and everything is taken, or the first failing rule in the documented order
- * is the result and nothing is taken. Methods reject with StoreUnavailable.
+ * call. Either all rules pass and everything is taken, or the first failing rule in the documented
+ * order is the result and nothing is taken. Methods reject with StoreUnavailable.
  *
  * A hold whose lease expires loses its slot and goes into quarantine (docs/design.md, "Holds are
- * leases"). Quarantine ends with a release, a renewal, or `quarantineMs` after the admission. If
- * the lease expires later than that, its charge waits for PostgreSQL, and quarantine is as long
- * from the expiry on.
+ * leases"). Quarantine ends with a release, a renewal, or `quarantineMs` after the admission. A
+ * lease that expires later than that belongs to a hold whose charge waits for PostgreSQL. Its
+ * quarantine ends `quarantineMs` after the expiry.
  *
  * A hold is owed when its response has ended and its charge is durable, but not committed yet: it
  * has no slot, and its money is the exact charge. It is renewed, expires and ends like any other.
@@ -27,10 +27,10 @@ export interface LimitStore {
   /** Repeating an admission with the same hold id takes nothing more. */
   admit(request: AdmissionRequest): Promise<AdmissionResult>;
   /**
-   * Ends a hold, live or in quarantine: frees slot and money, corrects the token window, takes in
+   * Ends a hold, live or in quarantine: frees slot and money, corrects the token window, applies
    * the snapshot. Called by the owner, or by the process that settled the hold in its place. With
-   * `owedNanoUsd` the hold is owed from then on, and another release ends it. Either may be
-   * repeated, lost or late: what has ended stays so.
+   * `owedNanoUsd` the hold is owed from then on, and another release ends it. Both calls may be
+   * repeated, lost or late: an ended hold stays ended.
    */
   release(release: HoldRelease): Promise<void>;
   /**
@@ -79,13 +79,13 @@ export interface Hold {
   /** `timeouts.total` as of the admission. */
   readonly totalTimeoutMs: number;
   /**
-   * What an owed hold is owed, at most `holdNanoUsd`. Absent: its response has not ended. If the
+   * Charge of an owed hold, at most `holdNanoUsd`. Absent: the response has not ended. If the
    * charge waits for long, another process may make it and release the hold.
    */
   readonly owedNanoUsd?: NanoUsd;
 }
 
-/** Result of a renewal. Holds are renewed independently; some may fail. */
+/** Result of a renewal. Holds are renewed independently, so only some may fail. */
 export interface Renewal {
   /** Ids that were unknown to the store and are registered again. */
   readonly takenBack: readonly string[];
@@ -112,8 +112,8 @@ export interface Admitted {
 }
 
 /**
- * Funds that a hold must fit into. Only the scarcest is compared with it, and a refusal names that
- * one; of equally scarce ones the first in this list.
+ * Funds that a hold must fit into. Only the scarcest funds are compared with it, and a refusal
+ * names them. Of equally scarce ones the first in this list counts.
  */
 export type FundsRule = 'monthly_budget' | 'lifetime_budget' | 'balance';
 
@@ -129,7 +129,7 @@ export interface Refused {
 }
 
 /**
- * Asks the caller to read PostgreSQL for `day` and to try again: the snapshot is of another day
+ * Asks the caller to read PostgreSQL for `day` and to retry, because the snapshot is of another day
  * than the store's, or is not trusted yet.
  */
 export interface ReadAgain {
@@ -138,8 +138,8 @@ export interface ReadAgain {
 }
 
 /**
- * Windows for the `x-ratelimit-*` headers: of key and organization the one with less left. Absent
- * without a limit.
+ * Windows for the `x-ratelimit-*` headers. Of the windows of key and organization it is the one
+ * with less left. Absent without a limit.
  */
 export interface Windows {
   readonly requests?: Window;
@@ -164,12 +164,12 @@ export interface HoldRelease {
    */
   readonly snapshot?: AccountSnapshot;
   /**
-   * True if it is unknown whether the hold was charged. Snapshots read before are not trusted then.
+   * True if it is unknown whether the hold was charged. Snapshots from before are then not trusted.
    */
   readonly mayBeCharged?: boolean;
   /**
-   * Present, with neither of the two: the charge of this amount is durable, and will be committed.
-   * At most what is held stays held.
+   * Present without the two fields above: a charge of this amount is durable, and will be
+   * committed. The amount stays held, but not more than was held before.
    */
   readonly owedNanoUsd?: NanoUsd;
 }

@@ -7,7 +7,7 @@ export interface WindowUse {
   readonly resetsAtMs: number;
 }
 
-/** Computes what is left of each limit, of key and organization the one with less. */
+/** Computes what is left of each limit. Of key and organization the one with less left counts. */
 export function windowsLeft(
   { organizationLimits: ofOrganization, keyLimits: ofKey }: Pick<AdmissionRequest, 'organizationLimits' | 'keyLimits'>,
   organization: WindowUse,

@@ -4,9 +4,9 @@ import type { AccountSnapshot, KeyAccount } from '#core/principal.ts';
 import { emptyWindow, type MinuteWindow } from './minute-window.ts';
 
 /**
- * State of an organization in the store. The functions below are the rules by which it trusts
- * account snapshots. docs/life-of-a-request.md, "An account in the limit store", proves that they
- * suffice.
+ * State of an organization in the store. The functions below are the rules by which the store
+ * trusts account snapshots. docs/life-of-a-request.md, "An account in the limit store", proves that
+ * they suffice.
  */
 export interface OrganizationState {
   epoch: string | undefined;
@@ -75,7 +75,7 @@ export function newKey(): KeyState {
   };
 }
 
-/** Takes in the snapshot of an admission. False: not trusted, the caller has to read again. */
+/** Applies the snapshot of an admission. False: not trusted, so the caller has to read again. */
 export function trustSnapshot(
   organization: OrganizationState,
   key: KeyState,
@@ -98,9 +98,9 @@ export function trustSnapshot(
 }
 
 /**
- * Takes in the snapshot of a charge. One of another epoch cannot be compared, so trust is
- * withdrawn: its hold is freed, and a caller that was asked to read may have read before the
- * charge.
+ * Applies the snapshot of a charge. A snapshot of another epoch cannot be compared. Trust is then
+ * withdrawn, because the hold is freed, while a caller that was asked to read may have read before
+ * the charge.
  */
 export function learn(organization: OrganizationState, key: KeyState | undefined, snapshot: AccountSnapshot): void {
   if (organization.epoch === snapshot.ledgerEpoch) remember(organization, key, snapshot);
@@ -149,7 +149,7 @@ function newerSpent(known: Spent | undefined, sequence: number, nanoUsd: NanoUsd
   return known && known.sequence > sequence ? known : { sequence, nanoUsd };
 }
 
-/** Withdraws trust: every caller has to read again, also callers that were asked before. */
+/** Withdraws trust. Every caller has to read again, even if it was asked before. */
 export function distrust(organization: OrganizationState): void {
   organization.trusted = false;
   for (const key of organization.keys.values()) key.askedToRead.clear();

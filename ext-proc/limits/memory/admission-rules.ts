@@ -6,8 +6,8 @@ import type { KeyState, OrganizationState, Spent } from './account-state.ts';
 import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
 
 /**
- * Finds the first failing rule in the documented order. The windows must be moved to the request's
- * minute before.
+ * Finds the first failing rule in the documented order. The caller has moved the windows to the
+ * request's minute.
  */
 export function failingRule(
   request: AdmissionRequest,

@@ -26,9 +26,9 @@ export class HoldTable {
   readonly #leaseMs: number;
   /** Ordered by expiry: all leases are equally long, and a renewed hold moves to the end. */
   readonly #live = new Map<string, StoredHold>();
-  /** Owed, or in quarantine. */
+  /** Holds that are owed or in quarantine. */
   readonly #withoutSlot = new Map<string, StoredHold>();
-  /** None of `#withoutSlot` ends before. */
+  /** No hold of `#withoutSlot` ends before this time. */
   #endsFromMs = Infinity;
 
   constructor(leaseMs: number) {
@@ -46,7 +46,7 @@ export class HoldTable {
     this.#add(holdId, { organization, key, day, minute, tokens, nanoUsd, isOwed, ...this.#times(request, nowMs) });
   }
 
-  /** Registers an unknown hold, without its tokens: their windows may be lost too. */
+  /** Registers an unknown hold, without its tokens, because their window may be lost too. */
   takeBack(live: Hold, nowMs: number, organization: OrganizationState, key: KeyState): void {
     const { holdId, day, holdNanoUsd, owedNanoUsd } = live;
     const hold = { organization, key, day, minute: undefined, tokens: 0, nanoUsd: holdNanoUsd, isOwed: false };
@@ -129,7 +129,7 @@ export class HoldTable {
     return { quarantineMs: ms, requestEndsAtMs: nowMs + ms, endsAtMs: nowMs + this.#leaseMs };
   }
 
-  /** Leaves a hold its money until the quarantine after a lease that expires then is over. */
+  /** Frees the slot. The money stays held until the quarantine after this expiry of the lease. */
   #takeSlot(holdId: string, hold: StoredHold, expiresAtMs: number): void {
     if (this.#live.delete(holdId)) hold.organization.slots -= 1;
     hold.endsAtMs = expiresAtMs < hold.requestEndsAtMs ? hold.requestEndsAtMs : expiresAtMs + hold.quarantineMs;

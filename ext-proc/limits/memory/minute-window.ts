@@ -13,8 +13,8 @@ export function emptyWindow(): MinuteWindow {
 
 /**
  * Assigns calls to minutes. A call reads the clock before it arrives here, so it may arrive after a
- * call of the next minute; then it counts in the next minute. A clock that was set back by more
- * starts over.
+ * call of the next minute. It is then counted in that minute. If the clock is set back by more than
+ * a minute, the earlier minute begins again.
  */
 export function createMinuteClock(): (nowMs: number) => number {
   let current = -1;

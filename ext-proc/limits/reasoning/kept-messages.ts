@@ -8,7 +8,7 @@ export interface KeptMessage<Value> {
   readonly expiresAtMs: number;
 }
 
-/** Name, time and places in maps of a message. With its bytes they bound the number too. */
+/** Memory for a message's name, time and map entries. Counting it bounds their number too. */
 const BESIDES_BYTES = 512;
 
 interface OrganizationMessages<Value> {
@@ -19,8 +19,8 @@ interface OrganizationMessages<Value> {
 
 /**
  * Messages that a process has kept, within bounds. An organization above its own bound loses its
- * oldest ones. Above the bound of all, the organization that has kept the most loses its oldest: so
- * no organization loses anything to one that has kept less.
+ * oldest messages. Above the total bound, the organization that has kept the most loses its oldest
+ * ones. So no organization loses anything to one that has kept more.
  */
 export class KeptMessages<Value> {
   readonly #bounds: ReasoningBounds;
@@ -42,7 +42,7 @@ export class KeptMessages<Value> {
     return this.#messages.get(name)?.value;
   }
 
-  /** Adds a message in place of one of the same name. Returns what was evicted for it. */
+  /** Adds a message, or replaces the one of the same name. Returns the evicted messages. */
   add(
     { organizationId, name, value, bytes }: Omit<KeptMessage<Value>, 'expiresAtMs'>,
     nowMs: number,

@@ -2,10 +2,10 @@ import type { Clock } from '#core/clock.ts';
 import { KeptMessages } from './kept-messages.ts';
 import type { ReasoningBounds, ReasoningStore } from './reasoning-store.ts';
 
-/** Messages expire in a process that keeps no more of them, too. */
+/** Lets messages expire even if the process keeps no new ones. */
 const EXPIRE_EVERY_MS = 60_000;
 
-/** Nothing is found by a name that has it. */
+/** Value of an ambiguous name, by which nothing is found. */
 const AMBIGUOUS = Buffer.alloc(0);
 
 export interface ReasoningStoreOptions {

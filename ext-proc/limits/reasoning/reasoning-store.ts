@@ -1,29 +1,29 @@
 /**
  * Keeps the sealed reasoning of assistant messages for a short time, for clients that do not send
- * it back (docs/design.md, "Kept reasoning"). Nothing depends on it but the quality of the next
- * answer: what is evicted or lost is only missing. Methods reject with StoreUnavailable.
+ * it back (docs/design.md, "Kept reasoning"). Only the quality of the next response depends on it,
+ * so messages may be evicted or lost. Methods reject with StoreUnavailable.
  */
 export interface ReasoningStore {
   /**
    * Keeps one message. Another one of the same name makes the name ambiguous: neither is found
-   * until both would have expired. `full`: not kept, because it is too large or there is no memory;
-   * the name is ambiguous all the same.
+   * until both would have expired. `full`: not kept, because it is too large or there is no memory.
+   * The name is then ambiguous too.
    */
   keep(message: SealedMessage): Promise<'kept' | 'full'>;
   /**
-   * Finds messages of an organization, in the order of `names`, up to so many bytes together.
-   * `undefined`: there is none.
+   * Finds messages of an organization, in the order of `names`, with at most `mostBytes` together.
+   * `undefined`: there is none, or it would exceed that bound.
    */
   find(organizationId: string, names: readonly string[], mostBytes: number): Promise<readonly (Buffer | undefined)[]>;
   /** Bytes that this process has kept. */
   heldBytes(): number;
-  /** Forgets what is in this process. What other processes share stays until it expires. */
+  /** Drops the messages of this process. Messages in a shared store stay until they expire. */
   close(): void;
 }
 
 export interface SealedMessage {
   readonly organizationId: string;
-  /** Keyed hash, so that it belongs to one organization and says nothing. */
+  /** Keyed hash, so that the name belongs to one organization and reveals nothing. */
   readonly name: string;
   /** Empty: nothing of the message is kept, and its name is ambiguous. */
   readonly sealed: Buffer;
@@ -44,8 +44,8 @@ export interface ReasoningBounds {
 }
 
 /**
- * The reasoning of a message has 1 to 4 KB as a rule; thinking of 64,000 tokens has 256 KiB. An
- * agent that works for an hour needs it from one call of a tool to the next.
+ * The reasoning of a message usually has 1 to 4 KB. 64,000 tokens of thinking have 256 KiB. An
+ * agent that works for an hour needs it from one tool call to the next.
  */
 export const REASONING_BOUNDS: ReasoningBounds = {
   messageBytes: 256 * 1024,

@@ -28,7 +28,7 @@ local function learn_spent(call, org, hash, sequence, day, amount)
   end
 end
 
--- Takes in the spend of a key's month and lifetime.
+-- Applies the spend of a key's month and lifetime.
 local function learn_longer(org, key, sequence, first, month, lifetime)
   for field, amount in pairs({ ['month:' .. first] = month, lifetime = lifetime }) do
     if amount ~= '' then
@@ -39,7 +39,7 @@ local function learn_longer(org, key, sequence, first, month, lifetime)
   end
 end
 
--- Takes in the snapshot that begins at this argument. An older one than the stored changes nothing.
+-- Applies the snapshot that begins at this argument. One older than the stored changes nothing.
 local function learn(call, org, key, first)
   local _, sequence, day, balance, spent, key_sequence, key_day, key_spent, longer = unpack(call.args, first, first + 8)
   if sequence ~= org.sequence and tonumber(sequence) >= tonumber(org.sequence) or balance ~= org.balance and sequence == org.sequence then
@@ -54,13 +54,13 @@ local function learn(call, org, key, first)
   end
 end
 
--- Withdraws trust: every caller has to read again, also callers that were asked before.
+-- Withdraws trust. Every caller has to read again, even if it was asked before.
 local function distrust(org)
   org.trusted, org.round, org.begins = false, org.round + 1, true
 end
 
 -- Returns whether the snapshot of an admission, which has this ledger epoch, is trusted. If not,
--- the caller is noted in `told` and has to read again; its second snapshot is trusted.
+-- the caller is noted in `told` and has to read again. Its second snapshot is trusted.
 local function trusts(org, key, epoch, hold_id)
   if org.trusted and org.epoch ~= epoch then
     distrust(org)

@@ -1,5 +1,5 @@
--- Decides one admission: everything is taken, or the first failing rule is the reply and nothing
--- is taken.
+-- Decides one admission. Either everything is taken, or the first failing rule is the reply and
+-- nothing is taken.
 
 local function forget_spent(hash, today)
   local last_day = hash.day
@@ -64,8 +64,8 @@ local function count_holds(call, org, key, fields)
   redis.call('HSET', key.name, 'counted', org.trust_counter)
 end
 
--- Returns what a key holds of other days than today: of the month, and altogether. Requests of one
--- moment read it once.
+-- Returns the holds of a key that belong to other days than today: those of the month, and all.
+-- Requests of one call read them once.
 local function held_on_other_days(call, org, key, first, next_first)
   local fields, stored, held_in_month, held = {}, redis.call('HGETALL', key.name), 0, 0
   for i = 1, #stored, 2 do
@@ -87,7 +87,7 @@ local function held_on_other_days(call, org, key, first, next_first)
   return { in_month = held_in_month, all = held, under = org.trust_counter }
 end
 
--- Returns the name and the rest of the scarcest of a key's longer budgets and the balance.
+-- Returns the scarcest funds among a key's longer budgets and the balance: name and amount left.
 local function scarcest_funds(call, org, key, longer, available)
   local first, next_first, monthly, lifetime = unpack(longer)
   if not key.other_days or key.other_days.under ~= org.trust_counter then

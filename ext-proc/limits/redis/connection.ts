@@ -18,8 +18,8 @@ export interface ConnectionOptions {
   readonly url: string;
   readonly log: StoreLog;
   /**
-   * Redis is unavailable after this long without a reply. Longer only in tests about something
-   * else, for a busy machine.
+   * Redis counts as unavailable after this long without a reply. Only tests set it, for busy
+   * machines.
    */
   readonly replyMs?: number;
 }
@@ -152,13 +152,13 @@ function nodeOptions(address: RedisAddress, { replyMs = REPLY_MS }: ConnectionOp
     // A command without a reply is not sent again: it may have been executed.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // The master became a replica: the address now leads to the new master, if to any.
+    // The master became a replica. If there is a new master, the address leads to it now.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
 }
 
 /**
- * Reads the files once, at the start. A renewed certificate of the same authority needs no more.
+ * Reads the files once, at the start. A server's certificate may be renewed by the same authority.
  */
 function readTlsFiles({ authority, client }: RedisTlsFiles): { ca?: string; cert?: string; key?: string } {
   return {

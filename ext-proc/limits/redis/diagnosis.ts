@@ -29,8 +29,8 @@ export interface RedisDiagnosis extends ServerClock {
 const QUIET = { info: () => {}, warn: () => {} };
 
 /**
- * Reads one node of a cluster. Changes nothing. Rejects with StoreUnavailable, or RedisRefused if
- * the URL is invalid or its user lacks rights.
+ * Reads a server, or one node of a cluster. Changes nothing. Rejects with StoreUnavailable, or
+ * RedisRefused if the URL is invalid or its user lacks rights.
  */
 export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
   const redis = await connectToAny(parseRedisUrl(url), { url, log: QUIET });
@@ -65,7 +65,7 @@ function infoOf(text: string): (field: string) => string | undefined {
   return (field) => fields.get(field);
 }
 
-/** Of the reply to `TIME`. */
+/** Unix milliseconds in the reply to `TIME`. */
 function millisecondsOf(reply: unknown): number {
   const [seconds = 0, microseconds = 0] = Array.isArray(reply) ? reply.map(Number) : [];
   return seconds * 1000 + microseconds / 1000;

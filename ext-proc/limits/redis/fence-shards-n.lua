@@ -1,6 +1,6 @@
 -- Gives shards their fences, and returns the incarnations without one. The lease in which a new
--- incarnation admits nothing begins here. When it ends, so have all calls that another master still
--- got from processes that did not know the new fence.
+-- incarnation admits nothing begins here. When the lease ends, all calls have ended that another
+-- master still received from processes that did not know the new fence.
 --
 -- Two processes may find the same incarnation and raise a fence each. The older fence may arrive
 -- first, so a newer one replaces it: PostgreSQL has the newer one, and an incarnation without it

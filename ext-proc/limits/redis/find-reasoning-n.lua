@@ -2,7 +2,7 @@
 --
 -- KEYS  hashes of keep-reasoning-1.lua, of one organization
 -- ARGV  1 most bytes of all
--- Returns  their texts, '' for each that is not there
+-- Returns  their texts, '' for each that is missing or too large
 
 local left = tonumber(ARGV[1])
 local found = {}

@@ -15,7 +15,7 @@ import { availableAmount, takenAmount } from './amounts.ts';
 import { refusedByScript } from './redis-errors.ts';
 import { shardKeyOf, shardOf } from './redis-keys.ts';
 
-/** An admission or a release. Several share one call of Redis. */
+/** An admission or a release. Several of them share one call of Redis. */
 export type HoldRequest =
   | { readonly kind: 'admit'; readonly facts: AdmissionRequest }
   | { readonly kind: 'release'; readonly facts: HoldRelease };
@@ -90,7 +90,7 @@ function addLimits(args: Argument[], limits: RateLimits): void {
   args.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
 }
 
-/** `firstOfMonth` of the month, of the next one, monthly budget, lifetime budget. */
+/** First day of this month and of the next, monthly budget, lifetime budget. */
 function longerBudgets({ monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd }: KeyLimits, day: UtcDay): Argument {
   if (monthlyBudgetNanoUsd === undefined && lifetimeBudgetNanoUsd === undefined) return '';
   const [monthly, lifetime] = [monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd].map((budget) =>
@@ -99,7 +99,7 @@ function longerBudgets({ monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd }: KeyLimit
   return [firstOfMonth(day), firstOfNextMonth(day), monthly ?? '', lifetime ?? ''];
 }
 
-/** First day of the month, spend of the month, of the lifetime. */
+/** First day of the month, spend of the month, spend of the lifetime. */
 function longerSpend({ day, monthSpentNanoUsd, lifetimeSpentNanoUsd }: KeyAccount): Argument {
   if (monthSpentNanoUsd === undefined && lifetimeSpentNanoUsd === undefined) return '';
   const [month, lifetime] = [monthSpentNanoUsd, lifetimeSpentNanoUsd].map((spent) =>
@@ -182,8 +182,8 @@ function admissionResult(
   const number = (offset: number): number => reply[at + 1 + offset] as number;
   const day = number(0);
   if (verdict === 'read_again') return { kind: verdict, day };
-  // Times are converted to the caller's clock, so that the rest of a window is right for any
-  // difference between the clocks.
+  // Times are converted to the caller's clock, so that the time left in a window is right even if
+  // the clocks differ.
   const aheadMs = request.nowMs - serverNowMs;
   const minuteEndsMs = (number(1) + 1) * MINUTE_MS + aheadMs;
   const windows = windowsLeft(

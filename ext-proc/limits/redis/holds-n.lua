@@ -1,5 +1,5 @@
--- Admits and releases holds: requests of one moment, those of an organization in their order. An
--- error in the keys of one organization fails its requests only.
+-- Admits and releases holds for a batch of requests, those of one organization in their order. An
+-- error in the keys of one organization fails only its requests.
 --
 -- KEYS  for each organization its shard
 -- ARGV  1 clock (shared.lua)
@@ -37,7 +37,7 @@ local function open_shard(name, newest)
   if call.has_admissions then
     shard.incarnation, shard.admits, shard.now, shard.fenced_off = incarnation_of(name, run, now, of_server, call.lease_ms, newest)
   else
-    -- Releases do not look for a new incarnation: a hold of an ended one is gone with it.
+    -- Releases do not look for a new incarnation, because it has no holds to release.
     local marker = redis.call('HMGET', name, 'incarnation', 'touched', 'skipped')
     shard.incarnation, shard.now = marker[1], shard_clock(name, now, of_server and marker[1], marker[2], marker[3], 0, call.lease_ms, false)
   end

@@ -1,5 +1,5 @@
--- Keeps the sealed reasoning of one message. A second one of the same name leaves neither, and so
--- does one that is not kept.
+-- Keeps the sealed reasoning of one message. A second message of the same name makes the name
+-- ambiguous, and so does one that is not kept.
 --
 -- KEYS  1 hash: sealed, '' if the name is ambiguous
 -- ARGV  1 text, '' to make the name ambiguous   2 TTL in ms
@@ -8,7 +8,7 @@
 local memory = redis.call('INFO', 'memory')
 local limit = tonumber(string.match(memory, 'maxmemory:(%d+)') or '0')
 local used = tonumber(string.match(memory, 'used_memory:(%d+)') or '0')
--- Holds need the rest, and come first.
+-- The other half of the memory is reserved for holds.
 local isFull = limit > 0 and used + #ARGV[1] > limit / 2
 local isKnown = redis.call('HEXISTS', KEYS[1], 'sealed') == 1
 local text = (isFull or isKnown) and '' or ARGV[1]

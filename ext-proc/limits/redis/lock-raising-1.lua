@@ -1,6 +1,7 @@
--- Takes the lock under which fences are raised for the shards of this Redis, or releases it. One
--- process at a time raises: a second fence for an incarnation that is about to get its first one
--- would shut it out if the process that raised it ended before it gave it.
+-- Takes the lock under which fences are raised for the shards of this Redis, or releases it. Only
+-- one process at a time may raise. Otherwise a second process could raise a fence for an
+-- incarnation that is about to get its first one, and end before it has given it. The incarnation
+-- would then be fenced off.
 --
 -- KEYS  1 hash with the lock
 -- ARGV  1 random text of the process   2 ms after which the lock expires, 0 releases it

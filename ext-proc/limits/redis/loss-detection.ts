@@ -21,14 +21,14 @@ export interface LossDetectionOptions {
  * together, one lease later.
  */
 export const TOUCH_EVERY_MS = 5_000;
-/** Time for a touch, with a new connection if the former was lost. */
+/** Time for a touch, including a new connection if the former was lost. */
 const TOUCHED_WITHIN_MS = 3_000;
 /** A raised fence has reached every shard within this time. */
 const FENCED_WITHIN_MS = 3_000;
 
 /**
- * Detects that Redis lost data: by one marker key in each shard, and by the key with its name.
- * docs/design.md, "State in Redis".
+ * Detects that Redis lost data, by one marker key in each shard and by the key with the name of the
+ * store (docs/design.md, "State in Redis").
  */
 export class LossDetection implements SharedStore {
   readonly renamedWithinMs = TOUCH_EVERY_MS + TOUCHED_WITHIN_MS;
@@ -76,7 +76,7 @@ export class LossDetection implements SharedStore {
       });
   }
 
-  /** Gives fences to shards without one; they open a lease later (ShardFencing). */
+  /** Gives fences to shards without one. They open one lease later (ShardFencing). */
   fence(clock: string): Promise<void> {
     return this.#fencing.fence(clock);
   }

@@ -7,9 +7,9 @@ import type { ScriptCalls } from './script-calls.ts';
 /** A charge has about 900 bytes, so all shards have at most about 60 MB. */
 const MOST_OF_A_SHARD = 1_000;
 const MOST_BYTES = 8 * 1024;
-/** One call handles at most so many, so that it does not block the server for long. */
+/** Most charges of a shard in one call, so that it does not block the server for long. */
 const LISTED_OF_A_SHARD = 20;
-/** Longer than an outage of PostgreSQL. The log on the volume keeps a charge without end. */
+/** Longer than an outage of PostgreSQL. The log on the volume keeps a charge indefinitely. */
 const KEPT_MS = 7 * DAY_MS;
 /** Longer than any request lives. */
 const TAKEN_OVER_MS = DAY_MS;
@@ -34,7 +34,7 @@ export function createChargeMirror(connection: ScriptCalls): ChargeMirror {
       const found = lists
         .filter((list) => list.status === 'fulfilled')
         .flatMap(({ value }) => chargesIn(value as string[]));
-      // Without one node of a cluster the charges of the other nodes are still returned.
+      // If one node of a cluster is unavailable, the charges of the others are still returned.
       const failed = lists.find((list) => list.status === 'rejected');
       if (failed && found.length === 0) throw failed.reason;
       return found;

@@ -7,8 +7,8 @@ export class RedisRefused extends Error {
 }
 
 /**
- * Error replies of a server that cannot serve now, or no longer serves this slot. Any other error
- * reply is a bug.
+ * Error replies of a server that cannot serve now, or that no longer serves this slot. Any other
+ * error reply is a bug.
  */
 const NOT_NOW =
   /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;

@@ -19,7 +19,7 @@ export function organizationKeys(organizationId: string) {
     holds: `${tag}:holds:${organizationId}`,
     leases: `${tag}:leases:${organizationId}`,
     quarantine: `${tag}:quarantine:${organizationId}`,
-    /** Of the hashes of the organization's API keys. */
+    /** Prefix of the hashes of the organization's API keys. */
     keyPrefix: `${tag}:key:`,
   };
 }

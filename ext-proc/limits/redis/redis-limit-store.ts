@@ -42,9 +42,9 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
    */
   readonly leaseMs: number;
   /**
-   * `server`: minutes, days and leases are by the clock of Redis; `nowMs` only converts times to
-   * the caller's clock. `caller`: all are by `nowMs`, for tests. A function: the clock of Redis as
-   * a test sets it, Unix milliseconds.
+   * `server`: minutes, days and leases use the clock of Redis, and `nowMs` only converts times to
+   * the caller's clock. `caller`: all use `nowMs`, for tests. A function: the clock of Redis as a
+   * test sets it, in Unix milliseconds.
    */
   readonly clock: 'server' | 'caller' | (() => number);
   readonly fences: ShardFences;
@@ -56,20 +56,20 @@ const IDLE_MS = 600_000;
 /** `timeouts.total` is at most an hour, and quarantine lasts a minute longer. */
 const LONGEST_QUARANTINE_MS = 61 * MINUTE_MS;
 /**
- * One call handles at most so many, so that it does not block Redis: 200 renewals take about 1 ms.
+ * Most renewals of one call, so that it does not block Redis: 200 renewals take about 1 ms.
  */
 const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about 1 ms. */
 const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };
 
-/** Rejects as connectRedis(). */
+/** Rejects like connectRedis(). */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
   return new RedisLimitStore(await connectRedis(options), options);
 }
 
 /**
  * Keeps windows, slots and holds in Redis, shared by all gateway processes. The contract is that of
- * LimitStore; memory/memory-limit-store.ts implements the same rules in plain TypeScript.
+ * LimitStore. memory/memory-limit-store.ts implements the same rules in plain TypeScript.
  */
 export class RedisLimitStore implements LimitStore {
   readonly chargeMirror: ChargeMirror;
@@ -110,7 +110,7 @@ export class RedisLimitStore implements LimitStore {
     await this.#ask(this.#laneOf(release), { kind: 'release', facts: release });
   }
 
-  /** Names the lane of a request; requests of one lane can share a call. */
+  /** Names the lane of a request. Requests of one lane can share a call. */
   #laneOf({ organizationId, nowMs }: AdmissionRequest | HoldRelease): string {
     return (this.#connection.oneSlot ? shardKeyOf(organizationId) : '') + this.#clockAt(nowMs);
   }

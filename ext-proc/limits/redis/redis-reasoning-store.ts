@@ -4,14 +4,14 @@ import type { ReasoningStore } from '../reasoning/reasoning-store.ts';
 import { reasoningKey } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 
-/** Bytes of a text in base64. */
+/** Length of this many bytes in base64. */
 const textBytes = (bytes: number): number => Math.ceil(bytes / 3) * 4;
 
 /**
  * Keeps reasoning for several processes, with the rights and in the hash slots of the limits. Each
  * process bounds what it has written itself and deletes what it evicts. So Redis keeps at most the
- * bounds times the number of processes, without a list that all of them would have to share; what a
- * process has left behind expires.
+ * bounds times the number of processes, without a list that all of them would have to share.
+ * Messages of a process that has ended expire.
  */
 export function createRedisReasoningStore(
   connection: ScriptCalls,

@@ -1,8 +1,8 @@
 import { RedisRefused } from './redis-errors.ts';
 
 /**
- * `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by
- * commas, are the first nodes of a cluster. With TLS the files have the names that they have in
+ * `redis://user:password@host:port/database`, or `rediss://` for TLS. Several hosts, separated by
+ * commas, are the first nodes of a cluster. The parameters for files of TLS are those of
  * PostgreSQL's URLs: `?sslrootcert=…&sslcert=…&sslkey=…`.
  */
 export interface RedisAddress {
@@ -16,9 +16,9 @@ export interface RedisAddress {
 
 /** Paths of PEM files. */
 export interface RedisTlsFiles {
-  /** Instead of the authorities that Node trusts. */
+  /** Authorities to trust instead of those of Node. */
   readonly authority?: string;
-  /** Client certificate, for servers that ask for one. */
+  /** Client certificate, for servers that require one. */
   readonly client?: { readonly certificate: string; readonly privateKey: string };
 }
 
@@ -26,7 +26,7 @@ const DEFAULT_PORT = 6379;
 const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
 const FILE_PARAMETERS = ['sslrootcert', 'sslcert', 'sslkey'];
 
-/** Throws RedisRefused, without the URL in the message: it may hold a password. */
+/** Throws RedisRefused. Its message does not have the URL, which may contain a password. */
 export function parseRedisUrl(url: string): RedisAddress {
   const [, scheme, credentials = '', hosts = '', database = '', query = ''] = SHAPE.exec(url) ?? [];
   if (scheme === undefined) {

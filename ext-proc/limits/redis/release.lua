@@ -1,6 +1,6 @@
 -- Ends a hold, live or in quarantine: frees slot and money, corrects the token windows of the
--- minute of the admission, takes in the snapshot. An owed hold stays, without its slot, and keeps
--- what is owed. Repeating either changes nothing.
+-- minute of the admission, applies the snapshot. An owed hold stays without a slot and keeps the
+-- amount that is owed. Repeating either changes nothing.
 
 local function free_on(call, org, hash, day, amount)
   if day == call.TODAY then
@@ -12,7 +12,7 @@ local function free_on(call, org, hash, day, amount)
   end
 end
 
--- Leaves a hold what it is owed, or ends it (nil).
+-- Reduces a hold to the amount that is owed, or ends it (nil).
 local function free_hold(call, org, hold_id, tokens_used, owed)
   local key_id, day, minute, tokens, amount, until_at, span, state = parse_hold(org.records[hold_id])
   if owed and state == 'o' then

@@ -1,7 +1,7 @@
--- Renews the leases of one organization's holds, also of those in quarantine, which become live
--- again. An unknown hold is registered again, without its tokens: the windows were lost too. An
--- owed hold has no slot, and is registered again only while the shard is closed: in an open one it
--- is unknown because another process made its charge and released it.
+-- Renews the leases of one organization's holds. Holds in quarantine become live again. An unknown
+-- hold is registered again, but without its tokens, because the windows were lost too. An owed hold
+-- has no slot, and is registered again only while the shard is closed. In an open shard it is
+-- unknown because another process made its charge and released it.
 --
 -- KEYS  1 shard  2 org  3 holds  4 leases  5 quarantine
 -- ARGV  1 clock (shared.lua)

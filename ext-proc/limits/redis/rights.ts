@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { RedisRefused } from './redis-errors.ts';
 
-/** A key named like ours (redis-keys.ts), of a shard that does not exist. It is never written. */
+/** A key with a name like ours (redis-keys.ts), of a shard that does not exist. Never written. */
 const KEY = 'gateway:{rights}:none';
 /** Every command that the gateway or its scripts use. */
 const CALLS: readonly (readonly string[])[] = [
@@ -26,7 +26,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['SREM', KEY, 'member'],
 ];
 
-/** Checks rights without running the commands. Redis before 7.0 cannot check. */
+/** Checks rights without running the commands. Redis before 7.0 cannot do this. */
 const CHECK = `local missing = {}
 if not redis.acl_check_cmd then
   return missing
@@ -39,7 +39,7 @@ end
 return missing`;
 
 /**
- * Reports missing rights at the start, because later they would fail some script halfway.
+ * Reports missing rights at the start. Later they would let a script fail halfway.
  * docs/stores.md, "Redis", has the sufficient rights; test/contract/redis-access.test.ts tests
  * them.
  */

@@ -17,21 +17,21 @@ export interface ShardFencingOptions {
 }
 
 interface RaisedFences {
-  /** By the order of the shards; '' for a shard that had a fence. */
+  /** In the order of the shards. '' for a shard that had a fence. */
   readonly incarnations: readonly string[];
-  /** By number of the shard. */
+  /** Fences by number of the shard. */
   readonly raised: ReadonlyMap<number, number>;
 }
 
-/** A process that ended before it gave its fences lets others raise theirs after this time. */
+/** If a process ends before it has given its fences, others may raise theirs after this time. */
 const RAISING_MS = 3_000;
 const LOCK_AGAIN_MS = 50;
 
 /**
  * Opens new incarnations: finds those without a fence, raises the fences of their shards in
- * PostgreSQL, and gives each its fence. A fence goes only to the incarnation that was found before
- * it was raised; a later incarnation gets a new one. So no two servers open a shard with the same
- * fence.
+ * PostgreSQL, and gives each its fence. A fence is given only to the incarnation that was found
+ * before it was raised. A later incarnation gets a new one. So no two servers open a shard with the
+ * same fence.
  */
 export class ShardFencing {
   readonly #connection: ScriptCalls;
@@ -53,7 +53,7 @@ export class ShardFencing {
   }
 
   async #fenceAll(clock: string): Promise<void> {
-    // Otherwise others have raised fences meanwhile; the next touch comes here again.
+    // Without the lock: other processes are raising fences, and the next touch tries again.
     if (!(await this.#lockRaising())) return;
     try {
       await this.#raiseAndGive(clock);
@@ -63,7 +63,7 @@ export class ShardFencing {
     }
   }
 
-  /** Waits for its turn, but no longer than for a process that has ended. */
+  /** Waits for the lock, but no longer than the lock of a process that has ended lasts. */
   async #lockRaising(): Promise<boolean> {
     const deadlineMs = performance.now() + RAISING_MS + LOCK_AGAIN_MS;
     while (performance.now() < deadlineMs) {
@@ -84,16 +84,15 @@ export class ShardFencing {
     );
     if (without.length === 0) return;
     const raised = await fences.raise(without.map(({ number }) => number));
-    // Another process raised them first and gives them. If it fails, the next touch comes here
-    // again.
+    // Another process raised them first and gives them. If it fails, the next touch tries again.
     if (raised === undefined) return;
     const given = found.map(({ shards, incarnations }) => this.#giveFences(shards, clock, { incarnations, raised }));
     await Promise.all(given);
   }
 
   /**
-   * Gives the raised fences to these incarnations: these very fences, since one that was read
-   * meanwhile may belong to another server. Returns the incarnations that still have none.
+   * Gives the raised fences to these incarnations. It gives no other fences, because one that was
+   * read meanwhile may belong to another server. Returns the incarnations that still have none.
    */
   async #giveFences(shards: readonly Shard[], clock: string, toGive?: RaisedFences): Promise<string[]> {
     const { leaseMs } = this.#options;

@@ -14,24 +14,24 @@
 --     listed       ms before which `known` is incomplete
 --     generations  the last trust counter that was given out
 --   org:ID      hash, state of an organization
---     incarnation  in which the state began; a state of another one is worth nothing
---     generation   trust counter: begins with the state and with each ledger epoch. Spend and key
---                  states that were stored under another counter are worth nothing
+--     incarnation  in which the state began. A state of another one is invalid
+--     generation   trust counter: a new one begins with the state and with each ledger epoch. Spend
+--                  and key states that were stored under another counter are invalid
 --     trusted      1 or 0
 --     round        number of times that trust was withdrawn under this counter
 --     epoch, sequence, balance, spent:DAY   newest account snapshot; spent:DAY is
 --                  counter|sequence|amount
 --     held, held:DAY   sum of all holds, and of those of one day
 --     day, minute, requests, tokens   windows
---     ends         nothing in quarantine:ID ends before this ms; may be absent when it is empty
+--     ends         ms before which nothing in quarantine:ID ends. May be absent if that is empty
 --     opens        ms at which it admits again after a recovery
 --   key:ID      hash, state of an API key: incarnation, trusted (the counter under which it is),
 --               held:DAY, spent:DAY, day, minute, requests, tokens; with longer budgets also
 --     month:FIRST, lifetime   spend as spent:DAY, of the month that begins with this day
 --     counted      the counter under which its held:DAY were counted from holds:ID
---   holds:ID    hash, hold id -> until/span|key id|day|minute|tokens|amount. No living request of
---               the hold is older than `until`, which is `span` ms after the admission. A leading q
---               marks quarantine, a leading o an owed hold, whose amount is what is owed
+--   holds:ID    hash, hold id -> until/span|key id|day|minute|tokens|amount. The request of the
+--               hold ends before `until`, which is `span` ms after the admission. A leading q
+--               marks quarantine. A leading o marks an owed hold, and the amount is its charge
 --   leases:ID      sorted set, ids of holds with a slot by the ms at which their leases expire
 --   quarantine:ID  sorted set, ids of holds without one, owed or in quarantine, by the ms at which
 --               they end
@@ -42,15 +42,15 @@
 -- Expiries, `opens` and `known` are by the shard clock; minutes, days and `touched` are by the
 -- server's. KEYS does not name every key: scripts make other names from a prefix with the same tag.
 
--- Bound of one call for each: holds into quarantine, and holds freed from it. The rest stays held
--- until the next call.
+-- Most holds that one call puts into quarantine, and most that it frees from there. The rest stays
+-- held until the next call.
 local MOST_EXPIRED = '1000'
--- Gateway processes touch every shard each few seconds: an untouched one is unused.
+-- Gateway processes touch every shard every few seconds, so an untouched one is unused.
 local SHARD_TTL_MS = 30 * 86400000
--- Two touches are 5 s apart; a longer gap than this stops the shard clock.
+-- Touches are 5 s apart. A longer gap than this stops the shard clock.
 local LONGEST_GAP_MS = 10000
--- In a gap longer than this keys may have expired by the server's clock, against the shard clock.
--- Idle keys outlive the last quarantine by more than this.
+-- In a gap longer than this, keys may have expired by the server's clock, but not by the shard
+-- clock. Idle keys outlive the last quarantine by more than this.
 local EXPIRING_GAP_MS = 300000
 
 -- Returns Unix milliseconds, and whether they are of the server's clock, which may be set. ARGV
@@ -82,7 +82,7 @@ local function begin_incarnation(shard, run, now, of_server, opens, nonce)
 end
 
 -- Returns the shard clock, and when the shard opens. The shard clock stops over a gap between two
--- touches and over a step back: the server's clock was set, the server stood still, or no process
+-- touches and over a step back. The server's clock was set, the server stood still, or no process
 -- could reach it, and no lease may expire because of that. After a gap in which keys may have
 -- expired, the shard closes for one lease, in which live holds are registered again.
 -- `keeps`: stores the result. A call that only releases does not, because it must work when memory
@@ -106,8 +106,8 @@ local function shard_clock(shard, now, of_server, touched, skipped, opens, lease
   return now - behind, opens
 end
 
--- Returns the ms until a shard opens. A clock that was set back would keep it closed for long: more
--- than a lease is cut to one lease. An open shard (0) stays open.
+-- Returns the ms until a shard opens, at most one lease: a clock that was set back would keep the
+-- shard closed for longer. An open shard (0) stays open.
 local function opens_in(shard, opens, now, lease_ms)
   local left = opens - now
   if opens == 0 or (left > 0 and left <= lease_ms) then
@@ -118,8 +118,8 @@ local function opens_in(shard, opens, now, lease_ms)
   return left
 end
 
--- Id of this Redis process: only it shows a restart, failover or restore at once. The call costs
--- 4 us.
+-- Id of this Redis process. Only this id shows a restart, failover or restore at once. The call
+-- costs 4 us.
 local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
@@ -166,8 +166,8 @@ local function parse_hold(record)
   return key_id, day, minute, tokens, amount, until_at, span, state
 end
 
--- Returns when a hold whose lease expires then is over. Leases are renewed beyond the life of a
--- request only while its charge waits for PostgreSQL.
+-- Returns when a hold ends if its lease expires at this time. Leases are renewed beyond the life of
+-- a request only while its charge waits for PostgreSQL.
 local function end_after(expires_at, until_at, span)
   return expires_at < tonumber(until_at) and tonumber(until_at) or expires_at + tonumber(span)
 end
@@ -227,7 +227,7 @@ local function expire_holds(org, holds, leases, quarantine, key_prefix, ends, sh
   return true
 end
 
--- Returns whether an organization that holds money, and has no leases, has lost some.
+-- Returns whether an organization that holds money, but has no leases, has lost leases.
 local function misses_leases(holds, quarantine)
   local without_slot = redis.call('ZCARD', quarantine)
   return without_slot == 0 or without_slot ~= redis.call('HLEN', holds)
@@ -261,8 +261,8 @@ local function recover(shard, incarnation, org, holds, leases, quarantine, shard
   end
 end
 
--- Returns whether the missing hash of an organization is a loss. It is none if the organization is
--- new here, or its hash expired in time.
+-- Returns whether the missing hash of an organization was lost. It was not if the organization is
+-- new here, or if its hash expired as planned.
 local function is_lost(shard, incarnation, id, leases, quarantine, shard_now, ttl_ms)
   for spans_ago = 0, 1 do
     local of, kept_at = string.match(redis.call('HGET', known_key(shard, shard_now, spans_ago), id) or '', '^(.-)|(%d+)$')

@@ -1,5 +1,5 @@
--- Keeps the shards' markers from expiring and their clocks going. Begins a new incarnation where
--- the marker is missing or is of another Redis process, or everywhere on request.
+-- Keeps the markers of the shards from expiring, and their clocks running. Begins a new incarnation
+-- where the marker is missing or is of another Redis process, or everywhere on request.
 --
 -- KEYS  the shards
 -- ARGV  1 clock (shared.lua)
