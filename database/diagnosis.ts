@@ -8,41 +8,41 @@ import { readSchemaFiles } from './schema/schema-files.ts';
 
 export type DatabaseDiagnosis = Awaited<ReturnType<typeof openDiagnosis>>;
 
-/** Organizations that have a price list. */
+/** The use of one price list by organizations. */
 export interface PriceListUse {
   readonly name: string;
   readonly count: number;
-  /** Their ids, the first few. */
+  /** Ids of the first few organizations. */
   readonly organizations: readonly string[];
 }
 
 export interface ServerFigures extends ServerClock {
-  /** `18.4` */
+  /** For example `18.4`. */
   readonly version: string;
-  /** `180004` */
+  /** For example `180004`. */
   readonly versionNumber: number;
-  /** True for a standby, which takes no writes. */
+  /** True for a standby, which accepts no writes. */
   readonly inRecovery: boolean;
-  /** The server, the database or the user is set to begin transactions read-only. */
+  /** True if the server, the database or the user defaults to read-only transactions. */
   readonly readOnly: boolean;
   readonly connections: number;
-  /** Connections that ordinary users may have together. */
+  /** Maximum number of connections of all ordinary users. */
   readonly maxConnections: number;
 }
 
 export interface SchemaFigures {
   /** Schema version of this code. */
   readonly version: number;
-  /** Number of migrations that are applied, the baseline included. */
+  /** Number of applied migrations, including the baseline. */
   readonly applied: number;
-  /** The newest of them. */
+  /** The newest applied migration. */
   readonly newest: number;
-  /** A release before 0.2.0 made the database, and none upgrades it. */
+  /** True for a database of a release before 0.2.0, which no release can upgrade. */
   readonly isBeforeBaseline: boolean;
   readonly missing: readonly string[];
-  /** Migrations of newer code after which this code still runs. */
+  /** Migrations of newer code with which this code still runs. */
   readonly ahead: readonly number[];
-  /** Migrations of newer code after which this code does not run. */
+  /** Migrations of newer code with which this code does not run. */
   readonly unknown: readonly number[];
   /** Migrations whose files differ from ours. */
   readonly changed: readonly string[];
@@ -51,14 +51,14 @@ export interface SchemaFigures {
 export interface LedgerFigures {
   readonly organizations: number;
   readonly deadLetters: number;
-  /** Organizations whose account is not what their last entry says; the first few. */
+  /** First few organizations whose account differs from the state after their last entry. */
   readonly differing: readonly string[];
 }
 
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 5_000;
 /**
- * Limit of a reply: PostgreSQL reports its own timeout before, unless it or the network is frozen.
+ * Limit of a reply. PostgreSQL reports its own timeout first, unless it or the network is frozen.
  */
 const ANSWER_MS = 5_500;
 
@@ -73,13 +73,13 @@ export async function openDiagnosis(url: string) {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
   });
-  // The current or next statement reports the error; without a listener it would end the process.
+  // The current or next statement reports the error. Without a listener it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
     const server = await look(client);
     await client.query(`set default_transaction_read_only = on; set statement_timeout = ${STATEMENT_MS}`);
-    // Runs parallel checks one after the other, because a connection takes one statement at a time.
+    // Runs concurrent checks one after another, because a connection runs one statement at a time.
     let former: Promise<unknown> = Promise.resolve();
     const inTurn = <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
       const answer = former.then(ask);
@@ -91,25 +91,27 @@ export async function openDiagnosis(url: string) {
       schema: () => inTurn(() => schema(client)),
       ledger: () => inTurn(() => ledger(client)),
       processes: () => inTurn(() => listProcesses(client)),
-      /** `undefined`: no process has reported one. */
+      /** `undefined`: no process has reported a configuration. */
       configuration: () => inTurn(() => currentConfiguration(client)),
       hasEnabledUser: (email: string) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
       priceLists: () => inTurn(() => run<PriceListUse>(client, PRICE_LISTS, [])),
       /**
-       * Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies`
-       * did not name them; 20 at most.
+       * At most 20 addresses that sent X-Forwarded-For to a dashboard within the last hour, but are
+       * not in `trusted_proxies`.
        */
       untrustedProxies: () => inTurn(() => untrustedProxies(client)),
       close: () => client.end(),
     };
   } catch (error) {
-    // Ends without waiting: an unresponsive server would not reply to it either.
+    // Does not wait for the end: an unresponsive server would not confirm it either.
     client.end().catch(() => undefined);
     throw asStoreError(error);
   }
 }
 
-/** pg_stat_activity shows other connections only to users who may read all of it. */
+/**
+ * Uses pg_stat_database, because pg_stat_activity shows other connections only to privileged users.
+ */
 const SERVER = sql('diagnose_server')`
   select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
       pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",
@@ -157,8 +159,8 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
 }
 
 /**
- * Reads the last entry of each organization by index: far less than `ledger verify` reads, and
- * enough to detect tampering.
+ * Reads the last entry of each organization by index. That is far less than `ledger verify` reads,
+ * and enough to notice that accounts were changed.
  */
 const LEDGER = sql('diagnose_ledger')`
   select (select count(*)::integer from accounts) as organizations,
@@ -173,7 +175,7 @@ const LEDGER = sql('diagnose_ledger')`
         order by a.organization_id limit 10
       ) as differing`;
 
-/** One statement sees one moment, so a concurrent charge makes no difference. */
+/** Runs as one statement, which sees one snapshot, so concurrent charges cause no difference. */
 const ledger = (client: pg.Client) => only<LedgerFigures>(client, LEDGER, []);
 
 const PRICE_LISTS = sql('diagnose_price_lists')`

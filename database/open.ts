@@ -31,25 +31,25 @@ import { prepareDatabase } from './schema/prepare.ts';
 export interface PostgresOptions extends SettlementOptions {
   readonly url: string;
   readonly log: StoreLog;
-  /** Timeouts of requests; migrations and verification have their own. */
+  /** Timeouts of requests. Migrations and verification have their own. */
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
-  /** Called with each caller that is found or looked for. */
+  /** Called for each lookup of a caller, with where it was found. */
   readonly onCallerFound?: KeptCallersOptions['onFound'];
   /** Called with the size of the audit log once a minute. */
   readonly onAuditLogBytes?: (bytes: number) => void;
-  /** Default: `idempotency.bytes_per_organization`'s. */
+  /** Default: the default of `idempotency.bytes_per_organization`. */
   readonly answers?: AnswerBound;
 }
 
 export interface PoolSizes {
   /**
-   * Connections for idempotency, opened at the first Idempotency-Key. Whole responses pass through
-   * them and must not delay lookups or commits.
+   * Connections for idempotency, opened with the first Idempotency-Key. Whole responses pass
+   * through them, which must not delay lookups or commits.
    */
   readonly idempotency: number;
   /**
-   * Connections for administration and for reads of usage, generations and credits, which must not
+   * Connections for administration and for reads of usage, generations and credits. These must not
    * delay requests.
    */
   readonly administration: number;
@@ -63,21 +63,21 @@ export interface Postgres {
   /** Fences of a shared limit store. */
   readonly fences: ReadFences;
   /**
-   * Takes the lock for limits in memory. `marksPath`: file beside the charge log for the marks
-   * of this volume. `onTakenOver`: another process has the lock now, nothing is admitted here any
-   * more, and this process should end.
+   * Takes the lock for limits in memory. `marksPath`: file beside the charge log for this volume's
+   * marks. `onTakenOver`: another process owns the limits now. This process admits nothing any more
+   * and should end.
    */
   memoryModeLock(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
   /** Takes the lock for limits in a shared store. */
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
   /**
-   * Key that seals what processes of this database leave for each other elsewhere. Readers of the
-   * ledger know it.
+   * Key that seals data which processes of this database leave for each other outside of it. The
+   * dashboard and the command line cannot read it (schema/roles.sql).
    */
   mirrorKey(): Promise<Buffer>;
   /**
-   * Key of the hashes that providers get instead of customers' own identifiers. Readers of the
-   * ledger know it.
+   * Key of the hashes that replace customers' identifiers in requests to providers. The dashboard
+   * and the command line cannot read it (schema/roles.sql).
    */
   identityKey(): Promise<Buffer>;
   /** Figures of the connection pools. */
@@ -89,20 +89,20 @@ export interface Postgres {
 
 const ANSWERS: AnswerBound = { boundBytes: () => 1024 ** 3 };
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
-/** Connections for two batches of lookups, one commit, and a ping. */
+/** Connections for two batches of lookups, one commit and a ping. */
 const REQUEST_CONNECTIONS = 4;
 /** Connections for the lock, the process report and the request log. */
 const OWN_CONNECTIONS = 3;
 const POOL: PoolSizes = { idempotency: 4, administration: 4 };
 
-/** Most connections of one gateway process. */
+/** Maximum connections of one gateway process. */
 export function connectionsOf({ idempotency, administration }: PoolSizes): number {
   return REQUEST_CONNECTIONS + OWN_CONNECTIONS + idempotency + administration;
 }
 
 /**
- * Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable,
- * SchemaMismatch or TransactionPooler.
+ * Connects, brings the schema up to date and creates partitions ahead. Rejects with
+ * StoreUnavailable, SchemaMismatch or TransactionPooler.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, log, timeouts = TIMEOUTS, pool = POOL, answers = ANSWERS } = options;
@@ -131,7 +131,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
   );
   return {
-    // In front of the detection, which must see nothing but what is read now.
+    // In front of the rollback detection, which must see only fresh reads.
     keys: keepCallers({ reads: watched, changes: subscription, clock: systemClock, ...(onFound ? { onFound } : {}) }),
     ledger: {
       charge: watched.charge,

@@ -10,19 +10,19 @@ export interface WatchedStores extends KeyStore, Charging {}
 interface Known {
   readonly epoch: string;
   readonly sequence: number;
-  /** Which call learned it. */
+  /** Number of the call that returned this state. */
   readonly at: number;
 }
 
-/** At most so many organizations are remembered, the last served ones. */
+/** Organizations in the cache. The least recently served are evicted. */
 const MOST_KNOWN = 10_000;
 
 /**
- * Detects a database that went back in time, beside the timeline (note_timeline.sql). A hosted
- * server may hide a promotion, and tables may be replaced under living connections. The sign: a
- * read or a charge that began after a later state of an account was known returns an earlier state
- * of the same epoch. Then `renewEpoch` gets the epoch. A read fails, so no request is admitted with
- * it; a charge was made.
+ * Detects a database that went back in time, in addition to the timeline (note_timeline.sql): a
+ * hosted server may hide a promotion, and tables may be replaced under open connections. The sign
+ * is a read or charge that returns an earlier state of an account than was known when it began,
+ * with the same epoch. Then `renewEpoch` is called with that epoch. A read also fails, so that no
+ * request is admitted with it. A charge is committed already.
  */
 export function detectRollbacks(
   watched: WatchedStores,
@@ -49,7 +49,7 @@ export function detectRollbacks(
     return organization.sequence < before.sequence;
   }
 
-  /** Callers are kept in memory, so a charge may know of it seconds before the next read. */
+  /** Callers are kept in memory, so a charge may detect a rollback seconds before the next read. */
   async function learnCharged(organizationId: string, account: AccountSnapshot, beganAt: number): Promise<void> {
     if (wentBack(organizationId, account, beganAt)) await renewEpoch(account.ledgerEpoch).catch(() => undefined);
     else learn(organizationId, account);

@@ -7,9 +7,9 @@ import { SchemaMismatch } from './schema/migrate.ts';
 const EVERY_MS = 3_000;
 
 /**
- * Opens something of the stores as soon as that is possible: for a process that starts before they
- * run, before the schema is there, or before its user has its rights. Says every few seconds for
- * what it waits. Whatever waiting cannot mend is thrown.
+ * Opens a store, retrying until it is usable: the process may start before the stores run, before
+ * there is a schema, or before its user has rights. Logs every few seconds what it waits for.
+ * Errors that waiting cannot fix are thrown.
  */
 export async function untilUsable<Opened>(
   open: () => Promise<Opened>,

@@ -103,7 +103,7 @@ const UNKNOWN_AMONG = sql('unknown_among')`
       and not exists (select from losses l where l.generation_id = given.id)
       and not exists (select from dead_letters d where d.generation_id = given.id)`;
 
-/** Those of these generations that have no charge, no loss and no dead letter. */
+/** Returns those of these generations that have no charge, loss or dead letter. */
 async function unknownAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<readonly string[]> {
   return (await run<{ id: string }>(pool, UNKNOWN_AMONG, [generationIds])).map(({ id }) => id);
 }
@@ -111,7 +111,7 @@ async function unknownAmong(pool: pg.Pool, generationIds: readonly string[]): Pr
 const RENEW_EPOCH = sql('renew_epoch')`update ledger_state set epoch = gen_random_uuid() returning epoch`;
 
 /**
- * After a restore: makes every limit store discard its state of this ledger. Returns the new epoch.
+ * Makes every limit store discard its state of this ledger, after a restore. Returns the new epoch.
  */
 async function renewLedgerEpoch(pool: pg.Pool): Promise<string> {
   const rows = await inTransaction(pool, 'begin', (client) => run<{ epoch: string }>(client, RENEW_EPOCH, []));

@@ -6,7 +6,7 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import type { WebhookKind } from './outbox.ts';
 
-/** Alerts that an organization wants, and its receivers. */
+/** The alerts that an organization has turned on, and their receivers. */
 export interface AlertSettings {
   /** Absent: no alert about the balance. */
   readonly balanceBelowNanoUsd?: NanoUsd;
@@ -19,13 +19,13 @@ export interface AlertSettings {
 
 export interface Webhook {
   readonly url: string;
-  /** `slack`: an incoming webhook of Slack, which gets its messages as text. */
+  /** `slack`: an incoming webhook of Slack, which receives messages as text. */
   readonly kind: WebhookKind;
-  /** `whsec_` and base64, as receivers give it to their library. */
+  /** `whsec_` and base64, the form that receivers' libraries accept. */
   readonly secret: string;
 }
 
-/** Settings of an organization that has saved none. Without a receiver nothing is sent. */
+/** Defaults for an organization that has saved no settings. Without a receiver nothing is sent. */
 export const NEW_ALERTS: AlertSettings = { keyBudgets: true, keyExpiry: true, topUps: true, emails: [] };
 
 const FIND = sql('find_alert_settings')`
@@ -41,13 +41,13 @@ const SAVE = sql('save_alert_settings')`
       key_expiry = excluded.key_expiry, top_ups = excluded.top_ups, emails = excluded.emails, webhook_url = excluded.webhook_url,
       webhook_secret = excluded.webhook_secret, webhook_kind = excluded.webhook_kind`;
 /**
- * Alerts that wait for an address which is no receiver any more. An invitation needs no receiver of
- * alerts.
+ * Drops waiting alerts to addresses that are no longer receivers. Invitations are kept, because
+ * their address need not be a receiver.
  */
 const DROP_WAITING = sql('drop_waiting_alerts')`
   update outbox set finished_at = now(), outcome = 'dropped', lease = null, leased_until = null
     where organization_id = $1 and channel = 'mail' and kind <> 'invitation' and finished_at is null and receiver <> all($2::text[])`;
-/** Another threshold is another condition. */
+/** A changed threshold is a new condition. */
 const FORGET_BALANCE = sql('forget_balance_alert')`
   delete from alert_states where organization_id = $1 and kind = 'balance.low'`;
 
@@ -56,7 +56,7 @@ export async function findAlertSettings(on: pg.Pool | pg.PoolClient, organizatio
   return found ?? NEW_ALERTS;
 }
 
-/** `change` gets the present settings. `undefined`: there is no such organization. */
+/** `change` gets the current settings. `undefined`: the organization does not exist. */
 export async function changeAlertSettings(
   pool: pg.Pool,
   organizationId: string,
@@ -66,7 +66,7 @@ export async function changeAlertSettings(
   return inTransaction(pool, 'begin', (client) => changeHere(client, organizationId, change, by));
 }
 
-/** Sends no more alerts to an address, in the transaction that ends its membership. */
+/** Stops alerts to an address, in the transaction that ends its membership. */
 export async function removeReceiver(
   client: pg.PoolClient,
   organizationId: string,
@@ -111,7 +111,7 @@ async function changeHere(
   return after;
 }
 
-/** An URL may have a token in its path: the audit log has its origin. */
+/** The audit log keeps only the origin of a URL, because the path may contain a token. */
 function auditFields({ webhook, ...settings }: AlertSettings) {
   return { ...settings, webhook: webhook && new URL(webhook.url).origin, webhookKind: webhook?.kind };
 }

@@ -3,7 +3,7 @@ import { ALERTS_LOCK } from '../connection/advisory-locks.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { addMessages, type MessageContent, type NewMessage, type WebhookKind } from './outbox.ts';
 
-/** A condition that holds now and was not reported. */
+/** A condition that has begun and was not reported yet. */
 interface Crossing {
   readonly organizationId: string;
   readonly kind: string;
@@ -16,19 +16,19 @@ interface Crossing {
 const TRY_LOCK = sql('try_alerts_lock')`select pg_try_advisory_xact_lock($1) as locked`;
 
 const TODAY = "(now() at time zone 'UTC')::date";
-/** Keys of members, not of playgrounds, which live for minutes. */
+/** Selects keys that are not revoked. Playground keys live for minutes and are left out. */
 const LIVING_KEY = 'k.organization_id = s.organization_id and k.revoked_at is null and not k.playground';
 const MARKS = 'cross join (values (80), (100)) m (percent)';
 
-/** Facts about a key for people. The note says whom to ask. */
+/** Facts about a key for the message. The note says whom to contact. */
 const KEY_FACTS = "'key_id', k.id, 'key_name', k.name, 'key_note', k.note";
 
-/** Marks the subject of a budget whose spend is a sum of days. */
+/** Separates the subject of a long budget, whose spend is a sum over days, from its period. */
 const SUM = ':sum:';
 
 /**
- * A budget whose spend is a sum of days. The sums of a thousand keys that were used on each day of
- * a year take 0.7 s, so not every look reads them ($1).
+ * SQL for a budget whose spend is a sum over days. Summing a thousand keys that were used on every
+ * day of a year takes 0.7 s, so only some checks read these budgets ($1).
  */
 const longBudget = (budget: 'monthly' | 'lifetime', period: string, spent: string) => {
   const amount = `k.${budget}_budget_nano_usd`;
@@ -40,9 +40,9 @@ const longBudget = (budget: 'monthly' | 'lifetime', period: string, spent: strin
 };
 
 /**
- * Conditions of the organizations that want to know them. `is_on` is false where a condition that
- * was reported has not ended and is not reported again: a balance within 5 % above its threshold,
- * spend within 5 % of the budget below a mark.
+ * Current conditions of organizations with these alerts on. `is_on` is false within a margin in
+ * which a reported condition neither ends nor is reported again: a balance within 5 % above its
+ * threshold, or spend within 5 % of the budget below a mark.
  */
 const CURRENT = `
   select s.organization_id, 'balance.low' as kind, '' as subject, a.balance_nano_usd < s.balance_below_nano_usd as is_on,
@@ -70,13 +70,13 @@ const CURRENT = `
     join keys k on ${LIVING_KEY} and k.expires_at is not null
   where s.key_expiry and k.expires_at > now() and k.expires_at <= now() + interval '7 days'`;
 
-/** The organization of `current c` has a receiver. $2: there is a mail server. */
+/** True if the organization of `current c` has a receiver. $2: there is a mail server. */
 const HAS_RECEIVER = `exists (select from alert_settings s where s.organization_id = c.organization_id
           and (s.webhook_url is not null or ($2 and cardinality(s.emails) > 0)))`;
 
 /**
- * A crossing of both marks of a budget is two crossings. A condition without a receiver waits
- * for one.
+ * Each mark of a budget has its own crossing. A condition without a receiver is reported once there
+ * is one.
  */
 const CROSS = sql('cross_alerts')`
   with current as materialized (${CURRENT}), ended as (
@@ -92,9 +92,9 @@ const CROSS = sql('cross_alerts')`
     order by 1, 2, 3`;
 
 /**
- * Adds a message for each crossing and receiver, once: in one transaction, in one dashboard at a
- * time. Returns the number of messages to be sent. `readsSums`: looks at monthly and lifetime
- * budgets too.
+ * Adds one message for each crossing and receiver, in one transaction. Only one dashboard does this
+ * at a time. Returns the number of messages to send. `readsSums`: also checks monthly and lifetime
+ * budgets.
  */
 export async function reportCrossings(pool: pg.Pool, sendsMail: boolean, readsSums = true): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
@@ -105,7 +105,7 @@ export async function reportCrossings(pool: pg.Pool, sendsMail: boolean, readsSu
   });
 }
 
-/** False: another dashboard looks at conditions at this moment. */
+/** False: another dashboard is checking conditions. */
 export async function isAlone(client: pg.PoolClient): Promise<boolean> {
   const [lock] = await run<{ locked: boolean }>(client, TRY_LOCK, [ALERTS_LOCK]);
   return lock?.locked === true;

@@ -5,12 +5,12 @@ import { isAlone } from './crossings.ts';
 import { addMessages, lockOutbox, type MessageContent, type NewMessage } from './outbox.ts';
 
 /**
- * Conditions for operators. Losses are one condition until an hour has none. A failure for lack of
- * funds stays in a process's report for five minutes or until another failure. It may come and go
- * with each request, so it is reported at most once an hour. An unknown service tier stays there
- * for an hour, and is reported at most once a day for each model. Differences from the model
- * catalogue are reported again when they change, at most once a day each: dashboards with different
- * files would report in turns.
+ * Reports conditions to operators. Losses are one condition, which ends after an hour without any.
+ * A failure for lack of funds stays in a process's report for five minutes or until another
+ * failure. Because it may come and go with each request, it is reported at most once an hour. An
+ * unknown service tier stays in the report for an hour, and is reported at most once a day for each
+ * model. Differences from the model catalogue are reported again when they change, each at most
+ * once a day: otherwise dashboards with different files would report alternately.
  */
 const CROSS = sql('cross_operator_alerts')`
   with fresh as materialized (
@@ -47,16 +47,16 @@ const RECENT_TEST = sql('recent_test_of_operators_alerts')`
   select from outbox where organization_id is null and kind = 'operators.test'
     and created_at > now() - interval '1 minute' limit 1`;
 
-/** Differences from the model catalogue, as this dashboard's configuration has them. */
+/** Differences of this dashboard's configuration from the model catalogue. */
 export interface ModelDifferences {
-  /** Equal for the same differences. */
+  /** The same for the same differences. */
   readonly fingerprint: string;
   readonly count: number;
-  /** Names of some models. */
+  /** Names of the first models. */
   readonly models: string;
 }
 
-/** Adds a mail for each condition that begins. Returns the number of those that are to be sent. */
+/** Adds a mail for each condition that has begun. Returns the number of mails to send. */
 export async function reportOperatorCrossings(
   pool: pg.Pool,
   emails: readonly string[],
@@ -77,7 +77,7 @@ export async function reportOperatorCrossings(
 }
 
 /**
- * Sends a test to every receiver of operators' alerts, once a minute. Returns the number of
+ * Sends a test to every receiver of operators' alerts, at most once a minute. Returns the number of
  * messages.
  */
 export async function sendOperatorsTest(pool: pg.Pool, emails: readonly string[]): Promise<number> {

@@ -5,15 +5,15 @@ import { type AlertSettings, findAlertSettings } from './alert-settings.ts';
 import { messagesTo } from './crossings.ts';
 import { addMessages } from './outbox.ts';
 
-/** Messages of an organization that are not about a condition, but about one event. */
+/** Messages to an organization about a single event instead of a condition. */
 
 const RECENT_TEST = sql('recent_test_of_alerts')`
   select from outbox where organization_id = $1 and kind = 'test' and created_at > now() - interval '1 minute' limit 1`;
 const LOCK = sql('lock_alert_settings')`select from alert_settings where organization_id = $1 for update`;
 
 /**
- * Reports a top-up that failed, in the transaction that stores the failure. No effect for an
- * organization that does not want to know.
+ * Reports a failed top-up, in the transaction that stores the failure. Does nothing if the
+ * organization has turned this alert off.
  */
 export async function reportFailedTopUp(
   client: pg.PoolClient,
@@ -26,7 +26,7 @@ export async function reportFailedTopUp(
   await addMessages(client, messagesTo(receiversOf(settings), { organizationId, kind: 'top_up.failed', content }));
 }
 
-/** Sends a test to every receiver, once a minute. Returns the number of messages. */
+/** Sends a test to every receiver, at most once a minute. Returns the number of messages. */
 export async function sendTest(pool: pg.Pool, organizationId: string): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     await run(client, LOCK, [organizationId]);

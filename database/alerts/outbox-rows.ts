@@ -5,13 +5,13 @@ import type { NewMessage } from './outbox.ts';
 
 export interface DeliveryRecord extends NewMessage {
   readonly messageId: string;
-  /** Absent: not about one organization. */
+  /** Absent: the message is not about one organization. */
   readonly organizationName?: string;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly createdAtMs: number;
-  /** Present while it waits. */
+  /** Present while the message waits. */
   readonly nextAttemptAtMs?: number;
-  /** The newest ones, oldest first. */
+  /** The newest attempts, in order of time. */
   readonly attempts: readonly AttemptRecord[];
 }
 
@@ -38,8 +38,8 @@ const LIST = sql('list_outbox')`
     from outbox o where o.id in (${newest("kind <> 'forgotten'")} union all ${newest("kind = 'forgotten'")}) order by o.id desc`;
 
 /**
- * The newest messages of the organization, newest first; without one, those of the operators. Mails
- * about forgotten passwords, for which anybody may ask, displace no other.
+ * The newest messages of an organization, or of the operators if none is given, newest first. Mails
+ * about forgotten passwords have a limit of their own, because anybody can cause them.
  */
 export async function listDeliveries(pool: pg.Pool, organizationId: string | undefined): Promise<DeliveryRecord[]> {
   return records(pool, LIST, [organizationId ?? null]);

@@ -7,18 +7,18 @@ import { inTransaction, records, run, sql } from '../connection/connection-pool.
 import { milliseconds } from '../connection/milliseconds.ts';
 
 /**
- * Messages that the dashboard sends: at least once, and to each receiver one after another. A
- * message is leased to one dashboard at a time, so that several send nothing twice unless one ends
- * in the middle.
+ * Messages that the dashboard sends at least once, to each receiver one after another. A message is
+ * leased to one dashboard at a time, so several dashboards send it twice only if one of them ends
+ * during an attempt.
  */
 export type WebhookKind = 'webhook' | 'slack';
 export type Channel = 'mail' | WebhookKind;
 
 export interface NewMessage {
-  /** Absent: not about one organization. */
+  /** Absent: the message is not about one organization. */
   readonly organizationId?: string;
   readonly channel: Channel;
-  /** Address of mail, or the organization whose webhook it is. */
+  /** Email address, or the id of the organization that has the webhook. */
   readonly receiver: string;
   readonly kind: string;
   readonly content: MessageContent;
@@ -30,7 +30,7 @@ export type MessageContent = Readonly<Record<string, string | number | boolean |
 export interface LeasedMessage extends NewMessage {
   readonly id: string;
   readonly messageId: string;
-  /** Absent: not about one organization. */
+  /** Absent: the message is not about one organization. */
   readonly organizationName?: string;
   readonly createdAtMs: number;
   /** Number of this attempt, from 1. */
@@ -38,38 +38,41 @@ export interface LeasedMessage extends NewMessage {
   readonly lease: string;
 }
 
-/** `cancelled`: there is nothing to send any more. */
+/** `cancelled`: there is nothing left to send. */
 export interface AttemptResult {
   readonly kind: 'delivered' | 'failed' | 'cancelled';
-  /** Words of ours; never those of a receiver. */
+  /** The gateway's own words, never the receiver's. */
   readonly text: string;
   readonly tookMs: number;
 }
 
 /**
- * How long one dashboard owns a message that it sends. An attempt takes 40 s at most (mail), so
- * another dashboard takes the message over only if this one has ended.
+ * Lease of a message that a dashboard is sending. An attempt takes at most 40 s (mail), so another
+ * dashboard takes over only after this one has ended.
  */
 const LEASE = "interval '1 minute'";
 const DAY = "interval '1 day'";
 const GROWTH = { firstMs: 5_000, longestMs: 60 * MINUTE_MS, jitter: 0.3 };
 /**
- * Bounds of one organization, and of the operators. Mails about forgotten passwords, for which
- * anybody may ask, have a bound of their own: they take no place of an alert.
+ * Waiting messages of one organization, and of the operators. Mails about forgotten passwords have
+ * the same bound separately, because anybody can cause them and they may not displace alerts.
  */
 export const MAX_WAITING = 200;
-/** One address, which may be a stranger's, gets at most so many mails of an organization. */
+/** Mails of one organization to one address, which may belong to a stranger. */
 export const MAX_MAILS_A_DAY = 300;
-/** Mails that a person asks for one by one. */
+/** Mails of these kinds, which people cause one by one. */
 export const MAX_ASKED_A_DAY = 20;
 const ASKED_FOR: readonly string[] = ['invitation', 'test'];
-/** Also of those that people send again. */
+/** A message with this many attempts cannot be sent again. */
 const MAX_ATTEMPTS = 50;
-/** Messages of one organization; mails about forgotten passwords have the same bound apart. */
+/**
+ * Stored messages of one organization. Mails about forgotten passwords have the same bound
+ * separately.
+ */
 export const MAX_KEPT = 500;
 const KEPT_FOR = "interval '30 days'";
 
-/** Messages of one organization get their ids in the order of their commits. */
+/** Serializes insertions, so that ids of an organization's messages follow the order of commits. */
 const LOCK = sql('lock_outbox')`select pg_advisory_xact_lock($1, hashtext($2))`;
 const INSERT = sql('insert_outbox_message')`
   insert into outbox (organization_id, channel, receiver, kind, content, finished_at, outcome)
@@ -85,8 +88,8 @@ const FORGET = sql('forget_outbox_messages')`
       or (kind <> 'forgotten' and id < ${OLDEST_KEPT("kind <> 'forgotten'")})
       or (kind = 'forgotten' and id < ${OLDEST_KEPT("kind = 'forgotten'")}))`;
 /**
- * Fresh messages come first: receivers that fail again and again delay no other. Organizations that
- * share an address do not wait for each other.
+ * Messages with fewer attempts come first, so receivers that keep failing delay no others.
+ * Organizations that share an address do not wait for each other.
  */
 const LEASE_DUE = sql('lease_outbox_messages')`
   with due as (
@@ -105,7 +108,7 @@ const LEASE_DUE = sql('lease_outbox_messages')`
     select id::text, message_id as "messageId", organization_id as "organizationId",
       (select name from organizations n where n.id = leased.organization_id) as "organizationName", channel, receiver, kind, content,
       ${milliseconds('created_at')} as "createdAtMs", attempts as attempt, lease from leased`;
-/** No effect for a message that another dashboard has leased since. */
+/** Does nothing if another dashboard has leased the message since. */
 const END_ATTEMPT = sql('end_outbox_attempt')`
   with held as (select id from outbox where id = $1 and lease = $2 for update), ended as (
       update outbox o set lease = null, leased_until = null,
@@ -118,7 +121,7 @@ const END_ATTEMPT = sql('end_outbox_attempt')`
     update outbox_attempts a set took_ms = $5, result = left($6, 300) from held where a.outbox_id = held.id and a.attempt = $7
     returning a.attempt`;
 
-/** An invitation is sent again by a new one. */
+/** Excludes invitations, which are replaced by a new one instead. */
 const FIND_FINISHED = sql('find_finished_message')`
   select o.organization_id as "organizationId", o.channel, o.receiver, o.kind, o.content
     from outbox o join alert_settings s on s.organization_id = o.organization_id
@@ -128,14 +131,16 @@ const FIND_FINISHED = sql('find_finished_message')`
 const REOPEN = sql('reopen_message')`
   update outbox set finished_at = null, outcome = null, next_attempt_at = now() where organization_id = $1 and message_id = $2`;
 
-/** Until the end of the transaction nobody else adds messages of the owner; `''`: of operators. */
+/**
+ * Keeps others from adding messages of the owner until the transaction ends. `''`: the operators.
+ */
 export async function lockOutbox(client: pg.PoolClient, owner: string): Promise<void> {
   await run(client, LOCK, [OUTBOX_LOCK, owner]);
 }
 
 /**
- * Adds messages in the transaction of their reason, in their order. Returns the number of those
- * that were not dropped at once.
+ * Adds messages in order, in the transaction of their cause. Returns the number of those that were
+ * not dropped at once.
  */
 export async function addMessages(client: pg.PoolClient, messages: readonly NewMessage[]): Promise<number> {
   const owners = [...new Set(messages.map(({ organizationId = '' }) => organizationId))].sort();
@@ -151,7 +156,7 @@ export async function addMessages(client: pg.PoolClient, messages: readonly NewM
   return taken;
 }
 
-/** Counts a mail of an organization. False: its address has got enough of them today. */
+/** Counts a mail of an organization. False: its address has received the day's maximum. */
 async function mayBeSent(client: pg.PoolClient, { organizationId, channel, receiver, kind }: NewMessage) {
   if (organizationId === undefined || channel !== 'mail') return true;
   const count = (what: string, perDay: number) =>
@@ -160,15 +165,18 @@ async function mayBeSent(client: pg.PoolClient, { organizationId, channel, recei
   return (await count('mails', MAX_MAILS_A_DAY)).allowed;
 }
 
-/** False: it was dropped, because too many wait, or its address has got enough. */
+/**
+ * False: the message was dropped, because too many wait or its address has received the day's
+ * maximum.
+ */
 export async function addMessage(pool: pg.Pool, message: NewMessage): Promise<boolean> {
   return inTransaction(pool, 'begin', async (client) => (await addMessages(client, [message])) === 1);
 }
 
 /**
- * Sends a finished message again, to the same receiver, if that is one still. The message keeps
- * its id, by which a receiver knows it. False: it is none of the organization's, waits already,
- * went out too often, or too many wait.
+ * Sends a finished message again, if its receiver still is one. The message keeps its id, by which
+ * the receiver recognizes it. False: the organization has no such message, it waits already, it had
+ * too many attempts, or too many messages wait.
  */
 export async function sendAgain(pool: pg.Pool, organizationId: string, messageId: string): Promise<boolean> {
   return inTransaction(pool, 'begin', async (client) => {
@@ -180,12 +188,12 @@ export async function sendAgain(pool: pg.Pool, organizationId: string, messageId
   });
 }
 
-/** Leases the next message of receivers whose time has come. */
+/** Leases the next message of each receiver whose next attempt is due. */
 export async function leaseMessages(pool: pg.Pool, atMost: number): Promise<LeasedMessage[]> {
   return records<LeasedMessage>(pool, LEASE_DUE, [atMost]);
 }
 
-/** False: the lease had ended, and the attempt counts as one without a result. */
+/** False: the lease had expired. The attempt counts as one without a result. */
 export async function endAttempt(
   pool: pg.Pool,
   { id, lease, attempt }: Pick<LeasedMessage, 'id' | 'lease' | 'attempt'>,

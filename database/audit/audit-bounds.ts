@@ -2,13 +2,16 @@ import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.
 import { isList } from './audit-changes.ts';
 
 /**
- * The changes of an event take at most so many bytes of UTF-8, as PostgreSQL writes them out: with
- * a space behind each comma and colon.
+ * Bound for the changes of an event, in bytes of UTF-8 as PostgreSQL writes them: with a space
+ * after each comma and colon.
  */
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
-/** Lengths to which texts are cut: the second where all texts of an organization change at once. */
+/**
+ * Lengths to which texts are cut. The second applies if all texts of an organization change at
+ * once.
+ */
 const SHORT_TEXT = 100;
 const SHORTEST_TEXT = 40;
 
@@ -35,7 +38,7 @@ function boundedChanges(changes: AuditChanges): AuditChanges {
 }
 
 function fits(changes: AuditChanges): boolean {
-  // Only line ends between members are replaced: JSON escapes those within texts.
+  // Replaces only line ends between members, because JSON escapes those within texts.
   const text = JSON.stringify(changes, null, 1).replace(/\n */g, ' ');
   return Buffer.byteLength(text) <= MOST_CHANGES_BYTES;
 }
@@ -83,7 +86,7 @@ function shortenedText(value: AuditValue, most: number): AuditValue {
   return typeof value === 'string' ? cut(value, most) : value;
 }
 
-/** Cuts a text between characters, and says how much is missing. */
+/** Cuts a text between characters, and appends how many are missing. */
 function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const characters = [...text];

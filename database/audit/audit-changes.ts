@@ -1,12 +1,12 @@
 import type { AuditField } from '#contract/shown-settings.ts';
 import type { AuditChange, AuditChanges, AuditValue } from './audit.ts';
 
-/** Fields of a subject as the audit log has them. Lists are sets: scopes, models, addresses. */
+/** Fields of a subject in the audit log. Lists, such as scopes, are compared as sets. */
 export type AuditFields = { readonly [Field in AuditField]?: AuditValue | bigint | undefined };
-/** A field without a label does not compile, also in a value that is no literal. */
+/** Makes a field without a label an error of the compiler, even in a value that is no literal. */
 type Labelled<Fields> = AuditFields & { readonly [Field in Exclude<keyof Fields, AuditField>]: never };
 
-/** Differences, field by field, in the order of `after`. */
+/** Returns the changed fields, in the order of `after`. */
 export function changesBetween<Before, After>(
   before: Before & Labelled<Before>,
   after: After & Labelled<After>,

@@ -1,16 +1,16 @@
 import type pg from 'pg';
 import { run, sql } from '../connection/connection-pool.ts';
 
-/** Often enough: the audit log grows over hours. */
+/** Once a minute is often enough, because the audit log grows over hours. */
 const MEASURE_EVERY_MS = 60_000;
 
-/** Reads only the catalogue and file sizes, which needs no right on the table. */
+/** Reads only the system catalogue and file sizes, which needs no right on the table. */
 const SIZE = sql('audit_log_size')`
   select coalesce(sum(pg_total_relation_size(relid)), 0)::double precision as bytes from pg_partition_tree('audit_log')`;
 
 /**
  * Measures the size of the audit log with its indexes every minute. A failed measurement is
- * skipped. Returns how to stop.
+ * skipped. Returns a function that stops it.
  */
 export function watchAuditLogSize(pool: pg.Pool, onBytes: (bytes: number) => void): () => void {
   let stopped = false;

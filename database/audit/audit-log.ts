@@ -10,15 +10,15 @@ const INSERT = sql('insert_audit_events')`
     from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
       as event (id, organization_id, action, subject_id, subject_name, changes)`;
 const MAX_ACTOR = 300;
-/** Addresses are cut to this length; an IPv6 address with a zone fits. */
+/** Longest address. An IPv6 address with a zone fits. */
 const MAX_ADDRESS = 100;
 
-/** Adds the event in the transaction of the change, so that neither exists without the other. */
+/** Adds the event in the transaction of the change, so that both are committed or neither. */
 export async function addAuditEvent(client: pg.PoolClient, event: AuditEvent, by: Actor): Promise<void> {
   await addAuditEvents(client, [event], by);
 }
 
-/** The same for several events of one actor, in their order, in one statement. */
+/** Adds several events of one actor, in order, in one statement. */
 export async function addAuditEvents(client: pg.PoolClient, given: readonly AuditEvent[], by: Actor): Promise<void> {
   const events = given.map(boundedEvent);
   await run(client, INSERT, [
@@ -37,8 +37,8 @@ export async function addAuditEvents(client: pg.PoolClient, given: readonly Audi
 let latestMs = 0;
 
 /**
- * Increasing milliseconds for ids, which sort by time: events of this process keep their order
- * within a millisecond.
+ * Strictly increasing milliseconds. Ids sort by time, so this keeps events of one process in order
+ * even within a millisecond.
  */
 function nextMoment(): number {
   latestMs = Math.max(Date.now(), latestMs + 1);

@@ -8,11 +8,11 @@ import { milliseconds } from '../connection/milliseconds.ts';
 import { STRIPE, THE_OPERATOR } from './audit.ts';
 
 export interface AuditQuery extends AuditFilter {
-  /** Absent: of the whole service. */
+  /** Absent: events of the whole service. */
   readonly organizationId?: string;
-  /** True: operators who are not members, and command lines, are shown without a name. */
+  /** True: operators who are not members, and command lines, are shown without their names. */
   readonly forCustomer: boolean;
-  /** Id of an event: only older ones are returned. */
+  /** Id of an event. Only older events are returned. */
   readonly before?: string;
   readonly limit: number;
 }
@@ -30,8 +30,8 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
       and ($5::text is null or a.id < $5) and ($6::double precision is null or a.created_at < to_timestamp($6 / 1000))
     order by a.id desc limit $7`;
 /**
- * Events of a page. An operator without a name for the reader cannot be found by name. The inner
- * limit bounds the events that are looked at, the outer one those that are found.
+ * Events of a page. Operators whose names the reader may not see cannot be found by name. The inner
+ * limit bounds the events that are scanned, the outer one those that are found.
  */
 const LIST = sql('audit_page')`
   select p.*, o.name as "organizationName"
@@ -47,8 +47,8 @@ const LIST = sql('audit_page')`
 const SCAN_END = sql('audit_scan_end')`
   select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`;
 /**
- * A page scans at most so many events, which takes 20 ms. A filter by actor or action has no index
- * and may match nothing, and scanning all of 200,000 events would take 830 ms (measured).
+ * Events that one page scans, which takes 20 ms. A filter by actor or action has no index and may
+ * match nothing, and scanning all of 200,000 events would take 830 ms (measured).
  */
 const SCAN_ROWS = 5_000;
 
@@ -72,7 +72,7 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   if (rows.length > limit && last !== undefined) return { events, next: last.id };
   const [end] = await run<{ scanned: number; lastId: string | null }>(pool, SCAN_END, range);
   if (end === undefined || end.lastId === null || end.scanned < scanRows) return { events };
-  // Events that arrived between the two statements have moved the end of the second one.
+  // Events that arrived between the two statements move the end of the second scan.
   const next = last !== undefined && last.id < end.lastId ? last.id : end.lastId;
   return { events, next, searchedToMs: idMoment(next) };
 }
@@ -84,7 +84,7 @@ function eventView({ byOperator, address, ...event }: EventRow, forCustomer: boo
   return { ...event, changes, ...present({ address }) };
 }
 
-/** The name of a price list is the operator's word for a customer. */
+/** Customers do not see the price list's name, which is the operator's word for them. */
 function withoutPriceList(changes: AuditEventView['changes']): AuditEventView['changes'] {
   return Object.fromEntries(Object.entries(changes).filter(([field]) => field !== 'priceList'));
 }

@@ -3,9 +3,9 @@ import type { AuditField } from '#contract/shown-settings.ts';
 
 /** Actor of a change, for the audit log. */
 export interface Actor {
-  /** Name of the actor: an e-mail address, or user@host of a command line. */
+  /** Email address of a user, or user@host of a command line. */
   readonly actor: string;
-  /** Absent: an operator's command line or the service itself. */
+  /** Absent: an operator's command line, or the service itself. */
   readonly userId?: string;
   readonly address?: string;
 }
@@ -16,33 +16,33 @@ export type AuditAction =
   | 'organization.suspended'
   | 'organization.resumed'
   | 'organization.credited'
-  /** Settings of automatic top-up, or its saved card. */
+  /** Changed settings of automatic top-up, or a changed saved card. */
   | 'organization.automatic_top_up'
-  /** Charge of a dead letter. */
+  /** A dead letter was charged. */
   | 'charge.retried'
   | 'charge.forgiven'
   | 'key.created'
   | 'key.updated'
   | 'key.revoked'
   | 'key.replaced'
-  /** The key belongs to another member now, because its maker has left. */
+  /** The key was handed to another member, because its creator left. */
   | 'key.handed_over'
   | 'user.created'
-  /** To an organization. */
+  /** Added to an organization. */
   | 'user.added'
   | 'user.role_changed'
-  /** From an organization. */
+  /** Removed from an organization. */
   | 'user.removed'
   | 'user.disabled'
   | 'user.enabled'
-  /** A link to set a password was made. */
+  /** A link to set a password was created. */
   | 'user.invited'
   | 'user.reset'
-  /** By mail, by somebody who knows the address. */
+  /** A reset was requested by mail, by somebody who knows the address. */
   | 'user.reset_asked'
   | 'user.password_set'
   | 'user.signed_in'
-  /** Wrong password. Bounded by the limit of attempts. */
+  /** The password was wrong. The limit of sign-in attempts bounds these events. */
   | 'user.sign_in_failed'
   | 'user.signed_out'
   | 'user.identity_bound'
@@ -50,7 +50,7 @@ export type AuditAction =
   | 'user.operator_changed'
   | 'user.sign_in_link'
   | 'alerts.updated'
-  /** The webhook is signed with another secret now. */
+  /** The signing secret of the webhook was replaced. */
   | 'alerts.secret_replaced'
   | 'view.created'
   | 'view.updated'
@@ -58,35 +58,35 @@ export type AuditAction =
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 
-/** Value before and after. For a list that remains a list, only the difference. */
+/** The values before and after. If a list stays a list, only the difference. */
 export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChangeView;
 
 /**
- * By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is
- * null.
+ * Changes by field. Amounts are nano-dollars as decimal text, moments Unix milliseconds. Absent
+ * values are null.
  */
 export type AuditChanges = { readonly [Field in AuditField]?: AuditChange };
 
 export interface AuditEvent {
   readonly action: AuditAction;
-  /** Absent: not about one organization. */
+  /** Absent: the event is not about one organization. */
   readonly organizationId?: string;
-  /** Subject of the change, and its name at that time. Without an id: there is no such user. */
+  /** Subject of the change, with its name at that time. Absent id: the user does not exist. */
   readonly subjectId?: string;
   readonly subjectName: string;
-  /** Never a secret. */
+  /** Never contains a secret. */
   readonly changes: AuditChanges;
 }
 
 /**
- * Customers read this instead of an operator's e-mail address, account on a machine, and network
+ * Shown to customers instead of an operator's email address, account on a machine, and network
  * address.
  */
 export const THE_OPERATOR = 'the operator';
 
 /**
- * The name of a user for members of an organization, as SQL: of operators, and of those by claim
- * who were, they see no address.
+ * SQL for a user's name as members of the organization see it. Operators, and former operators by
+ * claim, are shown without their address unless they are members.
  */
 export function nameForMembers(user: string, organizationId: string): string {
   return `case when (${user}.is_operator or ${user}.operator_by_claim) and not exists (
@@ -94,8 +94,8 @@ export function nameForMembers(user: string, organizationId: string): string {
       ) then '${THE_OPERATOR}' else ${user}.email end`;
 }
 
-/** A person who has not proved to be a user. */
+/** A person who is not proved to be a user. */
 export const SOMEBODY = 'somebody';
 
-/** Payments and what is given back. Customers read this name. */
+/** Actor of payments, refunds and disputes. Customers see this name. */
 export const STRIPE = 'Stripe';

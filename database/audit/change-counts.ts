@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { only, run, type Statement, sql } from '../connection/connection-pool.ts';
 
-/** Limits of attempted changes, in a UTC minute and a UTC day. */
+/** Limits of attempted changes per UTC minute and UTC day. */
 export interface ChangeLimits {
   readonly perMinute: number;
   readonly perDay: number;
@@ -9,7 +9,7 @@ export interface ChangeLimits {
 
 export const CHANGE_LIMITS: ChangeLimits = { perMinute: 60, perDay: 2_000 };
 
-/** Subject of the counts: a user, or an organization's changes of members. */
+/** Subject of the counts: a user, or an organization whose members are changed. */
 export interface Changer {
   readonly subject: string;
   readonly organization?: string;
@@ -30,7 +30,7 @@ const count = (subject: string, seconds: number, from: string) =>
 
 /**
  * Counts an attempt before the change, in one statement, so that parallel processes cannot exceed a
- * limit. The organization's count is only touched if the user is within the own limit.
+ * limit. The organization's count is incremented only if the user's own limits allow the change.
  */
 const COUNT = sql('count_change')`
   with forgotten as (
@@ -51,7 +51,7 @@ const COUNT = sql('count_change')`
       ceil(${MINUTE_SECONDS} - extract(epoch from now() - ${startOf(MINUTE_SECONDS)}))::integer as "minuteLeft",
       ceil(${DAY_SECONDS} - extract(epoch from now() - ${startOf(DAY_SECONDS)}))::integer as "dayLeft"`;
 
-/** Absent: not asked. */
+/** Null: not counted, because an earlier limit was exceeded, or there is no organization. */
 interface Counts {
   readonly minute: number;
   readonly day: number | null;
@@ -82,7 +82,7 @@ const COUNT_EVENT: Statement = {
   text: count('$1::text', MINUTE_SECONDS, ''),
 };
 
-/** Counts one event of the subject and returns the count of this minute. */
+/** Counts one event of the subject. Returns the count of the current minute. */
 export async function countEvent(pool: pg.Pool, subject: string): Promise<number> {
   const [row] = await run<{ changes: number }>(pool, COUNT_EVENT, [subject]);
   return row?.changes ?? 1;

@@ -13,8 +13,8 @@ export function checkpointKeyPath(dataDir: string): string {
 }
 
 /**
- * Reads the private key of a data folder, or creates it; two processes that create it at once get
- * the same. Rejects if it cannot be read.
+ * Reads the private key of a data folder, or creates it. Processes that create it at once get the
+ * same key. Rejects if the key cannot be read.
  */
 export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   const path = checkpointKeyPath(dataDir);
@@ -25,7 +25,7 @@ export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   return createPrivateKey(present ?? (await makeKey(path)));
 }
 
-/** Renames a complete file into place, so that no process reads half of it. */
+/** Writes the key to a temporary file and renames it, so that no process reads half of it. */
 async function makeKey(path: string): Promise<Buffer> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const temporary = `${path}.${randomUUID()}.tmp`;

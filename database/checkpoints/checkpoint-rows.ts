@@ -12,7 +12,7 @@ export function checkpointOf(row: object): Checkpoint {
   return recordOf(row, ['balanceNanoUsd', 'totalCreditsNanoUsd']);
 }
 
-/** Oldest first; the first sequence is exclusive. */
+/** Oldest first. `after` is exclusive. */
 export async function checkpointsBetween(
   session: PatientSession,
   organizationId: string,
@@ -27,7 +27,7 @@ export async function checkpointsBetween(
   return rows.map(checkpointOf);
 }
 
-/** Made at that moment or later, oldest first. */
+/** Returns checkpoints made at that time or later, oldest first. */
 export async function listCheckpoints(pool: pg.Pool, sinceMs: number): Promise<readonly Checkpoint[]> {
   return patiently(pool, async (session) => {
     const rows = await session.read(

@@ -11,9 +11,9 @@ import {
   signCheckpoint,
 } from './checkpoints.ts';
 
-/** One transaction writes at most so much, so that it takes no longer than that of a request. */
+/** Bounds of one transaction, so that it takes no longer than that of a request. */
 const AT_ONCE = { accounts: 2_000, entries: 50_000 };
-/** Limit of one run: the next run does the rest. */
+/** Bound of one run. The next run does the rest. */
 const MOST_TRANSACTIONS = 200;
 
 const PAGE_END = sql('ledger_checkpoints_page')`
@@ -39,7 +39,7 @@ const INSERT = sql('insert_ledger_checkpoint')`
     insert into ledger_checkpoints (organization_id, sequence, balance_nano_usd, total_credits_nano_usd, previous_sequence, hash, created_at,
       public_key, signature)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9)`;
-/** Lock of the one process that writes checkpoints now. */
+/** Lock that lets one process at a time write checkpoints. */
 const TRY_LOCK = sql('try_checkpoint_lock')`select pg_try_advisory_xact_lock(${CHECKPOINT_LOCK}) as mine`;
 
 interface Due {
@@ -64,7 +64,7 @@ export async function writeCheckpoints(pool: pg.Pool, work: CheckpointRun): Prom
   return written;
 }
 
-/** `after`: where the next page begins. */
+/** Writes the checkpoints of one page. `after`: the start of the next page. */
 async function writePage(
   client: pg.PoolClient,
   from: string,
@@ -84,7 +84,7 @@ async function writePage(
       totalCreditsNanoUsd: BigInt(due.credits),
     };
     while (stands.sequence < due.sequence) {
-      // The next transaction continues with this organization, which has many entries.
+      // This organization has many entries, so the next transaction continues with it.
       if (room <= 0) return { written, after: reached };
       const upTo = Math.min(stands.sequence + MOST_ENTRIES, due.sequence);
       room -= upTo - stands.sequence;
@@ -98,7 +98,10 @@ async function writePage(
 
 type Standing = Pick<Checkpoint, 'sequence' | 'hash' | 'balanceNanoUsd' | 'totalCreditsNanoUsd'>;
 
-/** Reads without a lock: entries up to the account's sequence are committed and never change. */
+/**
+ * Writes one checkpoint. Its entries are read without a lock, because entries up to the account's
+ * sequence are committed and never change.
+ */
 async function write(
   client: pg.PoolClient,
   organizationId: string,

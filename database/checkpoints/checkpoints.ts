@@ -2,21 +2,21 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:
 import type { NanoUsd } from '#core/money.ts';
 
 /**
- * The ledger of an organization up to one entry, with a hash of all entries before it. It reveals a
- * changed past and a lost end.
+ * The ledger of an organization up to one entry, with a hash of all entries up to it. It reveals
+ * entries that were changed or lost.
  */
 export interface Checkpoint {
   readonly organizationId: string;
   readonly sequence: number;
   readonly balanceNanoUsd: NanoUsd;
-  /** Sum of all operator entries up to it. */
+  /** Sum of all operator entries up to that entry. */
   readonly totalCreditsNanoUsd: NanoUsd;
-  /** Sequence of the former checkpoint. 0: there is none. */
+  /** Sequence of the previous checkpoint. 0: there is none. */
   readonly previousSequence: number;
-  /** SHA-256 of the hash before and of the entries since (`nextHash`). */
+  /** SHA-256 of the previous hash and the entries since (`nextHash`). */
   readonly hash: Buffer;
   readonly createdAtMs: number;
-  /** Ed25519, 32 bytes. */
+  /** Ed25519 key, 32 bytes. */
   readonly publicKey: Buffer;
   /** Signature of everything above, 64 bytes. */
   readonly signature: Buffer;
@@ -24,31 +24,29 @@ export interface Checkpoint {
 
 export type Unsigned = Omit<Checkpoint, 'publicKey' | 'signature'>;
 
-/** Stores checkpoints beside the ledger. Both methods reject with StoreUnavailable. */
+/** Stores checkpoints in the ledger's database. Both methods reject with StoreUnavailable. */
 export interface CheckpointStore {
   /**
-   * Writes checkpoints for every organization that has new entries and no recent checkpoint:
-   * several if there are many entries. Resolves with how many were written; with 0 also while
-   * another process writes.
+   * Writes checkpoints for every organization that has new entries and no recent checkpoint,
+   * several if there are many entries. Resolves with the number of checkpoints written; 0 if
+   * another process is writing.
    */
   write(run: CheckpointRun): Promise<number>;
-  /** Made at that moment or later, oldest first. */
+  /** Returns checkpoints made at that time or later, oldest first. */
   since(ms: number): Promise<readonly Checkpoint[]>;
 }
 
 export interface CheckpointRun {
   readonly privateKey: KeyObject;
   readonly nowMs: number;
-  /** A new checkpoint is made when the newest one is this old. */
+  /** Age of the newest checkpoint at which a new one is made. */
   readonly everyMs: number;
 }
 
-/**
- * A checkpoint covers at most so many entries, so that no verification has to read a larger piece.
- */
+/** Entries that one checkpoint covers, so that no verification has to read a larger piece. */
 export const MOST_ENTRIES = 10_000;
 
-/** Before an organization's first entry. */
+/** Hash before an organization's first entry. */
 export const FIRST_HASH = Buffer.alloc(32);
 
 /** `entriesDigest`: SHA-256 of the entries' lines (ledger/ledger-entries.ts). */
@@ -61,7 +59,7 @@ export function signCheckpoint(checkpoint: Unsigned, privateKey: KeyObject): Che
   return { ...checkpoint, publicKey: rawPublicKey(privateKey), signature };
 }
 
-/** True if the signature fits this content and that public key. */
+/** True if the signature matches this content and the checkpoint's public key. */
 export function isSigned(checkpoint: Checkpoint): boolean {
   const key = createPublicKey({
     key: Buffer.concat([SPKI_OF_ED25519, checkpoint.publicKey]),
@@ -71,7 +69,7 @@ export function isSigned(checkpoint: Checkpoint): boolean {
   return verify(null, Buffer.from(signedText(checkpoint)), key, checkpoint.signature);
 }
 
-/** Prefix of the 32 bytes in the usual encoding of such keys (RFC 8410). */
+/** Prefix of the 32 bytes in the standard encoding of Ed25519 public keys (RFC 8410). */
 const SPKI_OF_ED25519 = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** Raw public bytes of a private or a public key. */

@@ -1,12 +1,12 @@
-/** Numbers of all our advisory locks in PostgreSQL; each database has its own set. */
+/** Numbers of all our advisory locks in PostgreSQL. Each database has its own set. */
 export const MIGRATION_LOCK = 7_164_001;
 export const MEMORY_MODE_LOCK = 7_164_002;
-/** Lock for making and dropping partitions. */
+/** Lock for creating and dropping partitions. */
 export const PARTITION_LOCK = 7_164_003;
-/** Lock for writing checkpoints of the ledger. */
+/** Lock for writing ledger checkpoints. */
 export const CHECKPOINT_LOCK = 7_164_004;
-/** Locks for the outbox, by organization; and for looking at conditions of alerts. */
+/** Locks for the outbox, by organization, and for checking the conditions of alerts. */
 export const OUTBOX_LOCK = 7_164_005;
 export const ALERTS_LOCK = 7_164_006;
-/** Locks for changes of saved views, by organization. */
+/** Locks for changes of saved views, by owner. */
 export const VIEWS_LOCK = 7_164_007;

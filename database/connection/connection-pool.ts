@@ -2,14 +2,14 @@ import pg from 'pg';
 import { untilInForce, watchForChanges } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
-/** The part of the process's logger that stores need; pino fits. */
+/** The part of the process's logger that stores need. pino implements it. */
 export interface StoreLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** A pool, the connection of a transaction, or one that stays open. */
+/** A pool, the connection of a transaction, or a connection that stays open. */
 export type Connection = pg.Pool | pg.PoolClient | pg.Client;
 
 export interface Timeouts {
@@ -19,36 +19,36 @@ export interface Timeouts {
 }
 
 /**
- * Margin of our timeout over PostgreSQL's, which reports its own error unless it, or the network,
- * is frozen.
+ * Margin of our own timeout over PostgreSQL's. PostgreSQL reports its timeout first, unless it or
+ * the network is frozen.
  */
 const ANSWER_MARGIN_MS = 500;
 
 /**
- * Planner settings: every statement looks up rows by index. Without them, a plan that was prepared
- * while tables were empty would read them whole until statistics follow. Generic plans save about 1
- * ms of planning per execution. Without bitmaps, caches and copies of rows a lookup of callers
- * costs a fifth less (measured).
+ * Planner settings that make every statement look up rows by index. Without them, a plan prepared
+ * while tables were empty would scan them whole until there are statistics. Generic plans save
+ * about 1 ms of planning per execution. Without bitmap scans, memoize and materialize a lookup of
+ * callers costs a fifth less (measured).
  */
 const PLANNER_NODES = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'memoize', 'material'];
 const BY_INDEX = [
   ...PLANNER_NODES.map((node) => `set enable_${node} = off`),
   'set plan_cache_mode = force_generic_plan',
 ].join('; ');
-/** Undoes the settings for one transaction that reads whole tables. */
+/** Undoes the planner settings for one transaction that scans whole tables. */
 export const READ_WHOLE = PLANNER_NODES.map((node) => `set local enable_${node} = on`).join('; ');
 /** Plans each report for the values of its filters. */
 const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
 /**
- * Charges lock rows and read them then, which `serializable` would answer with rollbacks. Notices
- * tell of changed callers (in-force.ts).
+ * Charges lock rows and then read them, which would cause rollbacks under `serializable`. Notices
+ * report changed callers (in-force.ts).
  */
 const SESSION = `set client_min_messages = notice; set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /**
- * Refuses a standby with the error code of a write. It would serve lookups but take no charge, and
- * a connection from before its promotion would skip NOTE_TIMELINE.
+ * Refuses a standby with the error code of a write. A standby would serve lookups but accept no
+ * charge, and a connection made before its promotion would skip NOTE_TIMELINE.
  */
 export const REFUSE_READ_ONLY = `do $$ begin
     if current_setting('transaction_read_only')::boolean then
@@ -58,15 +58,15 @@ export const REFUSE_READ_ONLY = `do $$ begin
 
 /**
  * Notes a changed timeline, because the database may be another one since the last connection
- * (database/schema/functions/note_timeline.sql). The function is missing in an empty database.
+ * (database/schema/functions/note_timeline.sql). An empty database does not have the function.
  */
 const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
   end $$`;
 
 /**
- * Prevents that an unhandled `error` event ends the process: pg and its pool do not always listen
- * to a connection. The current statement and the pool report the end as well.
+ * Keeps an unhandled `error` event from ending the process, because pg and its pool do not always
+ * listen to a connection. The current statement and the pool report the error as well.
  */
 class GuardedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -77,11 +77,11 @@ class GuardedClient extends pg.Client {
 
 export interface SessionSettings {
   /**
-   * `off` for rows that may be lost in a crash of the server and must not wait for its disk.
-   * Default `on`.
+   * `off` for rows that may be lost if the server crashes and must not wait for its disk. Default
+   * `on`.
    */
   readonly synchronousCommit?: 'on' | 'off';
-  /** Default `by_index`. */
+  /** `by_index` (default) for lookups, `by_values` for reports with varying filters. */
   readonly plans?: 'by_index' | 'by_values';
 }
 
@@ -100,7 +100,7 @@ export function createPool(
     connectionTimeoutMillis: timeouts.connectMs,
     query_timeout: timeouts.statementMs + ANSWER_MARGIN_MS,
     idleTimeoutMillis: 60_000,
-    // Idle connections alone keep no process alive.
+    // Idle connections alone do not keep the process running.
     allowExitOnIdle: true,
     keepAlive: true,
     onConnect: async (client) => {
@@ -109,18 +109,18 @@ export function createPool(
       await client.query(`${SESSION}; ${own}; ${REFUSE_READ_ONLY}; ${NOTE_TIMELINE}`);
     },
   });
-  // An idle connection that breaks is removed by the pool; the next statement connects again.
+  // The pool removes an idle connection that breaks. The next statement opens another.
   pool.on('error', (error) => log.warn({ error: error.message }, 'a connection to PostgreSQL was lost'));
   return pool;
 }
 
 export interface Statement {
-  /** Prepared under this name once per connection. */
+  /** Each connection prepares the statement once, under this name. */
   readonly name: string;
   readonly text: string;
 }
 
-/** The statement of that name: sql('find_key')`select …`. */
+/** Declares a prepared statement: sql('find_key')`select …`. */
 export function sql(name: string) {
   return (texts: TemplateStringsArray, ...parts: readonly (string | number)[]): Statement => ({
     name,
@@ -131,8 +131,8 @@ export function sql(name: string) {
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Runs one prepared statement. Rejects with StoreUnavailable. `timeoutMs`: replaces the timeout of
- * the connection.
+ * Runs one prepared statement. Rejects with StoreUnavailable. `timeoutMs` replaces the connection's
+ * timeout.
  */
 export async function run<R extends object = Row>(
   on: Connection,
@@ -140,7 +140,7 @@ export async function run<R extends object = Row>(
   values: unknown[],
   timeoutMs?: number,
 ): Promise<R[]> {
-  // `query_timeout` is read from the statement by pg, but missing from its types.
+  // pg reads `query_timeout` from the statement, but its types do not have it.
   const patience = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
   try {
     const result = await on.query<R>({ name: statement.name, text: statement.text, values, ...patience });
@@ -150,17 +150,20 @@ export async function run<R extends object = Row>(
   }
 }
 
-/** The row of a statement that always has one, such as a select of sums. */
+/** Returns the row of a statement that always has one, such as a select of sums. */
 export async function only<R extends object>(on: Connection, statement: Statement, values: unknown[]): Promise<R> {
   const [row] = await run<R>(on, statement, values);
   if (row === undefined) throw new Error(`${statement.name} gave no row`);
   return row;
 }
 
-/** Members of a record that are integers of any size, which `pg` reads as text. */
+/** Members of a record that are integers of any size. `pg` returns them as text. */
 type Amounts<R> = readonly (keyof R & string)[];
 
-/** The same for columns that have the names of a record's members. Null: the member is absent. */
+/**
+ * Runs a statement whose columns are named like the members of a record. Null: the member is
+ * absent.
+ */
 export async function records<R extends object>(
   on: Connection,
   statement: Statement,
@@ -177,9 +180,9 @@ export function recordOf<R extends object>(row: object, amounts: Amounts<R>): R 
 }
 
 /**
- * Runs `work` in one transaction; anything thrown rolls back. A connection whose state is unknown
- * is closed, not reused. If callers were changed, resolves when the change is in force for every
- * request that begins (in-force.ts).
+ * Runs `work` in one transaction and rolls back if it throws. A connection in an unknown state is
+ * closed instead of reused. If callers were changed, resolves once the change is in force for every
+ * new request (in-force.ts).
  */
 export async function inTransaction<T>(
   pool: pg.Pool,

@@ -1,31 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 
-/** Channel of PostgreSQL on which a change of callers is told (tell_caller_changed.sql). */
+/** PostgreSQL channel that announces changes of callers (tell_caller_changed.sql). */
 export const CALLER_CHANGED = 'caller_changed';
 /** Code of the notice that the session of the change gets. */
 const CALLER_CHANGED_NOTICE = '01GWC';
 
-/**
- * Time for which a proof holds: a process that heard of nothing until then may use what it kept.
- */
+/** Validity of a proof: for this long a process may use kept callers without hearing of changes. */
 export const PROVED_FOR_MS = 250;
 /**
  * Time after the commit of a change from which no process uses the former callers: the last proof
- * without it may have been sent just before. More than PROVED_FOR_MS, because clocks run at
- * different speeds.
+ * without the change may have been sent just before the commit. Longer than PROVED_FOR_MS, because
+ * clocks run at different speeds.
  */
 export const IN_FORCE_AFTER_MS = PROVED_FOR_MS + 50;
 
 /**
- * True if a process may keep callers. It marks the database before it reads one, and takes the mark
- * back only when it has left (memory-mode-lock.ts).
+ * Returns a row if any process may keep callers. A process marks the database before it reads a
+ * caller, and removes the mark only when it ends (memory-mode-lock.ts).
  */
 const MAY_BE_KEPT = 'select from ledger_state where memory_owner is not null';
 
 /** Watches one transaction for changes of callers. */
 export interface ChangeWatch {
-  /** To be called after the commit. True if `untilInForce` has to be awaited. */
+  /** Called after the commit. True if `untilInForce` has to be awaited. */
   mustWait(): Promise<boolean>;
   end(): void;
 }
@@ -42,7 +40,7 @@ export function watchForChanges(client: pg.PoolClient): ChangeWatch {
   };
 }
 
-/** Resolves when a change that was committed before is in force for every request that begins. */
+/** Resolves when a change that was committed before is in force for every new request. */
 export function untilInForce(): Promise<void> {
   return sleep(IN_FORCE_AFTER_MS);
 }

@@ -9,12 +9,14 @@ import { asStoreError } from './unavailable.ts';
  * Longest wait for a reply on the connection that has the lock on the limits (memory-mode-lock.ts).
  */
 export const ANSWER_MS = 2_000;
-/** Tries to take the lock: a process that was just killed keeps it until PostgreSQL notices. */
+/**
+ * Attempts to get the lock, because PostgreSQL releases the lock of a killed process with a delay.
+ */
 export const TAKE_TRIES = 15;
 export const RETRY_MS = 100;
 /**
- * Keepalive of 25 s. A machine that vanished closes no connection, and PostgreSQL would keep it
- * with its lock for two hours by default.
+ * Detects a dead connection after 25 s. A machine that vanished closes no connection, and
+ * PostgreSQL would keep it and its lock for two hours by default.
  */
 const GONE_AFTER_25_S = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
 
@@ -41,7 +43,7 @@ export async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    // A lock on a standby would not exclude processes at the primary.
+    // Refuses a standby: a lock there would not exclude processes that use the primary.
     await client.query(`${REFUSE_READ_ONLY}; ${GONE_AFTER_25_S}; listen ${CALLER_CHANGED}`);
   } catch (error) {
     abandon(client);

@@ -1,9 +1,9 @@
-/** SQL of a `timestamptz` in Unix milliseconds. `pg` reads it as a number. */
+/** SQL that converts a `timestamptz` to Unix milliseconds, which `pg` returns as a number. */
 export function milliseconds(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::double precision`;
 }
 
-/** The same, to the nearest one: of a moment that was stored in milliseconds. */
+/** Same, rounded to the nearest millisecond, for times that were stored in milliseconds. */
 export function nearestMilliseconds(column: string): string {
   return `round(extract(epoch from ${column}) * 1000)::double precision`;
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { asStoreError } from './unavailable.ts';
 
-/** Limit of one statement. Its reads are bounded, so only an overloaded machine takes as long. */
+/** Limit of one statement. All reads are bounded, so only an overloaded machine takes this long. */
 export const PATIENCE_MS = 600_000;
 
 /** Runs large bounded reads with a long timeout, on a connection that is closed afterwards. */
@@ -18,7 +18,7 @@ export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession
   const read = <R extends object>(text: string, values: unknown[] = []) => readPatiently<R>(client, text, values);
   try {
     await read(`set statement_timeout = ${PATIENCE_MS}`);
-    // A generic plan would read all partitions of the request log.
+    // A generic plan would scan all partitions of the request log.
     await read(`set plan_cache_mode = force_custom_plan`);
     return await work({
       read,
@@ -34,13 +34,13 @@ export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession
   }
 }
 
-/** Replaces the connection's timeout for one statement. The session's is set beside it. */
+/** Raises pg's own timeout for one statement. The session's timeout is set separately. */
 export async function readPatiently<R extends object>(
   client: pg.PoolClient,
   text: string,
   values: unknown[],
 ): Promise<R[]> {
-  // `query_timeout` is read from the statement by pg, but missing from its types.
+  // pg reads `query_timeout` from the statement, but its types do not have it.
   const statement = { text, values, query_timeout: PATIENCE_MS + 1_000 };
   try {
     return (await client.query<R>(statement)).rows;

@@ -1,23 +1,23 @@
 /**
- * Writes a batch as one parameter, an array of records in PostgreSQL's notation, which `pg` does
- * not support. It costs half of one array per column (measured with 22 columns).
+ * Writes a batch as one parameter: an array of records in PostgreSQL's text format, which `pg` does
+ * not support. This costs half as much as one array per column (measured with 22 columns).
  */
 export type FieldValue = string | number | bigint | boolean | null | undefined;
 
 /**
- * Text without characters that mean something to PostgreSQL. Empty text needs quotes: without them
- * it would be NULL.
+ * Text without special characters of that format. Empty text is excluded, because without quotes it
+ * would be NULL.
  */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
 /**
- * Escapes of quotes and backslashes: a record's quotes are inside an array's, so each is escaped
- * twice.
+ * Escapes for quotes and backslashes. Each is escaped twice, because the record is quoted within
+ * the array.
  */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
 
 /**
- * The columns of a record type by the path of their value (`usage.promptTokens`), in the order of
- * the type. A value without a column does not compile.
+ * The columns of a record type, in its order, by the path of the value (`usage.promptTokens`). A
+ * value without a column does not compile.
  */
 export type RecordColumns<T> = Readonly<Record<PathOf<T>, readonly [column: string, read: (item: T) => FieldValue]>>;
 
@@ -27,7 +27,7 @@ type PathOf<T> = {
     : `${Member}.${PathOf<NonNullable<T[Member]>>}`;
 }[keyof T & string];
 
-/** Writes batches as the text of `record[]`. Absent values are NULL. */
+/** Creates a function that encodes batches as `record[]`. Absent values become NULL. */
 export function recordWriter<T>(columns: RecordColumns<T>): (batch: readonly T[]) => string {
   const readers = Object.values<RecordColumns<T>[PathOf<T>]>(columns).map(([, read]) => read);
   return (batch) => recordArrayText(batch, readers);
@@ -54,13 +54,13 @@ function fieldText(value: FieldValue): string {
 }
 
 /**
- * Characters that change what a terminal or a spreadsheet shows, and NUL, which PostgreSQL cannot
+ * Characters that change how a terminal or spreadsheet shows text, and NUL, which PostgreSQL cannot
  * store.
  */
 const CONTROL = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu;
 const MAY_NEED_CLEANING = /[^ -~]/;
 
-/** Text from outside, for people to read. */
+/** Removes control characters from outside text that people will read. */
 export function cleanText(text: string | undefined): string | undefined {
   return text === undefined || !MAY_NEED_CLEANING.test(text) ? text : text.replace(CONTROL, '');
 }

@@ -1,6 +1,6 @@
 import type { BatchFigures as FiguresOfOne } from '#core/batching/joined-calls.ts';
 
-/** Figures about the database's work, for metrics. No decision depends on them. */
+/** Figures of the database's work, for metrics. No decision depends on them. */
 
 export interface BatchFigures extends FiguresOfOne {
   readonly batch: BatchName;
@@ -12,17 +12,17 @@ export type BatchName = 'key_lookup' | 'settlement' | 'claimed_settlement';
 
 /** Options of all batches that a process sends. */
 export interface BatchOptions {
-  /** Other processes use the database as well. */
+  /** True if other processes use the database as well. */
   readonly severalProcesses?: boolean;
   readonly onBatch?: OnBatch;
 }
 
-/** The connections of one pool now. */
+/** Current connections of one pool. */
 export interface PoolFigures {
   readonly pool: 'requests' | 'others' | 'idempotency';
   readonly limit: number;
   readonly open: number;
   readonly idle: number;
-  /** Statements that wait for one. */
+  /** Statements that wait for a connection. */
   readonly waiting: number;
 }

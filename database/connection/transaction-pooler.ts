@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { asStoreError } from './unavailable.ts';
 
-/** Error about a pooler that mixes sessions. The message says how to fix it. */
+/** The connection goes through a pooler that mixes sessions. The message says how to fix it. */
 export class TransactionPooler extends Error {
   override readonly name = 'TransactionPooler';
 }
@@ -34,7 +34,7 @@ export async function hasTransactionPooler(url: string): Promise<boolean> {
     const token = randomUUID();
     const [first] = await rowsOf(session, `select set_config('${SETTING}', '${token}', false) as setting, ${BACKEND}`);
     for (let round = 0; round < ROUNDS; round++) {
-      // The session that was free a moment ago is the one that a pooler gives next.
+      // A pooler hands out first the session that was just released.
       const [inTransaction] = await rowsOf(other, `begin; select ${CURRENT}`);
       if (inTransaction?.setting === token) return true;
       const [now] = await rowsOf(session, `select ${CURRENT}`);
@@ -45,7 +45,7 @@ export async function hasTransactionPooler(url: string): Promise<boolean> {
   } catch (error) {
     throw asStoreError(error);
   } finally {
-    // Ends without waiting: an unresponsive server would not reply to it either.
+    // Does not wait for the end: an unresponsive server would not confirm it either.
     for (const client of [session, other]) client.end().catch(() => undefined);
   }
 }
@@ -60,7 +60,7 @@ function clientOf(url: string): pg.Client {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
   });
-  // The current statement reports the error; without a listener it would end the process.
+  // The current statement reports the error. Without a listener it would end the process.
   client.on('error', () => undefined);
   return client;
 }

@@ -3,16 +3,16 @@ import { tlsProblem } from '#core/net/tls-problem.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 
 /**
- * SQLSTATE classes about the server, not the statement: connection, authorization, unknown
- * database, transaction rollback, resources, operator intervention (timeout and shutdown too),
- * system error; 25006 is a standby or a read-only server, 55000 a database closed to new
- * connections.
+ * SQLSTATE classes of errors that concern the server instead of the statement: connection,
+ * authorization, unknown database, transaction rollback, resources, operator intervention (timeout
+ * and shutdown included), system error. 25006 is a standby or read-only server, 55000 a database
+ * closed to new connections.
  */
 const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|25006)/;
 
 /**
- * Turns errors of an unreachable or overloaded PostgreSQL into StoreUnavailable. Others (a bug, a
- * refused row) stay as they are.
+ * Converts errors of an unreachable or overloaded PostgreSQL to StoreUnavailable. Other errors,
+ * such as bugs and refused rows, are returned unchanged.
  */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof pg.DatabaseError) {
@@ -25,7 +25,7 @@ export function asStoreError(error: unknown): unknown {
   return new StoreUnavailable('PostgreSQL is not reachable', { cause: tls === undefined ? error : new Error(tls) });
 }
 
-/** True after a deadlock or serialization failure: a retry may succeed at once. */
+/** True after a deadlock or serialization failure. An immediate retry may succeed. */
 export function isRollback(error: unknown): boolean {
   return (
     error instanceof StoreUnavailable &&
@@ -41,17 +41,17 @@ export function isRefusedRow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
 }
 
-/** The user lacks a right (roles.sql). */
+/** True if the database user lacks a right (roles.sql). */
 export function isForbidden(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '42501';
 }
 
-/** Another row has that key already. */
+/** True if another row has the same key. */
 export function isTaken(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }
 
-/** A sum left the range of its column. */
+/** True if a sum exceeded the range of its column. */
 export function isOutOfRange(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '22003';
 }

@@ -3,24 +3,23 @@ import { run, type Statement } from './connection-pool.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
 /**
- * Processes lock sums in the same order and cannot deadlock each other; an operator's session
- * could.
+ * All processes lock sums in the same order, so only an operator's session could cause a deadlock.
  */
 const MAX_TRIES = 3;
 
 export interface RowWriting<Row> {
-  /** Statement with one parameter, the text of `encode`. */
+  /** Statement with one parameter, the result of `encode`. */
   readonly statement: Statement;
   readonly encode: (batch: readonly Row[]) => string;
-  /** `code`: PostgreSQL's. */
+  /** `code`: PostgreSQL's error code. */
   readonly onRefused: (row: Row, code: string | undefined) => void;
 }
 
 /**
- * Writes a batch in one statement and one transaction. A row that PostgreSQL refuses is separated
- * by halving, so that it is lost alone. Resolves to the number of refused rows. Rejects while
- * PostgreSQL is unavailable, also halfway: rows that were written by then are recognised in the
- * repeated batch.
+ * Writes a batch in one statement and transaction. If PostgreSQL refuses a row, the batch is halved
+ * until that row is alone and lost. Resolves with the number of refused rows. Rejects while
+ * PostgreSQL is unavailable, even halfway: rows that were already written are recognized when the
+ * batch is repeated.
  */
 export async function writeRows<Row>(pool: pg.Pool, batch: readonly Row[], how: RowWriting<Row>): Promise<number> {
   for (let tries = 1; ; tries++) {
@@ -41,7 +40,7 @@ export async function writeRows<Row>(pool: pg.Pool, batch: readonly Row[], how: 
   }
 }
 
-/** Program limit exceeded, such as the size of an index entry. */
+/** True for an exceeded limit of PostgreSQL, such as the size of an index entry. */
 function isTooLarge(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code?.startsWith('54') === true;
 }

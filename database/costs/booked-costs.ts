@@ -1,16 +1,16 @@
-/** First id of a range, and the first id after it, as expressions. */
+/** SQL expressions for the first id of a range, and the first id after it. */
 interface IdRange {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * SQL of requests, revenue, list price, cost and losses of a range by groups, which are expressions
- * over the id of a generation and the columns `model`, `provider` and `organization_id`. Everything
- * belongs to the time of its request. `unknown`: a target that used tokens had no costs. An attempt
- * that was charged after all is counted once, as `provider_calls` does. Rows of one group may be
- * several: add them up. The costs have the range too, because the planner does not infer it, and
- * would read those of all time.
+ * SQL of requests, revenue, list price, cost and losses in a range, by groups. Groups are
+ * expressions over the id of a generation and the columns `model`, `provider` and
+ * `organization_id`. Everything counts at the time of its request. `unknown`: some target that used
+ * tokens has no costs. An attempt that was charged after all counts once, as in `provider_calls`. A
+ * group may have several rows, which the caller adds up. The range is repeated for the costs,
+ * because the planner does not infer it and would scan those of all time.
  */
 export function bookedCosts({ from, to }: IdRange, groups: (id: string) => readonly string[]): string {
   const columns = (id: string) => groups(id).join(', ');
@@ -36,8 +36,8 @@ export function bookedCosts({ from, to }: IdRange, groups: (id: string) => reado
 }
 
 /**
- * Sums over rows of `bookedCosts`. The cost is null where a part of it is unknown. The known part
- * has the revenue of the requests whose cost is known.
+ * Sums over rows of `bookedCosts`. The cost is null if any part is unknown. `knownRevenue` is the
+ * revenue of the requests whose cost is known.
  */
 export const SUMS_OF_BOOKED = `sum(requests)::float8 as requests, sum(revenue) as "revenueNanoUsd", sum(list) as "listNanoUsd",
   sum(losses) as "lossesNanoUsd", case when not bool_or(unknown) then sum(cost) end as "costNanoUsd",

@@ -14,7 +14,7 @@ const COLUMN: Readonly<Record<CostGroup, string>> = {
   organization: 'organization_id',
 };
 
-/** Reports costs, margin and losses, the largest revenue first. */
+/** Reports costs, margin and losses, ordered by revenue. */
 export async function costReport(pool: pg.Pool, query: CostQuery): Promise<readonly CostRow[]> {
   const { sinceMs, untilMs, by } = query;
   const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : firstId(untilMs);

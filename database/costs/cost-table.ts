@@ -6,19 +6,19 @@ import { records } from '../connection/connection-pool.ts';
 import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
 import type { CostGroup } from './costs.ts';
 
-/** Range of a table of costs, by the arrival of requests. */
+/** Query of a cost table. Requests count on the day of their arrival. */
 export interface CostTableQuery {
-  /** Both inclusive. */
+  /** Both days are inclusive. */
   readonly firstDay: UtcDay;
   readonly lastDay: UtcDay;
   readonly groupBy: ReadonlySet<CostGroupName>;
 }
 
 const COLUMNS = { model: 'model', provider: 'provider', organization: 'organization_id' } as const;
-/** Members of a row of the table. */
+/** The same columns under the names in a row of the table. */
 const NAMES = { ...COLUMNS, organization: '"organizationId"' };
 
-/** The day is read from the id: it is the place of the id among the first ids of the days. */
+/** The day of a generation follows from its id, by its position among the first ids of the days. */
 function costSql(groupBy: ReadonlySet<CostGroupName>): string {
   const groupsOf = (id: string) => [
     `${groupBy.has('day') ? `width_bucket(${id}, $4::text[]) - 1` : 'null::integer'} as "dayOfRange"`,
@@ -42,7 +42,7 @@ interface CostTableRow extends Omit<CostRowView, 'day' | 'known' | 'marginNanoUs
   readonly knownRevenue: string;
 }
 
-/** Newest day first, then the largest revenue. One row at most where nothing is grouped. */
+/** Newest day first, then by revenue. Without groups at most one row. */
 export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: number): Promise<readonly CostRowView[]> {
   const { firstDay, lastDay, groupBy } = query;
   const days = Array.from({ length: lastDay - firstDay + 1 }, (_, i) => firstDay + i);

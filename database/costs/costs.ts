@@ -4,7 +4,7 @@ import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
 
 export type CostGroup = 'model' | 'provider' | 'organization';
 
-/** Range of a cost report, by the arrival of requests. */
+/** Query of a cost report, by the arrival of requests. */
 export interface CostQuery {
   readonly sinceMs: number;
   /** Exclusive. Absent: until now. */
@@ -13,51 +13,51 @@ export interface CostQuery {
 }
 
 export interface CostSums {
-  /** Charged requests. */
+  /** Number of charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: NanoUsd;
-  /** Sum of list prices: of what the models' own prices would have charged. */
+  /** Sum of what the models' own prices would have charged. */
   readonly listNanoUsd: NanoUsd;
   /**
-   * Amount that providers are paid, uncharged attempts included. Absent: a target that used tokens
-   * had no costs.
+   * Amount to pay to providers, including uncharged attempts. Absent: some target that used tokens
+   * has no costs.
    */
   readonly costNanoUsd?: NanoUsd;
   readonly lossesNanoUsd: NanoUsd;
 }
 
 export interface CostRow extends CostSums {
-  /** A model's or provider's name, or the id of an organization. */
+  /** Name of a model or provider, or id of an organization. */
   readonly subject: string;
 }
 
-/** Amount that is left of the revenue. `undefined`: the cost is not known. */
+/** Revenue less cost. `undefined`: the cost is unknown. */
 export function marginNanoUsd({ revenueNanoUsd, costNanoUsd }: CostSums): NanoUsd | undefined {
   return costNanoUsd === undefined ? undefined : revenueNanoUsd - costNanoUsd;
 }
 
 /**
  * Range of a usage report: all attempts, charged or not. Attempts are kept as long as the request
- * log, charges for ever.
+ * log, charges without limit.
  */
 export interface ProviderUsageQuery {
-  /** Both inclusive. */
+  /** Both days are inclusive. */
   readonly firstDay: UtcDay;
   readonly lastDay: UtcDay;
-  /** As providers call them. */
+  /** Names that providers use. */
   readonly models: readonly string[];
-  /** Absent: of all providers. */
+  /** Absent: all providers. */
   readonly provider?: string;
 }
 
-/** Sum over attempts with the same first four members. */
+/** Sum over the attempts that have the first four members in common. */
 export interface ProviderUsageRow {
   /** Day of the attempt, or of the arrival of a charged request. */
   readonly day: UtcDay;
   readonly model: string;
-  /** Absent: it was charged. */
+  /** Absent: the attempts were charged. */
   readonly reason?: UnchargedReason;
-  /** Absent: nothing is known of the tokens. */
+  /** Absent: the tokens are unknown. */
   readonly source?: AttemptTokens['source'];
   readonly calls: number;
   readonly promptTokens: number;

@@ -1,9 +1,8 @@
 import type { NanoUsd } from '#core/money.ts';
 
 /**
- * Reason of a loss. `over_hold`: the price of the usage is above the hold; `balance`: a late charge
- * found too little left; `tier`: the service tier that served costs more than the one that
- * was asked for.
+ * Reason of a loss. `over_hold`: the price of the usage exceeds the hold. `balance`: the balance
+ * did not cover a late charge. `tier`: the served service tier costs more than the requested one.
  */
 export type LossReason =
   | 'over_hold'
@@ -17,7 +16,7 @@ export type LossReason =
   | 'taken_over'
   | 'forgiven';
 
-/** Work that a provider may bill and no organization pays. */
+/** Work that a provider may bill, but no organization pays for. */
 export interface Loss {
   readonly generationId: string;
   readonly organizationId: string;

@@ -24,5 +24,5 @@ export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
   costNanoUsd: ['cost_nano_usd', (a) => a.costNanoUsd],
 };
 
-/** A `provider_attempt[]`. */
+/** Encodes attempts as `provider_attempt[]`. */
 export const providerAttemptRecords = recordWriter(ATTEMPT_COLUMNS);

@@ -2,23 +2,23 @@ import type { NanoUsd } from '#core/money.ts';
 import type { LoggedUsage } from '#core/pricing.ts';
 import type { Loss } from './losses.ts';
 
-/** Reasons of an uncharged attempt. A bounded set: metrics have it as a label. */
+/** Reasons for not charging an attempt. The set is bounded, because metrics have it as a label. */
 export const UNCHARGED_REASONS = [
-  /** No provider has seen the whole request. */
+  /** The whole request reached no provider. */
   'not_sent',
-  /** The provider reported an error; providers bill nothing for that. */
+  /** The provider reported an error. Providers bill nothing for that. */
   'provider_error',
-  /** The response broke off, or was invalid. */
+  /** The response broke off or was invalid. */
   'broken',
   'timeout',
-  /** Over `limits.response_body`. */
+  /** The response exceeded `limits.response_body`. */
   'response_too_large',
   /** Too many large responses were in memory. */
   'no_room',
   'client_left',
-  /** A planned stop cut it. */
+  /** A planned stop cut the response off. */
   'process_ends',
-  /** The response was complete, and its charge was refused, is a dead letter, or was lost. */
+  /** The response was complete, but its charge was refused, dead-lettered or lost. */
   'not_charged',
   /** The gateway process died. */
   'crash',
@@ -27,14 +27,14 @@ export const UNCHARGED_REASONS = [
 export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
 
 /**
- * Uncharged attempt, for the comparison with the provider's bill. A charged attempt is its
- * generation. No charge depends on this.
+ * Uncharged attempt, for the comparison with the provider's bill. Charged attempts are recorded as
+ * generations. No charge depends on this.
  */
 export interface ProviderAttempt {
   readonly generationId: string;
   /**
-   * Number of the attempt within its delivery, from 1; 0: a charge from the log, which has no
-   * number.
+   * Number of the attempt within its delivery, from 1. 0 if it is unknown, because the attempt was
+   * recovered from the charge log.
    */
   readonly attempt: number;
   readonly organizationId: string;
@@ -54,25 +54,28 @@ export interface ProviderAttempt {
   readonly reason: UnchargedReason;
   /** Tokens that the provider may bill. Absent: none, or unknown. */
   readonly tokens?: AttemptTokens;
-  /** Cost of these tokens at the provider. Absent: the target has no costs. */
+  /** Cost of these tokens at the provider. Absent: the target has no costs configured. */
   readonly costNanoUsd?: NanoUsd;
-  /** Loss of the operator that is booked with the row: the price for the customer. */
+  /** Loss of the operator that is booked together with this row: the customer's price. */
   readonly loss?: Pick<Loss, 'reason' | 'amountNanoUsd'>;
 }
 
 export interface AttemptTokens {
   readonly usage: LoggedUsage;
-  /** Source of the count: the provider, our tokenizer, or the length of the text. */
+  /** Origin of the count: the provider, our tokenizer, or the length of the text. */
   readonly source: 'reported' | 'counted' | 'estimated';
 }
 
 /** Stores uncharged attempts as long as the request log. */
 export interface ProviderAttempts {
-  /** Buffers an attempt to be written soon. If too many wait, drops and counts it. Never throws. */
+  /** Queues an attempt for writing. If too many wait, drops and counts it. Never throws. */
   record(attempt: ProviderAttempt): void;
 }
 
 export interface ProviderAttemptStore {
-  /** Writes each attempt once, by generation and number; otherwise as RequestLogStore.write(). */
+  /**
+   * Writes each attempt once, identified by generation and number. Otherwise like
+   * RequestLogStore.write().
+   */
   write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
 }

@@ -6,7 +6,7 @@ import type { ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
 import { readWhole } from './read-whole.ts';
 
 /**
- * Ids select the partitions: an attempt begins at most `timeouts.total`, an hour, after its
+ * Selects partitions by id. An attempt begins at most `timeouts.total`, one hour, after its
  * request.
  */
 const PROVIDER_USAGE = `

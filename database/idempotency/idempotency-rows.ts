@@ -9,7 +9,7 @@ const FREE = sql('free_idempotency_key')`
 const ANSWER = sql('idempotent_answer')`
   select substring(answer from $4 for $5) as piece from idempotency_keys
     where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is not null`;
-/** `now()`, because an index is of no use to a comparison with `clock_timestamp()`. */
+/** Uses `now()`, because a comparison with `clock_timestamp()` cannot use an index. */
 const DELETE_OLDER = sql('delete_idempotency_keys')`
     with old as materialized (
       select organization_id, key_hash from idempotency_keys

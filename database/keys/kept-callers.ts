@@ -4,15 +4,16 @@ import type { CallerChanges } from '../limits-ownership/caller-subscription.ts';
 import type { KeyStore } from './key-store.ts';
 
 /**
- * A charge of a process that died before it ended the hold is told to nobody. Its money stays held
- * for a minute at least (`timeouts.total` and 60 s), so every snapshot that is used afterwards has
- * been read with the charge. Also, rollbacks of the database are detected by reading.
+ * Longest use of a kept caller. A charge of a process that died before it ended the hold is
+ * announced to nobody. But its money stays held for at least a minute (`timeouts.total` and 60 s),
+ * so every snapshot in use after that was read with the charge. Rollbacks of the database are also
+ * detected by these reads.
  */
 export const KEPT_FOR_MS = 10_000;
 
-/** Room in memory: each caller takes one place, and one more for each model and address range. */
+/** Size of the cache. Each caller takes one unit, and one more for each model and address range. */
 const MOST_PLACES = 20_000;
-/** An organization has this part of the room, so that its many keys do not displace all others. */
+/** Largest part of the cache for one organization, so that its keys do not evict all others. */
 const SHARE_OF_ORGANIZATION = 1 / 8;
 
 interface Kept {
@@ -23,7 +24,7 @@ interface Kept {
 }
 
 interface KeptOfOrganization {
-  /** Those that were read first at the front. */
+  /** In the order of reading. */
   readonly hashes: Set<string>;
   places: number;
 }
@@ -36,10 +37,10 @@ export interface KeptCallersOptions {
   readonly mostPlaces?: number;
 }
 
-/** Callers in memory, within a bound for all of them and one for each organization. */
+/** The cache of callers, bounded in total and for each organization. */
 class Room {
   readonly #mostPlaces: number;
-  /** By hash, those that were read first at the front. */
+  /** By hash, in the order of reading. */
   readonly #kept = new Map<string, Kept>();
   readonly #ofOrganization = new Map<string, KeptOfOrganization>();
   #places = 0;
@@ -65,7 +66,7 @@ class Room {
     this.#dropWhile(this.#kept.keys(), () => this.#places > this.#mostPlaces);
   }
 
-  /** Drops the callers of an organization; `undefined`: all. */
+  /** Drops the callers of an organization. `undefined`: of all organizations. */
   dropOf(organizationId: string | undefined): void {
     const hashes = organizationId === undefined ? this.#kept.keys() : this.#ofOrganization.get(organizationId)?.hashes;
     this.#dropWhile(hashes ?? [], () => true);
@@ -91,8 +92,8 @@ class Room {
 }
 
 /**
- * Keeps callers that were read, until PostgreSQL tells that they have changed (docs/design.md,
- * "Callers in memory"). They are used only while it is proved that nothing remains to be told.
+ * Caches callers until PostgreSQL announces that they have changed (docs/design.md, "Callers in
+ * memory"). They are used only while it is proved that no announcement is missing.
  */
 export function keepCallers({
   reads,
@@ -102,7 +103,7 @@ export function keepCallers({
   mostPlaces = MOST_PLACES,
 }: KeptCallersOptions): KeyStore {
   const room = new Room(mostPlaces);
-  /** Number of changes that were told. */
+  /** Number of announced changes. */
   let told = 0;
 
   changes.onChanged((organizationId) => {
@@ -111,7 +112,7 @@ export function keepCallers({
   });
 
   function keptFor(hash: string, day: UtcDay): Principal | undefined {
-    // Asked first, also for a caller that is not kept: that asks for the next proof.
+    // Called first, even if the caller is not kept, because the call also requests the next proof.
     const isProved = changes.isProved();
     const one = room.find(hash);
     if (!isProved || one?.day !== day || elapsedMs(one.readAt, clock) >= one.forMs) return undefined;
@@ -127,7 +128,7 @@ export function keepCallers({
       const readAt = instantOf(clock);
       const toldBefore = told;
       const caller = await reads.findByHash(hash, day);
-      // What changed after the read began may be missing in it, and is not told again.
+      // The caller may lack a change that was announced during the read, so it is not kept then.
       if (caller !== undefined && told === toldBefore) {
         const forMs = Math.min(KEPT_FOR_MS, caller.key.revokedInMs ?? KEPT_FOR_MS);
         room.keep(name, { caller, day, readAt, forMs });

@@ -27,8 +27,8 @@ import {
 } from './key-rows.ts';
 
 /**
- * Locks in the order of every change of a key: organization and maker if needed, then the key. Keys
- * of playgrounds are not found: a change would lift what bounds them.
+ * Locks the key. Every change locks in the same order: the organization and creator if needed, then
+ * the key. Playground keys are not found, because a change would lift their restrictions.
  */
 const LOCK = sql('lock_key')`
   select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
@@ -69,7 +69,7 @@ export async function updateKey(
   });
 }
 
-/** Creates a key with the settings of the old one, which is revoked now or later. */
+/** Creates a key with the settings of the old one, which is revoked immediately or later. */
 export async function replaceKey(
   pool: pg.Pool,
   organizationId: string,
@@ -97,7 +97,7 @@ export async function replaceKey(
   });
 }
 
-/** Locks the row until the transaction ends. */
+/** Locks the key's row until the transaction ends. */
 export async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
   const [locked] = await readKeys<{ readonly expired: boolean }>(client, LOCK, [id, organizationId ?? null]);
   if (locked === undefined) return undefined;

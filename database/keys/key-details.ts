@@ -5,16 +5,16 @@ import { nameForMembers } from '../audit/audit.ts';
 import { records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
-/** Details of a key for the dashboard: its maker and its use. */
+/** Creator and use of a key, for the dashboard. */
 export interface KeyDetails {
-  /** E-mail address; operators are shown as THE_OPERATOR. */
+  /** Email address. Operators are shown as THE_OPERATOR. */
   readonly creator?: string;
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
   readonly spentTodayNanoUsd: NanoUsd;
-  /** Present if the key has a monthly budget, or all spends were asked for. */
+  /** Present if the key has a monthly budget, or all spends were requested. */
   readonly spentThisMonthNanoUsd?: NanoUsd;
-  /** Present if the key has a lifetime budget, or all spends were asked for. */
+  /** Present if the key has a lifetime budget, or all spends were requested. */
   readonly spentInLifetimeNanoUsd?: NanoUsd;
 }
 
@@ -32,8 +32,8 @@ const DETAILS = sql('key_details')`
     where k.organization_id = $1 and k.id = any ($2)`;
 
 /**
- * Details of these keys of the organization, by key id. Sums of months and lifetimes read more
- * rows, so the page asks only for those that are compared with a budget.
+ * Returns details of these keys, by key id. Monthly and lifetime spends read more rows, so the page
+ * requests only those that it compares with a budget.
  */
 export async function keyDetails(
   pool: pg.Pool,

@@ -12,8 +12,8 @@ import { keyAccountOf } from './key-account.ts';
 import type { KeyStore } from './key-store.ts';
 
 /**
- * A query costs about as much for one key as for ten calls with that key, and twice as much for ten
- * keys (measured). From 333 a second on, calls wait longer.
+ * Bounds of lookups. A query for one key costs about as much as ten calls with that key, and one
+ * for ten keys twice as much (measured). Above 333 calls a second, calls wait longer.
  */
 const BOUNDS = {
   maxBatch: 500,
@@ -24,24 +24,24 @@ const BOUNDS = {
   waitMs: 2_000,
 };
 /**
- * Each of several processes has a part of the calls, so calls wait from 125 a second on, and twice
- * as long.
+ * Bounds if several processes share the load: calls wait above 125 calls a second, and twice as
+ * long.
  */
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 8, longestPaceMs: 16 } };
 
 /**
- * SQL for "is revoked now". A planned revocation has a time in the future. PostgreSQL's clock
- * decides, so that all processes agree. A key that was revoked at once stays revoked if the clock
- * is set back, because the decision is no earlier than its effect.
+ * SQL for "is revoked now". A scheduled revocation has a time in the future. PostgreSQL's clock
+ * decides, so all processes agree. `revocation_decided_at` keeps an immediate revocation in force
+ * even if the clock is set back.
  */
 export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_at)';
-/** SQL for a live key: neither revoked nor expired. */
+/** SQL for an active key, which is neither revoked nor expired. */
 export const IS_ACTIVE = `not coalesce(${IS_REVOKED}, false) and coalesce(k.expires_at > now(), true)`;
 
 /**
- * Reads callers. A key's sequence is that of its organization: both change under the account's row
- * lock, so one number orders both. A caller is one JSON value, because reading 25 columns takes
- * `pg` longer than PostgreSQL needs to find them. Amounts are text, because JSON's numbers are not
+ * Reads callers. A key has the sequence of its organization: both change under the account's row
+ * lock, so one number orders both. A caller is one JSON value, because parsing 25 columns takes
+ * `pg` longer than PostgreSQL needs to find them. Amounts are text, because JSON numbers are not
  * exact.
  */
 const FIND_KEYS = sql('find_keys')`
@@ -112,16 +112,15 @@ type AccountFields = readonly [
 ];
 type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
 
-/** Limits that this process keeps, or shares. */
+/** The claim of this process on the limits, which it keeps itself or shares. */
 export interface LimitsClaim {
   readonly owner: () => Owner | undefined;
   readonly fences: Pick<ReadFences, 'observe'>;
 }
 
 /**
- * Reads callers, many in one query (docs/design.md, "Callers in memory"). `owner` is the mark of
- * this process or of its shared store. Once the database has another mark, this process admits
- * nothing.
+ * Reads callers in batches (docs/design.md, "Callers in memory"). `owner` is the mark of this
+ * process or of its shared store. Once the database has another mark, this process admits nothing.
  */
 export function createKeyLookup(
   pool: pg.Pool,
@@ -145,7 +144,7 @@ async function findBatch(
   const [first] = lookups;
   const sameDay = lookups.every((lookup) => lookup.day === first?.day);
   if (sameDay) return findAll(pool, lookups, claim);
-  // More than one day occurs only around midnight.
+  // Only around midnight do lookups have different days.
   const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], claim)));
   return outcomes.flat();
 }

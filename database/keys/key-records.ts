@@ -4,7 +4,7 @@ import type { KeyLimits, RateLimits, Scope } from '#core/principal.ts';
 export interface KeySettings {
   readonly organizationId: string;
   readonly name: string;
-  /** Visible text for people. No request and no provider sees it. */
+  /** Text for people, without control characters. It is sent to no provider. */
   readonly note?: string;
   readonly scopes: readonly Scope[];
   readonly models?: readonly string[];
@@ -18,23 +18,23 @@ export interface NewKey extends KeySettings {
   /** SHA-256 of the whole key. */
   readonly hash: Buffer;
   readonly last4: string;
-  /** Made for the playground of a member. Lists of keys leave it out. */
+  /** True for a playground key, which key lists leave out. */
   readonly playground?: true;
 }
 
 export interface KeyRecord extends KeySettings {
   readonly id: string;
   readonly last4: string;
-  /** True if it is revoked by now, by the database's clock. */
+  /** True if the key is revoked at the database's current time. */
   readonly revoked: boolean;
-  /** In the future: it will be revoked then. */
+  /** If in the future, the revocation is scheduled for then. */
   readonly revokedAtMs?: number;
   readonly createdAtMs: number;
-  /** Id of the user. Absent: an operator's command line. */
+  /** Id of the user who created the key. Absent: an operator's command line. */
   readonly createdBy?: string;
 }
 
-/** Changed settings. Absent: unchanged. `null`: no longer restricted. */
+/** Changed settings. Absent: unchanged. `null`: the restriction is removed. */
 export interface KeyChange {
   readonly name?: string;
   readonly note?: string | null;
@@ -54,13 +54,13 @@ export interface KeyReplacement {
   readonly id: string;
   readonly hash: Buffer;
   readonly last4: string;
-  /** Absent or past: the old key is revoked at once. */
+  /** Absent or past: the old key is revoked immediately. */
   readonly oldRevokedAtMs?: number;
-  /** Absent: the new key expires when the old one does. `null`: never. */
+  /** Absent: the new key gets the old key's expiry. `null`: it does not expire. */
   readonly expiresAtMs?: number | null;
 }
 
-/** The first limit of the key that is above the organization's. */
+/** The first limit of the key that exceeds the organization's. */
 export interface AboveOrganization {
   readonly kind: 'above_organization';
   readonly limit: keyof RateLimits;
@@ -77,7 +77,7 @@ export type UpdateKeyResult =
   | { readonly kind: 'unknown_key' }
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
   /**
-   * Refuses only changed limits: an unchanged one may be above the organization's, which was
+   * Only changed limits are checked. An unchanged one may exceed the organization's if that was
    * lowered later.
    */
   | AboveOrganization;
@@ -85,7 +85,7 @@ export type UpdateKeyResult =
 export type ReplaceKeyResult =
   | { readonly kind: 'replaced'; readonly key: KeyRecord; readonly old: KeyRecord }
   | { readonly kind: 'unknown_key' }
-  /** Revoked, or to be revoked because it was replaced before. */
+  /** Already revoked, or scheduled to be revoked because it was replaced before. */
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
   /** The old key has expired. */
   | { readonly kind: 'expired'; readonly key: KeyRecord };

@@ -19,8 +19,8 @@ export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.name,
   coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;
 
 /**
- * Of the revoked keys only the newest are listed: those after the newest one that is left out. That
- * one is looked up once.
+ * Lists all keys that are not revoked, and the newest revoked ones: those after the newest one that
+ * is left out, which is looked up once.
  */
 const LIST = sql('list_keys')`
   select ${KEY_COLUMNS} from keys k
@@ -32,7 +32,7 @@ const LIST = sql('list_keys')`
 const SHOW = sql('show_key')`
   select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
 /**
- * Locks the organization, so that its limits are still the compared ones when the key is committed.
+ * Locks the organization, so that the limits that were compared are still in force at the commit.
  */
 const LOCK_ORGANIZATION = sql('lock_organization')`select from organizations where id = $1 for share`;
 const INSERT = sql('insert_key')`
@@ -43,7 +43,7 @@ const INSERT = sql('insert_key')`
 
 type KeyRow = Omit<KeyRecord, 'limits'> & KeyLimits;
 
-/** Runs a statement that returns KEY_COLUMNS. `More`: its further columns. */
+/** Runs a statement that returns KEY_COLUMNS. `More`: further columns. */
 export async function readKeys<More extends object = object>(
   on: Connection,
   statement: Statement,
@@ -53,14 +53,16 @@ export async function readKeys<More extends object = object>(
   return (await records<KeyRow & More>(on, statement, values, budgets)).map(withLimits) as (KeyRecord & More)[];
 }
 
-/** Of a statement that inserts a key, or changes a locked one. */
+/** Runs a statement that inserts a key, or changes a locked one. */
 export async function readKey(client: pg.PoolClient, statement: Statement, values: unknown[]): Promise<KeyRecord> {
   const [key] = await readKeys(client, statement, values);
   if (!key) throw new Error(`${statement.name} gave no key`);
   return key;
 }
 
-/** Values of a key's settings, as its insertion and its update have them behind the id. */
+/**
+ * Values of a key's settings, in the order in which its insert and update have them after the id.
+ */
 export function settingValues({ name, scopes, models, ipRanges, expiresAtMs, limits, note }: KeySettings) {
   const { requestsPerMinute: rpm, tokensPerMinute: tpm, dailyBudgetNanoUsd: daily } = limits;
   const { monthlyBudgetNanoUsd: monthly, lifetimeBudgetNanoUsd: lifetime } = limits;
@@ -68,7 +70,7 @@ export function settingValues({ name, scopes, models, ipRanges, expiresAtMs, lim
   return [name, scopes, ...optional.map((value) => value ?? null)];
 }
 
-/** A user who creates a key is kept as `createdBy`. */
+/** Creates a key. The user, if any, is stored as `createdBy`. */
 export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
     const organization = await lockOrganization(client, key.organizationId);
@@ -79,7 +81,7 @@ export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<
   });
 }
 
-/** Locks an organization: its limits stay until the transaction ends. */
+/** Locks an organization, so that its limits stay the same until the transaction ends. */
 export async function lockOrganization(client: pg.PoolClient, id: string): Promise<OrganizationRecord | undefined> {
   await run(client, LOCK_ORGANIZATION, [id]);
   return findOrganization(client, id);
@@ -100,7 +102,7 @@ export async function insertKey(
   return created;
 }
 
-/** Oldest first, without those of playgrounds; of the revoked ones the newest `mostRevoked`. */
+/** Returns keys without playground keys, oldest first, with at most `mostRevoked` revoked ones. */
 export async function listKeys(
   pool: pg.Pool,
   organizationId: string,
@@ -110,7 +112,7 @@ export async function listKeys(
   return keys.length > 0 || (await findOrganization(pool, organizationId)) ? keys : undefined;
 }
 
-/** Without an organization, the key of any. */
+/** Without an organization, finds the key of any. */
 export async function findKey(
   pool: pg.Pool,
   organizationId: string | undefined,
@@ -138,11 +140,11 @@ export function keySubject({ id, organizationId, name }: Pick<KeyRecord, 'id' | 
   return { organizationId, subjectId: id, subjectName: name };
 }
 
-/** Numbers of keys, without those of playgrounds, that bound how many may still be created. */
+/** Numbers of keys by which creating more is limited. Playground keys do not count. */
 export interface KeyCounts {
   /** Keys that are neither revoked nor expired. */
   readonly usable: number;
-  /** Keys of the last 24 hours, revoked ones included. */
+  /** Keys created in the last 24 hours, including revoked ones. */
   readonly madeWithinDay: number;
 }
 

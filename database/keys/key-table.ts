@@ -7,7 +7,7 @@ import { type KeyDetails, keyDetails } from './key-details.ts';
 import type { KeyRecord } from './key-records.ts';
 import { KEY_COLUMNS, readKeys } from './key-rows.ts';
 
-/** A key with its use, as the CSV files of keys have it. */
+/** A key with its use, as a row of the keys' CSV file. */
 export interface ListedKey {
   readonly key: KeyRecord;
   readonly state: KeyState;
@@ -16,7 +16,7 @@ export interface ListedKey {
 
 export interface KeyTableStep {
   readonly rows: readonly ListedKey[];
-  /** Id of the last row. Absent if there are no more rows. */
+  /** Id of the last row. Absent: there are no more rows. */
   readonly next?: string;
 }
 
@@ -26,7 +26,7 @@ const PAGE = sql('key_page')`
       or (k.created_at, k.id) < (select b.created_at, b.id from keys b where b.id = $2 and b.organization_id = $1))
     order by k.created_at desc, k.id desc limit $3`;
 
-/** Reads one step of the organization's keys without those of playgrounds, newest first. */
+/** Reads one step of an organization's keys, newest first, without playground keys. */
 export async function readKeyTable(
   pool: pg.Pool,
   {
@@ -44,7 +44,10 @@ export async function readKeyTable(
   return { rows, ...(last === undefined ? {} : { next: last }) };
 }
 
-/** Lists are separated by spaces, which no member of them has. An empty cell does not restrict. */
+/**
+ * Lists are separated by spaces, which their members never contain. An empty cell means no
+ * restriction.
+ */
 export const KEY_CSV_COLUMNS: Columns<ListedKey> = [
   ['key_id', ({ key }) => key.id],
   ['name', ({ key }) => key.name],

@@ -8,17 +8,17 @@ import { IS_ACTIVE } from './key-lookup.ts';
 import { KEY_COLUMNS, keySubject, readKey } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
-/** Owner of keys. */
+/** The user to whom keys belong. */
 export interface KeyOwner {
   readonly userId: string;
   readonly email: string;
 }
 
-/** Locks in one order, so that two such changes cannot deadlock. */
+/** Locks keys in one order, so that two such changes cannot deadlock. */
 const ACTIVE_OF = sql('active_keys_of')`
   select k.id, k.playground from keys k
     where k.created_by = $2 and k.organization_id = coalesce($1, k.organization_id) and ${IS_ACTIVE} order by k.id`;
-/** Finds keys of a former operator by claim in organizations of which the user is no member. */
+/** Finds the keys of a former operator by claim in organizations without a membership. */
 const ACTIVE_OF_FORMER_OPERATOR = sql('active_keys_of_former_operator')`
   select k.id from keys k join users u on u.id = k.created_by
     where k.created_by = $1 and u.operator_by_claim and not u.is_operator and ${IS_ACTIVE}
@@ -27,8 +27,8 @@ const ACTIVE_OF_FORMER_OPERATOR = sql('active_keys_of_former_operator')`
 const HAND_OVER = sql('hand_key_over')`update keys k set created_by = $2 where k.id = $1 returning ${KEY_COLUMNS}`;
 
 /**
- * Revokes the user's live keys, in one organization or in every one, within the caller's
- * transaction. Returns how many.
+ * Revokes the user's active keys, in one organization or in all, within the caller's transaction.
+ * Returns the number of keys.
  */
 export async function revokeKeysOf(
   client: pg.PoolClient,
@@ -42,8 +42,8 @@ export async function revokeKeysOf(
 }
 
 /**
- * Revokes the live keys that a former operator by claim made as an operator, within the caller's
- * transaction. Anyone may have a copy of them.
+ * Revokes the active keys that a former operator by claim made as an operator, because copies of
+ * them may exist. Runs within the caller's transaction.
  */
 export async function revokeKeysOfFormerOperator(client: pg.PoolClient, userId: string, by: Actor): Promise<void> {
   const keys = await run<{ id: string }>(client, ACTIVE_OF_FORMER_OPERATOR, [userId]);
@@ -51,8 +51,8 @@ export async function revokeKeysOfFormerOperator(client: pg.PoolClient, userId: 
 }
 
 /**
- * Hands the live keys of `from` in the organization over to `to`, within the caller's transaction.
- * Revokes the key of their playground, which nobody else can use.
+ * Hands the active keys of `from` in the organization over to `to`, within the caller's
+ * transaction. The playground key is revoked instead, because nobody else can use it.
  */
 export async function handOverKeysOf(
   client: pg.PoolClient,

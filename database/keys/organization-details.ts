@@ -7,7 +7,7 @@ import { IS_ACTIVE } from './key-lookup.ts';
 /** Details of an organization in the operator's list. */
 export interface OrganizationDetails {
   readonly spentTodayNanoUsd: NanoUsd;
-  /** Keys that are neither revoked nor expired, without those of playgrounds. */
+  /** Keys that are neither revoked nor expired, without playground keys. */
   readonly usableKeys: number;
 }
 
@@ -18,7 +18,7 @@ const DETAILS = sql('organization_details')`
     from unnest($1::text[]) as o (id)
     left join organization_daily_spend s on s.organization_id = o.id and s.day = date '1970-01-01' + $2::integer`;
 
-/** Reads details, by organization id. */
+/** Returns details, by organization id. */
 export async function organizationDetails(
   pool: pg.Pool,
   ids: readonly string[],

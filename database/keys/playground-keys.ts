@@ -8,19 +8,19 @@ import type { KeyRecord, NewKey } from './key-records.ts';
 import { insertKey, lockOrganization } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
-/** A signed-in user as the actor. */
+/** The actor, if it is a signed-in user. */
 export type Member = Actor & { readonly userId: string };
 
-/** Two dashboards that make a key for the same user take turns. */
+/** Serializes dashboards that make a playground key for the same user. */
 const LOCK_MAKER = sql('lock_playground_maker')`select from users where id = $1 for no key update`;
 const LIVING = sql('living_playground_keys')`
   select k.id from keys k
     where k.organization_id = $1 and k.created_by = $2 and k.playground and ${IS_ACTIVE} order by k.id`;
 
 /**
- * Makes the key of a user's playground in an organization. A user has one at most: the living one
- * is revoked. Limits above the organization's are lowered to them. `undefined`: no such
- * organization, or the user's rights in it have ended.
+ * Makes a playground key for a user in an organization. A user has at most one, so the former one
+ * is revoked. Limits above the organization's are lowered to those. `undefined`: the organization
+ * does not exist, or the user's rights in it have ended.
  */
 export async function createPlaygroundKey(
   pool: pg.Pool,
@@ -29,7 +29,7 @@ export async function createPlaygroundKey(
 ): Promise<KeyRecord | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
     const organization = await lockOrganization(client, key.organizationId);
-    // Behind the organization, as in every other transaction that locks both.
+    // Locked after the organization, as in every transaction that locks both.
     await run(client, LOCK_MAKER, [by.userId]);
     if (!organization || !(await stillHasRights(client, key.organizationId, by))) return undefined;
     const living = await run<{ id: string }>(client, LIVING, [key.organizationId, by.userId]);
@@ -39,7 +39,7 @@ export async function createPlaygroundKey(
   });
 }
 
-/** An absent limit of the key stays absent: that of the organization holds in any case. */
+/** An absent limit of the key stays absent, because the organization's limit applies anyway. */
 function lowered(ofKey: RateLimits, ofOrganization: RateLimits): RateLimits {
   return {
     ...smaller('requestsPerMinute', ofKey, ofOrganization),

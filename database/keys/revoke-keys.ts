@@ -8,31 +8,33 @@ import { KEY_COLUMNS, keySubject, readKeys } from './key-rows.ts';
 
 export interface Revocation {
   readonly ids: readonly string[];
-  /** Keys of other organizations are unknown. Absent: of any organization. */
+  /** Keys of other organizations count as unknown. Absent: keys of any organization. */
   readonly organizationId?: string;
-  /** One key that is not allowed keeps all of them. Absent: every key is allowed. */
+  /** If one key is not allowed, none is revoked. Absent: every key is allowed. */
   readonly allows?: (key: KeyRecord) => boolean;
 }
 
 export type RevokeKeysResult =
-  /** All keys in the order of the ids, with those that were revoked before. */
+  /** All keys in the order of `ids`, including those revoked before. */
   | { readonly kind: 'revoked'; readonly keys: readonly KeyRecord[]; readonly newlyRevoked: number }
   | { readonly kind: 'unknown_key'; readonly id: string }
   | { readonly kind: 'not_allowed'; readonly key: KeyRecord };
 
-/** Locks in one order, so that two such changes cannot deadlock. */
+/** Locks keys in one order, so that two such changes cannot deadlock. */
 const LOCK = sql('lock_keys')`
   select ${KEY_COLUMNS} from keys k
     where k.id = any ($1) and k.organization_id = coalesce($2, k.organization_id) order by k.id for no key update`;
 const REVOKE = sql('revoke_keys')`
   update keys k set revoked_at = now(), revocation_decided_at = now() where k.id = any ($1) returning ${KEY_COLUMNS}`;
 
-/** Revokes all of the keys or none, with an audit event for each that was not revoked before. */
+/** Revokes all keys or none. Writes an audit event for each that was not revoked before. */
 export async function revokeKeys(pool: pg.Pool, revocation: Revocation, by: Actor): Promise<RevokeKeysResult> {
   return inTransaction(pool, 'begin', (client) => revokeHere(client, revocation, by));
 }
 
-/** The same for one key, of one organization if given. Revoking twice keeps the first time. */
+/**
+ * Revokes one key, of the given organization if there is one. Revoking again keeps the first time.
+ */
 export async function revokeKey(
   pool: pg.Pool,
   id: string,

@@ -2,7 +2,7 @@ import type { LedgerDifference } from './ledger-report.ts';
 
 const MAX_DIFFERENCES = 100;
 
-/** The differences of a verification, and how much was read. */
+/** Collects the differences of a verification, and counts what was read. */
 export class LedgerFindings {
   readonly #byRule = new Map<string, LedgerDifference[]>();
   organizations = 0;

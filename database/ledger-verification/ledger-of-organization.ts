@@ -5,15 +5,15 @@ import { type EntryPiece, type EntryRule, readEntries } from '../ledger/ledger-e
 import type { LedgerFindings } from './ledger-findings.ts';
 import { compareUsage, type UsageSums } from './ledger-usage.ts';
 
-/** Start of the verification of an organization's ledger. */
+/** State of an organization's ledger from which its verification begins. */
 export interface Begin {
   readonly sequence: number;
   readonly balanceNanoUsd: bigint;
   readonly creditsNanoUsd: bigint;
   readonly hash: Buffer;
   /**
-   * First day whose sums are compared: earlier days have entries before the beginning. Empty: all
-   * days.
+   * First day whose sums are compared. On earlier days there are entries before the start. Empty:
+   * all days.
    */
   readonly firstDay: string;
 }
@@ -21,9 +21,9 @@ export interface Begin {
 export interface Verification {
   readonly session: PatientSession;
   readonly findings: LedgerFindings;
-  /** Generations with smaller ids are archived, and from this day on all of them are kept. */
+  /** Generations with ids below `fromId` are archived. From `fromDay` on none is. */
   readonly kept: { readonly fromId: string; readonly fromDay: string };
-  /** Raw public keys that a checkpoint may be signed with. Absent: any. */
+  /** Raw public keys with which checkpoints may be signed. Absent: any. */
   readonly trusted?: readonly Buffer[];
 }
 
@@ -37,7 +37,7 @@ interface Walk {
   readonly usage: UsageSums;
 }
 
-/** More than a checkpoint covers. */
+/** Entries of one read. More than a checkpoint covers. */
 const PIECE = 20_000;
 const RULES: Readonly<Record<EntryRule, string>> = {
   running: 'every entry carries the balance after it',
@@ -50,7 +50,7 @@ const NUMBERED = 'entries are numbered without gaps up to the sequence of the ac
 
 /**
  * Verifies an organization. Entries never change, and all up to the account's sequence are
- * committed with it, so only the end needs one snapshot of the database.
+ * committed with it. So only the end is read in one snapshot of the database.
  */
 export async function verifyOrganization(on: Verification, organizationId: string, begin: Begin): Promise<void> {
   const { session, findings, kept } = on;
@@ -94,7 +94,7 @@ async function walkTo(on: Verification, organizationId: string, walk: Walk, end:
   }
 }
 
-/** Compares the checkpoints of a range, and leaves the hash of the last one in the walk. */
+/** Compares the checkpoints of a range. Leaves the hash of the last one in `walk`. */
 function compareCheckpoints(
   { findings, trusted }: Verification,
   checkpoints: readonly Checkpoint[],
@@ -122,7 +122,7 @@ function compareCheckpoints(
         isTrusted ? 'another' : signer,
       );
     }
-    // The rest is compared with this checkpoint: each difference is reported once.
+    // Continues from the stored hash, so that each difference is reported once.
     walk.hash = hash;
   }
 }

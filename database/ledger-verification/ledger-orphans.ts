@@ -10,8 +10,8 @@ interface Difference {
 }
 
 /**
- * Finds organizations with entries and without an account, by walking the primary key from one
- * organization to the next.
+ * Finds organizations with entries but no account, by walking the primary key from one organization
+ * to the next.
  */
 const WITHOUT_ACCOUNT = `
   with recursive one as (
@@ -25,14 +25,14 @@ const WITHOUT_ACCOUNT = `
   from one where organization_id is not null and not exists (select from accounts a where a.organization_id = one.organization_id)
   limit 100`;
 
-/** Stored responses without the charge of their transaction. */
+/** Stored responses whose charge is missing. */
 const SEALED_WITHOUT_CHARGE = `
   select k.generation_id as subject, 'a generation' as expected, 'an answer kept for ' || k.organization_id as found
   from idempotency_keys k
   where k.finished_at is not null and k.generation_id >= $1 and not exists (select from generations g where g.id = k.generation_id)
   limit 100`;
 
-/** One statement reads at most so many rows: the next ids after `$1`. */
+/** Rows that one statement reads: the next ids after `$1`. */
 const WALK = 20_000;
 const GENERATIONS = `
   with piece as materialized (
@@ -67,7 +67,7 @@ interface Piece {
 
 /**
  * Finds orphans: entries, generations, requests and stored responses that no organization's ledger
- * accounts for. `fromId`: generations with smaller ids are archived, or were verified before.
+ * accounts for. `fromId`: generations with smaller ids are archived or already verified.
  */
 export async function findOrphans(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
   for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
@@ -97,12 +97,12 @@ export interface Waiting {
   readonly spooledCharges: number;
 }
 
-/** Longer than the 2 s in which processes report what waits. */
+/** Longer than the 2 s between two reports of a process. */
 const REPORTED_AGAIN_MS = 3_000;
 
 /**
- * Counts dead letters and spooled charges. A charge that was just made may still be reported, so
- * it is read twice.
+ * Counts dead letters and spooled charges. Reads twice, because a report may still include a charge
+ * that was just committed.
  */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {
   const first = await countNow(session);
@@ -120,8 +120,8 @@ async function countNow(session: PatientSession): Promise<Waiting> {
 }
 
 /**
- * Finds the oldest month that is kept. Months are archived by detaching their partitions, oldest
- * first.
+ * Finds the oldest month that is not archived. Months are archived by detaching their partitions,
+ * oldest first.
  */
 export async function findKept(session: PatientSession): Promise<{ fromId: string; fromDay: string }> {
   const [{ month } = { month: null }] = await session.read<{ month: string | null }>(
@@ -130,7 +130,7 @@ export async function findKept(session: PatientSession): Promise<{ fromId: strin
   );
   if (month === null) return { fromId: '', fromDay: '' };
   const firstMs = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1, 1);
-  // Ids and days differ around midnight, so the first day of the month is left out.
+  // Skips the first day, because ids and days disagree around midnight.
   const secondDay = new Date(firstMs + 86_400_000).toISOString().slice(0, 10);
   return { fromId: idFloor('gen', firstMs), fromDay: secondDay };
 }

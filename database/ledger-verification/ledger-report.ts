@@ -3,41 +3,39 @@ import type { Checkpoint } from '../checkpoints/checkpoints.ts';
 /** Result of `ledger verify`. */
 export interface LedgerReport {
   readonly organizations: number;
-  /** Entries read now: with a checkpoint, those after it. */
+  /** Number of entries that were read. With a checkpoint, only those after it. */
   readonly entries: number;
   readonly generations: number;
-  /**
-   * Charges that the ledger refused, which an operator has to decide about (table dead_letters).
-   */
+  /** Number of refused charges on which an operator has to decide (table dead_letters). */
   readonly deadLetters: number;
-  /** Charges that wait for long, as their processes reported last. */
+  /** Charges that wait for long, from the latest reports of their processes. */
   readonly spooledCharges: number;
-  /** Differences, at most 100 for each rule. Empty: everything agrees. */
+  /** At most 100 differences for each rule. Empty: everything agrees. */
   readonly differences: readonly LedgerDifference[];
 }
 
 export interface LedgerDifference {
   readonly rule: string;
-  /** Organization, generation, key or day that it is about. */
+  /** The organization, generation, key or day with the difference. */
   readonly subject: string;
   readonly expected: string;
   readonly found: string;
 }
 
 /**
- * Part that is verified already: each organization's newest checkpoint up to a moment, or exported
- * ones.
+ * The part that was verified earlier: up to each organization's newest checkpoint before a moment,
+ * or up to exported checkpoints.
  */
 export type VerifiedBefore =
   | { readonly kind: 'moment'; readonly ms: number }
   | { readonly kind: 'exported'; readonly checkpoints: ReadonlyMap<string, Checkpoint> };
 
 export interface VerifyOptions {
-  /** Absent: everything is read. */
+  /** Absent: verifies everything. */
   readonly before?: VerifiedBefore;
   /**
-   * Raw public keys that checkpoints may be signed with. Absent: any, each named by its
-   * checkpoints.
+   * Raw public keys with which checkpoints may be signed. Absent: any, taken from the checkpoints
+   * themselves.
    */
   readonly trusted?: readonly Buffer[];
 }

@@ -2,10 +2,10 @@ import type { PatientSession } from '../connection/patient-session.ts';
 import { tokenList } from '../ledger/usage-columns.ts';
 import type { LedgerFindings } from './ledger-findings.ts';
 
-/** By day, key and model: requests, the kinds of tokens in the order of `tokenList`, cost. */
+/** Sums by day, key and model: requests, token kinds in the order of `tokenList`, cost. */
 export type UsageSums = Map<string, readonly bigint[]>;
 
-/** Usage of one organization, from that day on; empty: of all days. */
+/** Usage of an organization from that day on. Empty: of all days. */
 export interface UsageRange {
   readonly organizationId: string;
   readonly firstDay: string;
@@ -32,7 +32,9 @@ const KEY_SPEND = `
   ) u using (key_id, day)
   where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
 
-/** Usage of users against the generations that name one, by the entries of the organization. */
+/**
+ * Compares sums by user with the generations that name a user, found by the organization's entries.
+ */
 const USER_USAGE = `
   select concat_ws(' ', $1::text, day, key_id, model, encode(user_hash, 'hex')) as subject,
     coalesce(g.sums, 'nothing') as expected, coalesce(u.sums, 'nothing') as found
@@ -52,8 +54,8 @@ const USER_USAGE = `
   where u.sums is distinct from g.sums limit 100`;
 
 /**
- * Compares daily usage with `generations`, the sums of all generations of these days. Called within
- * one snapshot of the database.
+ * Compares daily usage with `generations`, which has the sums of all generations on these days.
+ * Called within one snapshot of the database.
  */
 export async function compareUsage(
   session: PatientSession,

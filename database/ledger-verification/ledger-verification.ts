@@ -11,14 +11,14 @@ import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
 const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
 /**
- * A request is charged at most this long after its arrival, which is in its id, unless its charge
+ * Longest time between a request's arrival, which is in its id, and its charge, unless the charge
  * waits for long.
  */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 
 /**
  * Verifies the ledger, organization by organization in bounded pieces, so that any size can be
- * verified while the gateway runs. Needs memory for the daily sums of one organization.
+ * verified while the gateway runs. Memory holds the daily sums of one organization at a time.
  */
 export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOptions = {}): Promise<LedgerReport> {
   return patiently(pool, async (session) => {
@@ -66,7 +66,7 @@ const PAGE_OF_ACCOUNTS = `select organization_id as id, sequence::float8 as sequ
     total_credits_nano_usd::text as credits
   from accounts where organization_id > $1 order by 1 limit ${PAGE}`;
 
-/** True if nothing was booked since the checkpoint. */
+/** True if nothing was booked after the checkpoint. */
 function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkpoint | undefined): boolean {
   if (checkpoint?.sequence !== sequence) return false;
   return balance === String(checkpoint.balanceNanoUsd) && credits === String(checkpoint.totalCreditsNanoUsd);
@@ -75,7 +75,7 @@ function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkp
 function beginAfter(checkpoint: Checkpoint | undefined): Begin {
   if (!checkpoint) return THE_BEGINNING;
   const { sequence, balanceNanoUsd, totalCreditsNanoUsd, hash, createdAtMs } = checkpoint;
-  // Some entries of the checkpoint's own day are before it.
+  // Sums of the checkpoint's own day would include entries before it.
   const firstDay = new Date(createdAtMs + 86_400_000).toISOString().slice(0, 10);
   return { sequence, balanceNanoUsd, creditsNanoUsd: totalCreditsNanoUsd, hash, firstDay };
 }

@@ -9,7 +9,7 @@ const FIND_CHARGE = sql('find_charge')`
       hold_nano_usd as "holdNanoUsd"
     from generations where id = $1 and organization_id = $2`;
 
-/** Everything that a charge was made from. */
+/** Reads everything from which a charge was computed. */
 export async function findCharge(
   pool: pg.Pool,
   organizationId: string,

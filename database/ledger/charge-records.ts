@@ -12,14 +12,14 @@ import { type FieldValue, type RecordColumns, recordWriter } from '../connection
 import type { Settlement } from './ledger.ts';
 
 /**
- * Cleans and cuts text of a provider, which must not make a charge impossible to store. PostgreSQL
- * cannot store NUL.
+ * Cleans and cuts a provider's text, so that it cannot prevent a charge. PostgreSQL cannot store
+ * NUL.
  */
 function text(value: string | undefined, maxLength: number): string | undefined {
   return value?.replaceAll('\0', '').slice(0, maxLength);
 }
 
-/** Rounds and clamps a measurement: a value of a wrong clock must not prevent the charge. */
+/** Rounds and clamps a measurement, so that a wrong clock cannot prevent a charge. */
 function wholeMs(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 }
@@ -71,21 +71,21 @@ function priceColumns(): Readonly<Record<`prices.${PriceField}`, Column>> {
   return Object.fromEntries(columns) as Record<`prices.${PriceField}`, Column>;
 }
 
-/** Writes settlements as `charge[]`. */
+/** Encodes settlements as `charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 
 /**
- * Facts that few charges have: an array beside the records, in their order, or a loss
- * (settlement-writer.ts).
+ * Facts that few charges have. They are sent as arrays in the order of the records, or booked as a
+ * loss (settlement-writer.ts).
  */
 type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'listNanoUsd' | 'tierLossNanoUsd'>;
 
-/** The database accepts no larger amounts. */
+/** Largest amount that the database accepts. */
 export const MOST_NANO_USD = 10n ** 18n;
 
 /**
- * Users, provider costs and list prices of charges. PostgreSQL cannot store NUL, and an absurd
- * amount must not prevent the charge.
+ * Returns users, provider costs and list prices of charges. NUL, which PostgreSQL cannot store, is
+ * replaced, and amounts are clamped, so that neither can prevent a charge.
  */
 export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras, listPrices: Extras] {
   const amountText = (amount: NanoUsd | undefined) =>
@@ -96,7 +96,7 @@ export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras,
   return [users, costs, listPrices];
 }
 
-/** One place for each charge. Null: no charge has one. */
+/** One element for each charge. Null: no charge has a value. */
 type Extras = readonly (string | null)[] | null;
 
 function extras(batch: readonly Settlement[], extraOf: (settlement: Settlement) => string | undefined): Extras {

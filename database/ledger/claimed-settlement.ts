@@ -6,8 +6,8 @@ const KEEP_ANSWER = sql('keep_idempotent_answer')`
   select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)`;
 
 /**
- * Keeps a key whose response is in the log of another process. A row that has its response by now
- * stays as it is.
+ * Keeps a key claimed while its response is in the log of another process. If the response has
+ * already arrived, the row stays as it is.
  */
 const KEEP_KEY = sql('keep_idempotency_key')`
     insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until, charged_at)
@@ -17,8 +17,8 @@ const KEEP_KEY = sql('keep_idempotency_key')`
     returning true as mine`;
 
 /**
- * Frees the key of a charge without a response. A missing key was freed by the retention, or by a
- * request that took it over and failed: this one may be charged.
+ * Frees the key of a charge without a response. If the row is missing, the retention has deleted
+ * it, or another request took the key over and failed. In both cases this request may be charged.
  */
 const FREE_KEY = sql('free_idempotency_key_at_charge')`
     with freed as (
@@ -29,21 +29,21 @@ const FREE_KEY = sql('free_idempotency_key_at_charge')`
     ) as mine`;
 
 /**
- * Statements above this size get a longer timeout: 64 MiB took 1.6 s of 3 s on a busy machine with
- * a slow disk (measured).
+ * Statements above this size get a longer timeout. 64 MiB took 1.6 s of the usual 3 s on a busy
+ * machine with a slow disk (measured).
  */
 const LARGE_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 const TIMEOUT_MS_PER_MIB = 250;
 const ANSWER_MARGIN_MS = 500;
 
-/** Most bytes of a batch, so that no transaction is larger than the largest response. */
+/** Bound of a batch in bytes, so that no transaction is larger than the largest response. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
- * The fence of a claim (docs/design.md, "Idempotency"): ends the claim. `undefined`: another
- * request has the key, and this one must not be charged. Otherwise the number of stored bytes,
- * which the charge counts; 0 for a response that alone is larger than `boundBytes`.
+ * Ends a claim, and is its fence (docs/design.md, "Idempotency"). `undefined`: another request has
+ * the key, so this one must not be charged. Otherwise returns the stored bytes, which the charge
+ * adds to the sum; 0 if the response alone is larger than `boundBytes`.
  */
 export async function endClaim(
   client: pg.PoolClient,
@@ -68,8 +68,8 @@ export async function endClaim(
 }
 
 /**
- * Raises the timeout of this transaction for a large response. `undefined`: the connection's own is
- * enough.
+ * Raises the timeout of this transaction for a large response. `undefined`: the connection's
+ * timeout is long enough.
  */
 async function allowTimeFor(client: pg.PoolClient, answer: Buffer): Promise<number | undefined> {
   if (answer.length < LARGE_BYTES) return undefined;
@@ -94,7 +94,7 @@ export function inParts<S extends ClaimedSettlement>(batch: readonly S[]): S[][]
   return parts;
 }
 
-/** Sorts by key hash: all batches lock rows in this order, so they cannot deadlock. */
+/** Sorts by key hash, so that all batches lock rows in this order and cannot deadlock. */
 export function inClaimOrder(batch: readonly ClaimedSettlement[]): ClaimedSettlement[] {
   return batch.toSorted(
     (a, b) =>

@@ -1,13 +1,16 @@
 import type { NanoUsd } from '#core/money.ts';
 
-/** Dead letter that waits for an operator's decision. */
+/** A dead letter that waits for an operator's decision. */
 export interface DeadLetter {
   readonly generationId: string;
   readonly organizationId: string;
   readonly reason: string;
-  /** True if the client got the response, or may have. */
+  /** True if the client received the response, or may have. */
   readonly delivered: boolean;
-  /** Amount that would be charged, at most the hold. `undefined`: the stored text is no charge. */
+  /**
+   * Amount that would be charged, at most the hold. `undefined`: the stored text is not a
+   * settlement.
+   */
   readonly dueNanoUsd?: NanoUsd;
   readonly model?: string;
   readonly createdAtMs: number;
@@ -19,6 +22,6 @@ export type Resolution = 'charged' | 'forgiven';
 export type ResolvedLetter =
   | { readonly kind: 'resolved'; readonly resolution: Resolution; readonly amountNanoUsd: NanoUsd }
   | { readonly kind: 'resolved_before'; readonly resolution: Resolution; readonly resolvedAtMs: number }
-  /** The ledger still refuses it, or the stored text is no charge. */
+  /** The ledger still refuses the charge, or the stored text is not a settlement. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown' };

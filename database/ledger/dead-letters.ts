@@ -45,7 +45,7 @@ export async function addDeadLetter(
   await run(pool, ADD, [generationId, organizationId, reason, encodeForOperator(settlement), delivered]);
 }
 
-/** Oldest first. */
+/** Returns open dead letters, oldest first. */
 export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLetter[]> {
   const rows = await run<LetterRow>(pool, LIST, []);
   return rows.map((row) => {
@@ -61,7 +61,7 @@ export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLette
   });
 }
 
-/** Charges a dead letter now, or returns why the ledger still refuses it. */
+/** Charges a dead letter now, or returns the reason why the ledger still refuses it. */
 export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
   try {
     return await resolve(pool, generationId, by, 'charged', async (client, row) => {
@@ -77,7 +77,7 @@ export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: A
   }
 }
 
-/** Books a dead letter as a loss of the operator. */
+/** Books a dead letter as the operator's loss. */
 export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
   return resolve(pool, generationId, by, 'forgiven', async (client, row) => {
     const settlement = settlementIn(row);
@@ -92,7 +92,7 @@ export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by:
 
 /**
  * Resolves a dead letter in one transaction with `work` and the audit event. `work` returns the
- * resolution, or why there is none.
+ * resolution, or the reason why there is none.
  */
 async function resolve(
   pool: pg.Pool,
@@ -121,7 +121,7 @@ function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {
   return isSettlement(settlement) ? settlement : undefined;
 }
 
-/** Lists messages of an error and its causes; the innermost is the reason. */
+/** Messages of an error and its causes. The innermost is the reason. */
 function causesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return error === undefined ? [] : [String(error)];
   return [error.message, ...causesOf(error.cause)];

@@ -12,15 +12,12 @@ export interface EntryPiece {
   readonly usage: readonly UsageOfEntries[];
   /** Number of charges whose generations are archived. */
   readonly archived: number;
-  /**
-   * Sums of each range that a checkpoint ends, by the checkpoint's sequence; empty ranges are left
-   * out.
-   */
+  /** Sums by the sequence of the checkpoint that ends the range. Empty ranges are left out. */
   readonly ranges: ReadonlyMap<number, RangeOfEntries>;
 }
 
 export interface RangeOfEntries {
-  /** SHA-256 of its entries' lines, in their order. */
+  /** SHA-256 of the lines of its entries, in order. */
   readonly digest: Buffer;
   readonly credits: bigint;
   readonly amounts: bigint;
@@ -31,9 +28,9 @@ export type EntryRule = 'running' | 'charge' | 'price' | 'hold';
 
 /** Sums over the generations of these entries. */
 export interface UsageOfEntries {
-  /** Day, key and model. */
+  /** Day, key and model that these sums are for. */
   readonly place: string;
-  /** Requests, the kinds of tokens in the order of `tokenList`, cost. */
+  /** Requests, token kinds in the order of `tokenList`, cost. */
   readonly sums: readonly bigint[];
 }
 
@@ -45,11 +42,11 @@ export interface EntryRange {
   readonly balanceBefore: bigint;
   /** Generations with smaller ids are archived. */
   readonly generationsFrom: string;
-  /** Sequences of checkpoints in the range, ascending. */
+  /** Sequences of checkpoints in the range, in ascending order. */
   readonly checkpoints: readonly number[];
 }
 
-/** SQL of an entry as it is hashed. Changing it would change every checkpoint. */
+/** SQL of the text of an entry that is hashed. A change of it would invalidate every checkpoint. */
 export const ENTRY_LINE = `json_build_array(x.sequence, x.kind, x.amount_nano_usd, x.balance_nano_usd, x.generation_id, x.note, x.reference,
   x.actor, (extract(epoch from x.created_at) * 1000000)::bigint)::text`;
 
@@ -101,7 +98,7 @@ interface PieceRow {
   readonly ranges: readonly (readonly [range: number, digest: string, credits: string, amounts: string])[] | null;
 }
 
-/** Reads a range of about ten thousand entries at most. */
+/** Reads a range of at most about ten thousand entries. */
 export async function readEntries(session: PatientSession, range: EntryRange): Promise<EntryPiece> {
   const { organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints } = range;
   const values = [organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints, checkpoints.at(-1) ?? 0];

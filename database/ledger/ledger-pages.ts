@@ -7,13 +7,13 @@ import { milliseconds } from '../connection/milliseconds.ts';
 
 export interface LedgerQuery {
   readonly organizationId: string;
-  /** Hides the operator who gave a credit. */
+  /** True: the operator who gave a credit is not named. */
   readonly forCustomer: boolean;
   readonly kind?: 'credit' | 'charge';
   readonly fromMs?: number;
   /** Exclusive. */
   readonly toMs?: number;
-  /** Sequence number: only older entries are returned. */
+  /** Sequence number. Only older entries are returned. */
   readonly before?: number;
   readonly limit: number;
 }
@@ -21,14 +21,14 @@ export interface LedgerQuery {
 export interface LedgerPage {
   /** Newest first. */
   readonly entries: readonly LedgerEntryView[];
-  /** To be given as `before`; absent: there are no older ones. */
+  /** Value of `before` for the next, older page. Absent on the last one. */
   readonly next?: number;
 }
 
 /**
- * Finds the number of an entry by time, by halving the range of numbers. Entries are numbered
- * without gaps in the order of commits, which is the order of their times except for transactions
- * that waited for each other. So the range is found a little too wide, and then compared exactly.
+ * Finds the sequence number of an entry by time, by bisection. Entries are numbered without gaps in
+ * the order of commits. That is the order of their times, except for transactions that waited for
+ * each other. So a slightly wider range is found, and then filtered exactly.
  */
 const BISECT = sql('ledger_sequence_at')`
   with recursive halving (low, high) as (
@@ -43,8 +43,8 @@ const BISECT = sql('ledger_sequence_at')`
     )
     select low::text as sequence from halving where low = high`;
 /**
- * Entries may be out of order by at most this much: no settlement waits longer (connection-pool.ts
- * bounds statements).
+ * Largest disorder of times among entries. No settlement waits longer, because statements have a
+ * timeout (connection-pool.ts).
  */
 const DISORDER_MS = MINUTE_MS;
 
@@ -63,7 +63,7 @@ function listStatement(name: string, condition: string): Statement {
       order by sequence desc limit $6`;
 }
 
-/** Reads generations by id, so that only the partitions of their time are read. */
+/** Reads generations by id, which touches only the partitions of their time. */
 const CHARGED_FOR = sql('charged_for')`
   select g.id, g.model, g.key_id, k.name as key_name from generations g left join keys k on k.id = g.key_id
     where g.id = any ($1)`;
@@ -106,7 +106,7 @@ function isOperator({ actor }: LedgerEntryView): boolean {
   return actor !== undefined && actor !== STRIPE;
 }
 
-/** Finds the number of the first entry at or after a moment. */
+/** Finds the sequence number of the first entry at or after a moment. */
 async function sequenceAt(pool: pg.Pool, organizationId: string, moment: number): Promise<string> {
   const [row] = await run<{ sequence: string }>(pool, BISECT, [organizationId, moment]);
   return row?.sequence ?? '1';

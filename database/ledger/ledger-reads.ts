@@ -14,7 +14,7 @@ const FIND_GENERATION = sql('find_generation')`
 
 const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
 
-/** Joins laterally, so that each id reads only the partition of its time. */
+/** Joins by id, so that each lookup touches only the partition of its time. */
 const CHARGED_AMONG = sql('charged_among')`
   select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`;
 

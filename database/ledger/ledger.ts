@@ -5,15 +5,15 @@ import type { AccountSnapshot } from '#core/principal.ts';
 import type { Loss } from '../costs/losses.ts';
 
 /**
- * Ledger: the authority on money. Append-only; every generation is charged exactly once
- * (docs/design.md, "Invariants", 2).
+ * The ledger is authoritative about money. It is append-only, and charges every generation exactly
+ * once (docs/design.md, "Invariants", 2).
  */
 export interface Ledger {
   /**
-   * Commits the generation and its charge. Resolves after the commit with the account after it.
-   * Requests that finish during one commit share the next. Repeating a generation id changes
+   * Commits the generation and its charge. Resolves after the commit with the resulting account.
+   * Requests that finish during one commit share the next. A repeated generation id changes
    * nothing. Rejects with ChargeRefused if the ledger refuses this charge for its content. After
-   * any other error PostgreSQL may take it later.
+   * any other error PostgreSQL may accept it later.
    */
   charge(settlement: Settlement): Promise<AccountSnapshot>;
   /**
@@ -26,25 +26,27 @@ export interface Ledger {
   /**
    * Stores a refused charge as a dead letter, so that it is neither lost nor blocks others
    * (docs/design.md, "Charges"). `delivered`: the client got the response, or may have; otherwise
-   * it got an error that says that nothing is billed.
+   * it received an error, and was told that nothing is billed.
    */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
-  /** Reads the ledger epoch. A changed one means that the database may have gone back in time. */
+  /** Reads the ledger epoch. If it has changed, the database may have gone back in time. */
   currentEpoch(): Promise<string>;
-  /** Returns which of these generations have been charged. */
+  /** Returns those generations that are charged already. */
   chargedAmong(generationIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Finds a generation. `undefined`: not of this organization, or not charged yet. */
+  /** Finds a generation. `undefined`: it belongs to another organization, or is not charged yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;
   /**
-   * Reads sums of daily usage in one snapshot, newest day first; groups that are not asked for are
-   * added up. `onPage` gets one page at a time and returns false to stop; no database connection
-   * waits for it.
+   * Reads sums of daily usage in one snapshot, newest day first, added up over the columns that are
+   * not grouped by. `onPage` gets one page at a time and returns false to stop. It is synchronous,
+   * so no connection waits for it.
    */
   usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<void>;
 }
 
-/** PostgreSQL refuses this charge for its content. Nothing was charged, and no retry helps. */
+/**
+ * PostgreSQL refused this charge for its content. Nothing was charged, and a retry cannot succeed.
+ */
 export class ChargeRefused extends Error {
   override readonly name = 'ChargeRefused';
 }
@@ -62,9 +64,9 @@ export interface Settlement extends AppliedPrices {
   readonly providerModel: string;
   /** The provider's id of the response, if it sent one. At most 200 characters. */
   readonly upstreamId?: string;
-  /** `user` of the request, as the client named it. Never logged. */
+  /** The request's `user`, by which the client names its end user. Never logged. */
   readonly user?: string;
-  /** API that the client spoke. Absent: chat completions. */
+  /** API that the client used. Absent: chat completions. */
   readonly api?: string;
   readonly createdAtMs: number;
   readonly streamed: boolean;
@@ -72,21 +74,23 @@ export interface Settlement extends AppliedPrices {
   readonly cancelled: boolean;
   readonly finishReason?: string;
   readonly usage: TokenUsage;
-  /** True if the gateway counted, because the provider sent no plausible usage. */
+  /** True if the gateway counted the tokens, because the provider sent no plausible usage. */
   readonly usageCounted: boolean;
-  /** Tier that the response names. */
+  /** Service tier that the response names. */
   readonly serviceTier?: string;
-  /** Price of the usage. The charge is the least of it, the hold and the rest of the balance. */
+  /** Price of the usage. The charge is the smallest of this, the hold and the remaining balance. */
   readonly costNanoUsd: NanoUsd;
   /** Upper bound of the charge. */
   readonly holdNanoUsd: NanoUsd;
-  /** Price of the tier that served above that price, lost by the operator. Absent: none. */
+  /** Amount by which the served tier's price exceeds that price, booked as a loss. Absent: none. */
   readonly tierLossNanoUsd?: NanoUsd;
-  /** Cost at the provider. Absent: the target has no costs. Never shown to customers. */
+  /** Cost at the provider. Absent: the target has no costs configured. Never shown to customers. */
   readonly providerCostNanoUsd?: NanoUsd;
-  /** Price at the model's own table. Absent: it is the price of the usage. Never shown either. */
+  /**
+   * Price by the model's own price table. Absent: equals `costNanoUsd`. Never shown to customers.
+   */
   readonly listNanoUsd?: NanoUsd;
-  /** Time to the first event or byte of the response. */
+  /** Time to the first event, or to the first byte of the response. */
   readonly latencyMs: number;
   /** Time from the first event to the last. */
   readonly generationTimeMs: number;
@@ -101,17 +105,17 @@ export interface ClaimedSettlement extends Settlement {
  * members keep their names.
  */
 export interface ClaimEnd {
-  /** Hashes of the claim (idempotency-store.ts). */
+  /** Hash of the idempotency key (idempotency-store.ts). */
   readonly keyHash: Buffer;
   readonly bodyHash: Buffer;
-  /** Sealed response. Absent: the request ended with an error, and the key is free again. */
+  /** Sealed response. Absent: the request ended with an error, so the key becomes free. */
   readonly answer?: Buffer;
   /**
-   * The response waits in the log of another process: the key stays claimed until its charge
+   * The response waits in the log of another process. The key stays claimed until its charge
    * arrives.
    */
   readonly answerElsewhere?: boolean;
-  /** True if another request took the key over: nothing is charged. */
+  /** True if another request took the key over. Then nothing is charged. */
   readonly takenOver?: boolean;
 }
 
@@ -127,11 +131,11 @@ export interface Generation
     | 'listNanoUsd'
     | 'user'
   > {
-  /** Charged amount. */
+  /** The charged amount. */
   readonly costNanoUsd: NanoUsd;
 }
 
-/** Computes the charge before the balance is known: the price, at most the hold. */
+/** Computes the charge before the balance is known: the price, but at most the hold. */
 export function dueNanoUsd({ costNanoUsd, holdNanoUsd }: Pick<Settlement, 'costNanoUsd' | 'holdNanoUsd'>): NanoUsd {
   return holdNanoUsd < costNanoUsd ? holdNanoUsd : costNanoUsd;
 }
@@ -148,7 +152,7 @@ export type UsageGroup = 'day' | 'model' | 'key' | 'user';
 
 export interface UsageQuery {
   readonly organizationId: string;
-  /** Both inclusive. */
+  /** Both days are inclusive. */
   readonly firstDay: UtcDay;
   readonly lastDay: UtcDay;
   readonly groupBy: ReadonlySet<UsageGroup>;
@@ -158,7 +162,7 @@ export interface UsageRow {
   readonly day?: UtcDay;
   readonly model?: string;
   readonly keyId?: string;
-  /** `null`: the requests named none. */
+  /** `null`: the requests named no user. */
   readonly user?: string | null;
   readonly requests: number;
   readonly usage: TokenUsage;

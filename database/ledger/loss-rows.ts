@@ -12,7 +12,7 @@ const LIST = sql('list_losses')`
       ${nearestMilliseconds('created_at')} as "createdAtMs"
     from losses where created_at >= to_timestamp($1::double precision / 1000) order by created_at, generation_id, reason`;
 
-/** Records losses, unless the generation has one for that reason. Returns the new ones. */
+/** Records losses, each once for its generation and reason. Returns the new ones. */
 export async function addLosses(
   on: pg.Pool | pg.PoolClient,
   losses: readonly Loss[],
@@ -25,7 +25,7 @@ export async function addLosses(
   return added.map(({ reason, amount_nano_usd: amount }) => [reason, amount]);
 }
 
-/** Called with every new loss, after the commit. */
+/** Reports every new loss. Called after the commit. */
 export function tellLosses(added: Awaited<ReturnType<typeof addLosses>>, onLoss: OnLoss | undefined): void {
   for (const [reason, amount] of added) onLoss?.(reason, BigInt(amount));
 }

@@ -2,8 +2,8 @@ import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 import { membersOfKind } from './settlement-shape.ts';
 
 /**
- * Members of a settlement that are amounts. In JSON (charge logs, dead letters) amounts are decimal
- * text, bytes base64.
+ * Members of a settlement that are amounts. JSON in charge logs and dead letters has amounts as
+ * decimal text, bytes as base64.
  */
 const AMOUNTS = membersOfKind('amount');
 const BYTES = membersOfKind('bytes');
@@ -15,8 +15,8 @@ export function encodeSettlement(settlement: Settlement | ClaimedSettlement): st
 }
 
 /**
- * Converts amounts in half the time of a replacer, which JSON.stringify calls for each member.
- * Every charge is written so.
+ * Converts amounts to text. A replacer, which JSON.stringify() calls for each member, takes twice
+ * as long, and every charge is encoded here.
  */
 function amountsAsText(members: object): Record<string, unknown> {
   const plain: Record<string, unknown> = { ...members };
@@ -25,7 +25,8 @@ function amountsAsText(members: object): Record<string, unknown> {
 }
 
 /**
- * Parses the text of `encodeSettlement`. Other JSON is returned unchanged; `undefined`: no JSON.
+ * Parses the text of `encodeSettlement`. Other JSON is returned as parsed. `undefined`: the text is
+ * not JSON.
  */
 export function parseSettlementJson(text: string): unknown {
   try {
@@ -38,7 +39,9 @@ export function parseSettlementJson(text: string): unknown {
   }
 }
 
-/** Encodes a settlement for an operator to correct by hand, without the response and the trace. */
+/**
+ * Encodes a settlement for correction by an operator, without the stored response and the trace.
+ */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
   return encodeSettlement(withoutClaim(settlement));
 }

@@ -4,8 +4,8 @@ import type { Prices, TokenUsage } from '#core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
 /**
- * Kinds of values. A `measured` number may be `null`, because a missing measurement is no reason to
- * lose a charge.
+ * Kinds of values. A `measured` number may be `null`, because a missing measurement must not cost a
+ * charge.
  */
 const KINDS = {
   text: (value: unknown) => typeof value === 'string',
@@ -19,7 +19,7 @@ const KINDS = {
   bytes: Buffer.isBuffer,
 };
 
-/** Possible kinds of a member: a `bigint` is an amount, and nothing else is. */
+/** Possible kinds of a member. Every `bigint` is an amount. */
 type KindOf<V> = V extends bigint
   ? 'amount'
   : V extends Buffer
@@ -32,8 +32,8 @@ type KindOf<V> = V extends bigint
           ? 'integer' | 'measured'
           : Shape<V>;
 /**
- * Describes the members of T by their kinds, `[kind]` for an optional member. A type with a member
- * that is not described here does not compile.
+ * The kinds of the members of T, `[kind]` for an optional member. A member that is missing here
+ * does not compile.
  */
 type Shape<T> = {
   readonly [Member in keyof T]-?: undefined extends T[Member]
@@ -95,8 +95,8 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
 }
 
 /**
- * True if the value has every member of a settlement, each of its kind. The ledger decides if the
- * values are possible.
+ * True if the value has every member of a settlement, each of its kind. Whether the values are
+ * possible is decided by the ledger.
  */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SHAPE);

@@ -13,18 +13,20 @@ import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger
 import { addLosses, tellLosses } from './loss-rows.ts';
 
 /**
- * The group commit makes one commit at a time, and charges that come meanwhile share the next. On a
- * slow machine a commit costs PostgreSQL 840 us of CPU alone, 91 us as one of 16 and 63 us as one
- * of 32 (measured), so processes send their charges in batches (ext-proc/billing/shipper.ts).
+ * The group commit runs one commit at a time. Charges that arrive meanwhile share the next. On a
+ * slow machine a commit of one charge takes PostgreSQL 840 us of CPU, but 91 us a charge in a batch
+ * of 16 and 63 us in one of 32 (measured). So processes send charges in batches
+ * (ext-proc/billing/shipper.ts).
  */
 const BOUNDS = { maxBatch: 500, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /**
- * Claimed charges have smaller batches, which delay no others: each charge brings a response of up
- * to `limits.response_body`, which is sent by itself.
+ * Claimed charges have smaller batches, because each brings a response of up to
+ * `limits.response_body`, sent as its own statement. They delay no other charges.
  */
 const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /**
- * Batches lock in organization order and cannot deadlock each other; an operator's session could.
+ * All batches lock accounts in the order of organizations, so only an operator's session could
+ * cause a deadlock.
  */
 const MAX_TRIES = 3;
 
@@ -35,7 +37,7 @@ const CHARGE_STORED = sql('charge_stored_answers')`
   select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)`;
 
 /**
- * Reply of the SQL function as JSON: one value instead of a row of text columns for each charge.
+ * Reply of the SQL function as one JSON value, instead of a row of text columns for each charge.
  */
 interface Charged {
   readonly epoch: string;
@@ -43,7 +45,7 @@ interface Charged {
   readonly losses?: readonly (readonly [reason: LossReason, amountNanoUsd: string])[] | null;
 }
 
-/** Account after a charge. Amounts are text, because JSON's numbers are not exact. */
+/** Account after a charge. Amounts are text, because JSON numbers are not exact. */
 type AccountAfter = readonly [
   keyId: string,
   day: UtcDay,
@@ -62,7 +64,7 @@ export interface SettlementOptions extends BatchOptions {
   readonly onLoss?: OnLoss;
 }
 
-/** Group commit (docs/design.md, "Charges"). */
+/** Group commit of charges (docs/design.md, "Charges"). */
 export function createSettlementWriter(
   pool: pg.Pool,
   { onBatch, onLoss }: SettlementOptions,
@@ -82,7 +84,7 @@ export function createSettlementWriter(
   });
 }
 
-/** How many bytes of responses an organization may store, and a callback for evicted ones. */
+/** Bound of the bytes of responses that an organization may store, and a callback for evictions. */
 export interface AnswerBound {
   boundBytes(): number;
   onEvicted?(answers: number): void;
@@ -93,8 +95,8 @@ export interface ClaimedOptions extends SettlementOptions {
 }
 
 /**
- * Writes charges of requests with an Idempotency-Key: fence, stored response and charge in one
- * transaction.
+ * Writes charges of requests with an Idempotency-Key. The fence, the stored response and the charge
+ * share one transaction.
  */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
@@ -135,8 +137,8 @@ export function createClaimedSettlementWriter(
 }
 
 /**
- * Commits a batch. A row that PostgreSQL refuses is separated by halving, so that it fails alone;
- * the others commit in two or more transactions.
+ * Commits a batch. If PostgreSQL refuses a row, the batch is halved until that row fails alone, so
+ * the others commit in several transactions.
  */
 async function commit<S extends Settlement, R>(
   batch: readonly S[],
@@ -170,8 +172,8 @@ async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[])
 }
 
 /**
- * Charges and updates the sums of stored bytes in one statement. It locks the sums after the
- * accounts, so no lock on an account is held longer.
+ * Charges, and updates the sums of stored bytes, in one statement. The sums are locked after the
+ * accounts, so that accounts are not locked for longer.
  */
 async function chargeStored(
   client: pg.PoolClient,
@@ -193,7 +195,7 @@ async function chargeStored(
   ]);
 }
 
-/** In the caller's transaction: a loss is booked with its charge, and once. */
+/** Books each loss once, together with its charge, in the caller's transaction. */
 async function chargeWithLosses(client: pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
   return withTierLosses(client, batch, await charge(client, batch));
 }

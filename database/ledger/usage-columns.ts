@@ -3,18 +3,18 @@ import type { TokenUsage } from '#core/pricing.ts';
 
 type TokenColumn = (typeof TOKEN_KINDS)[TokenKind]['column'];
 
-/** PostgreSQL's driver returns `bigint` and sums as text. */
+/** pg returns `bigint` and sums as text. */
 export type TokenRow<Value = string> = Readonly<Record<TokenColumn, Value>>;
 
-/** `null` is the sum of no rows. */
+/** Usage of a row. `null` is the sum of no rows. */
 export function usageOf(row: TokenRow<string | number | null>): TokenUsage {
   return byTokens((kind) => Number(row[TOKEN_KINDS[kind].column]));
 }
 
-/** SQL of prices as JSON, in decimal text. */
+/** SQL of prices as JSON, with decimal text. */
 export const PRICES_JSON = `json_build_object(${PRICE_FIELDS.map((field) => `'${field}', ${PRICE_KINDS[field].column}::text`).join(', ')})`;
 
-/** An SQL list with an expression for each kind of tokens, in one order everywhere. */
+/** SQL list of one expression for each token kind, always in the same order. */
 export function tokenList(expression: (column: TokenColumn) => string = (column) => column): string {
   return TOKEN_NAMES.map((kind) => expression(TOKEN_KINDS[kind].column)).join(', ');
 }
@@ -22,7 +22,7 @@ export function tokenList(expression: (column: TokenColumn) => string = (column)
 /** SQL of usage as JSON. */
 export const USAGE_JSON = `json_build_object(${TOKEN_NAMES.map((kind) => `'${kind}', ${TOKEN_KINDS[kind].column}`).join(', ')})`;
 
-/** SQL for the charge of a row of `generations`: nano-dollars, rounded up once. */
+/** SQL of the charge for a row of `generations`, in nano-dollars, rounded up once. */
 export function chargeSql(table: string): string {
   const parts = Object.values(PRICE_KINDS).map(({ column, tokens, without }) => {
     const counted = [tokens, ...without].map((kind) => `${table}.${TOKEN_KINDS[kind].column}`).join(' - ');

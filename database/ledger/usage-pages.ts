@@ -5,8 +5,8 @@ import type { UsageQuery, UsageRow } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
 /**
- * Reads sums of usage. Days are whole numbers: PostgreSQL does not parse every day of ISO 8601,
- * such as those of the year 0.
+ * Sums of usage. Days are integers, because PostgreSQL does not parse every ISO 8601 day, such as
+ * those of the year 0.
  */
 const SUMS = `
   select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
@@ -15,8 +15,8 @@ const SUMS = `
   group by 1, 2, 3 order by 1 desc, 2, 3`;
 
 /**
- * The same by user too. Requests without a user are what remains of all, so that charges without
- * one are counted only once when they are made.
+ * Sums of usage by user as well. Requests without a user are the total less those of all users, so
+ * that charges without a user are counted only once.
  */
 const SUMS_BY_USER = `
   select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
@@ -32,27 +32,27 @@ const SUMS_BY_USER = `
 
 /** Rows of a page: about 2 ms of work for the reader. */
 const PAGE_ROWS = 1_000;
-/** First page without a cursor: mostly it is the only one, and one round trip is enough. */
+/** First page without a cursor. Usually it is the only one, and this needs one round trip. */
 const FIRST = sql('usage')`${SUMS} limit ${PAGE_ROWS + 1}`;
 const DECLARE = sql('usage_pages')`declare usage_pages no scroll cursor for ${SUMS}`;
 const FIRST_BY_USER = sql('usage_by_user')`${SUMS_BY_USER} limit ${PAGE_ROWS + 1}`;
 const DECLARE_BY_USER = sql('usage_pages_by_user')`declare usage_pages no scroll cursor for ${SUMS_BY_USER}`;
 const FETCH = sql('usage_page')`fetch ${PAGE_ROWS} from usage_pages`;
-/** Longest use of a connection. */
+/** Longest time that one report may use a connection. */
 const MOST_MS = 10_000;
 
 interface UsageSums extends TokenRow {
   readonly day: number | null;
   readonly model: string | null;
   readonly key_id: string | null;
-  /** `undefined`: not by user. */
+  /** `undefined`: not grouped by user. */
   readonly end_user?: string | null;
   readonly requests: string;
   readonly cost_nano_usd: string;
 }
 
 /**
- * Implements Ledger.usage(). Rejects with StoreUnavailable, also if all pages together take longer
+ * Implements Ledger.usage(). Rejects with StoreUnavailable, also if all pages together take more
  * than ten seconds.
  */
 export async function readUsage(

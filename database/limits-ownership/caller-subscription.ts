@@ -2,28 +2,28 @@ import type pg from 'pg';
 import { type Clock, elapsedMs, type Instant, instantOf } from '#core/clock.ts';
 import { PROVED_FOR_MS } from '../connection/in-force.ts';
 
-/** A new proof is asked for while the last one still holds, so that steady requests never wait. */
+/** The next proof is requested while the last one is still valid, so steady requests never wait. */
 const PROVE_AGAIN_AFTER_MS = 100;
 
 type OnChanged = (organizationId: string | undefined) => void;
 
-/** What a process must know before it uses a caller that it has read earlier. */
+/** Shows whether a process may use a caller that it has read earlier. */
 export interface CallerChanges {
   /**
-   * True if every change that was answered 250 ms ago or earlier has been told. To be asked for
-   * each request: it also asks for the next proof.
+   * True if this process has heard of every change whose commit was confirmed at least 250 ms ago.
+   * To be called for each request, because it also requests the next proof.
    */
   isProved(): boolean;
-  /** Tells that callers of an organization have changed; `undefined`: perhaps any. */
+  /** Calls back when callers of an organization have changed. `undefined`: perhaps those of any. */
   onChanged(changed: OnChanged): void;
 }
 
 /**
- * Hears of changes of callers on the connection that has the lock on the limits
- * (tell_caller_changed.sql). PostgreSQL sends notifications before it ends the answer to a
- * statement that was sent after the change was answered. So the proof that nothing is missing is a
- * statement on that connection, and counts from the moment it was sent. Without requests there are
- * none.
+ * Listens for changes of callers on the connection that holds the lock on the limits
+ * (tell_caller_changed.sql). Once a commit is confirmed, PostgreSQL sends its notification before
+ * the reply to any statement that was sent later. So the reply to a statement on this connection
+ * proves that no earlier notification is missing. The proof counts from the moment the statement
+ * was sent. Without requests no proofs are made.
  */
 export class CallerSubscription implements CallerChanges {
   readonly #clock: Clock;
@@ -41,8 +41,8 @@ export class CallerSubscription implements CallerChanges {
   }
 
   /**
-   * Begins with a connection that listens. `prove`: a statement on it, with false if it proves
-   * nothing; never rejects.
+   * Begins with a connection that listens. `prove` runs a statement on it and never rejects. It
+   * resolves with false if nothing is proved.
    */
   begin(connection: Pick<pg.Client, 'on'>, prove: () => Promise<boolean>): void {
     this.end();
@@ -53,7 +53,9 @@ export class CallerSubscription implements CallerChanges {
     });
   }
 
-  /** The connection is lost, and so may be what it had told. */
+  /**
+   * Ends with the connection. Notifications may have been lost, so all callers count as changed.
+   */
   end(): void {
     this.#session = undefined;
     this.#provedAt = undefined;

@@ -3,12 +3,12 @@ import { query } from '../connection/lock-connection.ts';
 import type { ReadFences } from './shard-fences.ts';
 
 /**
- * Owner of the limits of a database. One row names it, which every read of a caller
- * (key-lookup.ts) and every proof shows.
+ * Owner of the limits of a database. It is one row, which every read of a caller (key-lookup.ts)
+ * and every proof includes.
  */
 export interface Owner {
   readonly memoryOwner: string;
-  /** Name of the shared store. Absent: limits in memory. */
+  /** Name of the shared store. Absent: the limits are in memory. */
   readonly limitStore?: string;
 }
 
@@ -27,7 +27,7 @@ export function isOwner({ memoryOwner, limitStore }: Owner, row: OwnerRow): bool
 
 const READ_OWNER = 'select memory_owner, limit_store, store_fences from ledger_state';
 
-/** Reads the owner; fences in the row are observed at once. */
+/** Reads the owner. Also observes the fences in the same row. */
 export async function readOwner(
   connection: pg.Client,
   fences: Pick<ReadFences, 'observe'>,

@@ -23,7 +23,7 @@ export interface LastStatement {
 export interface LockKeeperOptions {
   readonly url: string;
   readonly mode: Mode;
-  /** Owner in the database as long as no other process has taken over. */
+  /** The owner that the database names until another process takes over. */
   readonly owner: Owner;
   readonly fences: Pick<ReadFences, 'observe'>;
   readonly subscription: CallerSubscription;
@@ -31,21 +31,24 @@ export interface LockKeeperOptions {
   readonly log: StoreLog;
 }
 
-/** Detects dead connections, and newer owners and fences while no request reads them. */
+/**
+ * Interval of checks for dead connections, newer owners and newer fences while no requests read
+ * them.
+ */
 const HEARTBEAT_MS = 5_000;
 const REGAIN_EVERY_MS = 5 * RETRY_MS;
-/** Replies to wait for: connect, settings, lock, owner. */
+/** Number of replies to wait for: connect, settings, lock, owner. */
 const REGAIN_ANSWERS = 4;
 /**
- * An owner that reaches PostgreSQL notices its successor within this time. In the worst case its
- * connection died just after a heartbeat, the next heartbeat is not answered, and a new connection
+ * Time within which an owner that reaches PostgreSQL notices its successor. In the worst case its
+ * connection dies just after a heartbeat, the next heartbeat times out, and the new connection
  * takes as long as it may.
  */
 export const NOTICED_WITHIN_MS = HEARTBEAT_MS + ANSWER_MS + REGAIN_EVERY_MS + REGAIN_ANSWERS * ANSWER_MS;
 
 /**
  * Keeps a lock with the connection that took it. If the connection is lost, takes the lock again in
- * the background, unless another owner has come.
+ * the background, unless there is another owner by then.
  */
 export class LockKeeper {
   readonly #options: LockKeeperOptions;
@@ -59,12 +62,12 @@ export class LockKeeper {
     this.#keep(taken);
   }
 
-  /** Reports that another process keeps the limits now, unless the lock was released. */
+  /** Reports that another process owns the limits now, unless the lock was released. */
   takenOver(reason: string): void {
     if (!this.#released) this.#options.onTakenOver(reason);
   }
 
-  /** Releases the lock. `last`: a statement to run before, unless the connection is lost. */
+  /** Releases the lock. `last`: a statement to run before that, unless the connection is lost. */
   async release(last?: LastStatement): Promise<void> {
     const { mode, log } = this.#options;
     this.#released = true;
@@ -89,7 +92,7 @@ export class LockKeeper {
     this.#options.subscription.begin(connection, look);
   }
 
-  /** True if PostgreSQL has answered, and this process is the owner. */
+  /** True if PostgreSQL replied and this process is the owner. */
   async #lookAtOwner(connection: pg.Client): Promise<boolean> {
     const { owner, fences } = this.#options;
     try {

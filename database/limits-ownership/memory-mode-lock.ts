@@ -18,13 +18,13 @@ export type MemoryModeLock = HeldMemoryModeLock | LockRefused;
 export interface HeldMemoryModeLock {
   readonly kind: 'held';
   /**
-   * Time on the monotonic clock until which the former owner may still admit and charge without
-   * having noticed this one. A time in the past: no process may.
+   * Time on the monotonic clock until which the former owner may still admit and charge, because it
+   * may not have noticed this owner. If it is in the past, no other process may.
    */
   readonly opensAtMs: number;
   /**
-   * Releases the lock with nothing held and nothing left to charge, so that the next process need
-   * not wait, on any machine.
+   * Releases the lock when nothing is held and nothing is left to charge. The next process, on any
+   * machine, then does not have to wait.
    */
   leave(): Promise<void>;
 }
@@ -37,39 +37,39 @@ export interface LockRefused {
 export interface LimitsLockOptions {
   readonly url: string;
   readonly fences: Pick<ReadFences, 'observe'>;
-  /** Lasts as long as the lock's connection. */
+  /** The subscription to changes of callers, on the lock's connection. */
   readonly subscription: CallerSubscription;
   /** The timeouts with which this process commits charges. */
   readonly timeouts: Timeouts;
   readonly log: StoreLog;
 }
 
-/** Time to cancel requests in progress and to count their output. */
+/** Time to cancel requests in flight and to count their output. */
 const CUT_MS = 2_000;
-/** Commits to wait for: the batch that is being sent, and the next one. */
+/** Commits to wait for: the batch in flight and the next one. */
 const COMMITS = 2;
 
 const CLEAR_MARK = 'update ledger_state set memory_owner = null where memory_owner = $1';
 
 /**
- * Time and tries to wait for charges in progress: together longer than a charge may take
- * (`stores.postgres_timeouts.statement`), each try shorter than a reply may take.
+ * Time and number of attempts to wait for charges in flight. Together they exceed the longest
+ * charge (`stores.postgres_timeouts.statement`). Each attempt is shorter than the limit of a reply.
  */
 const CHARGE_MS = 1_500;
 const CHARGE_TRIES = 4;
 
 /**
- * Ensures that one limit store admits on a database. An advisory lock on a connection of its own
- * lets in one process with limits in memory, or any number of processes that share one store
- * (shared-store-mark.ts). The lock can be lost without a crash (PostgreSQL restarts), so the
- * process also writes its mark into the database, and reads it with every caller (key-lookup.ts)
- * and every proof that it may use kept ones (caller-subscription.ts): 250 ms after the commit of a
- * new mark, the former owner admits nothing. So losing the connection alone is harmless, and the
- * lock is taken again in the background (lock-keeper.ts). The former owner may still charge earlier
- * admissions until it notices the mark. So a process that takes over admits nothing for that time.
- * It need not wait if the former owner left (`leave`) or ran on this volume: it has the lock on
- * the charge log here (charge-log/worker-lock.ts), which only the end of the former owner releases,
- * and has charged its content before it admits.
+ * Ensures that only one limit store admits on a database. An advisory lock on a connection of its
+ * own allows one process with limits in memory, or any number of processes that share a store
+ * (shared-store-mark.ts). The lock can be lost without a crash, for example if PostgreSQL restarts.
+ * So the process also writes its mark into the database, and reads the current mark with every
+ * caller (key-lookup.ts) and with every proof for kept callers (caller-subscription.ts). Thus the
+ * former owner admits nothing from 250 ms after the commit of a new mark, and losing the connection
+ * alone is harmless: the lock is taken again in the background (lock-keeper.ts). But the former
+ * owner may still charge earlier admissions until it notices the mark, so a process that takes over
+ * admits nothing for that time. It need not wait if the former owner left (`leave`), or ran on this
+ * volume: here it has the lock on the charge log (charge-log/worker-lock.ts), which is free only
+ * after the former owner has ended, and it charges the log's content before it admits.
  */
 export class LimitsLock {
   readonly #options: LimitsLockOptions;
@@ -80,7 +80,10 @@ export class LimitsLock {
     this.#options = options;
   }
 
-  /** This process, or its shared store, as the owner in the database. `undefined`: no lock yet. */
+  /**
+   * The owner in the database: this process or its shared store. `undefined`: the lock is not taken
+   * yet.
+   */
   owner(): Owner | undefined {
     return this.#owner;
   }
@@ -90,7 +93,7 @@ export class LimitsLock {
   }
 
   /**
-   * Takes the lock for a store in memory. `marksPath`: a file beside the charge log
+   * Takes the lock for limits in memory. `marksPath` is a file beside the charge log
    * (volume-marks.ts). Rejects with StoreUnavailable, or if the file cannot be written.
    */
   async take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
@@ -108,8 +111,8 @@ export class LimitsLock {
       const own = await readVolumeMarks(marksPath);
       const isSuccessorHere = former !== undefined && own.marks.includes(former);
       waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : this.#formerLeavesMs();
-      // Precedes the update in PostgreSQL, so that the next process here knows the mark, whenever
-      // this process ends.
+      // Written before the update in PostgreSQL, so that the next process on this volume knows the
+      // mark, no matter when this one ends.
       await writeVolumeMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
       await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
       opensAtMs = performance.now() + waitMs;
@@ -123,7 +126,8 @@ export class LimitsLock {
     return {
       kind: 'held',
       opensAtMs,
-      // A process that ends before `opensAtMs` leaves its mark, so its successor waits as well.
+      // A process that ends before `opensAtMs` leaves its mark, so that its successor waits as
+      // well.
       leave: () => keeper.release(performance.now() < opensAtMs ? undefined : { text: CLEAR_MARK, values: [mark] }),
     };
   }
@@ -172,9 +176,9 @@ export class LimitsLock {
 }
 
 /**
- * Waits until charges in progress have ended; they lock accounts. PostgreSQL finishes a charge
- * whose process was killed, and the new store has no hold for it: a snapshot that was read just
- * before would be trusted without it.
+ * Waits until charges in flight, which lock accounts, have ended. PostgreSQL finishes a charge even
+ * if its process was killed, and the new store has no hold for it. A snapshot read just before its
+ * commit would be trusted without the charge.
  */
 async function outwaitCharges(connection: pg.Client): Promise<void> {
   await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);

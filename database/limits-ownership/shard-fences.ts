@@ -3,56 +3,54 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { run, sql } from '../connection/connection-pool.ts';
 
 /**
- * Number of shards of Redis. Organizations are spread over them by id. The number of a shard is the
- * hash tag of its keys, so a shard is one hash slot of a cluster: one call can use all its keys,
- * and its marker is lost together with them. More shards than nodes spread the load; each costs one
- * small key.
+ * Number of shards of Redis. Organizations are distributed over them by id. The shard's number is
+ * the hash tag of its keys, so in a cluster a shard is one hash slot: one call can use all its
+ * keys, and its marker is lost together with them. More shards than nodes spread the load. Each
+ * costs one small key.
  */
 export const SHARDS = 64;
 
 /**
- * Fences: one number for each shard of a shared store, kept in PostgreSQL and raised for every new
- * incarnation of the shard. If two servers act as master, the one with the newest fence is the
- * master. Every process reads the fences with callers, and at least
- * every 250 ms while requests come.
+ * Fences: one number for each shard of a shared store, stored in PostgreSQL and raised for every
+ * new incarnation of the shard. If two servers act as master, the real one has the newest fence.
+ * Every process reads the fences with callers, and at least every 250 ms while there are requests.
  */
 export interface ShardFences {
-  /** Newest fence that this process has read; 0 before the first read. */
+  /** Newest fence that this process has read. 0 before the first read. */
   of(shard: number): number;
-  /** Increases with every newer fence that is read. */
+  /** Increases whenever a newer fence is read. */
   revision(): number;
   /** Reads the fences from PostgreSQL. Rejects with StoreUnavailable. */
   refresh(): Promise<void>;
   /**
-   * Raises the fences of these shards, unless a fence was raised since the last read. Resolves with
-   * the raised fences by shard; `undefined`: none was raised. Rejects with StoreUnavailable.
+   * Raises the fences of these shards, unless some fence was raised since the last read. Resolves
+   * with the new fences by shard. `undefined`: none was raised. Rejects with StoreUnavailable.
    */
   raise(shards: readonly number[]): Promise<ReadonlyMap<number, number> | undefined>;
 }
 
-/** Fences as this process has read them, and the time of the last read. */
+/** The fences that this process has read, with the time of the last read. */
 export interface ReadFences extends ShardFences {
-  /** Takes in fences that were read. `readAtMs`: beginning of the read, on the monotonic clock. */
+  /** Merges fences that were read. `readAtMs`: start of the read, on the monotonic clock. */
   observe(written: string, readAtMs: number): void;
   /**
-   * Calls back when a newer fence was read. `formerAtMs`: beginning of the last read that showed
-   * the former fences (monotonic clock).
+   * Calls back after a newer fence was read. `formerAtMs`: start of the last read that returned the
+   * former fences, on the monotonic clock.
    */
   onNewer(newer: (formerAtMs: number) => void): void;
 }
 
-/** Row of the database that has the fences. */
+/** The row of the database with the fences. */
 export interface FenceRow {
   /**
-   * Replaces the text if it is still `from`. False: it was changed meanwhile. Rejects with
-   * StoreUnavailable.
+   * Replaces the text if it still is `from`. False: it has changed. Rejects with StoreUnavailable.
    */
   replace(from: string, to: string): Promise<boolean>;
   /** Rejects with StoreUnavailable. */
   read(): Promise<string>;
 }
 
-/** Fences as text: one number for all shards, or one for each, with commas between. */
+/** Encodes fences as text: one number for all shards, or one for each, separated by commas. */
 export function createShardFences(row: FenceRow): ReadFences {
   let written = '0';
   let newest: readonly number[] = new Array<number>(SHARDS).fill(0);
@@ -70,8 +68,8 @@ export function createShardFences(row: FenceRow): ReadFences {
   }
 
   /**
-   * Keeps the newest fence of each shard: reads may arrive in any order, and a restored database
-   * has older fences than were raised.
+   * Keeps the newest fence of each shard, because reads may arrive in any order, and a restored
+   * database has older fences.
    */
   function observe(text: string, readAtMs: number): void {
     if (text !== written) {
@@ -119,7 +117,7 @@ const READ = sql('read_fences')`select store_fences from ledger_state`;
 const REPLACE = sql('replace_fences')`
   update ledger_state set store_fences = $2 where store_fences = $1 returning store_fences`;
 
-/** Keeps the fences in the row that every read of a caller shows. */
+/** Stores the fences in the row that every read of a caller includes. */
 export function createFenceRow(pool: pg.Pool): FenceRow {
   return {
     async replace(from, to) {

@@ -7,7 +7,7 @@ import { type OwnerRow, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
 import type { SharedStore } from './shared-store.ts';
 
-/** Mark of processes with limits in Redis. `limit_store` beside it names the Redis. */
+/** Mark of all processes with limits in Redis. `limit_store` in the same row names the Redis. */
 export const SHARED_MARK = '00000000-0000-0000-0000-000000000000';
 
 const REFUSED_TO_SHARE =
@@ -23,8 +23,8 @@ export type LeftMark =
 
 /**
  * Takes the shared lock and writes the mark of this store. Two stores on one database would both
- * admit against the same balance, so the row has the store's name too. The name changes only under
- * the exclusive lock: then no process lives that uses the former store.
+ * admit against the same balance, so the row also has the store's name. The name changes only under
+ * the exclusive lock, when no process uses the former store any more.
  */
 export async function leaveSharedMark(
   connection: pg.Client,
@@ -62,10 +62,11 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
 }
 
 /**
- * Writes the first mark of this store. Its state may be older than a time in which another process
- * kept the limits in memory, so it starts over before the mark makes it the owner. Without a mark
- * nothing was ever admitted on this database, or the memory store left with nothing held. Then the
- * one process whose update succeeds knows that nothing is held, and opens the store at once.
+ * Writes the first mark of this store. Its state may be from before a time in which another process
+ * kept the limits in memory, so it starts over before the mark makes it the owner. Without a mark,
+ * either nothing was ever admitted on this database, or the memory store left with nothing held.
+ * Then the one process whose update succeeds knows that nothing is held, and opens the store
+ * immediately.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
   const beginning = await store.startOver();
@@ -82,8 +83,8 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
 }
 
 /**
- * Gives the store a new name. The owners of holds in the former store are gone, but their last
- * charges may not be committed yet, so the store starts over and waits one lease.
+ * Gives the store a new name. Owners of holds in the former store have ended, but their last
+ * charges may not be committed yet. So the store starts over and waits one lease.
  */
 async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());

@@ -1,24 +1,24 @@
-/** A limit store that several processes share. Its state may be outdated. */
+/** A limit store that several processes share, and whose state may be outdated. */
 export interface SharedStore {
   /**
-   * Reads the name that distinguishes this store from another. `given`: a name for a store without
-   * one. `undefined`: none.
+   * Reads the name that identifies this store. `given`: a name to set if it has none. `undefined`:
+   * it has none.
    */
   name(given?: string): Promise<string | undefined>;
-  /** A store that lost its name gets it back from living processes within this time. */
+  /** Time within which live processes restore the name of a store that lost it. */
   readonly renamedWithinMs: number;
-  /** Restores this name after each loss of data, and reports another name. */
+  /** Restores this name after each loss of data. Calls back if the store has another name. */
   keepName(name: string, onOther: () => void): void;
   /**
-   * Deletes all state. The store admits nothing for one lease, in which holds of other stores end.
+   * Deletes all state. For one lease, in which holds of other stores end, the store admits nothing.
    */
   startOver(): Promise<StartedOver>;
 }
 
 export interface StartedOver {
   /**
-   * Opens admissions without that wait, because nothing is held anywhere. Shards that lost data
-   * since then stay closed.
+   * Opens admissions without that wait, because nothing is held anywhere. Shards that have lost
+   * data since then stay closed.
    */
   open(): Promise<void>;
 }

@@ -2,21 +2,21 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Marks of the processes that kept limits in memory with this volume, in one file for each worker,
- * beside its charge log.
+ * Marks of processes that kept limits in memory on this volume. Each worker has a file beside its
+ * charge log.
  */
 export interface VolumeMarks {
-  /** Marks that these processes wrote to PostgreSQL. The newest may not have arrived there. */
+  /** Marks that these processes wrote to PostgreSQL. The newest may not have been written there. */
   readonly marks: readonly string[];
-  /** True if the newest process did not have to wait for an owner elsewhere, or has waited. */
+  /** True if the newest process had no other owner to wait for, or has waited. */
   readonly hasWaited: boolean;
 }
 
 const NONE: VolumeMarks = { marks: [], hasWaited: false };
 
 /**
- * Reads the file. A missing or damaged one counts as empty: then the process waits, which is safe.
- * So the file needs no fsync.
+ * Reads the file. A missing or damaged file counts as empty: the process then waits, which is safe,
+ * so the file needs no fsync.
  */
 export async function readVolumeMarks(path: string): Promise<VolumeMarks> {
   try {

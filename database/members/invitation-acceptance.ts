@@ -7,7 +7,7 @@ import { milliseconds } from '../connection/milliseconds.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
 
-/** An invitation as its link shows it. */
+/** An invitation as its link's page shows it. */
 export interface OpenInvitation {
   readonly id: string;
   readonly organizationId: string;
@@ -17,12 +17,14 @@ export interface OpenInvitation {
   readonly expiresAtMs: number;
 }
 
-/** `gone`: used, expired, withdrawn, or another link was made since. */
+/** `gone`: the link was used, has expired, was withdrawn or was replaced. */
 export type NewUserResult =
   | { readonly kind: 'accepted' | 'gone' }
-  /** Only that account may accept it. */
+  /** The address has an account, and only that account may accept. */
   | { readonly kind: 'has_account' }
-  /** An operator invited the address too, and that invitation decides who the person is. */
+  /**
+   * An operator has invited the address too, and the operator's invitation must be accepted first.
+   */
   | { readonly kind: 'operators_first' };
 export type UserResult = { readonly kind: 'accepted' | 'gone' | 'for_somebody_else' };
 
@@ -48,7 +50,10 @@ export async function inspectInvitation(pool: pg.Pool, tokenHash: Buffer): Promi
   return invitation;
 }
 
-/** Creates the user. An existing account stays as it is: a link alone gives no access to it. */
+/**
+ * Creates the user. An existing account is left unchanged, because a link alone gives no access to
+ * it.
+ */
 export async function acceptAsNewUser(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -72,7 +77,7 @@ export async function acceptAsNewUser(
   });
 }
 
-/** Accepts as a user who proved the identity, by a password or a session. */
+/** Accepts as a user who has proved the identity by password or session. */
 export async function acceptAsUser(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -92,8 +97,8 @@ export async function acceptAsUser(
 }
 
 /**
- * Locks the organization, then its invitation. A link that was replaced meanwhile is not found
- * then.
+ * Locks the organization, then reads its invitation again. A link that was replaced meanwhile is
+ * not found.
  */
 async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
   const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);

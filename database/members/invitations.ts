@@ -9,19 +9,19 @@ import type { MemberRole } from '../users/user-rows.ts';
 import type { MemberRecord } from './member-rows.ts';
 
 /**
- * Invitation of an e-mail address to an organization. It says nothing about an account of that
- * address.
+ * Invitation of an email address to an organization. It does not depend on whether the address has
+ * an account.
  */
 export interface NewInvitation {
-  /** Id that a new user would get. */
+  /** Id that the user gets if accepting creates one. */
   readonly id: string;
   readonly organizationId: string;
-  /** As normalizeEmail gives it. */
+  /** Normalized by normalizeEmail(). */
   readonly email: string;
   readonly role: MemberRole;
   /** SHA-256 of the 32 random bytes that the link carries. */
   readonly tokenHash: Buffer;
-  /** True: owners of the organization make no link for it. */
+  /** True: owners of the organization cannot make a link for it. */
   readonly byOperator: boolean;
 }
 
@@ -38,7 +38,7 @@ const COLUMNS = `id, email, role, by_operator, ${milliseconds('created_at')} as 
 
 const IS_MEMBER = sql('is_member_by_email')`
   select from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and u.email = $2`;
-/** Inserts an invitation. An operator's replaces an owner's, whose link becomes invalid. */
+/** Inserts an invitation. An operator's replaces an owner's and invalidates its link. */
 const INSERT = sql('insert_invitation')`
   insert into invitations as i (id, organization_id, email, role, token_hash, by_operator, expires_at)
     values ($1, $2, $3, $4, $5, $6, now() + ${LIVES_FOR})
@@ -48,7 +48,7 @@ const INSERT = sql('insert_invitation')`
 const FIND = sql('find_invitation')`select ${COLUMNS} from invitations where organization_id = $1 and id = $2`;
 const RENEW = sql('renew_invitation')`
   update invitations set token_hash = $3, expires_at = now() + ${LIVES_FOR} where organization_id = $1 and id = $2 returning ${COLUMNS}`;
-/** Gives an invitation that is open another link, for a mail. */
+/** Gives a pending invitation a new link, for a mail. */
 const RELINK = sql('relink_invitation')`
   update invitations i set token_hash = $3, expires_at = now() + ${LIVES_FOR} from organizations o
     where i.organization_id = $1 and i.id = $2 and i.expires_at > now() and o.id = i.organization_id
@@ -66,9 +66,7 @@ interface InvitationRow {
   readonly expires_ms: number;
 }
 
-/**
- * Invites an address. Effect and result are the same with and without an account of that address.
- */
+/** Invites an address. Effect and result do not depend on whether the address has an account. */
 export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor): Promise<InviteResult> {
   const { id, organizationId, email, role, tokenHash, byOperator } = invitation;
   return inTransaction(pool, 'begin', async (client): Promise<InviteResult> => {
@@ -83,7 +81,7 @@ export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor
   });
 }
 
-/** Makes a new link; the former one becomes invalid. */
+/** Makes a new link. The former link becomes invalid. */
 export async function renewInvitation(
   pool: pg.Pool,
   {
@@ -105,8 +103,8 @@ export async function renewInvitation(
 }
 
 /**
- * As renewInvitation for a mail that was asked for, without another event. `undefined`: there is no
- * such invitation, or it has expired.
+ * Renews an invitation's link for a mail that was requested earlier, without another audit event.
+ * `undefined`: the invitation does not exist or has expired.
  */
 export async function relinkInvitation(
   pool: pg.Pool,
@@ -116,7 +114,7 @@ export async function relinkInvitation(
   return row;
 }
 
-/** `undefined`: there is no such invitation. */
+/** `undefined`: the invitation does not exist. */
 export async function setInvitedRole(
   pool: pg.Pool,
   organizationId: string,
@@ -134,7 +132,10 @@ export async function setInvitedRole(
   });
 }
 
-/** An owner who could withdraw an operator's could make a link for that address afterwards. */
+/**
+ * Withdraws an invitation. Owners cannot withdraw an operator's: they could then make a link for
+ * that address themselves.
+ */
 export async function withdrawInvitation(
   pool: pg.Pool,
   { organizationId, id, byOperator }: Pick<NewInvitation, 'organizationId' | 'id' | 'byOperator'>,
@@ -171,7 +172,7 @@ async function addEvent(
   await addAuditEvent(client, { action, organizationId, subjectId: id, subjectName: email, changes }, by);
 }
 
-/** Shows an invitation as a member who has not joined yet. */
+/** Returns an invitation as a member who has not joined yet. */
 function memberOf({ id, email, role, created_ms: createdAtMs }: InvitationRow): MemberRecord {
   return { userId: id, email, role, invited: true, disabled: false, createdAtMs, activeKeys: 0 };
 }

@@ -9,13 +9,13 @@ export interface MemberRecord {
   readonly userId: string;
   readonly email: string;
   readonly role: MemberRole;
-  /** Has an invitation and has not accepted it, or has not set a password yet. */
+  /** The person has not accepted the invitation, or has not set a password yet. */
   readonly invited: boolean;
   readonly disabled: boolean;
-  /** Member since. */
+  /** Start of the membership. */
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
-  /** Keys of the organization that the member made and that work now. */
+  /** Number of active keys of the organization that this member owns. */
   readonly activeKeys: number;
 }
 
@@ -28,13 +28,13 @@ const MEMBERS = `select m.user_id as "userId", u.email, m.role, ${IS_INVITED} as
     group by k.created_by
   ) made on made.created_by = m.user_id
   where m.organization_id = $1`;
-/** An invitation shows nothing of an account that its address may have. */
+/** Invitations reveal nothing about an account of their address. */
 const INVITATIONS = `select i.id, i.email, i.role, true, false, ${milliseconds('i.created_at')}, null, 0
   from invitations i where i.organization_id = $1`;
 const LIST = sql('list_members')`${MEMBERS} union all ${INVITATIONS} order by email limit ${MAX_MEMBERS}`;
 const SHOW = sql('show_member')`${MEMBERS} and m.user_id = $2`;
 
-/** With those who are invited, by e-mail address. */
+/** Returns members, including invited ones, sorted by email address. */
 export async function membersOf(pool: pg.Pool, organizationId: string): Promise<readonly MemberRecord[]> {
   return records<MemberRecord>(pool, LIST, [organizationId]);
 }

@@ -15,8 +15,8 @@ export type AddMemberResult =
   | { readonly kind: 'unknown_user' | 'unknown_organization' | 'organization_full' };
 
 /**
- * Result of a change of role. `last_owner`: no one would be left to manage the organization; only
- * an operator may do that.
+ * Result of a change of role. `last_owner`: nobody would be left to manage the organization, so
+ * only an operator may do it.
  */
 export type SetRoleResult =
   | { readonly kind: 'done'; readonly member: MemberRecord }
@@ -24,18 +24,18 @@ export type SetRoleResult =
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
 /**
- * Fate of a leaver's keys: revoked, because anyone may have a copy, unless an owner takes them
- * over.
+ * What happens to a leaving member's keys. They are revoked, because copies of them may exist,
+ * unless an owner takes them over.
  */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
-/** `may_go`: the last owner may leave or become a member; for operators only. */
+/** `may_go`: the last owner may leave or become a member. Only operators may use it. */
 export type LastOwner = 'must_stay' | 'may_go';
 
 const LOCK_USER = sql('lock_new_member')`select from users where id = $1 for no key update`;
 const SET_ROLE = sql('set_role')`update memberships set role = $3 where organization_id = $1 and user_id = $2`;
 const REMOVE = sql('remove_membership')`delete from memberships where organization_id = $1 and user_id = $2`;
-/** Counts other owners who can sign in. */
+/** Checks for other owners who can sign in. */
 const OTHER_OWNERS = sql('other_owners')`
   select exists (
       select from memberships m join users u on u.id = m.user_id
@@ -87,8 +87,8 @@ export async function setRole(
 }
 
 /**
- * Removes a member. A user with a password stays a user. `no_such_owner`: there is no owner to take
- * the keys. Rights end with the next request, which reads memberships again.
+ * Removes a member. A user with a password stays a user. `no_such_owner`: the keys cannot be handed
+ * to that user. Rights end with the next request, because each reads memberships again.
  */
 export async function removeMember(
   pool: pg.Pool,

@@ -12,8 +12,8 @@ const OWNER_OF_REFERENCE = sql('owner_of_credit_reference')`
 const MAX_LEDGER_ACTOR = 200;
 
 /**
- * Adds credit to an existing organization. Throws if the balance leaves its range or the reference
- * belongs to another organization, because the transaction cannot go on then.
+ * Adds credit to an existing organization. Throws if the balance would leave its range, or if the
+ * reference belongs to another organization. The transaction has failed then.
  */
 export async function addCredit(
   client: pg.PoolClient,
@@ -39,9 +39,7 @@ export async function addCredit(
   return { kind: 'applied', balanceNanoUsd };
 }
 
-/**
- * Turns an error of addCredit() into a refusal after its transaction; rethrows every other error.
- */
+/** Converts an error of addCredit() to a refusal, after its transaction. Rethrows other errors. */
 export async function refusalOfReference(pool: pg.Pool, error: unknown, reference = ''): Promise<ReferenceElsewhere> {
   if (!isTaken(error, 'credit_references_pkey')) throw error;
   const [owner] = await run<{ organization_id: string }>(pool, OWNER_OF_REFERENCE, [reference]);

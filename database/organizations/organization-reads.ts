@@ -4,17 +4,17 @@ import type { NanoUsd } from '#core/money.ts';
 import { records, sql } from '../connection/connection-pool.ts';
 import { heldNow } from '../process-reports/process-reports.ts';
 
-/** The money of an organization as it is now. */
+/** The current money of an organization. */
 export interface OrganizationMoney {
   readonly balanceNanoUsd: NanoUsd;
   readonly totalCreditsNanoUsd: NanoUsd;
   readonly totalUsageNanoUsd: NanoUsd;
   readonly spentTodayNanoUsd: NanoUsd;
-  /** Of this and the six days before. */
+  /** Spend of today and the six days before. */
   readonly spentWeekNanoUsd: NanoUsd;
-  /** A saved card is charged before the balance ends. */
+  /** True if a saved card is charged before the balance runs out. */
   readonly topsUpItself: boolean;
-  /** Holds of the gateway processes for requests in flight, up to two seconds old. */
+  /** Holds for requests in flight, from reports at most two seconds old. */
   readonly heldNanoUsd: NanoUsd;
 }
 

@@ -1,7 +1,7 @@
 import type { NanoUsd } from '#core/money.ts';
 import type { RateLimits } from '#core/principal.ts';
 
-/** For invoices. Owners set it. */
+/** Data for invoices. Owners set it. */
 export interface BillingData {
   readonly legalName?: string;
   readonly billingAddress?: string;
@@ -13,9 +13,9 @@ export interface OrganizationSettings extends BillingData {
   readonly name: string;
   readonly allowMultipleCompletions: boolean;
   readonly concurrency: number;
-  /** Absent: no cap of the organization's own. */
+  /** Absent: the organization has no cap of its own. */
   readonly maxTokens?: number;
-  /** Name of its price list. Absent: it pays the models' own prices. */
+  /** Name of the price list. Absent: the models' own prices apply. */
   readonly priceList?: string;
   readonly limits: RateLimits;
 }
@@ -24,16 +24,16 @@ export interface NewOrganization extends OrganizationSettings {
   readonly id: string;
 }
 
-/** `null`: none. */
+/** `null`: the value is removed. */
 type BillingChange = { readonly [Name in keyof BillingData]: string | null };
 
-/** Changed settings. Absent: unchanged. `null`: no longer limited. */
+/** Changed settings. Absent: unchanged. `null`: the limit is removed. */
 export interface OrganizationChange extends BillingChange {
   readonly name?: string;
   readonly allowMultipleCompletions?: boolean;
   readonly concurrency?: number;
   readonly maxTokens?: number | null;
-  /** `null`: none. */
+  /** `null`: the models' own prices apply. */
   readonly priceList?: string | null;
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;
@@ -41,9 +41,9 @@ export interface OrganizationChange extends BillingChange {
 }
 
 export interface OrganizationQuery {
-  /** Part of the name, in any case, or the whole id. Absent: all. */
+  /** Part of the name, ignoring case, or the whole id. Absent: all organizations. */
   readonly search?: string;
-  /** Only organizations older than this one: the last of the page before. */
+  /** Last id of the previous page. Only older organizations are returned. */
   readonly beforeId?: string;
   readonly limit: number;
 }
@@ -56,14 +56,14 @@ export interface OrganizationRecord extends OrganizationSettings {
 }
 
 export interface CreditEntry {
-  /** Not zero; negative amounts correct. */
+  /** Not zero. A negative amount is a correction. */
   readonly amountNanoUsd: NanoUsd;
   readonly note?: string;
-  /** Applied once, whatever organization it is for. */
+  /** A reference is applied once over all organizations. */
   readonly reference?: string;
 }
 
-/** The reference was used for another organization; nothing was added. */
+/** The reference was used for another organization, and nothing was added. */
 export interface ReferenceElsewhere {
   readonly kind: 'reference_elsewhere';
   readonly organizationId: string;
@@ -75,9 +75,9 @@ export type CreateOrganizationResult =
 
 export type CreditResult =
   | { readonly kind: 'applied'; readonly balanceNanoUsd: NanoUsd }
-  /** The reference was used before, for `amountNanoUsd`; nothing was added now. */
+  /** The reference was used before, for `amountNanoUsd`. Nothing was added now. */
   | { readonly kind: 'repeated'; readonly amountNanoUsd: NanoUsd; readonly balanceNanoUsd: NanoUsd }
   | ReferenceElsewhere
   | { readonly kind: 'unknown_organization' }
-  /** The balance would leave the range of amounts. */
+  /** The balance would exceed the range of amounts. */
   | { readonly kind: 'out_of_range' };

@@ -49,7 +49,7 @@ const SUSPEND = sql('set_suspended')`update organizations set suspended_at = cas
 
 type OrganizationRow = Omit<OrganizationRecord, 'limits'> & RateLimits;
 
-/** In the order of their columns. */
+/** Billing data in the order of its columns. */
 const BILLING = [
   'legalName',
   'billingAddress',
@@ -57,7 +57,7 @@ const BILLING = [
   'billingEmail',
 ] as const satisfies readonly (keyof BillingData)[];
 
-/** Commits organization and opening credit together. */
+/** Commits the organization and its opening credit together. */
 export async function createOrganization(
   pool: pg.Pool,
   organization: NewOrganization,
@@ -91,7 +91,7 @@ export async function searchOrganizations(
   return read(pool, SEARCH, [search ?? null, beforeId ?? null, limit]);
 }
 
-/** Those of these organizations that exist, newest first. */
+/** Returns those of these organizations that exist, newest first. */
 export async function organizationsById(pool: pg.Pool, ids: readonly string[]): Promise<readonly OrganizationRecord[]> {
   return read(pool, BY_ID, [ids]);
 }
@@ -115,7 +115,7 @@ export async function updateOrganization(
   });
 }
 
-/** Suspending twice keeps the first time. */
+/** Suspends or resumes. Suspending again keeps the first time. */
 export async function setSuspended(
   pool: pg.Pool,
   id: string,
@@ -149,7 +149,7 @@ export async function credit(
   }
 }
 
-/** Locks the organization while `change` runs, and returns it as it is afterwards. */
+/** Runs `change` while the organization is locked. Returns the organization after the change. */
 async function onLocked(
   pool: pg.Pool,
   id: string,

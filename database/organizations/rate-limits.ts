@@ -3,7 +3,7 @@ import type { KeyLimits, RateLimits } from '#core/principal.ts';
 
 type Change<Limits> = { readonly [L in keyof Limits]?: Limits[L] | null };
 
-/** Absent in the change: as it was. `null`: no longer limited. */
+/** Applies a change of a value. Absent: unchanged. `null`: removed. */
 export function afterChange<T>(before: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? before : (change ?? undefined);
 }
@@ -24,7 +24,7 @@ export function changedKeyLimits(before: KeyLimits, change: Change<KeyLimits>): 
   return { ...changedLimits(before, change), ...budgets };
 }
 
-/** Limits of the columns `rpm`, `tpm` and `daily_budget_nano_usd`, which arrive as text. */
+/** Limits from the columns `rpm`, `tpm` and `daily_budget_nano_usd`, which pg returns as text. */
 export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: string | null): RateLimits {
   return {
     ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
@@ -33,11 +33,13 @@ export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: st
   };
 }
 
-/** Columns of `rpm`, `tpm` and `daily_budget_nano_usd` as members of limits. */
+/**
+ * SQL of the columns `rpm`, `tpm` and `daily_budget_nano_usd`, named like members of the limits.
+ */
 export const limitColumns = (of: string): string =>
   `${of}.rpm::float8 as "requestsPerMinute", ${of}.tpm::float8 as "tokensPerMinute", ${of}.daily_budget_nano_usd as "dailyBudgetNanoUsd"`;
 
-/** A row whose columns are members of a record and of its limits. */
+/** Moves the limits of a row into its member `limits`. */
 export function withLimits<Row extends KeyLimits>(row: Row) {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, ...record } = row;
   const { monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd, ...others } = record;
@@ -45,7 +47,7 @@ export function withLimits<Row extends KeyLimits>(row: Row) {
   return { ...others, limits: present({ ...rates, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd }) };
 }
 
-/** `limits` with the budgets of the columns that only keys have. */
+/** Adds the budgets of the columns that only keys have. */
 export function withKeyBudgets(limits: RateLimits, monthly: string | null, lifetime: string | null): KeyLimits {
   if (monthly === null && lifetime === null) return limits;
   return {

@@ -3,16 +3,16 @@ import type { Actor } from '../audit/audit.ts';
 import { run, sql } from '../connection/connection-pool.ts';
 
 /**
- * Locks the user. A removal or disabling that comes later waits, and then finds what was made. Of
- * one that was first this statement sees the result, and finds no row.
+ * Locks the user. If a removal or disabling comes later, it waits and then finds what was made. If
+ * it came first, this statement sees its result and finds no row.
  */
 const LOCK_MAKER = sql('lock_maker')`
   select from users u where u.id = $1 and u.disabled_at is null and (u.is_operator
       or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`;
 
 /**
- * False if the user's rights in the organization have ended since the request began. A command line
- * has no user.
+ * False if the user's rights in the organization have ended since the request began. Always true
+ * for a command line, which has no user.
  */
 export async function stillHasRights(
   client: pg.PoolClient,

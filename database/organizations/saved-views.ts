@@ -10,21 +10,21 @@ import { milliseconds } from '../connection/milliseconds.ts';
 import { stillHasRights } from './rights.ts';
 
 export interface SavedViewRecord extends Omit<SavedView, 'mine'> {
-  /** Id of the user. */
+  /** Id of the user who created the view. */
   readonly createdBy: string;
-  /** As members see that user. Absent: the user no longer exists. */
+  /** Name of that user as members see it. Absent: the user no longer exists. */
   readonly creator?: string;
 }
 
 export type ViewResult =
-  /** As it is now, or was before it was deleted. */
+  /** The view after the change, or before it was deleted. */
   | { readonly kind: 'done'; readonly view: SavedViewRecord }
   | { readonly kind: 'unknown_view' | 'not_allowed' | 'name_taken' | 'too_many' };
 
-/** Of an organization, and of the operators. */
+/** Bound for one organization, and for the operators. */
 export const MOST_VIEWS = 50;
 
-/** Changes of one owner's views take turns. */
+/** Serializes changes of one owner's views. */
 const LOCK = sql('lock_views')`select pg_advisory_xact_lock(${VIEWS_LOCK}, hashtext($1))`;
 const LIST = sql('list_views')`
   select v.id, v.name, v.page, v.search, v.created_by as "createdBy", ${milliseconds('v.created_at')} as "createdAtMs",
@@ -36,18 +36,18 @@ const SAVE = sql('save_view')`
     on conflict (id) do update set name = excluded.name, page = excluded.page, search = excluded.search`;
 const DELETE = sql('delete_view')`delete from saved_views where id = $1`;
 
-/** By name. Without an organization: those of the operators. */
+/** Returns views by name. Without an organization, those of the operators. */
 export function listViews(on: Connection, organizationId = ''): Promise<SavedViewRecord[]> {
   return records(on, LIST, [organizationId]);
 }
 
 export interface ViewChange {
-  /** Absent: of the operators. */
+  /** Absent: a view of the operators. */
   readonly organizationId?: string;
-  /** Absent: a new view. */
+  /** Absent: a new view is created. */
   readonly id?: string;
   readonly allows: (view: SavedViewRecord) => boolean;
-  /** Gets the view as it is and returns what to save; `undefined` deletes it. */
+  /** Returns the view to save, given the current one. `undefined` deletes it. */
   readonly change: (before: SavedViewInput | undefined) => SavedViewInput | undefined;
 }
 

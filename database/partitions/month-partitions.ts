@@ -3,17 +3,17 @@ import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import type { StoreLog } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 
-/** Months ahead, so that a database that is not opened for a quarter still has partitions. */
+/** Months ahead, so that there still are partitions if the database was unused for a quarter. */
 const MONTHS_AHEAD = 3;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
-/** Tables with a partition for each month, a range of ids. */
+/** Tables with monthly partitions, which are ranges of ids. */
 const TABLES = ['generations', 'audit_log'] as const;
 type TableOfMonths = (typeof TABLES)[number];
 
 /**
- * Makes partitions ahead. A failed one is made at the next check; meanwhile rows go to the default
- * partition.
+ * Creates partitions ahead. One that fails is created at the next check. Until then its rows go to
+ * the default partition.
  */
 export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   const { rows } = await pool
@@ -33,7 +33,7 @@ export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog
   }
 }
 
-/** Repeats the check while the process lives. Returns how to stop. */
+/** Repeats the check until the returned function is called. */
 export function keepMakingPartitions(pool: pg.Pool, log: StoreLog): () => void {
   const timer = setInterval(() => {
     makePartitions(pool, Date.now(), log).catch((error: unknown) =>
@@ -48,9 +48,9 @@ export function keepMakingPartitions(pool: pg.Pool, log: StoreLog): () => void {
 }
 
 interface Month {
-  /** `2026_11` */
+  /** For example `2026_11`. */
   readonly name: string;
-  /** `2026-11-01` */
+  /** For example `2026-11-01`. */
   readonly firstDay: string;
 }
 
@@ -62,8 +62,8 @@ function monthOf(nowMs: number, ahead: number): Month {
 }
 
 /**
- * Serializes processes that start together, because making the same table at once is an error in
- * PostgreSQL's log.
+ * Serializes processes that start together, because creating the same table concurrently would log
+ * an error in PostgreSQL.
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 

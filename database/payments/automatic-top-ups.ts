@@ -3,8 +3,8 @@ import { inTransaction, records, run, sql } from '../connection/connection-pool.
 import { failing, failTopUps } from './failing-top-ups.ts';
 
 /**
- * An automatic top-up that Stripe is to be asked for, again with the same id until it has answered;
- * or one that is to end.
+ * An automatic top-up that is due: either Stripe is to be asked for the payment, with the same id
+ * until it responds, or the top-up is to end.
  */
 export interface DueTopUp {
   readonly id: string;
@@ -12,37 +12,37 @@ export interface DueTopUp {
   readonly amountCents: bigint;
   readonly customerId: string;
   readonly paymentMethodId: string;
-  /** Stripe was asked before, and may have made a payment whose answer was lost. */
+  /** True if Stripe was asked before. It may have made a payment whose response was lost. */
   readonly wasAsked: boolean;
-  /** Present: the card is not to be charged any more, for this reason. */
+  /** Present: the card must not be charged any more, for this reason. */
   readonly ending?: string;
-  /** Ends when another process takes the top-up. */
+  /** Lease of this process on the top-up. It ends when another process takes it. */
   readonly lease: string;
 }
 
-/** The card of `payment_accounts p` may be charged. */
+/** True if the card of `payment_accounts p` may be charged. */
 const MAY_CHARGE = `p.automatic and p.stopped_at is null and p.payment_method_id is not null
       and not exists (select from organizations o where o.id = p.organization_id and o.suspended_at is not null)`;
-/** Sessions are in UTC. */
+/** True if the payment fits the daily cap. Sessions use UTC. */
 const WITHIN_DAY = `p.amount_cents + coalesce((
         select sum(t.amount_cents) from top_ups t
         where t.organization_id = p.organization_id and t.automatic and t.state in ('open', 'paid') and t.created_at >= date_trunc('day', now())
       ), 0) <= p.daily_cents`;
 /**
- * Candidates; each is looked at again under its lock. Those that have had their day are none, or
- * some of them would take all places.
+ * Organizations that may need a top-up. Each is checked again under its lock. Those that reached
+ * their daily cap are excluded, because they could fill the limit.
  */
 const CANDIDATES = sql('automatic_top_up_candidates')`
   select p.organization_id from payment_accounts p join accounts a on a.organization_id = p.organization_id
     where ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
       and not exists (select from top_ups t where t.organization_id = p.organization_id and t.automatic and t.state = 'open')
     limit 100`;
-/** Another process that looks at the same organization is left to it. */
+/** Skips an organization that another process has locked. */
 const LOCK = sql('lock_automatic_top_up')`
   select from payment_accounts where organization_id = $1 for update skip locked`;
 /**
- * In a statement after the lock, so that it sees what was committed before. None begins in another
- * ledger epoch than that in which payments were compared with Stripe's.
+ * Runs after the lock, so that it sees everything that was committed before. A top-up begins only
+ * in the ledger epoch in which payments were compared with Stripe's.
  */
 const BEGIN = sql('begin_automatic_top_up')`
   insert into top_ups (id, organization_id, automatic, amount_cents)
@@ -50,10 +50,10 @@ const BEGIN = sql('begin_automatic_top_up')`
     join accounts a on a.organization_id = p.organization_id
     where p.organization_id = $1 and ($3::uuid is null or $3 = (select epoch from ledger_state)) and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
     on conflict do nothing returning id`;
-/** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
+/** Stripe keeps idempotency keys for at least a day. A later attempt could charge twice. */
 const TOO_LATE = "interval '23 hours'";
 const NO_ANSWER = 'Stripe did not answer for a day.';
-/** Why the card is not to be charged any more, for people. Null: it may be charged. */
+/** The reason, shown to people, why the card must not be charged any more. Null: it may be. */
 const ENDING = `case
         when p.payment_method_id is null then 'The card was removed.'
         when not p.automatic then 'Automatic top-up was turned off.'
@@ -63,9 +63,9 @@ const ENDING = `case
         when t.asked_at > t.created_at + interval '22 hours' then '${NO_ANSWER}'
         else 'The card was not charged within a day.' end`;
 /**
- * Takes one that no process has asked for within the last minute. Since it began a person may have
- * acted, or a payment may have been disputed. New ones come first, then the one that waits for the
- * longest: those that Stripe answers with errors delay no other.
+ * Takes a top-up for which no process asked Stripe within the last minute. `ending` reflects what
+ * has happened since it began, such as a person's change or a dispute. New top-ups come first, then
+ * the one that has waited longest, so errors of Stripe for some delay no others.
  */
 const TAKE = sql('take_automatic_top_up')`
   with due as (
@@ -78,15 +78,15 @@ const TAKE = sql('take_automatic_top_up')`
     update top_ups t set asked_at = now() from due where t.id = due.id
     returning t.id, t.organization_id as "organizationId", t.amount_cents as "amountCents", due.customer_id as "customerId",
       coalesce(due.payment_method_id, '') as "paymentMethodId", due.was_asked as "wasAsked", due.ending, t.asked_at::text as lease`;
-/** No effect if another process has taken it since, or if its payment is known by now. */
+/** Matches nothing if another process has taken the top-up, or if its payment is known by now. */
 const HELD = 'id = $2 and payment_intent_id is null and asked_at = $3::timestamptz';
 const FAIL = failing('fail_automatic_top_up', HELD);
 const END = sql('end_automatic_top_up')`
   update top_ups set state = 'failed', failure = $1 where state = 'open' and ${HELD}`;
 
 /**
- * Begins top-ups of organizations whose balance is below their threshold. Makes ids with `newId`.
- * `epoch`: the only ledger epoch in which they may begin; absent: any.
+ * Begins top-ups of organizations whose balance is below their threshold. `newId` makes their ids.
+ * `epoch`: the only ledger epoch in which they may begin. Absent: any.
  */
 export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string, epoch?: string): Promise<void> {
   for (const { organization_id: id } of await run<{ organization_id: string }>(pool, CANDIDATES, [])) {
@@ -97,19 +97,19 @@ export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string, e
   }
 }
 
-/** The next that is to be looked at. No other process gets it within a minute. */
+/** Takes the next due top-up. No other process gets it within a minute. */
 export async function takeDueTopUp(pool: pg.Pool): Promise<DueTopUp | undefined> {
   return (await records<DueTopUp>(pool, TAKE, [], ['amountCents']))[0];
 }
 
-/** Stripe refused to charge the card: nothing more is tried until a person acts. */
+/** Ends a top-up because Stripe refused to charge the card. No other begins until a person acts. */
 export async function failDueTopUp(pool: pg.Pool, { id, lease }: DueTopUp, reason: string): Promise<void> {
   await failTopUps(pool, FAIL, [reason, id, lease]);
 }
 
 /**
- * Ends one that Stripe has no payment for. Automatic top-up goes on unless Stripe is the reason: a
- * person has acted already, or the next one begins.
+ * Ends a top-up for which Stripe has no payment. Automatic top-up stops only if Stripe is the
+ * reason. For other reasons a person has acted already, or the next top-up begins.
  */
 export async function endDueTopUp(pool: pg.Pool, due: DueTopUp, reason: string): Promise<void> {
   if (reason === NO_ANSWER) await failDueTopUp(pool, due, reason);

@@ -10,8 +10,8 @@ interface FailedRow {
 }
 
 /**
- * Statement that ends open top-ups for the reason $1. After an automatic one, nothing is tried
- * until a person acts.
+ * Builds a statement that ends open top-ups for the reason $1. If one of them is automatic, no
+ * other begins until a person acts.
  */
 export function failing(name: string, which: string): Statement {
   return sql(name)`
@@ -26,8 +26,7 @@ export function failing(name: string, which: string): Statement {
 }
 
 /**
- * Runs such a statement, and sends the organizations their alerts. Returns the number of top-ups
- * that ended.
+ * Runs such a statement, and alerts the organizations. Returns the number of top-ups that ended.
  */
 export async function failTopUps(pool: pg.Pool, statement: Statement, values: readonly string[]): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { only, run, sql } from '../connection/connection-pool.ts';
 
-/** Compares what Stripe has with what the database knows. */
+/** Compares the payments at Stripe with those that the database knows. */
 
-/** A connection that stays while tables are replaced has noted another epoch before. */
+/** Notes a changed epoch even on a connection that was open while tables were replaced. */
 const NOTE = sql('note_timeline')`select note_timeline()`;
 const EPOCH = sql('epoch_of_payments')`select epoch from ledger_state`;
 const UNSETTLED = sql('unsettled_payments')`
@@ -11,8 +11,8 @@ const UNSETTLED = sql('unsettled_payments')`
     join organizations o on o.id = p.organization_id
     where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`;
 /**
- * Refunds and disputes that are booked otherwise than Stripe has them now: not at all, or taken and
- * given back since. Those of payments that the database does not have come with their payment.
+ * Refunds and disputes that are not booked as Stripe has them now: they are missing, or their
+ * amount was returned since. Those of unknown payments are booked with their payment.
  */
 const UNBOOKED = sql('unbooked_reversals')`
   select p.payment_intent_id as id from unnest($1::text[], $2::text[], $3::boolean[]) p (id, payment_intent_id, is_taken)
@@ -23,13 +23,13 @@ interface Named {
   readonly id: string;
 }
 
-/** The ledger epoch of the database that is there now. */
+/** Returns the current ledger epoch of the database. */
 export async function currentEpoch(pool: pg.Pool): Promise<string> {
   await run(pool, NOTE, []);
   return (await only<{ epoch: string }>(pool, EPOCH, [])).epoch;
 }
 
-/** Payments of organizations of this database that are not settled here. */
+/** Returns payments for organizations of this database that are not settled here. */
 export async function unsettledPayments(
   pool: pg.Pool,
   payments: readonly { readonly id: string; readonly organizationId: string }[],
@@ -38,7 +38,7 @@ export async function unsettledPayments(
   return payments.length === 0 ? [] : (await run<Named>(pool, UNSETTLED, values)).map(({ id }) => id);
 }
 
-/** Known payments of refunds and disputes that are not booked as they are. */
+/** Returns known payments with a refund or dispute that is not booked as Stripe has it. */
 export async function unbookedReversals(
   pool: pg.Pool,
   reversals: readonly { readonly id: string; readonly paymentIntentId: string; readonly isTaken: boolean }[],

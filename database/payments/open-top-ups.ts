@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { records, run, sql } from '../connection/connection-pool.ts';
 import { failing, failTopUps } from './failing-top-ups.ts';
 
-/** A top-up that is to be read from Stripe, by its session or, if it has none, by its payment. */
+/** A top-up to read from Stripe, by its session or, if it has none, by its payment. */
 export interface OpenTopUp {
   readonly id: string;
   readonly organizationId: string;
@@ -11,8 +11,8 @@ export interface OpenTopUp {
 }
 
 /**
- * The wait doubles with each look, from a minute to six hours. After a month even a bank's transfer
- * is over.
+ * Takes the next open top-up. The wait doubles with each read, from a minute to six hours. After a
+ * month even a bank transfer has ended.
  */
 const TAKE = sql('take_open_top_up')`
   update top_ups set looked_at = now() where id = (
@@ -23,27 +23,30 @@ const TAKE = sql('take_open_top_up')`
           or now() >= looked_at + least(greatest(looked_at - created_at, interval '1 minute'), interval '6 hours'))
       order by looked_at nulls first, id limit 1 for update skip locked)
     returning id, organization_id as "organizationId", session_id as "sessionId", payment_intent_id as "paymentIntentId"`;
-/** Somebody is back from paying. A page that asks all the time is answered every five seconds. */
+/** Takes one top-up for a user who returns from paying, at most every five seconds. */
 const TAKE_ONE = sql('take_one_open_top_up')`
   update top_ups set looked_at = now()
     where id = $1 and organization_id = $2 and state = 'open' and (session_id is not null or payment_intent_id is not null)
       and (looked_at is null or looked_at < now() - interval '5 seconds')
     returning id, organization_id as "organizationId", session_id as "sessionId", payment_intent_id as "paymentIntentId"`;
-/** The process ended before it knew the session, so nobody was sent to it. */
+/**
+ * Ends top-ups whose process ended before it knew the session. Nobody was sent to their payment
+ * page.
+ */
 const END_UNBOUND = sql('end_unbound_top_ups')`
   update top_ups set state = 'expired'
     where state = 'open' and not automatic and session_id is null and payment_intent_id is null
       and created_at < now() - interval '1 day'`;
-/** A wrong key that is corrected within the hour ends nothing. */
+/** Spares top-ups of the last hour, so that a wrong API key that is corrected by then ends none. */
 const END_MISSING = failing('end_missing_top_up', "id = $2 and created_at < now() - interval '1 hour'");
 const MISSING = 'Stripe does not know this payment. If it was paid, ask your operator.';
 
-/** The next that is due. No other process gets it now. */
+/** Takes the next top-up that is due. No other process gets it meanwhile. */
 export async function takeOpenTopUp(pool: pg.Pool): Promise<OpenTopUp | undefined> {
   return (await records<OpenTopUp>(pool, TAKE, []))[0];
 }
 
-/** This one, unless it was read just now. */
+/** Takes this top-up, unless it was read in the last five seconds. */
 export async function takeOneOpenTopUp(
   pool: pg.Pool,
   organizationId: string,
@@ -57,8 +60,8 @@ export async function endUnboundTopUps(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * Ends a top-up whose session or payment Stripe does not have. An automatic one would keep others
- * from beginning. False: it began within the hour.
+ * Ends a top-up whose session or payment Stripe does not have. An automatic one would otherwise
+ * keep others from beginning. False: it began within the last hour.
  */
 export async function endMissingTopUp(pool: pg.Pool, topUpId: string): Promise<boolean> {
   return (await failTopUps(pool, END_MISSING, [MISSING, topUpId])) > 0;

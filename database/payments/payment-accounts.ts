@@ -6,13 +6,13 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
-/** Customer of Stripe, card and settings of an organization. */
+/** Stripe customer, saved card and top-up settings of an organization. */
 export interface PaymentAccount {
   readonly customerId: string;
-  /** Such as `visa 4242`. */
+  /** Brand and last digits, such as `visa 4242`. */
   readonly card?: string;
   readonly automatic?: AutomaticTopUp;
-  /** A failed automatic top-up; nothing is tried until a person acts. */
+  /** The failure of an automatic top-up. No other begins until a person acts. */
   readonly stopped?: { readonly atMs: number; readonly reason: string };
 }
 
@@ -20,7 +20,7 @@ export interface AutomaticTopUp {
   /** Balance below which a top-up begins. */
   readonly belowNanoUsd: NanoUsd;
   readonly amountCents: bigint;
-  /** Most for one UTC day. */
+  /** The largest sum of automatic top-ups in one UTC day. */
   readonly dailyCents: bigint;
 }
 
@@ -28,7 +28,7 @@ export interface SavedCard {
   readonly customerId: string;
   readonly paymentMethodId: string;
   readonly card: string;
-  /** When it was saved, by Stripe's clock. */
+  /** Time of saving, by Stripe's clock. */
   readonly savedAtMs: number;
 }
 
@@ -44,14 +44,14 @@ const CLOSE = sql('close_payment_account')`
   delete from payment_accounts where organization_id = $1 and customer_id = $2`;
 const OWNER = sql('organization_of_customer')`
   select organization_id as id from payment_accounts where customer_id = $1`;
-/** A card that was saved before the present one does not replace it, whenever its event arrives. */
+/** Saves a card, unless a card that was saved later is known. Events may arrive in any order. */
 const SAVE_CARD = sql('save_card')`
   update payment_accounts
     set payment_method_id = $2, card = $3, card_saved_at = to_timestamp($4::double precision / 1000), stopped_at = null, failure = null
     where customer_id = $1 and (card_saved_at is null or card_saved_at < to_timestamp($4::double precision / 1000))`;
 /**
- * Forgets the card but sets `card_saved_at` to now, so that a late event about this card does not
- * bring it back.
+ * Removes the card, but sets `card_saved_at` to now, so that a late event about this card does not
+ * restore it.
  */
 const FORGET_CARD = sql('forget_card')`
   update payment_accounts set payment_method_id = null, card = null, automatic = false, card_saved_at = now()
@@ -59,7 +59,10 @@ const FORGET_CARD = sql('forget_card')`
 const END_OPEN = sql('end_open_automatic_top_up')`
   update top_ups set state = 'failed', failure = $2
     where organization_id = $1 and automatic and state = 'open' and payment_intent_id is null`;
-/** Once Stripe was asked, the card may have been charged: a round looks for the payment first. */
+/**
+ * Ends a top-up only if Stripe was not asked yet. Otherwise the card may have been charged, and the
+ * next round looks for the payment first.
+ */
 const END_UNASKED = sql('end_unasked_automatic_top_up')`${END_OPEN.text} and asked_at is null`;
 const SET = sql('set_automatic_top_up')`
   update payment_accounts
@@ -83,7 +86,7 @@ export async function findPaymentAccount(pool: pg.Pool, organizationId: string):
   return row && accountOf(row);
 }
 
-/** Keeps the customer of whichever process was first. */
+/** Stores the customer, unless another process stored one first. */
 export async function openPaymentAccount(
   pool: pg.Pool,
   organizationId: string,
@@ -95,7 +98,7 @@ export async function openPaymentAccount(
   return account;
 }
 
-/** Forgets a customer that Stripe does not have, with its card and settings. */
+/** Removes a customer that Stripe does not have, with its card and settings. */
 export async function closePaymentAccount(pool: pg.Pool, organizationId: string, customerId: string): Promise<void> {
   await change(pool, organizationId, { actor: STRIPE }, async (client) => {
     await run(client, END_OPEN, [organizationId, 'Stripe does not have the card any more.']);
@@ -110,7 +113,7 @@ export async function saveCard(pool: pg.Pool, { customerId, paymentMethodId, car
   await change(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values));
 }
 
-/** Ends automatic top-up, too. */
+/** Removes the card and turns automatic top-up off. */
 export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<void> {
   await change(pool, organizationId, by, async (client) => {
     await run(client, FORGET_CARD, [organizationId]);
@@ -119,7 +122,8 @@ export async function forgetCard(pool: pg.Pool, organizationId: string, by: Acto
 }
 
 /**
- * `undefined` ends it. Also lets it go on after a failure. False: there is no saved card to charge.
+ * Sets automatic top-up, or turns it off with `undefined`. It continues after a failure. False:
+ * there is no saved card to charge.
  */
 export async function setAutomaticTopUp(
   pool: pg.Pool,

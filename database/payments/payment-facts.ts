@@ -1,13 +1,13 @@
 /**
- * State of one payment at Stripe. Events only name the payment; facts are read from Stripe, so
- * that neither a forged event nor an old one can say anything.
+ * State of one payment at Stripe. Events only name the payment, and the facts are read from Stripe,
+ * so a forged or outdated event has no effect.
  */
 export interface PaymentFacts {
   readonly paymentIntentId: string;
-  /** As written into the payment by the dashboard. */
+  /** Written into the payment by the dashboard. */
   readonly topUpId: string;
   readonly organizationId: string;
-  /** Lower case, `usd`. */
+  /** In lower case, such as `usd`. */
   readonly currency: string;
   readonly outcome: PaymentOutcome;
   readonly reversals: readonly Reversal[];
@@ -17,7 +17,7 @@ export type PaymentOutcome =
   /** Not paid yet. */
   | { readonly kind: 'open' }
   | { readonly kind: 'paid'; readonly amountCents: bigint; readonly receiptUrl?: string }
-  /** Over, and not paid. `reason` is for people. */
+  /** The payment ended unpaid. `reason` is shown to people. */
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** A refund or a dispute. */
@@ -30,9 +30,9 @@ export interface Reversal {
 
 export type SettledPayment =
   | { readonly kind: 'settled'; readonly entries: number }
-  /** A read of Stripe that began later was applied before. */
+  /** A read of Stripe that began later was already applied. */
   | { readonly kind: 'outdated' }
-  /** Not a payment of this dashboard, which may share its account at Stripe. */
+  /** The payment is not of this dashboard, which may share its Stripe account. */
   | { readonly kind: 'unknown' }
-  /** No match for the top-up. Nothing was booked. */
+  /** The payment does not match the top-up. Nothing was booked. */
   | { readonly kind: 'refused'; readonly reason: string };

@@ -8,9 +8,9 @@ import { addCredit } from '../organizations/add-credit.ts';
 import type { PaymentFacts, Reversal, SettledPayment } from './payment-facts.ts';
 
 /**
- * The only way of paid money into the ledger, and of money that was given back out of it. Facts are
- * compared with what is booked, and each difference becomes one entry, so that it does not matter
- * how often or in which order events arrive.
+ * The only place where paid money enters the ledger, and where returned money leaves it. Facts are
+ * compared with what is booked, and each difference becomes one entry. So events may arrive in any
+ * order and any number of times.
  */
 
 const BEGIN_READ = sql('begin_read_of_payment')`
@@ -28,7 +28,7 @@ const REFUSE = sql('refuse_payment')`
 const STOP = sql('stop_automatic_top_up')`
   update payment_accounts set stopped_at = now(), failure = $2
     where stopped_at is null and organization_id = (select organization_id from top_ups where id = $1 and automatic)`;
-/** Otherwise automatic top-up would charge again what was just given back. */
+/** Keeps automatic top-up from charging again the amount that was just returned. */
 const STOP_AFTER_REVERSAL = sql('stop_after_reversal')`
   update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
     where organization_id = $1 and stopped_at is null`;
@@ -50,13 +50,13 @@ interface TopUpRow {
 
 const BY_STRIPE = { actor: STRIPE };
 
-/** The number of a read of Stripe that begins now. `undefined`: there is no such top-up. */
+/** Begins a read of Stripe, and returns its number. `undefined`: there is no such top-up. */
 export async function beginRead(pool: pg.Pool, topUpId: string): Promise<bigint | undefined> {
   const [row] = await run<{ number: string }>(pool, BEGIN_READ, [topUpId]);
   return row && BigInt(row.number);
 }
 
-/** Applies what the read with that number has found. */
+/** Applies the result of the read with that number. */
 export async function settlePayment(pool: pg.Pool, facts: PaymentFacts, readNumber: bigint): Promise<SettledPayment> {
   try {
     return await inTransaction(pool, 'begin', (client) => settle(client, facts, readNumber));
@@ -81,7 +81,7 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
   const failure = outcome.kind === 'failed' ? outcome.reason : null;
   const receiptUrl = outcome.kind === 'paid' ? outcome.receiptUrl : undefined;
   await run(client, APPLY, [topUpId, outcome.kind, failure, paymentIntentId, receiptUrl ?? null, readNumber]);
-  // Once: a person may have acted since.
+  // Stops only once, because a person may have acted since.
   if (outcome.kind === 'failed' && row.state !== 'failed') {
     await run(client, STOP, [topUpId, outcome.reason]);
     const amountNanoUsd = nanoUsdOfCents(BigInt(row.amount_cents));
@@ -99,7 +99,7 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
   return { kind: 'settled', entries: (paid.kind === 'applied' ? 1 : 0) + reversed };
 }
 
-/** Why the payment is not that of the top-up. */
+/** The reason why the payment does not match the top-up. */
 function mismatch(
   row: TopUpRow,
   { organizationId, currency, paymentIntentId, outcome }: PaymentFacts,
@@ -110,7 +110,7 @@ function mismatch(
   if (currency !== 'usd') return 'The payment is in another currency.';
   if (outcome.kind === 'paid' && outcome.amountCents !== BigInt(row.amount_cents))
     return 'The payment is of another amount.';
-  // Stripe never takes a payment back but by a refund or a dispute.
+  // Stripe returns a payment only by a refund or a dispute.
   return row.state === 'paid' && outcome.kind !== 'paid' ? 'The payment was made, and is no more.' : undefined;
 }
 

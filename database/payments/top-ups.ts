@@ -14,11 +14,11 @@ export interface NewTopUp {
   readonly createdBy: string;
 }
 
-/** A top-up as a payment at Stripe describes it. */
+/** A top-up as described by a payment at Stripe. */
 export interface DescribedTopUp {
   readonly id: string;
   readonly organizationId: string;
-  /** Absent: no payment that a dashboard began. */
+  /** Absent: no dashboard began the payment. */
   readonly automatic?: boolean;
   readonly amountCents: bigint;
   readonly paymentIntentId: string;
@@ -29,12 +29,12 @@ export interface TopUpRecord {
   readonly automatic: boolean;
   readonly amountCents: bigint;
   readonly state: TopUpState;
-  /** Why it failed or was refused. */
+  /** Reason of the failure or refusal. */
   readonly failure?: string;
-  /** Given back by refunds and disputes. */
+  /** Amount that refunds and disputes returned. */
   readonly returnedCents: bigint;
   readonly receiptUrl?: string;
-  /** E-mail address; operators are shown as THE_OPERATOR. */
+  /** Email address. Operators are shown as THE_OPERATOR. */
   readonly createdBy?: string;
   readonly createdAtMs: number;
 }
@@ -42,8 +42,8 @@ export interface TopUpRecord {
 const INSERT = sql('insert_top_up')`
   insert into top_ups (id, organization_id, automatic, amount_cents, created_by) values ($1, $2, false, $3, $4)`;
 /**
- * Its payment is known at once, so that no round asks Stripe for another one. The id has the time
- * at which it began. Amounts outside of the range are of none of ours.
+ * Inserts a top-up with its payment, so that no round asks Stripe for another payment. Its time of
+ * creation is taken from its id. Amounts outside the range cannot be from this gateway.
  */
 const KEEP_FORGOTTEN = sql('keep_forgotten_top_up')`
   insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id, created_at, state)
@@ -67,27 +67,30 @@ export async function createTopUp(pool: pg.Pool, { id, organizationId, amountCen
   await run(pool, INSERT, [id, organizationId, amountCents, createdBy]);
 }
 
-/** Keeps it unless it is there, or names an organization of another database. */
+/**
+ * Stores a top-up that only Stripe knows, unless it exists here or is for another database's
+ * organization.
+ */
 export async function keepForgottenTopUp(pool: pg.Pool, topUp: DescribedTopUp): Promise<void> {
   const { id, organizationId, automatic, amountCents, paymentIntentId } = topUp;
   if (automatic === undefined) return;
-  // Automatic ones may be open one at a time, and another one may have begun. What Stripe says of
-  // the payment is applied to an expired one as well.
+  // Only one automatic top-up may be open, and another may have begun. Then this one is stored as
+  // expired, to which the state of the payment is applied as well.
   for (const state of ['open', 'expired'])
     await run(pool, KEEP_FORGOTTEN, [id, organizationId, automatic, amountCents, paymentIntentId, idMoment(id), state]);
 }
 
-/** Notes the Checkout session in which it is paid. */
+/** Stores the Checkout session of a top-up. */
 export async function bindSession(pool: pg.Pool, id: string, sessionId: string): Promise<void> {
   await run(pool, BIND, [id, sessionId]);
 }
 
-/** Ends a top-up for which Stripe began no payment. */
+/** Ends a top-up for which Stripe created no payment. */
 export async function failTopUp(pool: pg.Pool, id: string, reason: string): Promise<void> {
   await run(pool, FAIL, [id, reason]);
 }
 
-/** Ends the top-up of a Checkout session in which nobody paid in time. */
+/** Ends the top-up of a Checkout session that expired unpaid. */
 export async function expireSession(pool: pg.Pool, sessionId: string): Promise<void> {
   await run(pool, EXPIRE, [sessionId]);
 }
@@ -100,7 +103,7 @@ export async function stateOfTopUp(
   return (await run<{ state: TopUpState }>(pool, STATE, [organizationId, topUpId]))[0]?.state;
 }
 
-/** Checkout session of a paid top-up. `undefined`: there is none, as for an automatic one. */
+/** Checkout session of a paid top-up. `undefined`: it has none, like an automatic one. */
 export async function paidSession(pool: pg.Pool, organizationId: string, topUpId: string): Promise<string | undefined> {
   const [row] = await run<{ session_id: string | null }>(pool, SESSION, [organizationId, topUpId]);
   return row?.session_id ?? undefined;

@@ -4,7 +4,7 @@ import { only, sql } from '../connection/connection-pool.ts';
 
 type DatabaseFigures = SystemView['database'] & Pick<SystemView, 'deadLetters'>;
 
-/** Dead letters are few; where they are not, thousands say the same as millions. */
+/** Figures of the database. Dead letters are few, so counting stops at some thousands. */
 const FIGURES = sql('database_figures')`
   select current_setting('server_version') as version, pg_database_size(current_database())::double precision as "sizeBytes",
       (select sum(numbackends)::integer from pg_stat_database) as connections,

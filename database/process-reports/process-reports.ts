@@ -12,9 +12,9 @@ import {
   type ReportingProcess,
 } from './report.ts';
 
-/** Timeouts below the time between two reports, so a report that hangs delays only the next. */
+/** Shorter than the time between two reports, so that a report that hangs delays only the next. */
 const TIMEOUTS: Timeouts = { connectMs: 1_000, statementMs: 1_000 };
-/** Age at which rows are deleted: long enough to see in the dashboard that a process is gone. */
+/** Age at which rows are deleted. Until then the dashboard shows that the process is gone. */
 const FORGOTTEN_AFTER_MS = DAY_MS / 24;
 
 /** Opens a connection of its own, so that reports and requests never wait for each other. */
@@ -26,8 +26,8 @@ export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOU
       const values = [process.id, json(report)];
       const same = configuration === written;
       const [row] = same ? await run(pool, UPDATE, values) : [];
-      // The row is missing after its deletion as an old one, or after a crash of the server: the
-      // table is unlogged.
+      // The row is missing if it was deleted for its age, or if the server crashed: the table is
+      // unlogged.
       if (row === undefined) await run(pool, UPSERT, [...values, ...identity(process), ...described(configuration)]);
       written = configuration;
     },
@@ -50,7 +50,7 @@ function described(configuration: ReportedConfiguration): unknown[] {
 }
 
 /**
- * Encodes JSON without NUL and half surrogate pairs, which jsonb refuses; both can occur in an
+ * Encodes JSON without NUL and lone surrogates, which jsonb refuses. Both can occur in an
  * operator's configuration.
  */
 function json(value: object): string {
@@ -59,14 +59,14 @@ function json(value: object): string {
   );
 }
 
-/** Lists processes with a report of the last hour, ordered by host and worker. */
+/** Lists processes that reported within the last hour, ordered by host and worker. */
 export async function listProcesses(pool: pg.Pool | pg.Client): Promise<ReportedProcess[]> {
   return run<ReportedProcess>(pool, LIST, []);
 }
 
 /**
- * Reads the configuration that was loaded last, preferably of a process that still reports. Of its
- * price lists it has `priceList` alone: all of them may be megabytes.
+ * Reads the configuration that was loaded last, preferably from a process that still reports. Of
+ * its price lists only `priceList` is included, because all together may be megabytes.
  */
 export async function currentConfiguration(
   pool: pg.Pool | pg.Client,

@@ -7,8 +7,8 @@ const RECORD = sql('record_untrusted_proxy')`
 const FORGET = sql('forget_untrusted_proxies')`delete from untrusted_proxies where seen_at < now() - interval '1 day'`;
 
 /**
- * Records an untrusted proxy for `doctor`. Called at most once a minute and rows live a day, which
- * bounds the table.
+ * Records an untrusted proxy for `doctor`. The table is bounded, because this is called at most
+ * once a minute and rows are deleted after a day.
  */
 export async function recordProxy(pool: pg.Pool, address: string): Promise<void> {
   await inTransaction(pool, 'begin', async (client) => {

@@ -7,8 +7,9 @@ import { END, earlier, type FoundRequests, later, PATIENCE_MS, type RequestPageQ
 import { filterSql, filterValues } from './row-filter.ts';
 
 /**
- * No index sorts the rows of all organizations. So a page is searched window by window, the newest
- * first, each with the rows of its time; the next is longer as long as that takes little time.
+ * No index sorts the rows of all organizations. So a page is searched in windows of time, newest
+ * first, and the rows of each are sorted. The next window is longer if the last one took little
+ * time.
  */
 const FIRST_WINDOW_MS = MINUTE_MS;
 const WINDOW_GROWTH = 4;
@@ -22,8 +23,9 @@ const WINDOW = sql('requests_of_all_organizations')`
     order by p.id desc`;
 
 /**
- * A bound of the oldest request: the first day that has a partition, or the oldest row without one.
- * The least id of the whole log took half a second for a million rows (measured).
+ * A bound of the oldest request: the first day that has a partition, or the oldest row in the
+ * default partition. Finding the smallest id of the whole log took half a second for a million rows
+ * (measured).
  */
 const OLDEST = sql('oldest_request')`
   select
@@ -31,7 +33,7 @@ const OLDEST = sql('oldest_request')`
       (select min(right(c.relname, 10)) from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = 'request_log'::regclass and c.relname <> 'request_log_other') as day`;
 
-/** A text that sorts before every id of the log, and after those of days that were dropped. */
+/** A text that sorts before every id of the log, and after ids of dropped days. */
 export async function oldestRequest(pool: pg.Pool): Promise<string> {
   const [oldest] = await run<{ id: string | null; day: string | null }>(pool, OLDEST, []);
   const firstDay = oldest?.day ? idFloor('log', Date.parse(oldest.day.replaceAll('_', '-'))) : END;

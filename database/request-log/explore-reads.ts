@@ -21,18 +21,18 @@ export interface ExploreQuery {
   readonly filter: ExploreFilter;
 }
 
-/** Figures of a group, or of a series in a step. */
+/** Figures of a group, or of a series in one step. */
 export interface ExploreCell extends Readonly<Record<`b${number}`, number | null>> {
-  /** Null: of the whole range. */
+  /** Null: the whole range. */
   readonly step: number | null;
   /** Null: the sum of the groups that are no series. */
   readonly id: string | null;
   readonly rank: number | null;
-  /** Null in a step. */
+  /** Null in rows of a step. */
   readonly groupCount: number | null;
   readonly label: string | null;
   readonly balance: string | null;
-  /** Null is the sum of nothing. */
+  /** Null: the sum of no rows. */
   readonly requests: number | null;
   readonly failures: number | null;
   readonly prompt: number | null;
@@ -53,17 +53,17 @@ export interface Explored {
   readonly completeFromMs?: number;
 }
 
-/** Rows that are read at most: about half a second of work. */
+/** Bound of rows to read: about half a second of work. */
 const MOST_ROWS = 200_000;
-/** Rows of one key, model or code lie on pages of their own, so each costs twice as much. */
+/** Rows of one key, model or code are on scattered pages, so each costs twice as much. */
 const COST_OF_SCATTERED_ROW = 2;
-/** One view reads at most this many of the ledger's sums by end user. */
+/** Bound of the ledger's sums by end user that one view reads. */
 const MOST_SUMS = 250_000;
 
 /**
- * Chooses between sums, which are fast over any range but know few fields and whole hours, and the
- * rows themselves, which know everything and are read back to a bound. Sums answer where rows are
- * too many.
+ * Chooses the source. Sums are fast over any range, but have few fields and whole hours. Rows have
+ * all fields, but are read back only to a bound. Sums are used if they have the fields and the
+ * range is long or has too many rows.
  */
 export async function explore(
   pool: pg.Pool,
@@ -91,8 +91,8 @@ export async function explore(
 }
 
 /**
- * Sums by end user are many, too: there is one for each day, key, model and user. `undefined`: not
- * even the newest day can be read.
+ * Sums by end user are numerous too, because each day, key, model and user has one. `undefined`:
+ * not even the newest day can be read.
  */
 async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number): Promise<Explored | undefined> {
   const steps = stepsOf(query.fromMs, query.toMs, DAY_MS);
@@ -103,7 +103,7 @@ async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number):
     const cells = await readCells(pool, query, source, steps, { fromMs: completeFromMs });
     return { source, steps, cells, completeFromMs };
   }
-  // Without a filter for users, the time before is compared by the sums of all users together.
+  // Without a filter by users, the preceding range is compared by the sums of all users together.
   const isFast = source === 'ledger_of_users' || !query.compare;
   const compare = isFast ? query.compare : (await boundOfSums(pool, query, stepsBefore(steps), mostSums)) === undefined;
   return readFrom(pool, { ...query, compare }, source, steps);
@@ -115,7 +115,7 @@ const FIRST_UNREAD_SUM = sql('first_unread_usage_of_users')`
       and day < to_timestamp($3::double precision / 1000)::date
     order by day desc offset $4::integer limit 1`;
 
-/** The day since which the sums can be read. */
+/** The day from which on the sums can be read. */
 async function boundOfSums(
   pool: pg.Pool,
   { organizationId }: ExploreQuery,
@@ -159,7 +159,7 @@ function hasSums({ by, filter }: ExploreQuery): boolean {
   return by !== 'user' && !by.startsWith('metadata.') && !needs(filter, ['users', ...ONLY_ROWS]);
 }
 
-/** The ledger knows which key, model and user was charged. */
+/** True if the ledger has the fields: it knows the charged key, model and user. */
 function isCharged({ by, filter }: ExploreQuery): boolean {
   return CHARGED_GROUPS.has(by) && !needs(filter, NOT_CHARGED);
 }
@@ -176,18 +176,18 @@ function needs(filter: ExploreFilter, fields: readonly (keyof ExploreFilter)[]):
 }
 
 /**
- * Money and tokens of days are the ledger's, which lacks nothing, wherever it knows the fields: a
- * crash may cost the request log some rows.
+ * Daily money and tokens come from the ledger if it has the fields, because it is complete. The
+ * request log may lose rows in a crash.
  */
 function sumsFor(query: ExploreQuery): ExploreSource {
   if (stepsOf(query.fromMs, query.toMs, HOUR_MS).stepMs < DAY_MS) return 'hours';
   return isCharged(query) ? 'days_of_ledger' : 'days';
 }
 
-/** Rows of an index, and how many of them may be read. */
+/** Rows of an index, and the number of them that may be read. */
 type CountedRows = ChosenIndex & { readonly mostRows: number };
 
-/** The moment since which the rows can be read. `undefined`: all of them can be. */
+/** The time from which on the rows can be read. `undefined`: all of them can be read. */
 async function boundOfRows(
   pool: pg.Pool,
   query: ExploreQuery,
@@ -203,7 +203,7 @@ async function boundOfRows(
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** An hour that has sums, and whose requests are not in the log any more. */
+/** Finds an hour that has sums, but whose requests were dropped from the log. */
 const droppedHour = (of: string, scope: string): Statement => ({
   name: `dropped_hour_of_${of}`,
   text: `select from request_stats
@@ -226,7 +226,7 @@ async function boundOfDropped(
   return dropped.length === 0 ? undefined : keptMs;
 }
 
-/** Over all organizations there is an index by time alone. */
+/** For all organizations together there is only an index by time. */
 async function indexFor(
   pool: pg.Pool,
   { organizationId, filter }: ExploreQuery,
@@ -250,7 +250,7 @@ async function boundOfMany(
   return scanned < mostRows || lastId === null ? undefined : idMoment(lastId) + 1;
 }
 
-/** The hour in which the rows, counted from the newest, are too many. */
+/** The hour in which the rows, counted from the newest, exceed the bound. */
 const BUSY_HOUR = sql('busy_hour_of_requests')`
   select extract(epoch from hour)::double precision * 1000 as "hourMs", requests::double precision, total::double precision
     from (
@@ -273,7 +273,7 @@ async function boundByHours(
   }
   const [busy] = await run<BusyHour>(pool, BUSY_HOUR, [fromMs, endMs, mostRows]);
   if (busy === undefined) return undefined;
-  // As if its requests were spread evenly.
+  // Assumes that the hour's requests are spread evenly.
   const boundMs = busy.hourMs + Math.ceil((HOUR_MS * (busy.total - mostRows)) / busy.requests);
   return boundMs <= fromMs ? undefined : boundMs;
 }

@@ -4,24 +4,25 @@ import { ALL_ROWS, type RequestIndex } from './request-indexes.ts';
 import { FILTER_VALUES, filterSql, omittedRows, STATUS_CLASS } from './row-filter.ts';
 
 /**
- * SQL of the explorer. $1 is the organization (null: all of them), $2 the starts of the steps in
- * Unix milliseconds, $3 and $4 the range. The values of the filter come next; for rows the steps
- * and the range in ids, the value of their index, and the name of the metadata that groups them.
+ * SQL of the explorer. $1 is the organization (null: all), $2 the starts of the steps in Unix
+ * milliseconds, $3 and $4 are the range. The values of the filter come next. For rows, these are
+ * followed by steps and range as ids, the value for the index, and the name of the metadata by
+ * which requests are grouped.
  */
 
 /**
- * A source of figures. `ledger`: sums of charges by end user; `ledger_of_users`: the same where no
- * user is asked for.
+ * A source of figures. `ledger`: sums of charges by end user. `ledger_of_users`: the same without a
+ * filter by users.
  */
 export type ExploreSource = 'rows' | 'hours' | 'days' | 'days_of_ledger' | 'ledger' | 'ledger_of_users';
 
 export const SERIES = 8;
 const MOST_GROUPS = 100;
 const BUCKETS = Array.from({ length: 11 }, (_, bucket) => bucket);
-/** Upper bounds of the buckets (database/schema/tables.sql), plus one. */
+/** Upper bounds of the buckets (database/schema/tables.sql) plus one. */
 const BUCKET_ENDS = 'array[51, 101, 201, 401, 801, 1601, 3201, 6401, 12801, 25601]';
 
-/** Figures of a cell by their name, as an expression for each. */
+/** Figures of a cell by name, with an SQL expression for each. */
 type Figure = (typeof FIGURES)[number];
 type Figures = Readonly<Record<Figure, string>>;
 const FIGURES = [
@@ -40,7 +41,7 @@ const FIGURES = [
 
 const NONE: Figures = Object.fromEntries(FIGURES.map((figure) => [figure, '0'])) as Figures;
 
-/** Streams of which the speed is known. */
+/** Streams whose speed is known. */
 const TIMED = 'where streamed and code is null and completion_tokens > 0 and duration_ms > first_event_ms';
 
 const OF_ROWS: Figures = {
@@ -78,11 +79,11 @@ const OF_SUMS: Figures = {
   ...Object.fromEntries(BUCKETS.map((bucket) => [`b${bucket}`, `sum(first_event_buckets[${bucket + 1}])`])),
 };
 
-/** Days whose money and tokens are the ledger's. */
+/** Daily figures without money and tokens, which come from the ledger. */
 const OF_DAYS_BESIDE_LEDGER: Figures = { ...OF_SUMS, prompt: '0', completion: '0', cached: '0', cost: '0' };
 
 const FIRST_FILTER = 5;
-/** Of rows alone. */
+/** Parameters that only rows have. */
 const [IDS, FROM_ID, END_ID, VALUE = '', NAME] = [0, 1, 2, 3, 4].map(
   (place) => `$${FIRST_FILTER + FILTER_VALUES + place}`,
 );
@@ -90,19 +91,22 @@ const FILTER = filterSql(FIRST_FILTER);
 const OWN = '($1::text is null or organization_id = $1)';
 const [FROM, END] = ['to_timestamp($3::double precision / 1000)', 'to_timestamp($4::double precision / 1000)'];
 const STEP_OF_MINUTE = 'width_bucket((minute * 60000)::double precision, $2::double precision[]) - 1';
-/** Compares moments: `extract` of each would give a numeric, which costs more than all else. */
+/**
+ * Compares timestamps, because `extract` for each row would return numerics, which costs more than
+ * all the rest.
+ */
 const STARTS =
   'array(select to_timestamp(ms / 1000) from unnest($2::double precision[]) with ordinality s (ms, n) order by n)';
 const STEP_OF_START = `width_bucket(start, ${STARTS}) - 1`;
 
-/** Columns that sums lack, as a filter needs them. */
+/** Adds the columns that sums lack but the filter uses. */
 const LACKING = `model <> '' as model_known, null as end_user, null::jsonb as metadata, null::bigint as duration_ms`;
 const BY_HOUR = (from: string) =>
   `select s.*, hour as start, ${LACKING} from request_stats s where ${OWN} and hour >= ${from} and hour < ${END}`;
 const SUMMED_UNTIL = '(select summed_until from request_days)';
 const SUM_COLUMNS = `organization_id, start, key_id, model, code, provider, status, streamed, model_known, end_user, metadata, duration_ms, requests,
   prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets`;
-/** Whole UTC days: from the sums by day, and what is not summed up yet by hours. */
+/** Whole UTC days from the sums by day, and from hours for days that are not summed up yet. */
 const BY_DAY = `select ${SUM_COLUMNS} from (
       select s.*, day::timestamptz as start, ${LACKING} from request_day_stats s
       where ${OWN} and day >= ${FROM}::date and day < least(${END}::date, ${SUMMED_UNTIL})
@@ -118,7 +122,7 @@ const charged = (sign: '' | '-') => CHARGED_FIGURES.map((column) => `${sign}${co
 const usage = (table: string, user: string, sign: '' | '-') =>
   `select organization_id, key_id, model, ${user} as end_user, ${CHARGED}, ${charged(sign)} from ${table} where ${OF_DAY}`;
 const CHARGED_DAYS = usage('daily_usage', 'null::text', '');
-/** Requests without a user are what remains of all. */
+/** Requests without a user are the total less those of all users. */
 const CHARGED_BY_USER = [
   usage('user_usage', 'end_user', ''),
   usage('user_usage', 'null', '-'),
@@ -140,7 +144,7 @@ function groupOf(by: ExploreGrouping): string {
   return columns[by] ?? `''`;
 }
 
-/** What is asked of a source: `names` of its figures by group, or by group and step. */
+/** The query of a source: the figures `names` by group, or by group and step. */
 interface Asked {
   readonly group: string;
   readonly isStepped: boolean;
@@ -150,8 +154,8 @@ interface Asked {
 type Sums = (figures: Figures, text: string) => string;
 
 /**
- * Charges without a user are what the users' lack to those of all. Sums by user are read once: the
- * cells of the users are subtracted.
+ * Charges without a user are the total less those of all users. Sums by user are read only once,
+ * and subtracted from the total.
  */
 function ofAllUsers({ group, names }: Asked, sums: Sums): string {
   const all = sums(OF_CHARGES, CHARGED_DAYS);
@@ -200,11 +204,13 @@ const SHOWN = FIGURES.map((figure) =>
 const BY_SPEND = 'coalesce(sum(cost), 0) desc, sum(requests) desc, grp';
 
 /**
- * Groups with most spend come with their totals, and the largest of them step by step. Rows are
- * read by `index`, by which they were counted: the conditions of a filter alone may use none.
+ * Returns the groups with the largest spend with their totals, and the first of them step by step.
+ * Rows are read through `index`, by which they were counted, because the filter's conditions alone
+ * may not use it.
  *
- * Clients name users and values of metadata, so there may be thousands. A cell for each in each
- * step would cost more than to read twice, first to find the groups that are shown.
+ * Clients choose users and metadata values, so there may be thousands of groups. Computing a cell
+ * for each group and step would cost more than reading twice, the first time to find the displayed
+ * groups.
  */
 export function exploreStatement(
   source: ExploreSource,

@@ -1,19 +1,19 @@
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 
-/** Each divides a day, so that steps begin at round times. */
+/** Lengths of steps. Each divides a day, so that steps begin at round times. */
 const STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS);
 const MOST_STEPS = 120;
-/** From here on steps are days, of which a year has more than MOST_STEPS. */
+/** From this range on, steps are days. A year has more than MOST_STEPS of them. */
 const DAILY_FROM_MS = 24 * DAY_MS;
 
-/** Whole steps, and the moment of each start; the last one may be in progress. */
+/** Steps of equal length, with their starts. The last one may be in progress. */
 export interface Steps {
   readonly stepMs: number;
   readonly startsMs: readonly number[];
   readonly endMs: number;
 }
 
-/** The range in steps of the finest length that keeps their number small. */
+/** Divides the range into the finest steps of which at most MOST_STEPS are needed. */
 export function stepsOf(fromMs: number, toMs: number, finestMs: number): Steps {
   const spanMs = toMs - fromMs;
   const fits = (stepMs: number) => stepMs >= finestMs && spanMs <= MOST_STEPS * stepMs;
@@ -24,7 +24,7 @@ export function stepsOf(fromMs: number, toMs: number, finestMs: number): Steps {
   return { stepMs, startsMs, endMs: startMs + count * stepMs };
 }
 
-/** As many steps of the same length just before. */
+/** The same number of steps of the same length, directly before. */
 export function stepsBefore({ stepMs, startsMs }: Steps): Steps {
   const lengthMs = startsMs.length * stepMs;
   const before = startsMs.map((startMs) => Math.max(0, startMs - lengthMs));

@@ -16,16 +16,16 @@ const FIRST_UNREAD = sql('first_unread_left_out')`
     order by minute desc offset ${MOST_OMITTED_ROWS} limit 1`;
 
 export interface OmittedQuery extends ExploreFilter {
-  /** Absent: of all organizations. */
+  /** Absent: all organizations. */
   readonly organizationId?: string;
-  /** Id of a request: only newer ones are counted. */
+  /** Id of a request. Only newer requests are counted. */
   readonly after?: string;
 }
 
-/** `leftOutSinceMs`: older ones were too many to be counted. */
+/** `leftOutSinceMs`: present if there were too many to count before this time. */
 export type OmittedCount = Pick<RequestPage, 'leftOut' | 'leftOutSinceMs'>;
 
-/** Number of omitted requests that match, in the minutes that the filter touches. */
+/** Counts the omitted requests that match, in the minutes of the filter's range. */
 export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<OmittedCount> {
   const { organizationId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after } = query;
   const sinceMs = Math.max(fromMs, after === undefined ? 0 : idMoment(after));
@@ -41,7 +41,7 @@ export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<
   return { leftOut: Number(leftOut), leftOutSinceMs: ((oldestMinute ?? 0) + 1) * MINUTE_MS };
 }
 
-/** The moment since which the omitted requests can be read. `undefined`: all of them can be. */
+/** The time from which on omitted requests can be read. `undefined`: all of them can be read. */
 export async function boundOfOmitted(
   pool: pg.Pool,
   organizationId: string | undefined,

@@ -20,7 +20,7 @@ export const OMITTED_COLUMNS: RecordColumns<OmittedRequests> = {
 };
 const omittedRecords = recordWriter(OMITTED_COLUMNS);
 
-/** Writes rows of this process; other processes have their own for the same counts. */
+/** Writes the counts of this process. Other processes have rows of their own. */
 export function omittedRows(pool: pg.Pool): OmittedRequestsStore {
   const writer = randomUUID();
   return {
@@ -30,7 +30,7 @@ export function omittedRows(pool: pg.Pool): OmittedRequestsStore {
   };
 }
 
-/** Statement that deletes some of what is older than its parameter, Unix milliseconds. */
+/** Statement that deletes some rows older than its parameter, in Unix milliseconds. */
 export function deleteOmitted(rowsAtOnce: number): Statement {
   return sql('delete_left_out_requests')`
     delete from left_out_requests where ctid in (

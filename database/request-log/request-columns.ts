@@ -2,14 +2,14 @@ import type { ChargeView, RequestDetail, RequestView } from '#contract/request-l
 import { idMoment } from '#core/ids.ts';
 import { present } from '#core/present.ts';
 
-/** A row of the log as a page shows it, with the name and the last characters of its key. */
+/** A row of the log for a page, with the name and last characters of its key. */
 export interface RequestRow extends Omit<RequestDetail, 'atMs' | 'metadata' | 'charge'> {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /**
- * The columns of a request `p` and its key `k`, by the fields of the row. A field without a column
- * does not compile.
+ * SQL of a request `p` and its key `k`, by the fields of the row. A field without a column does not
+ * compile.
  */
 const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'organizationId' | 'organizationName'>, string>> = {
   id: 'p.id',
@@ -42,7 +42,7 @@ export const REQUEST_COLUMNS = Object.entries(COLUMNS)
   .map(([name, column]) => `${column} as "${name}"`)
   .join(', ');
 
-/** The row as the table of requests shows it. */
+/** The row as the requests table shows it. */
 export function requestView(row: RequestRow): RequestView {
   const { keyLast4: _, requestId: _id, generationId: _generation, userAgent: _agent, ...shown } = row;
   const { replayed: _replayed, clientGone: _gone, reasoningTokens: _tokens, metadata: _metadata, ...view } = shown;

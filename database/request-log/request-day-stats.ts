@@ -3,12 +3,12 @@ import { DAY_MS, utcDay } from '#core/clock.ts';
 import { run, sql } from '../connection/connection-pool.ts';
 
 /**
- * Age at which a day is summed up. A request that is logged later, after an outage of PostgreSQL,
- * is missing in the daily sums and counted by hours.
+ * Age at which a day is summed up. Requests that are logged later, after an outage of PostgreSQL,
+ * are missing from the daily sums. The hourly sums include them.
  */
 const SETTLED_AFTER_MS = DAY_MS / 4;
 const KEPT_DAYS = 400;
-/** The figures of both tables. */
+/** The figures of hourly and daily sums. */
 export const SUMS = [
   'requests',
   'prompt_tokens',
@@ -21,8 +21,8 @@ export const SUMS = [
 const BUCKETS = Array.from({ length: 11 }, (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::bigint`).join(', ');
 
 /**
- * Sums up one day in one statement, under the lock of the progress row: of several processes one
- * does it.
+ * Sums up one day in one statement. The lock on the progress row ensures that only one process does
+ * it.
  */
 const SUM_UP = sql('sum_up_request_days')`
   with due as (
@@ -47,7 +47,7 @@ const SUM_UP = sql('sum_up_request_days')`
     )
     select count(*)::integer as rows from summed`;
 
-/** Sums up the days that have ended since the last time. */
+/** Sums up the days that have ended since the last run. */
 export async function sumUpRequestDays(pool: pg.Pool, nowMs: number): Promise<void> {
   await run(pool, SUM_UP, [utcDay(nowMs - SETTLED_AFTER_MS)]);
 }

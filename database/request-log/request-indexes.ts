@@ -3,10 +3,10 @@ import type { StatusClass } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { run, type Statement, sql } from '../connection/connection-pool.ts';
 
-/** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */
+/** An index of `request_log`, sorted by id, and the one filter field that it narrows. */
 export interface RequestIndex {
   readonly name: string;
-  /** The filter as a condition, by the parameter that has its value; $1 is the organization. */
+  /** SQL of the condition, given the parameter with its value. $1 is the organization. */
   condition(value: string): string;
 }
 
@@ -19,13 +19,13 @@ export interface IndexScan {
   readonly rows: number;
 }
 
-/** The end of a scan. Fewer rows than the scan asked for: the index has no more. */
+/** End of a scan. If it has fewer rows than the scan's limit, the index has no more. */
 export interface ScanEnd {
   readonly scanned: number;
   readonly lastId: string | null;
 }
 
-/** An index with the value that the filter has for it. */
+/** An index, with the filter's value for it. */
 export interface ChosenIndex {
   readonly index: RequestIndex;
   readonly value: string | null;
@@ -34,7 +34,7 @@ export interface ChosenIndex {
 const BY_TIME: RequestIndex = { name: 'time', condition: (value) => `${value}::text is null` };
 export const ALL_ROWS: ChosenIndex = { index: BY_TIME, value: null };
 /**
- * Keys are no secret, so another organization's could be asked for: its rows are not even scanned.
+ * Key ids are not secret, so another organization's could be given. Its rows are not even scanned.
  */
 const BY_KEY: RequestIndex = {
   name: 'key',
@@ -50,9 +50,10 @@ const FAILURES: RequestIndex = {
 const PROBE_ROWS = 1_000;
 
 /**
- * Chooses the index with the fewest rows for the filter. Each candidate's newest rows are probed:
- * the best index has the fewest, or needs the longest time for as many. The planner cannot choose,
- * because its statistics do not know how the requests of one organization are spread.
+ * Chooses the index that has the fewest rows for the filter. Probes the newest rows of each
+ * candidate: the best one has fewer than the limit, or reaches furthest back for as many. The
+ * planner cannot choose, because its statistics do not show how the requests of one organization
+ * are distributed.
  */
 export async function chooseIndex(
   pool: pg.Pool,
@@ -71,7 +72,9 @@ export async function chooseIndex(
   return probed.reduce((best, next) => (next.reachesTo < best.reachesTo ? next : best));
 }
 
-/** An index narrows one value. Rows without a model of the configuration may have any name. */
+/**
+ * An index narrows a single value. The empty model matches rows with any name, so no index is used.
+ */
 function indexesFor({ keys = [], models = [], codes = [], outcome, statusClasses = [] }: ExploreFilter): ChosenIndex[] {
   const [key, model, code] = [keys, models, codes].map((list) =>
     list.length === 1 ? list[0] || undefined : undefined,
@@ -95,7 +98,7 @@ function scanEndStatement({ name, condition }: RequestIndex): Statement {
       ) as scanned`;
 }
 
-/** Finds the end of a scan. The statement of a page returns matching rows only. */
+/** Finds the end of a scan. The page's own statement returns only matching rows. */
 export async function scanEnd(pool: pg.Pool, index: RequestIndex, scan: IndexScan): Promise<ScanEnd> {
   const { organizationId, fromId, beforeId, rows, value } = scan;
   const [end] = await run<ScanEnd>(pool, scanEndStatement(index), [organizationId, fromId, beforeId, rows, value]);

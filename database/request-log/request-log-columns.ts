@@ -3,7 +3,7 @@ import type { RequestLogRow } from './request-log-store.ts';
 
 const MAX_INTEGER = 2_147_483_647;
 
-/** Rounds a measurement: a value of a wrong clock must not prevent a row. */
+/** Rounds and clamps a measurement, so that a wrong clock cannot prevent a row. */
 function wholeMs(value: number | undefined): number | undefined {
   if (value === undefined || !Number.isFinite(value)) return undefined;
   return Math.min(MAX_INTEGER, Math.max(0, Math.round(value)));
@@ -40,5 +40,5 @@ export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   metadata: ['metadata', (row) => row.metadata],
 };
 
-/** A `logged_request[]`. */
+/** Encodes rows as `logged_request[]`. */
 export const requestLogRecords = recordWriter(LOGGED_COLUMNS);

@@ -8,15 +8,15 @@ import { asStoreError } from '../connection/unavailable.ts';
 import { deleteOmitted } from './omitted-rows.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 
-/** Days ahead, so that a database that is not opened for some days still has partitions. */
+/** Days ahead, so that there still are partitions if the database was unused for some days. */
 const DAYS_AHEAD = 7;
 const CHECK_EVERY_MS = 600_000;
 const STATS_KEPT_MS = 400 * DAY_MS;
-/** One statement deletes at most so many rows, so that it stays short. The next check continues. */
+/** Rows that one statement deletes, so that it stays short. The next check continues. */
 const ROWS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 100;
 
-/** Table with a partition for each day, a range of ids. */
+/** A table with daily partitions, which are ranges of ids. */
 interface TableOfDays {
   readonly name: 'request_log' | 'provider_attempts';
   readonly idColumn: 'id' | 'generation_id';
@@ -24,7 +24,7 @@ interface TableOfDays {
 }
 
 const REQUEST_LOG: TableOfDays = { name: 'request_log', idColumn: 'id', idPrefix: 'log' };
-/** Kept as long as the request log. */
+/** Provider attempts are kept as long as the request log. */
 const TABLES: readonly TableOfDays[] = [
   REQUEST_LOG,
   { name: 'provider_attempts', idColumn: 'generation_id', idPrefix: 'gen' },
@@ -38,8 +38,8 @@ const DELETE_STATS = sql('delete_old_request_stats')`
 const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
 /**
- * Makes partitions ahead. A failed one is made at the next check; meanwhile rows go to the default
- * partition.
+ * Creates partitions ahead. One that fails is created at the next check. Until then its rows go to
+ * the default partition.
  */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   for (const table of TABLES) {
@@ -50,7 +50,7 @@ export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: Store
   }
 }
 
-/** Drops partitions past the retention. One that a long read uses is dropped later. */
+/** Drops partitions past the retention. If a long read uses one, it is dropped later. */
 export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
   const keptFromMs = nowMs - retentionMs;
   for (const table of TABLES) {
@@ -65,7 +65,7 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
 }
 
-/** Deletes old rows of the default partition, mostly of wrong clocks. */
+/** Deletes old rows of the default partition. Most have wrong times. */
 function deleteOthers({ name, idColumn }: TableOfDays): Statement {
   return sql(`delete_old_${name}_rows`)`
     delete from ${name}_other where ctid in (
@@ -73,7 +73,7 @@ function deleteOthers({ name, idColumn }: TableOfDays): Statement {
     ) returning 1`;
 }
 
-/** Makes, drops and sums up days while the process lives. Returns how to stop. */
+/** Creates, drops and sums up days until the returned function is called. */
 export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log: StoreLog): () => void {
   let stopped = false;
   const check = async (): Promise<void> => {
@@ -114,9 +114,9 @@ const LIST_PARTITIONS = sql('list_log_partitions')`
     where i.inhparent = $1::regclass order by c.relname`;
 
 /**
- * Serializes making and dropping. Both lock the whole log for a moment, and fail before others
- * queue behind them (make_partition.sql). Processes that start together take turns, because
- * making the same table at once is an error in PostgreSQL's log.
+ * Serializes creating and dropping. Both lock the whole log briefly, and time out before other
+ * statements queue behind them (make_partition.sql). Processes that start together also take turns,
+ * because creating the same table concurrently would log an error in PostgreSQL.
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 

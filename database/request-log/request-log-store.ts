@@ -2,17 +2,17 @@ import type { NanoUsd } from '#core/money.ts';
 import type { LoggedUsage } from '#core/pricing.ts';
 
 /**
- * The request log, for people to read. No charge depends on it, and it may lose rows
+ * The request log is for people to read. No charge depends on it, and it may lose rows
  * (database/schema/tables.sql).
  */
 export interface RequestLogStore {
   /**
-   * Writes a batch with its sums, each row once: repeating a batch changes nothing. Resolves to the
-   * number of rows that the store will never take. Rejects when the result is unknown or nothing
-   * could be written now; then the batch is to be written again, unchanged.
+   * Writes a batch with its sums, each row once, so repeating a batch changes nothing. Resolves
+   * with the number of rows that PostgreSQL permanently refuses. Rejects if the result is unknown,
+   * or if nothing could be written now. Then the same batch is to be written again.
    */
   write(batch: readonly RequestLogRow[]): Promise<{ readonly refused: number }>;
-  /** Makes partitions ahead and drops old ones, until closed. */
+  /** Creates partitions ahead and drops old ones, until close(). */
   keepTidy(retentionMs: () => number): void;
   close(): Promise<void>;
 }
@@ -24,30 +24,31 @@ export interface OmittedRequestsStore {
 }
 
 /**
- * Requests of a key that were refused alike in a minute, as one process has counted them so far.
+ * Requests of one key that were refused for the same reason in one minute, as counted by one
+ * process so far.
  */
 export interface OmittedRequests {
   readonly organizationId: string;
   readonly keyId: string;
-  /** Since 1970, UTC. */
+  /** Number of the minute since 1970, UTC. */
   readonly minute: number;
-  /** Empty: no model of the configuration. */
+  /** Empty: the model is not configured. */
   readonly model: string;
-  /** Error code; empty: the client left before there was a response. */
+  /** Error code. Empty: the client left before the response. */
   readonly code: string;
   readonly status: number;
   readonly requests: number;
-  /** Time of the last of them. */
+  /** Time of the last of these requests. */
   readonly lastAtMs: number;
   readonly address: string;
 }
 
 /**
- * One request of a key that exists, served or refused. The maker bounds its text, the store cleans
- * it.
+ * One request with an existing key, served or refused. Its creator bounds the texts, and the store
+ * cleans them.
  */
 export interface RequestLogRow {
-  /** `log-`, of the time of arrival. */
+  /** Id with the prefix `log-`. It contains the time of arrival. */
   readonly id: string;
   readonly arrivedAtMs: number;
   readonly organizationId: string;
@@ -57,7 +58,9 @@ export interface RequestLogRow {
   readonly route: string;
   /** Model as the client named it. */
   readonly model: string | undefined;
-  /** True if the model is configured: clients cannot invent groups of sums. */
+  /**
+   * True if the model is configured. For others the sums have no name, because clients choose it.
+   */
   readonly modelKnown: boolean;
   /** Provider of the response, or of the last attempt. */
   readonly provider: string | undefined;
@@ -71,11 +74,11 @@ export interface RequestLogRow {
   readonly clientGone: boolean;
   readonly usage: LoggedUsage | undefined;
   readonly costNanoUsd: NanoUsd | undefined;
-  /** What the provider is paid, if its costs are configured. */
+  /** Cost at the provider, if configured. */
   readonly providerCostNanoUsd: NanoUsd | undefined;
   readonly firstEventMs: number | undefined;
   readonly durationMs: number;
-  /** `user` of the request, as the client named it. */
+  /** The request's `user`, by which the client names its end user. */
   readonly user: string | undefined;
   /** `metadata` of the request, as JSON. */
   readonly metadata: string | undefined;

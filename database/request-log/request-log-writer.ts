@@ -7,22 +7,22 @@ import { requestLogRecords } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
 import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './request-log-store.ts';
 
-/** Generous timeouts: a batch takes tens of milliseconds, and no request waits for it. */
+/** Generous timeouts. A batch takes tens of milliseconds, and no request waits for it. */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 
 const WRITE = sql('log_requests')`select log_requests($1::logged_request[])`;
 const WRITE_ATTEMPTS = sql('record_provider_attempts')`select record_provider_attempts($1::provider_attempt[])`;
 
 /**
- * The request log, with the uncharged attempts and the counts of omitted requests, which are kept
- * for as long.
+ * The request log, with uncharged attempts and counts of omitted requests, which are kept equally
+ * long.
  */
 export interface OpenRequestLog extends RequestLogStore {
   readonly attempts: ProviderAttemptStore;
   readonly omitted: OmittedRequestsStore;
 }
 
-/** Opens a connection of its own, so that neither lookups nor charges wait for a row of the log. */
+/** Opens a connection of its own, so that lookups and charges never wait for a row of the log. */
 export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS): OpenRequestLog {
   const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let stopTidying: (() => void) | undefined;

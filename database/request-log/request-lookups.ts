@@ -24,8 +24,8 @@ export async function findRequest(pool: pg.Pool, organizationId: string, id: str
 }
 
 /**
- * By request id or generation id, newest first: a generation that was replayed has several
- * requests, and its newest are enough. Without an organization: in all of them.
+ * Finds requests by request id or generation id, newest first. A generation that was replayed has
+ * several requests, of which the newest are enough. Without an organization, searches all.
  */
 export async function searchRequests(
   pool: pg.Pool,

@@ -7,7 +7,7 @@ import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { chooseIndex, type IndexScan, type RequestIndex, scanEnd } from './request-indexes.ts';
 import { filterSql, filterValues } from './row-filter.ts';
 
-/** The input of a page in its organization. `before` and `after` exclude their id. */
+/** The input of a page within its organization. `before` and `after` are exclusive. */
 export interface RequestPageQuery extends Omit<RequestPageInput, 'search'> {
   readonly organizationId: string;
   readonly limit: number;
@@ -19,32 +19,32 @@ export interface FoundRequests {
   /** Value of `before` for the next page. Absent on the last one. */
   readonly next?: string;
   /**
-   * Present if the search ended before the page was full: the log was searched back to this moment.
+   * Present if the search ended before the page was full. The log was searched back to this time.
    */
   readonly searchedToMs?: number;
 }
 
 /**
- * A filter without an index may match one row in millions. So a page is searched in steps: each
- * scans so many rows of the best index, at most twice as many as the step before. No step begins
- * after PATIENCE_MS.
+ * A filter without an index may match one row in millions. So a page is searched in steps. Each
+ * step scans a number of rows of the best index, at most twice that of the step before. No step
+ * begins after PATIENCE_MS.
  */
 const FIRST_STEP_ROWS = 2_000;
 const MOST_STEP_ROWS = 8_000;
 const STEP_GROWTH = 2;
-/** The last step may take as long again. Both together stay below what people notice. */
+/** The last step may take as long again. Together they stay below what people notice. */
 export const PATIENCE_MS = 80;
 /** Text that sorts after every id. */
 export const END = 'log-~';
 /**
- * Range of the first step, which fills most pages. The partitions of a year are then not even
- * planned (65 of 366 ms, measured).
+ * Range of the first step, which fills most pages. It saves planning the partitions of a year (65
+ * of 366 ms, measured).
  */
 const RECENT_MS = 2 * DAY_MS;
 
 /**
- * The inner limit bounds the scanned rows, the middle one the matching rows. Only those get the
- * names of their keys.
+ * The inner limit bounds the scanned rows, the middle one the matching rows. Only matching rows are
+ * joined with the names of their keys.
  */
 function pageStatement({ name, condition }: RequestIndex): Statement {
   return sql(`requests_by_${name}`)`
@@ -69,7 +69,7 @@ export async function findRequests(
   const { organizationId, fromMs, toMs, before = END, after, limit } = query;
   const range = {
     organizationId,
-    // No id sorts between an id and the same with one more character.
+    // No id sorts between an id and that id with one more character.
     fromId: later(idFloor('log', fromMs ?? 0), after === undefined ? '' : `${after}0`),
     beforeId: earlier(before, toMs === undefined ? END : idFloor('log', toMs)),
   };
@@ -94,7 +94,7 @@ export async function findRequests(
       scan = { ...scan, fromId: range.fromId, beforeId: scan.fromId };
       continue;
     }
-    // Rows that arrived between the two statements have moved the end of the second one.
+    // Rows that arrived between the two statements move the end of the second one.
     const beforeId = earlier(lastId, rows.at(-1)?.id ?? END);
     const nowMs = performance.now();
     if (nowMs - startMs >= patienceMs) return { rows, next: beforeId, searchedToMs: idMoment(beforeId) };

@@ -1,14 +1,14 @@
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 
-/** The fields of a filter that a row matches or not. Times and ids choose the range instead. */
+/** The filter fields that are compared with each row. Times and ids select the range instead. */
 export type RowFilter = Omit<ExploreFilter, 'fromMs' | 'toMs'>;
 
 export const STATUS_CLASS = `case when status = 499 then '499' else status / 100 || 'xx' end`;
 
 /**
- * SQL for each field: true where a row matches the parameter, or where the parameter is null. A
- * field without its condition does not compile. Other tables than `request_log` take part with the
- * columns that they lack added.
+ * SQL for each field: true if a row matches the parameter, or if the parameter is null. A missing
+ * condition does not compile. Other tables than `request_log` can be filtered with their missing
+ * columns added.
  */
 const CONDITIONS: Readonly<Record<keyof RowFilter, (parameter: string) => string>> = {
   keys: anyOf('key_id'),
@@ -19,7 +19,7 @@ const CONDITIONS: Readonly<Record<keyof RowFilter, (parameter: string) => string
   outcome: (parameter) => `${parameter}::text is null
     or case ${parameter} when 'failed' then coalesce(code, '') <> '' else coalesce(code, '') = '' and status < 400 end`,
   users: anyOf(`coalesce(end_user, '')`),
-  // Of each name, one of the accepted values must be there.
+  // For each name, the row must have one of the accepted values.
   metadata: (parameter) => `${parameter}::jsonb is null or not exists (
       select from jsonb_each(${parameter}::jsonb) as wanted (name, accepted)
       where not accepted ? coalesce(metadata ->> wanted.name, '')
@@ -36,12 +36,12 @@ function anyOf(value: string) {
 }
 
 /**
- * At most this many rows of omitted requests are read, the newest first. 144,000 are a day of a
- * hundred keys that are refused for one reason each: 100 keys x 1,440 minutes.
+ * Bound of rows of omitted requests that are read, newest first. 144,000 is one day of a hundred
+ * keys that are refused for one reason each: 100 keys x 1,440 minutes.
  */
 export const MOST_OMITTED_ROWS = 150_000;
 
-/** The omitted requests of a range with the columns of the request log that a filter needs. */
+/** Omitted requests of a range, with the columns of the request log that the filter uses. */
 export const omittedRows = (range: string): string => `(
     select organization_id, minute, key_id, model, model <> '' as model_known, code, status, left_out, null as provider, false as streamed,
       null as end_user, null::jsonb as metadata, null::bigint as cost_nano_usd, null::bigint as duration_ms
@@ -50,14 +50,14 @@ export const omittedRows = (range: string): string => `(
 
 const FIELDS = Object.keys(CONDITIONS).toSorted() as (keyof RowFilter)[];
 
-/** The condition on all fields. `firstParameter` is the number of the first value. */
+/** SQL of the conditions on all fields. `firstParameter` is the number of the first value. */
 export function filterSql(firstParameter: number): string {
   return FIELDS.map((field, index) => `(${CONDITIONS[field](`$${firstParameter + index}`)})`).join(' and ');
 }
 
 export const FILTER_VALUES = FIELDS.length;
 
-/** Values for `filterSql`, in its order. An empty list is no filter. */
+/** Values for `filterSql`, in its order. An empty list does not filter. */
 export function filterValues(filter: RowFilter): readonly unknown[] {
   const { metadata = [] } = filter;
   const values = { ...filter, metadata: metadata.length === 0 ? null : JSON.stringify(acceptedByName(metadata)) };

@@ -5,21 +5,20 @@ import { asStoreError } from '../connection/unavailable.ts';
 import { createRoles, grantRights } from './roles.ts';
 import { type Migration, readSchemaFiles, type SchemaFiles } from './schema-files.ts';
 
-/** The schema is not for this code, or not yet: the message says what to do. */
+/** The schema does not fit this code. The message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
 }
 
-/** How long one migration, or waiting for another process that migrates, may take. */
+/** Longest time of one migration, and of waiting for another process that migrates. */
 const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
- * Brings the schema to the version of this code: the baseline in an empty database, then each
- * migration in a transaction with its record, the last one together with the functions and rights,
- * under a lock that makes processes which start together take turns. Returns the names of what was
- * applied. Rejects with SchemaMismatch when newer code made the schema one that this code does not
- * know how to use, when it was made by other files than ours, or when it lacks something and this
- * user may not change it.
+ * Brings the schema to the version of this code. An empty database gets the baseline. Then each
+ * migration runs in a transaction with its record, the last one together with functions and rights.
+ * A lock serializes processes that start together. Returns the names of what was applied. Rejects
+ * with SchemaMismatch if newer code has changed the schema incompatibly, if other files than ours
+ * made it, or if something is missing and this user may not change it.
  */
 export async function migrate(pool: pg.Pool, folder?: URL): Promise<readonly string[]> {
   const files = await readSchemaFiles(folder);
@@ -38,13 +37,13 @@ export async function migrate(pool: pg.Pool, folder?: URL): Promise<readonly str
 export interface Migrated {
   readonly version: number;
   readonly name: string;
-  /** `absent`: some are missing, and this user may not make them. */
+  /** `absent`: some roles are missing, and this user may not create them. */
   readonly roles: 'granted' | 'absent';
 }
 
 /**
- * Migrates the schema, and makes functions and the rights of each role those of this release, also
- * if the schema was current.
+ * Migrates the schema. Then sets the functions and the rights of each role to those of this
+ * release, even if the schema was up to date.
  */
 export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
   await migrate(pool);
@@ -53,7 +52,7 @@ export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
     const { userName, mayMigrate } = await lookAtSchema(client);
     if (!mayMigrate) throw new SchemaMismatch(`The user ${userName} does not own the tables, and may not change them.`);
-    // Functions and rights of a newer release stay.
+    // Keeps functions and rights of a newer release.
     const newest = (await appliedIn(client)).at(-1)?.version ?? 0;
     if (newest > files.version) throw new SchemaMismatch(newerThanCode(newest, files.version));
     await transaction(client, FUNCTIONS_FAILED, () => replaceFunctions(client, files));
@@ -63,7 +62,7 @@ export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
   });
 }
 
-/** Ends the session afterwards, because locks and settings belong to it. */
+/** Closes the session afterwards, because it has locks and settings. */
 async function withSession<Result>(pool: pg.Pool, act: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
@@ -94,7 +93,7 @@ async function lookAtSchema(client: pg.PoolClient): Promise<Schema> {
   return schema;
 }
 
-/** Applies what is missing now that this process has the lock. */
+/** Applies what is still missing now that this process has the lock. */
 async function applyMissing(client: pg.PoolClient, files: SchemaFiles): Promise<readonly string[]> {
   await exec(
     client,
@@ -108,7 +107,8 @@ async function applyMissing(client: pg.PoolClient, files: SchemaFiles): Promise<
   const last = missing.at(-1);
   for (const migration of missing.slice(0, -1))
     await transaction(client, failureOf(migration), () => apply(client, migration));
-  // Another process may start as soon as the last one is there, and needs the rest as well.
+  // Another process may start as soon as the last migration is recorded, and needs the functions
+  // and rights as well.
   await transaction(client, last === undefined ? FUNCTIONS_FAILED : failureOf(last), async () => {
     if (last !== undefined) await apply(client, last);
     await replaceFunctions(client, files);
@@ -121,21 +121,23 @@ export interface AppliedMigration {
   readonly version: number;
   readonly checksum: string;
   readonly servesFrom: number;
-  /** Checksum of the functions that were made after it. Null: none were. */
+  /** Checksum of the functions that were created after this migration. Null: none were. */
   readonly functions: string | null;
 }
 
-/** Columns by name, because a database of before the baseline lacks some. */
+/**
+ * Selects some columns by name from JSON, because a database from before the baseline lacks them.
+ */
 export const APPLIED_MIGRATIONS = `select version, checksum, (to_jsonb(m) ->> 'serves_from')::integer as "servesFrom",
     to_jsonb(m) ->> 'functions' as functions
   from schema_migrations m order by version`;
 
-/** True if code of that version runs on a schema with this migration of newer code. */
+/** True if code of that version can run on a schema with this migration of newer code. */
 export function servesCode({ servesFrom }: AppliedMigration, version: number): boolean {
   return servesFrom <= version;
 }
 
-/** True if a release before 0.2.0 made the database. Its schema is no part of the baseline. */
+/** True if a release before 0.2.0 created the database. The baseline does not apply to it. */
 export function isBeforeBaseline(applied: readonly AppliedMigration[]): boolean {
   return applied.length > 0 && applied[0]?.version !== 0;
 }
@@ -157,13 +159,16 @@ function findMissing(files: SchemaFiles, applied: readonly AppliedMigration[]): 
   return files.migrations.filter(({ version }) => !done.has(version));
 }
 
-/** Newer code has functions of its own, which serve this code too. */
+/** True if our functions are installed. Functions of newer code also serve this code. */
 function hasOurFunctions({ version, functions }: SchemaFiles, applied: readonly AppliedMigration[]): boolean {
   const newest = applied.at(-1);
   return newest !== undefined && (newest.version > version || newest.functions === functions.checksum);
 }
 
-/** Those of other code at our version serve this code: in a roll-out, old processes may start. */
+/**
+ * True if any functions are installed. During a roll-out those of another release with the same
+ * version serve this code.
+ */
 function hasFunctions({ version }: SchemaFiles, applied: readonly AppliedMigration[]): boolean {
   const newest = applied.at(-1);
   return newest !== undefined && (newest.version > version || newest.functions !== null);
@@ -193,7 +198,7 @@ function failureOf({ name }: Migration): string {
   return `migration ${name} failed and was rolled back`;
 }
 
-/** Functions take their fixed search path from that of the transaction which makes them. */
+/** The functions keep the search path of the transaction that creates them. */
 const SEARCH_PATH = `select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)`;
 
 async function transaction(client: pg.PoolClient, failure: string, act: () => Promise<void>): Promise<void> {
@@ -208,9 +213,9 @@ async function transaction(client: pg.PoolClient, failure: string, act: () => Pr
   }
 }
 
-/** The connection's own time-out is meant for requests; a migration may take longer. */
+/** Raises the connection's timeout, because a migration may take longer than a request. */
 async function exec(client: pg.PoolClient, sql: string): Promise<pg.QueryResult> {
-  // `query_timeout` is read from the statement by pg, but missing from its types.
+  // pg reads `query_timeout` from the statement, but its types do not have it.
   const statement = { text: sql, query_timeout: MIGRATION_TIMEOUT_MS + 1_000 };
   try {
     return await client.query(statement);
@@ -219,7 +224,7 @@ async function exec(client: pg.PoolClient, sql: string): Promise<pg.QueryResult>
   }
 }
 
-/** Refusal of a database that a release before 0.2.0 made. */
+/** Message for a database that a release before 0.2.0 created. */
 export const BEFORE_BASELINE =
   'The database was made before release 0.2.0, and cannot be upgraded. Use a new database, or the release that made this one.';
 

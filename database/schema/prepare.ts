@@ -6,9 +6,9 @@ import { makeLogPartitions } from '../request-log/request-log-partitions.ts';
 import { migrate } from './migrate.ts';
 
 /**
- * Brings the schema up to date and makes partitions, now and ahead until the returned function is
- * called. Rejects with StoreUnavailable, with SchemaMismatch when the schema is of a newer release,
- * and with TransactionPooler.
+ * Brings the schema up to date and creates partitions, now and ahead until the returned function is
+ * called. Rejects with StoreUnavailable, SchemaMismatch if a newer release made the schema, or
+ * TransactionPooler.
  */
 export async function prepareDatabase(url: string, pool: pg.Pool, log: StoreLog): Promise<() => void> {
   await refuseTransactionPooler(url);

@@ -1,19 +1,19 @@
--- Rights of each process in the database: all of them, granted again by every run of `gateway
--- migrate`, so that a release which brings a table brings its rights. Nobody signs in as these
--- roles: the operator of the database makes users that are in one of them (docs/security.md).
--- Rights given to them by hand do not last; give those to roles of your own.
+-- Database rights of each process. Every run of `gateway migrate` grants all of them again, so that
+-- a release with a new table also brings its rights. Nobody signs in as these roles: the database's
+-- operator creates users who are members of them (docs/security.md). Rights granted to these roles
+-- by hand are revoked again; grant those to roles of your own.
 
 revoke all on all tables in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 revoke all on all functions in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 
--- All of them look at the timeline when they connect, and the three processes at partitions when
+-- All roles check the timeline when they connect. The three processes also create partitions when
 -- they start.
 grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 grant execute on function make_generations_month, make_audit_log_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
 
--- The gateway process reads who may call, and charges. It sees nobody's password or session, makes
--- no key, and gives no credit. The billing data of an organization is none of its business.
+-- The gateway process reads callers, and charges. It sees no passwords or sessions, creates no keys
+-- and gives no credit. It does not need the billing data of organizations.
 grant select (id, name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list, created_at)
   on organizations to gateway_process;
 grant select on schema_migrations, ledger_state, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
@@ -26,33 +26,33 @@ grant execute on function key_month_spend, key_lifetime_spend to gateway_process
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
 grant insert, update, delete on idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
--- Sums of days, and what is past its retention. Rows are locked before they are deleted, which
--- takes the right to update.
+-- Sums by day, and rows past their retention. Rows are locked before they are deleted, which needs
+-- the right to update.
 grant insert, delete on request_day_stats to gateway_process;
 grant update on request_days to gateway_process;
 grant update, delete on request_log_other, provider_attempts_other, request_stats, left_out_requests to gateway_process;
 
--- The dashboard and the operator's command line manage people, keys and organizations. What a key
--- is (its hash) and what an account holds they cannot change; credit goes through the function that
--- writes its entry.
+-- The dashboard and the operator's command line manage people, keys and organizations. They cannot
+-- change a key's hash or an account's balance: credit goes through the function that writes its
+-- entry.
 grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
--- Not mirror_key and identity_key: only the gateway process seals copies of charges, and hashes
--- what identifies customers at providers.
+-- Without mirror_key and identity_key: only the gateway process seals copies of charges, and hashes
+-- customers' identifiers for providers.
 grant select (single, epoch, identity, memory_owner, limit_store, store_fences) on ledger_state to gateway_dashboard, gateway_operator;
--- Browsers that users signed in with are forgotten with each new password; `doctor` reads which
--- proxies are not trusted, by any user.
+-- Known browsers are deleted with each new password. `doctor`, run by any user, reads untrusted
+-- proxies.
 grant select, insert, update, delete on known_browsers to gateway_dashboard, gateway_operator;
--- An invitation ends where its person becomes a member by another way.
+-- An invitation is deleted if its person becomes a member in another way.
 grant select, insert, update, delete on invitations to gateway_dashboard, gateway_operator;
--- The dashboard binds users to an issuer and follows its claim of operators; the command line
--- undoes both.
+-- The dashboard binds users to an issuer and follows its claim for operators. The command line
+-- reverts both.
 grant select, insert, delete on user_identities to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on used_sign_in_states to gateway_dashboard;
--- Payments: the dashboard follows Stripe. Money enters by add_credit alone.
+-- Payments: the dashboard reads them from Stripe. Money enters only through add_credit().
 grant select, insert, update on top_ups, top_up_reversals, payment_accounts to gateway_dashboard;
 grant select on top_ups, top_up_reversals, payment_accounts to gateway_operator;
 grant insert, update, delete on untrusted_proxies to gateway_dashboard;
@@ -70,20 +70,20 @@ grant update on memberships, sessions, password_links, sign_in_attempts to gatew
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on change_counts to gateway_dashboard;
 grant select, insert, update, delete on saved_views to gateway_dashboard;
--- Only the dashboard sends mail and webhooks, and signs with the secrets of receivers.
+-- Only the dashboard sends mail and webhooks, and has the secrets to sign them.
 grant select, insert, update, delete on alert_settings, alert_states, outbox, outbox_attempts to gateway_dashboard;
--- `ledger dead-letters`: the charge goes through the function that the gateway process charges
--- with.
+-- For `ledger dead-letters`: charges with the same function as the gateway process.
 grant execute on function charge_generations to gateway_operator;
 grant update (resolution, resolved_at) on dead_letters to gateway_operator;
 grant insert on losses to gateway_operator;
--- `ledger checkpoints --write`.
+-- For `ledger checkpoints --write`.
 grant insert on ledger_checkpoints to gateway_operator;
--- `ledger verify` looks for answers that were not charged, and sees neither them nor the keys.
+-- For `ledger verify`, which looks for stored responses without a charge. It sees neither the
+-- responses nor the keys.
 grant select (organization_id, generation_id, finished_at) on idempotency_keys to gateway_operator;
--- `ledger renew-epoch`, after a restore.
+-- For `ledger renew-epoch`, after a restore.
 grant update (epoch) on ledger_state to gateway_operator;
 
--- pg_dump reads every table, also those that are made later.
+-- pg_dump reads every table, including those that are created later.
 grant select on all tables in schema {schema} to gateway_backup;
 alter default privileges in schema {schema} grant select on tables to gateway_backup;

@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { asStoreError } from '../connection/unavailable.ts';
 
-/** Roles of the whole server, not of one database. No login uses them directly. */
+/** Roles of the whole server, which all its databases share. Nobody signs in as these roles. */
 export const ROLES = ['gateway_process', 'gateway_dashboard', 'gateway_operator', 'gateway_backup'] as const;
 export type Role = (typeof ROLES)[number];
 
 const RIGHTS = new URL('./roles.sql', import.meta.url);
 const FORBIDDEN = '42501';
-/** Another database of this server was quicker. */
+/** Error codes if another database of the same server created the role first. */
 const IS_THERE = /^(42710|23505)$/;
 
-/** Makes the roles that are missing. False: some are, and this user may not make them. */
+/** Creates the missing roles. False: some are missing, and this user may not create them. */
 export async function createRoles(client: pg.Client | pg.PoolClient): Promise<boolean> {
   for (const role of await missingRoles(client)) {
     try {
@@ -26,14 +26,14 @@ export async function createRoles(client: pg.Client | pg.PoolClient): Promise<bo
 }
 
 /**
- * Gives the roles exactly the rights of roles.sql, where they are. To be called as the owner of the
- * tables, with the migration lock.
+ * Gives the roles exactly the rights in roles.sql, if the roles exist. Must be called as the owner
+ * of the tables, with the migration lock.
  */
 export async function grantRights(client: pg.Client | pg.PoolClient): Promise<boolean> {
   if ((await missingRoles(client)).length > 0) return false;
   const { rows } = await client.query<{ schema: string }>('select quote_ident(current_schema()) as schema');
   const rights = (await readFile(RIGHTS, 'utf8')).replaceAll('{schema}', rows[0]?.schema ?? 'public');
-  // One query with several statements is one transaction, so no user lacks rights meanwhile.
+  // A query of several statements is one transaction, so no user lacks rights meanwhile.
   await client.query(rights);
   return true;
 }

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** The baseline, which is version 0, or a migration after it. */
+/** The baseline, which is version 0, or a later migration. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
   /**
-   * The version of the oldest code that still runs on the schema after it, so that old processes
-   * may restart in the middle of a roll-out.
+   * Version of the oldest code that runs on the schema after this migration. It lets old processes
+   * restart during a roll-out.
    */
   readonly servesFrom: number;
 }
@@ -18,9 +18,9 @@ export interface Migration {
 export interface SchemaFiles {
   /** The baseline and the migrations after it, in order. */
   readonly migrations: readonly Migration[];
-  /** All SQL functions. They are replaced as a whole. */
+  /** All SQL functions, which are always replaced together. */
   readonly functions: { readonly sql: string; readonly checksum: string };
-  /** The version of the last migration. */
+  /** Version of the last migration. */
   readonly version: number;
 }
 
@@ -29,11 +29,12 @@ export const MIGRATIONS = new URL('../migrations/', import.meta.url);
 const FUNCTIONS = new URL('./functions/', import.meta.url);
 const MIGRATION_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 /**
- * A line of its own in a migration that serves older code than that before it, or only the newest.
+ * A line in a migration that states the oldest code it serves, if that is not the code directly
+ * before it.
  */
 const SERVES = /^-- Serves code from version (\d+) on\.$/m;
 
-/** Throws if a migration is missing, or not named as one. */
+/** Throws if a migration is missing or has a malformed name. */
 export async function readSchemaFiles(folder: URL = MIGRATIONS): Promise<SchemaFiles> {
   const functionFiles = await sqlFilesIn(FUNCTIONS);
   const functionsSql = functionFiles.map(({ sql }) => sql).join('\n');
@@ -45,7 +46,10 @@ export async function readSchemaFiles(folder: URL = MIGRATIONS): Promise<SchemaF
   return { migrations, functions, version: migrations.length - 1 };
 }
 
-/** The schema that migrations start from. Tables need their types, and triggers their functions. */
+/**
+ * The schema from which migrations start. Tables come before functions, and functions before
+ * triggers.
+ */
 async function baseline(functionsSql: string): Promise<Migration> {
   const [tables, triggers] = await Promise.all([readSql('tables.sql'), readSql('triggers.sql')]);
   const sql = `${tables}\n${functionsSql}\n${triggers}`;

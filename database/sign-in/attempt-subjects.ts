@@ -5,17 +5,21 @@ import { type IpAddress, parseIpAddress } from '#core/net/ip-ranges.ts';
 export interface AttemptOrigin {
   readonly address: string;
   /**
-   * Caller that `address` claims in X-Forwarded-For without being a trusted proxy: it is an
-   * unconfigured proxy, or it invents the header. Absent: the address is the caller's.
+   * The client that `address` names in X-Forwarded-For without being a trusted proxy. Either it is
+   * a proxy that is not configured, or it invents the header. Absent: the address is the client's
+   * own.
    */
   readonly claimedAddress?: string;
-  /** A response of the issuer: it has shares of its own, which wrong passwords do not use up. */
+  /**
+   * Present for a sign-in at the issuer. It has shares of its own, which wrong passwords do not use
+   * up.
+   */
   readonly atIssuer?: true;
 }
 
 /**
- * Subjects that attempts from one origin count for: the caller as precisely as known, and its
- * network, if any.
+ * Subjects for which attempts from one origin count: the client as precisely as it is known, and
+ * its network, if any.
  */
 export interface OriginSubjects {
   readonly near: string;
@@ -24,7 +28,7 @@ export interface OriginSubjects {
 
 const MAX_BY_NETWORK = 100;
 /**
- * Limits all callers together that an untrusted proxy names, since one machine may invent any
+ * Limit for all clients together that an untrusted proxy names, because one machine may invent any
  * number of them.
  */
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
@@ -49,25 +53,25 @@ function subjectsOf({ address, claimedAddress }: AttemptOrigin): OriginSubjects 
   return network === undefined ? { near } : { near, wide: { subject: network, max: MAX_BY_NETWORK } };
 }
 
-/** Hashed: people type passwords into the wrong field. */
+/** Hashed, because people type passwords into the wrong field. */
 export function accountSubject(email: string): string {
   return `account ${hash('sha256', email.trim().toLowerCase(), 'hex')}`;
 }
 
-/** Subject of an address. For IPv6 the /64, all of whose addresses one caller has. */
+/** Subject of an address. For IPv6 it is the /64, because one client has all of its addresses. */
 export function addressSubject(address: string): string {
   const parsed = parseIpAddress(address);
   if (parsed === undefined) return `address ${address.slice(0, MAX_CHARACTERS)}`;
   return 'parts' in parsed ? `address ${groupsOf(parsed, 4)}::/64` : `address ${parsed}`;
 }
 
-/** Names the /48 of an IPv6 address: one customer has all of its /64s. `undefined` for IPv4. */
+/** The /48 of an IPv6 address, because one customer has all of its /64s. `undefined` for IPv4. */
 export function networkSubject(address: string): string | undefined {
   const parsed = parseIpAddress(address);
   return parsed !== undefined && 'parts' in parsed ? `network ${groupsOf(parsed, 3)}::/48` : undefined;
 }
 
-/** The first groups in hexadecimal. */
+/** The first groups, in hexadecimal. */
 function groupsOf({ parts }: Extract<IpAddress, { parts: number[] }>, count: number): string {
   const groups = parts.slice(0, count).map((part) => part.toString(16));
   return groups.join(':');

@@ -4,11 +4,11 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { countEvent } from '../audit/change-counts.ts';
 import { inTransaction } from '../connection/connection-pool.ts';
 
-/** Attempt with a wrong password or an unknown e-mail address. */
+/** An attempt with a wrong password or an unknown email address. */
 export interface FailedSignIn {
   /**
-   * Absent: unknown address. The typed text is not stored, because people type passwords into the
-   * wrong field.
+   * Absent: the address is unknown. What was typed is not stored, because people type passwords
+   * into the wrong field.
    */
   readonly user?: { readonly id: string; readonly email: string };
   readonly address: string;
@@ -17,13 +17,14 @@ export interface FailedSignIn {
 const UNKNOWN = 'an unknown e-mail address';
 
 /**
- * Failures of an account per minute that are recorded individually; then each doubling is recorded.
+ * Number of failures of an account per minute that are recorded one by one. After that, each
+ * doubling is recorded.
  */
 const RECORDED_EACH = 10;
 
 /**
- * Records a failure. The actor has no name, only an address, because a failed attempt does not
- * prove the user.
+ * Records a failure. The actor is only an address, because a failed attempt does not prove who it
+ * is.
  */
 export async function noteFailedSignIn(pool: pg.Pool, { user, address }: FailedSignIn): Promise<void> {
   const subject = user ? { subjectId: user.id, subjectName: user.email } : { subjectName: UNKNOWN };

@@ -6,36 +6,39 @@ import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { revokeKeysOfFormerOperator } from '../keys/keys-of-user.ts';
 import { deleteLinks, endSessions, signOut } from '../users/users.ts';
 
-/** A user of an issuer, as a verified ID token names it. */
+/** A user at an issuer, as named by a verified ID token. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
 }
 
 export interface IdentitySignIn extends Identity {
-  /** Verified by the issuer, as normalizeEmail gives it. */
+  /** Email address that the issuer has verified, normalized by normalizeEmail(). */
   readonly email: string;
   /** SHA-256 of the state of this sign-in. */
   readonly stateHash: Buffer;
   readonly hasOperatorClaim: boolean;
-  /** False: an account with a password is taken over by the issuer's user of its address. */
+  /**
+   * False: passwords are off, so an account with a password is bound to the issuer's user with its
+   * address.
+   */
   readonly passwordsSignIn: boolean;
-  /** User of the browser, who gave the password a moment ago. */
+  /** User of the browser, whose password was verified a moment ago. */
   readonly provedUserId?: string;
-  /** Id of the user, if the sign-in makes one. */
+  /** Id of the user, if the sign-in creates one. */
   readonly newUserId: string;
   readonly address: string;
 }
 
 export type IdentityResult =
   | { readonly kind: 'user'; readonly id: string }
-  /** The state has signed in before. */
+  /** The state was used to sign in before. */
   | { readonly kind: 'replayed' }
-  /** No account, no invitation and no claim; or the user is disabled. */
+  /** There is no account, invitation or claim for the address, or the user is disabled. */
   | { readonly kind: 'no_account' }
-  /** The address was never verified here, so the account's password decides. */
+  /** The account has a password, which has to be entered to prove that it is the same person. */
   | { readonly kind: 'has_password' }
-  /** The account of the address belongs to another user of the issuer. */
+  /** The account with this address belongs to another user of the issuer. */
   | { readonly kind: 'other_identity' };
 
 const USE_STATE = sql('use_sign_in_state')`
@@ -68,7 +71,7 @@ interface FoundUser {
   readonly has_password: boolean;
 }
 
-/** Finds the user of an identity, binding or making one at the first sign-in. */
+/** Finds the user of an identity. At the first sign-in, binds an existing user or creates one. */
 export async function signInByIdentity(pool: pg.Pool, given: IdentitySignIn): Promise<IdentityResult> {
   return inTransaction(pool, 'begin', async (client): Promise<IdentityResult> => {
     if ((await run(client, USE_STATE, [given.stateHash])).length === 0) return { kind: 'replayed' };
@@ -83,8 +86,9 @@ export async function signInByIdentity(pool: pg.Pool, given: IdentitySignIn): Pr
 }
 
 /**
- * An account of the verified address becomes the identity's, once. One with a password may have
- * been made by somebody else, who would keep that password: its password decides, or it goes.
+ * Binds the account with the verified address to the identity, once. Somebody else may have created
+ * an account with a password and know that password. So its password is required, or is deleted if
+ * passwords are off.
  */
 async function bindByAddress(
   client: pg.PoolClient,
@@ -96,7 +100,7 @@ async function bindByAddress(
   if (user.has_password && passwordsSignIn && provedUserId !== user.id) return { kind: 'has_password' };
   const bound = await run(client, BIND, [issuer, subject, user.id]);
   if (bound.length === 0) {
-    // Another browser of the same person was first, a moment ago.
+    // A concurrent sign-in of the same person bound it first.
     const [known] = await run<FoundUser>(client, BY_IDENTITY, [issuer, subject]);
     return known?.id === user.id ? known : { kind: 'other_identity' };
   }
@@ -112,7 +116,9 @@ async function bindByAddress(
   return user;
 }
 
-/** Makes a user for an invited address, and for an operator. */
+/**
+ * Finds the user with the address. Creates one if the address is invited or has the operator claim.
+ */
 async function userOfAddress(client: pg.PoolClient, given: IdentitySignIn): Promise<FoundUser | undefined> {
   const { email, newUserId: id, address } = given;
   const [found] = await run<FoundUser>(client, BY_EMAIL, [email]);
@@ -124,14 +130,15 @@ async function userOfAddress(client: pg.PoolClient, given: IdentitySignIn): Prom
     const by = { actor: email, userId: id, address };
     await addAuditEvent(client, { action: 'user.created', subjectId: id, subjectName: email, changes }, by);
   }
-  // Made a moment ago, here or concurrently.
+  // The user was created just now, here or concurrently.
   const [user] = await run<FoundUser>(client, BY_EMAIL, [email]);
   return user;
 }
 
 /**
- * An operator by hand stays one; an operator by claim only with the claim. `operator_by_claim`
- * stays true without it, so that customers never read the name of who acted as the operator.
+ * Makes the user an operator by claim, or ends that. An operator made by hand stays one.
+ * `operator_by_claim` stays true afterwards, so that customers never read the name of somebody who
+ * acted as the operator.
  */
 async function followClaim(
   client: pg.PoolClient,
@@ -155,7 +162,10 @@ const RESERVE = sql('reserve_unbound_user')`
   update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim
       where id = $1 returning email`;
 
-/** The next verified sign-in with the address binds the account again. Ends all sessions. */
+/**
+ * Unbinds a user from all issuers and ends all sessions. The next verified sign-in with the address
+ * binds the account again.
+ */
 export async function removeIdentities(pool: pg.Pool, userId: string, by: Actor): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     const [user] = await run<{ email: string }>(client, RESERVE, [userId]);

@@ -2,16 +2,16 @@ import type pg from 'pg';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 
 /**
- * Browser in which a user signed in. Its token is in a cookie of its own, which outlives sessions
+ * A browser in which a user signed in. Its token is in a cookie of its own, which outlives sessions
  * and does not sign in.
  */
 export interface KnownBrowser {
   readonly userId: string;
-  /** SHA-256 of the token; the token itself is the browser's alone. */
+  /** SHA-256 of the token. Only the browser has the token itself. */
   readonly tokenHash: Buffer;
-  /** Hash of the browser's former token, which is no longer valid. */
+  /** Hash of the browser's former token, which becomes invalid. */
   readonly formerTokenHash?: Buffer;
-  /** Current password hash: browsers of a former password are unknown. */
+  /** The browser is stored only if this still is the user's password hash. */
   readonly passwordHash: string;
 }
 
@@ -30,7 +30,7 @@ const FORGET_EXPIRED = sql('forget_expired_browsers')`
   delete from known_browsers where token_hash in (
       select token_hash from known_browsers where expires_at < now() order by expires_at limit 100 for update skip locked)`;
 
-/** Remembers a browser, unless the password has changed. Deletes the oldest of too many. */
+/** Stores a browser, unless the password has changed. Deletes the oldest of too many. */
 export async function rememberBrowser(pool: pg.Pool, browser: KnownBrowser): Promise<void> {
   const { userId, tokenHash, formerTokenHash, passwordHash } = browser;
   await inTransaction(pool, 'begin', async (client) => {

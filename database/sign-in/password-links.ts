@@ -8,7 +8,7 @@ import { IS_INVITED } from '../users/user-rows.ts';
 import { storePassword } from '../users/users.ts';
 
 /**
- * `forgotten`: asked for by somebody who is not signed in. `sign_in`: signs in once, without a
+ * `forgotten`: requested by somebody who is not signed in. `sign_in`: signs in once without a
  * password.
  */
 export type LinkPurpose = 'invitation' | 'reset' | 'forgotten' | 'sign_in';
@@ -23,7 +23,7 @@ export interface NewPasswordLink {
 export type CreateLinkResult =
   | { readonly kind: 'created'; readonly expiresAtMs: number }
   | { readonly kind: 'unknown_user' | 'disabled' }
-  /** An invitation is for a user without a password; others get a reset. */
+  /** An invitation is for a user without a password. Others need a reset. */
   | { readonly kind: 'has_password' };
 
 export interface PasswordLink {
@@ -47,8 +47,8 @@ const LOCK_USER = sql('lock_user_of_link')`
   select u.email, not ${IS_INVITED} as has_account, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
     from users u where u.id = $1 for no key update`;
 /**
- * Deletes the user's former links, and expired ones of others. A forgotten password ends none that
- * an operator made: anybody may ask.
+ * Deletes the user's former links, and expired links of anybody. A `forgotten` link deletes no link
+ * that an operator made, because anybody can request one.
  */
 const FORGET = sql('forget_password_links')`
   delete from password_links where user_id = $1 and ($2 <> 'forgotten' or purpose = 'forgotten') or token_hash in (
@@ -60,7 +60,9 @@ const FIND = sql('find_password_link')`
   select l.user_id, u.email, l.purpose, ${milliseconds('l.expires_at')} as expires_ms
     from password_links l join users u on u.id = l.user_id
     where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`;
-/** Locks the user before dependent rows, as users.ts does, so that no two transactions deadlock. */
+/**
+ * Locks the user before dependent rows, as users.ts does, so that two transactions cannot deadlock.
+ */
 const LOCK_HOLDER = sql('lock_holder_of_link')`
   select from users where id = (select user_id from password_links where token_hash = $1) for no key update`;
 const TAKE = sql('take_password_link')`
@@ -76,8 +78,8 @@ interface LockedUser {
 }
 
 /**
- * Creates an operator's link. Its holder becomes that user. Without an actor it is the link of a
- * mail, and replaces one that has its event.
+ * Creates an operator's link. Whoever has it becomes that user. Without an actor it is the link of
+ * a mail that is being sent, whose event was recorded earlier.
  */
 export async function createPasswordLink(
   pool: pg.Pool,
@@ -97,7 +99,7 @@ export async function createPasswordLink(
   });
 }
 
-/** Puts the mail into the outbox. Its link is made when it is sent. */
+/** Adds the mail to the outbox. Its link is created when the mail is sent. */
 export async function mailForgottenPassword(
   pool: pg.Pool,
   user: { readonly id: string; readonly email: string },
@@ -111,7 +113,7 @@ export async function mailForgottenPassword(
   });
 }
 
-/** `undefined`: never made, used up, expired, or of a user who is disabled. */
+/** `undefined`: the link never existed, was used, has expired, or its user is disabled. */
 export async function inspectPasswordLink(pool: pg.Pool, tokenHash: Buffer): Promise<PasswordLink | undefined> {
   const [row] = await run<{ user_id: string; email: string; purpose: LinkPurpose; expires_ms: number }>(pool, FIND, [
     tokenHash,
@@ -120,8 +122,8 @@ export async function inspectPasswordLink(pool: pg.Pool, tokenHash: Buffer): Pro
 }
 
 /**
- * Sets the password, once; every session of the user ends. The actor is the user. `undefined`: as
- * for inspectPasswordLink.
+ * Sets the password, once, and ends every session of the user. The actor is the user. `undefined`:
+ * as for inspectPasswordLink().
  */
 export async function redeemPasswordLink(
   pool: pg.Pool,
@@ -139,7 +141,7 @@ export async function redeemPasswordLink(
   });
 }
 
-/** Uses up a link that signs in without a password. `undefined`: as for inspectPasswordLink. */
+/** Uses a link that signs in without a password. `undefined`: as for inspectPasswordLink(). */
 export async function redeemSignInLink(
   pool: pg.Pool,
   tokenHash: Buffer,

@@ -8,15 +8,15 @@ import { MEMBERSHIPS, type MemberRole, type Membership } from '../users/user-row
 
 export interface NewSession {
   readonly id: string;
-  /** SHA-256 of the token; the token itself is the browser's alone. */
+  /** SHA-256 of the token. Only the browser has the token itself. */
   readonly tokenHash: Buffer;
   readonly userId: string;
   /**
-   * Hash that the password was verified against. If the password has changed since, no session
-   * begins. Absent: the user came without a password.
+   * Hash against which the password was verified. If the password has changed since, no session
+   * begins. Absent: the user signed in without a password.
    */
   readonly passwordHash?: string;
-  /** Default: by a password. */
+  /** Default: a sign-in with a password. */
   readonly beganBy?: SessionStart;
   readonly address: string;
   readonly userAgent?: string;
@@ -24,39 +24,45 @@ export interface NewSession {
 
 export type SessionStart =
   | { readonly by: 'link' }
-  /** The ID token is absent if it is too long to keep. The user proved himself at `provedAtMs`. */
+  /**
+   * The ID token is absent if it is too long to store. `provedAtMs`: when the user authenticated at
+   * the issuer.
+   */
   | { readonly by: 'issuer'; readonly issuer: string; readonly provedAtMs: number; readonly idToken?: string };
 
 export interface SessionRecord {
   readonly id: string;
   readonly createdAtMs: number;
-  /** Time of the last request, precise to a minute. */
+  /** Time of the last request, with a precision of a minute. */
   readonly lastSeenAtMs: number;
-  /** Expiry without further requests; never later than the longest length after sign-in. */
+  /** Expiry if no further requests come, at most the longest length after the sign-in. */
   readonly expiresAtMs: number;
-  /** Network address of the sign-in. */
+  /** Network address at sign-in. */
   readonly address: string;
   readonly userAgent?: string;
 }
 
-/** The signed-in user: read with every request, so that a change of rights takes effect at once. */
+/** The signed-in user. Read with every request, so that a change of rights takes effect at once. */
 export interface SignedIn {
   readonly session: SessionRecord;
   readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
   /** By name. */
   readonly memberships: readonly Membership[];
   /**
-   * Pending invitations of the user's address, from organizations that he does not belong to; 20 at
-   * most.
+   * At most 20 pending invitations for the user's address, from organizations without the user as a
+   * member.
    */
   readonly invitations: readonly Invitation[];
   /** How the session began. */
   readonly beganBy: 'password' | 'link' | 'issuer';
-  /** The issuer at which it began. */
+  /** The issuer at which the session began, if any. */
   readonly issuer?: string;
-  /** Since the password was given for this session, or the user proved himself at the issuer. */
+  /**
+   * Time since the password was entered for this session, or since the user authenticated at the
+   * issuer.
+   */
   readonly passwordAgeMs: number;
-  /** True if a command line set the password, so another person knows it. */
+  /** True if a command line generated the password, so that another person knows it. */
   readonly passwordHandedOut: boolean;
 }
 
@@ -76,7 +82,7 @@ const INVITATIONS = `coalesce((
     ) i
   ), '[]') as invitations`;
 
-/** Lengths of a session: without a request, and at most. Both apply to existing sessions too. */
+/** Lengths of a session: without requests, and in total. Both also apply to existing sessions. */
 export interface SessionLengths {
   readonly idleMs: number;
   readonly absoluteMs: number;
@@ -87,10 +93,10 @@ export const USUAL_LENGTHS: SessionLengths = { idleMs: 7 * DAY_MS, absoluteMs: 3
 
 const MAX_SESSIONS = 50;
 
-/** Every statement that looks at sessions has the lengths as its first two values. */
+/** Every statement on sessions has the lengths as its first two values. */
 const IDLE = "$1::float8 * interval '1 millisecond'";
 const LONGEST = "$2::float8 * interval '1 millisecond'";
-/** Interval at which the row of a used session is written. */
+/** Least interval at which the row of a session in use is updated. */
 const SEEN_EVERY = `least(interval '1 minute', ${IDLE} / 10)`;
 const LIVES = `s.expires_at > now() and s.created_at > now() - ${LONGEST} and s.last_seen_at > now() - ${IDLE}`;
 const COLUMNS = `s.id, ${milliseconds('s.created_at')} as "createdAtMs", ${milliseconds('s.last_seen_at')} as "lastSeenAtMs",
@@ -105,11 +111,11 @@ const INSERT = sql('insert_session')`
 const FORGET = sql('forget_sessions')`
   delete from sessions where user_id = $3 and id not in (
       select s.id from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS})`;
-/** Deletes sessions of users who do not return. */
+/** Deletes expired sessions of users who do not return. */
 const FORGET_EXPIRED = sql('forget_expired_sessions')`
   delete from sessions where id in (
       select id from sessions where expires_at < now() order by expires_at limit 100 for update skip locked)`;
-/** An issuer that made somebody an operator has no say in a sign-in by password. */
+/** An operator by claim who signs in with a password is no operator in that session. */
 const IS_OPERATOR = `u.is_operator and not (u.operator_by_claim and s.began_by = 'password')`;
 const FIND = sql('find_session')`
   select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as "userId", u.email, ${IS_OPERATOR} as "isOperator",
@@ -132,8 +138,8 @@ interface SignedInRow extends SessionRecord, Omit<SignedIn, 'session' | 'user'> 
 }
 
 /**
- * `false`: the user was disabled, or got another password, since the password was compared. The
- * oldest of too many sessions end.
+ * Creates a session. `false`: the user was disabled or got another password since it was verified.
+ * Ends the oldest of too many sessions.
  */
 export async function createSession(
   pool: pg.Pool,
@@ -159,7 +165,7 @@ export async function createSession(
   });
 }
 
-/** `undefined`: no such session, or it has expired, or its user is disabled. */
+/** `undefined`: the session does not exist or has expired, or its user is disabled. */
 export async function findSession(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -175,7 +181,7 @@ export async function findSession(
   return { session, user: { id, email, isOperator }, memberships, invitations, ...start };
 }
 
-/** Last seen first. */
+/** Most recently used first. */
 export async function sessionsOf(
   pool: pg.Pool,
   userId: string,
@@ -184,12 +190,12 @@ export async function sessionsOf(
   return records<SessionRecord>(pool, LIST, [idleMs, absoluteMs, userId]);
 }
 
-/** The password was given for this session just now. */
+/** Records that the password was entered for this session just now. */
 export async function notePassword(pool: pg.Pool, sessionId: string): Promise<void> {
   await run(pool, NOTE_PASSWORD, [sessionId]);
 }
 
-/** A session that ended, as its issuer knows it. */
+/** A session that ended, as its issuer identifies it. */
 export interface EndedSession {
   readonly issuer?: string;
   readonly idToken?: string;

@@ -2,38 +2,38 @@ import type pg from 'pg';
 import { only, run, sql } from '../connection/connection-pool.ts';
 import { type AttemptOrigin, accountSubject, addressSubject, originSubjects } from './attempt-subjects.ts';
 
-/** Attempt: the typed address, well formed or not, and its origin. */
+/** An attempt, with its origin and the typed address, which may be malformed. */
 export interface SignInAttempt extends AttemptOrigin {
   readonly email: string;
-  /** SHA-256 of the token in the cookie of a known browser. */
+  /** SHA-256 of the token in a known browser's cookie. */
   readonly browserHash?: Buffer;
 }
 
 export type AttemptResult =
-  /** `knownBrowser`: the user signed in with it before. */
+  /** `knownBrowser`: the user has signed in with this browser before. */
   | { readonly allowed: true; readonly knownBrowser: boolean }
   | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 const WINDOW_SECONDS = 900;
 /**
- * Bound for an account from one address or known browser: others cannot lock its user out with a
- * handful of attempts.
+ * Bound for an account from one address or known browser, so that others cannot lock the user out
+ * with a few attempts.
  */
 const MAX_BY_PAIR = 10;
-/** Bound for an account from unknown places: as many failures as NIST SP 800-63B (3.2.2) allows. */
+/** Bound for an account from all unknown origins, the maximum of NIST SP 800-63B (3.2.2). */
 const MAX_BY_ACCOUNT = 100;
 const MAX_BY_ADDRESS = 30;
-/** Largest count. */
+/** Counts do not exceed this. */
 const MAX_COUNT = 1_000_000;
 const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS})`;
 const ONE_MORE = `on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, ${MAX_COUNT}) returning a.attempts`;
 
 /**
- * Counted before a password is compared, in one statement, so that attempts side by side through
- * several processes cannot slip past. The address comes first, then the network around it, then the
- * account from there: an attempt beyond one share counts no further, or one address could lock
- * everybody out. Each count is read by the next, so all statements lock in this order. $1 and $2
- * are null where nothing is counted by them.
+ * Counts an attempt before the password is verified, in one statement, so that concurrent attempts
+ * through several processes cannot exceed a limit. Counts first for the address, then for its
+ * network, then for the account from that origin, then for the account. An attempt beyond one limit
+ * counts no further, because one address could otherwise lock everybody out. Each count reads the
+ * one before, so all statements lock in this order. $1 and $2 are null if they are not counted.
  */
 const COUNT = sql('count_sign_in_attempt')`
   with this as (
@@ -63,8 +63,8 @@ const COUNT = sql('count_sign_in_attempt')`
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
     from this`;
 /**
- * Locks the address, its network, the account from anywhere, then the account: in the order of
- * counting.
+ * Locks in the order of counting: the address, its network, the account from each origin, the
+ * account.
  */
 const FORGET = sql('forget_sign_in_attempts')`
   with of_address as (
@@ -80,8 +80,8 @@ const FORGET = sql('forget_sign_in_attempts')`
     delete from sign_in_attempts where subject = $3 and (select count(*) from of_pairs) >= 0`;
 
 /**
- * Reads where the user has a session, and whether the browser is known: attempts from elsewhere
- * limit neither.
+ * Reads the addresses at which the user has a session, and whether the browser is known. Attempts
+ * from elsewhere do not limit these.
  */
 const KNOWN = sql('known_origins')`
   select
@@ -91,10 +91,10 @@ const KNOWN = sql('known_origins')`
         where u.email = $1 and s.expires_at > now()) as addresses`;
 
 /**
- * A browser that the user knows counts only against its own share for the account, so that a thief
- * of its token gets that share and no more. From an address where the user has a session only the
- * share of address and account together limits attempts. An address that only an untrusted proxy
- * claims is not a known address.
+ * Counts an attempt. A browser that the user has used counts only against its own share for the
+ * account, so a stolen token gives no more than that share. From an address at which the user has a
+ * session, only the share of address and account together applies. An address that only an
+ * untrusted proxy claims does not count as known.
  */
 export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promise<AttemptResult> {
   const { email, browserHash, address, claimedAddress } = attempt;
@@ -118,9 +118,9 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
 }
 
 /**
- * Clears the account's failures after a sign-in, but only this attempt from the counts of address
- * and network: many people may share an office, and an attacker with an own account must not reset
- * those counts.
+ * Clears the account's failures after a sign-in. Of the counts of address and network only this
+ * attempt is removed: many people may share an office, and an attacker with an account must not
+ * reset those counts.
  */
 export async function forgetAttempts(pool: pg.Pool, email: string, counted?: AttemptOrigin): Promise<void> {
   const { near = null, wide } = counted === undefined ? {} : originSubjects(counted);

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { run, sql } from '../connection/connection-pool.ts';
 import type { MemberRole } from './user-rows.ts';
 
-/** Most members of an organization. One page lists them all. */
+/** Bound of an organization's members. One page lists them all. */
 export const MAX_MEMBERS = 1_000;
 
 /** Locks the organization, so that two owners cannot remove each other. */
@@ -15,10 +15,7 @@ const INSERT = sql('insert_membership')`
 const END_INVITATION = sql('end_invitation')`
   delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email`;
 
-/**
- * Locks the members until the transaction ends. `open`: there is room for one more, invited ones
- * counted.
- */
+/** Locks the members until the transaction ends. `open`: one more fits, counting invited ones. */
 export async function lockMembers(
   client: pg.PoolClient,
   id: string,
@@ -29,7 +26,7 @@ export async function lockMembers(
   return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
 }
 
-/** Deletes the user's invitation to the organization. */
+/** Inserts a membership, and deletes the user's invitation to the organization. */
 export async function insertMembership(
   client: pg.PoolClient,
   organizationId: string,

@@ -16,26 +16,28 @@ export interface UserRecord {
   readonly id: string;
   readonly email: string;
   readonly isOperator: boolean;
-  /** Has not set a password, nor signed in at an issuer. */
+  /** The user has not set a password, and has not signed in at an issuer. */
   readonly invited: boolean;
   readonly disabledAtMs?: number;
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
   /** By name. */
   readonly memberships: readonly Membership[];
-  /** Name of the organization whose owner invited this user. Absent: an operator made the user. */
+  /**
+   * Name of the organization whose owner invited this user. Absent: an operator created the user.
+   */
   readonly cameThrough?: string;
 }
 
 export interface UserQuery {
-  /** Part of the e-mail address, in any case. Absent: all. */
+  /** Part of the email address, ignoring case. Absent: all users. */
   readonly search?: string;
-  /** Only users whose address sorts behind this one: the last of the page before. */
+  /** Last address of the previous page. Only addresses after it are returned. */
   readonly afterEmail?: string;
   readonly limit: number;
 }
 
-/** True of `users u` who never signed in: no password, and bound to no issuer. */
+/** SQL that is true if `users u` never signed in: no password, and no identity at an issuer. */
 export const IS_INVITED =
   '(u.password_hash is null and not exists (select from user_identities i where i.user_id = u.id))';
 
@@ -61,12 +63,12 @@ export async function findUser(on: Connection, id: string): Promise<UserRecord |
   return (await records<UserRecord>(on, SHOW, [id]))[0];
 }
 
-/** `email` as normalizeEmail gives it. */
+/** Expects an address that normalizeEmail() has normalized. */
 export async function findUserByEmail(on: Connection, email: string): Promise<UserRecord | undefined> {
   return (await records<UserRecord>(on, BY_EMAIL, [email]))[0];
 }
 
-/** By e-mail address. */
+/** Sorted by email address. */
 export async function listUsers(pool: pg.Pool, query: UserQuery): Promise<readonly UserRecord[]> {
   return records(pool, LIST, [query.search ?? null, query.afterEmail ?? null, query.limit]);
 }

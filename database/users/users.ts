@@ -9,10 +9,10 @@ import { findUser, IS_INVITED, type MemberRole, type UserRecord } from './user-r
 
 export interface NewUser {
   readonly id: string;
-  /** As normalizeEmail gives it. */
+  /** Normalized by normalizeEmail(). */
   readonly email: string;
   readonly isOperator: boolean;
-  /** Absent: the user sets one with an operator's link. */
+  /** Absent: the user sets a password with an operator's link. */
   readonly passwordHash?: string;
   /** True if another person knows the password. */
   readonly passwordHandedOut?: true;
@@ -26,23 +26,23 @@ export type CreateUserResult =
 export type SetDisabledResult =
   | { readonly kind: 'done'; readonly user: UserRecord; readonly revokedKeys: number }
   | { readonly kind: 'unknown_user' }
-  /** Without this operator no one could enable users again. */
+  /** Without this operator nobody could enable users again. */
   | { readonly kind: 'last_operator' };
 
-/** Stored data that a sign-in is compared with. */
+/** Stored data with which a sign-in is compared. */
 export interface Credentials {
   readonly userId: string;
   readonly disabled: boolean;
-  /** Absent: invited and not here yet. */
+  /** Absent: the user was invited and has not set a password yet. */
   readonly passwordHash?: string;
 }
 
-/** Change of a user's own password. */
+/** A user's change of their own password. */
 export interface OwnChange {
-  /** Session that continues. */
+  /** The session that continues. */
   readonly sessionId: string;
   /**
-   * Compare-and-set: the hash that the current password was verified against. If it has changed
+   * Hash against which the current password was verified (compare-and-set). If it has changed
    * since, nothing is written.
    */
   readonly formerHash: string;
@@ -53,7 +53,7 @@ const INSERT = sql('insert_user')`
     on conflict (email) do nothing returning id`;
 const CREDENTIALS = sql('user_credentials')`
   select id, disabled_at is not null as disabled, password_hash from users where email = $1`;
-/** Locks operators in the order of ids, so that two who disable each other do not deadlock. */
+/** Locks operators in the order of ids, so that two who disable each other cannot deadlock. */
 const LOCK_OPERATORS = sql('lock_operators')`
   select u.id, u.disabled_at is null and not ${IS_INVITED} as can_work
     from users u where u.is_operator order by u.id for no key update`;
@@ -90,7 +90,10 @@ export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promi
   });
 }
 
-/** Reads credentials. They are not part of UserRecord, so no response shows a hash by mistake. */
+/**
+ * Reads credentials. They are not part of UserRecord, so that no response contains a hash by
+ * mistake.
+ */
 export async function findCredentials(pool: pg.Pool, email: string): Promise<Credentials | undefined> {
   const [row] = await run<{ id: string; disabled: boolean; password_hash: string | null }>(pool, CREDENTIALS, [email]);
   if (!row) return undefined;
@@ -99,12 +102,15 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
 }
 
 /**
- * Fate of the keys of a disabled user, in every organization. Enabling the user restores no revoked
- * key.
+ * What happens to the keys of a disabled user, in all organizations. Enabling the user does not
+ * restore revoked keys.
  */
 export type KeysOfDisabled = 'revoke' | 'keep';
 
-/** Signs the user out at once and deletes links. Disabling twice keeps the first time. */
+/**
+ * Disables or enables a user. Disabling signs the user out and deletes links. Disabling again keeps
+ * the first time.
+ */
 export async function setDisabled(
   pool: pg.Pool,
   userId: string,
@@ -133,8 +139,8 @@ export async function setDisabled(
 
 /**
  * Sets a password. Ends all sessions of the user except the one that changes it, and deletes all
- * links. `handed_out`: another person knows the password. `false`: no such user, or the password
- * has changed since.
+ * links. `handed_out`: another person knows the password. `false`: the user does not exist, or the
+ * password has changed since it was verified.
  */
 export async function setPasswordHash(
   pool: pg.Pool,
@@ -146,7 +152,7 @@ export async function setPasswordHash(
   return inTransaction(pool, 'begin', (client) => storePassword(client, userId, passwordHash, by, change));
 }
 
-/** In a transaction of the caller's. */
+/** Stores a password in the caller's transaction. */
 export async function storePassword(
   client: pg.PoolClient,
   userId: string,
@@ -165,19 +171,19 @@ export async function storePassword(
   return true;
 }
 
-/** In a transaction of the caller's. Links end as well. */
+/** Ends sessions, deletes links and forgets known browsers, in the caller's transaction. */
 export async function signOut(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
   await endSessions(client, userId, keepSessionId);
   await deleteLinks(client, userId);
   await run(client, FORGET_BROWSERS, [userId]);
 }
 
-/** In a transaction of the caller's. Browsers stay known. */
+/** Ends sessions in the caller's transaction. Browsers stay known. */
 export async function endSessions(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
   await run(client, END_SESSIONS, [userId, keepSessionId ?? null]);
 }
 
-/** In a transaction of the caller's. */
+/** Deletes links in the caller's transaction. */
 export async function deleteLinks(client: pg.PoolClient, userId: string): Promise<void> {
   await run(client, DELETE_LINKS, [userId]);
 }

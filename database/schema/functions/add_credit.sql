@@ -1,7 +1,7 @@
--- Adds an operator's entry; negative amounts correct. With a reference that the organization used
--- before nothing is added: `applied` is false, and `amount_nano_usd` is what that reference added
--- then. A reference of another organization is refused by credit_references_pkey. No row: there is
--- no such organization.
+-- Adds an operator's entry. A negative amount is a correction. If the organization used the
+-- reference before, nothing is added: `applied` is false, and `amount_nano_usd` is the amount that
+-- was added then. If another organization used it, credit_references_pkey refuses it. No row: the
+-- organization does not exist.
 create or replace function add_credit(organization text, amount bigint, entry_note text, entry_reference text, entry_actor text)
 returns table (applied boolean, amount_nano_usd bigint, balance_nano_usd bigint) language plpgsql
 security definer set search_path from current as $$
@@ -10,8 +10,8 @@ declare
   account accounts;
   earlier bigint;
 begin
-  -- Overrides the session: the one of the request log may have been handed on, and lets its commits
-  -- be lost with a crash.
+  -- Overrides the session's setting. With a session pooler it may be left over from the request
+  -- log, which accepts that a crash loses its commits.
   if current_setting('synchronous_commit') in ('off', 'local') then
     perform set_config('synchronous_commit', 'on', true);
   end if;

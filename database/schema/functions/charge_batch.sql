@@ -1,10 +1,10 @@
--- Charges a batch of finished requests, each exactly once, under the row locks of their accounts:
--- the least of its cost, its hold and what is left of the balance. Only its owner may call it;
--- charge_generations() does, with its rights and its search path. Returns how these accounts stand,
--- also those of requests that were charged before, and what was lost just now: {"epoch": …,
+-- Charges a batch of finished requests, each exactly once, under the row locks of their accounts.
+-- The charge is the smallest of cost, hold and remaining balance. Only its owner may call it, which
+-- charge_generations() does with its rights and search path. Returns the resulting accounts,
+-- including those of requests that were charged before, and the new losses: {"epoch": …,
 -- "accounts": [[key, day, sequence, balance, spent that day by organization, by key]], "losses":
--- [[reason, amount]] or null}. Accounts of keys with long budgets have two more elements: the key's
--- spend of the month, and of its lifetime. Other keys do not pay for them.
+-- [[reason, amount]] or null}. Accounts of keys with long budgets have two more elements, the key's
+-- spend of the month and of its lifetime. Other keys do not pay for computing them.
 create or replace function charge_batch(charges charge[]) returns json language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -20,9 +20,9 @@ declare
   lost jsonb;
   result json;
 begin
-  -- In organization order, so that two batches can never wait for each other. Everything below that
-  -- is keyed by organization or by one of its keys changes only under this lock; the statements
-  -- after it see all that was committed before.
+  -- Locks in the order of organizations, so that two batches cannot deadlock. Everything below that
+  -- belongs to an organization or one of its keys changes only under this lock, and later
+  -- statements see everything that was committed before.
   select greatest(min(a.balance_nano_usd), 0) into payable
   from (
     select a.balance_nano_usd from accounts a where a.organization_id = any (array(select g.organization_id from unnest(charges) g))
@@ -42,7 +42,8 @@ begin
   end if;
 
   if short and cardinality(charges) > 1 then
-    -- All of them together are more than the smallest balance; each organization has its own.
+    -- The sum of the batch exceeds the smallest balance. Compares each organization with its own
+    -- balance.
     select coalesce(bool_or(a.balance_nano_usd < d.due), false) into short
     from accounts a join (
       select organization_id, sum(least(cost_nano_usd, hold_nano_usd)) as due from unnest(charges) group by organization_id
@@ -50,8 +51,8 @@ begin
   end if;
 
   if short and cardinality(charges) > 1 then
-    -- The first ids take what is left of the balance, one at a time: a repetition among them takes
-    -- nothing.
+    -- Charges one request at a time, by id, until the balance is used up. A repetition among them
+    -- costs nothing.
     for one in select g.* from unnest(charges) g order by g.id loop
       lost := coalesce(lost, '[]') || coalesce((charge_batch(array[one]) ->> 'losses')::jsonb, '[]');
     end loop;
@@ -155,8 +156,8 @@ begin
   ) then
     raise exception 'an organization has no account' using errcode = 'foreign_key_violation';
   end if;
-  -- An id that was there before is a repetition, unless somebody else's request has it: then this
-  -- one would go unpaid.
+  -- An existing id is a repetition, unless the request belongs to another organization, which would
+  -- then not pay for this one.
   if exists (
     select from unnest(charges) g join generations e on e.id = g.id where e.organization_id <> g.organization_id
   ) then

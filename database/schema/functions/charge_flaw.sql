@@ -1,6 +1,5 @@
--- Names the part of a charge that no charge may have. Null: none, or the value is missing: the
--- columns of generations refuse that. One expression, so that PostgreSQL puts it in place of the
--- call.
+-- Names the invalid part of a charge. Null: it is valid, or a value is missing, which the columns
+-- of generations refuse. It is a single expression, so that PostgreSQL inlines it.
 create or replace function charge_flaw(g charge) returns text language sql immutable as $$
   select case
     when not (octet_length(g.id) = 30 and g.id >= 'gen-0' and g.id < 'gen-8') then 'its id'

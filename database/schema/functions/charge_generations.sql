@@ -1,8 +1,7 @@
--- Charges finished requests, each exactly once (charge_batch() says how and what it returns), and
--- counts each for its user, and with its provider's cost and its list price. Each of `users`,
--- `costs` and `list_prices` has one element for each charge, which may be null, or is null. They
--- are written under the locks of the accounts, which the charge has taken; a repetition changes
--- nothing.
+-- Charges finished requests, each exactly once (see charge_batch() for rules and result). Also
+-- records the user, provider cost and list price of each. `users`, `costs` and `list_prices` are
+-- null, or have one element for each charge, which may be null. They are written under the account
+-- locks that the charge has taken, and a repetition changes nothing.
 create or replace function charge_generations(
   charges charge[], users text[] default null, costs bigint[] default null, list_prices bigint[] default null
 ) returns json language plpgsql
@@ -10,8 +9,8 @@ security definer set search_path from current as $$
 declare
   result json;
 begin
-  -- Overrides the session: the one of the request log may have been handed on, and lets its commits
-  -- be lost with a crash.
+  -- Overrides the session's setting. With a session pooler it may be left over from the request
+  -- log, which accepts that a crash loses its commits.
   if current_setting('synchronous_commit') in ('off', 'local') then
     perform set_config('synchronous_commit', 'on', true);
   end if;

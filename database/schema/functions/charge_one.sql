@@ -1,8 +1,8 @@
--- Charges one finished request with short statements for its own rows: most of what a batch of one
--- costs is starting a statement that is written for many (docs/performance.md). Returns null, and
--- changes nothing, if the case is not the usual one: a value that is refused or missing, a charge
--- above its hold or its balance, a foreign key, a repetition. charge_batch() decides these, and
--- says what is wrong. Only its owner may call it, as charge_batch(). Returns as charge_batch().
+-- Charges one finished request with short statements for its own rows. For a batch of one, most of
+-- the cost would be starting a statement that is written for many (docs/performance.md). In unusual
+-- cases it returns null and changes nothing: an invalid or missing value, a charge above its hold
+-- or balance, a foreign key, a repetition. charge_batch() then decides and reports the error. Only
+-- its owner may call it. The result is like that of charge_batch().
 create or replace function charge_one(one charge) returns json language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -18,7 +18,7 @@ begin
     return null;
   end if;
 
-  -- Locks the account first, as charge_batch() does: the statements after it see all that was
+  -- Locks the account first, as charge_batch() does. Later statements see everything that was
   -- committed before.
   update accounts a
   set sequence = a.sequence + 1,
@@ -50,7 +50,7 @@ begin
     ) on conflict do nothing;
   end if;
   if not found then
-    -- A repetition, or a foreign key: the account is again as it was.
+    -- A repetition or a foreign key: restores the account.
     update accounts a
     set sequence = a.sequence - 1,
       balance_nano_usd = a.balance_nano_usd + one.cost_nano_usd,

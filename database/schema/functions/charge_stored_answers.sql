@@ -1,5 +1,5 @@
--- Charges attempts whose answers were stored in this transaction, and counts these under the locks
--- of their accounts, which the charge has taken.
+-- Charges requests whose responses were stored in this transaction. Adds the stored bytes to the
+-- sums under the account locks that the charge has taken.
 create or replace function charge_stored_answers(
   charges charge[], users text[], costs bigint[], list_prices bigint[], organizations text[], sizes bigint[], bound bigint
 ) returns table (charged json, evicted bigint) language plpgsql as $$

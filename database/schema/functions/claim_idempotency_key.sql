@@ -1,8 +1,8 @@
--- Takes the key for an attempt if it is free: unknown, older than the retention, of a dead attempt
--- with the same body, or with an answer for the same body that has given way. Otherwise the reply
--- names its owner: 'reused' (with another body), 'running', 'finished' with the size of the answer,
--- or `lapsed`: a dead attempt that `leave_lapsed` left alone. An attempt that was charged is no
--- dead one.
+-- Claims a key for a request if it is free: unknown, past the retention, claimed by a dead request
+-- with the same body, or with an evicted response for the same body. Otherwise the reply names its
+-- owner: 'reused' (with another body), 'running', 'finished' with the size of the response, or
+-- `lapsed` for a dead request if `leave_lapsed` is set. A request that was charged does not count
+-- as dead.
 create or replace function claim_idempotency_key(
   organization text, key bytea, body bytea, generation text, lease_ms bigint, retention_ms bigint, leave_lapsed boolean
 ) returns table (outcome text, generation_id text, answer_bytes bigint) language plpgsql as $$
@@ -14,8 +14,8 @@ declare
   has_bytes bigint;
   has_lapsed boolean;
 begin
-  -- A claim that a crash of the server forgets is claimed again, and only one of the attempts is
-  -- charged: it need not wait for the disk.
+  -- Need not wait for the disk. If a crash of the server loses a claim, the key is claimed again,
+  -- and only one of the requests is charged.
   perform set_config('synchronous_commit', 'off', true);
   for tries in 1..5 loop
     insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until)
@@ -34,7 +34,7 @@ begin
     select k.body_hash, k.generation_id, k.finished_at, octet_length(k.answer), k.charged_at is null and lease_is_over(k.lease_until, lease_ms)
       into has_body, has_generation, has_finished, has_bytes, has_lapsed
       from idempotency_keys k where k.organization_id = organization and k.key_hash = key;
-    -- Otherwise it became free in between.
+    -- Otherwise the key became free meanwhile, so the loop tries again.
     if found and (has_body <> body or has_finished is null or has_bytes is not null) then
       return query select case when has_body <> body then 'reused' when has_finished is not null then 'finished'
         when has_lapsed and leave_lapsed then 'lapsed' else 'running' end, has_generation, has_bytes;

@@ -1,6 +1,6 @@
--- Takes counts that only grow: what is more than before goes into the sums, in one transaction, so
--- that counts whose answer was lost may come again. Sums and keys are locked in the order of
--- log_requests().
+-- Stores counts that only increase. What exceeds the stored count is added to the sums in the same
+-- transaction, so counts may be sent again if the reply was lost. Sums and keys are locked in the
+-- same order as in log_requests().
 create or replace function count_left_out(counted_by text, counts left_out_count[]) returns void language plpgsql
 security definer set search_path from current as $$
 declare

@@ -1,5 +1,5 @@
--- Adds to the sums of these organizations, and keeps each within the bound. Returns how many
--- answers gave way.
+-- Adds to the sums of stored bytes of these organizations, and keeps each within the bound. Returns
+-- the number of evicted responses.
 create or replace function count_stored_answers(organizations text[], sizes bigint[], bound bigint) returns bigint language plpgsql as $$
 declare
   one record;

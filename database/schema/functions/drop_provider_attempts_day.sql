@@ -1,4 +1,4 @@
--- Drops a day of the uncharged attempts, as drop_request_log_day().
+-- Drops a day of uncharged attempts, like drop_request_log_day().
 create or replace function drop_provider_attempts_day(day date) returns void language plpgsql
 security definer set lock_timeout = '200ms' set search_path from current as $$
 begin

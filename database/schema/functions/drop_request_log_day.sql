@@ -1,5 +1,5 @@
--- Drops a day of the request log. The shortest retention is a day: yesterday's lines are nobody's
--- to drop.
+-- Drops a day of the request log. The shortest retention is one day, so nobody may drop yesterday's
+-- rows.
 create or replace function drop_request_log_day(day date) returns void language plpgsql
 security definer set lock_timeout = '200ms' set search_path from current as $$
 begin

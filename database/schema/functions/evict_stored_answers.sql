@@ -1,8 +1,8 @@
--- Takes the oldest answers of an organization away until the rest is within the bound, a thousand
--- at most. The caller has locked its sum. Rows that somebody has locked are passed over: the other
--- one could wait for us. They, and answers whose transaction took longer than that of newer ones,
--- are older than the last that gave way: hence the minute, and a second walk if the first finds too
--- few.
+-- Evicts the oldest stored responses of an organization until the rest is within the bound, at most
+-- a thousand. The caller has locked its sum. Locked rows are skipped, because their transaction
+-- could wait for this one. They may be older than the last evicted response, and so may responses
+-- whose transaction took longer than that of newer ones. Hence the walk starts a minute earlier,
+-- and starts again from the oldest if it finds too few.
 create or replace function evict_stored_answers(organization text, bound bigint) returns bigint language plpgsql as $$
 declare
   above bigint;

@@ -1,6 +1,7 @@
--- Ends an attempt's claim with its answer, which is not stored if it alone is larger than the
--- bound. A repeated one changes nothing, and one whose row was deleted meanwhile had no rival.
--- `mine`: no other attempt has the key. `stored`: how many bytes, to be counted.
+-- Ends a request's claim with its response. The response is not stored if it alone exceeds the
+-- bound. A repetition changes nothing. If the row was deleted meanwhile, it is inserted again,
+-- because no other request has the key. `mine`: no other request has the key. `stored`: bytes to
+-- add to the sum.
 create or replace function keep_idempotent_answer(organization text, key bytea, body bytea, generation text, sealed bytea, bound bigint)
 returns table (mine boolean, stored bigint) language plpgsql as $$
 declare

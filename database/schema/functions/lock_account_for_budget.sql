@@ -1,6 +1,6 @@
--- Sets a long budget between two charges of the organization: each charge that did not see it, and
--- so did not return these sums, is committed before, and is in every account snapshot that has the
--- budget. Limit stores rely on this.
+-- Orders the change of a long budget between two charges of the organization. A charge that did not
+-- see the budget, and so did not return these sums, is committed before the change, and every
+-- account snapshot with the budget includes it. Limit stores rely on this.
 create or replace function lock_account_for_budget() returns trigger language plpgsql
 security definer set search_path from current as $$
 begin

@@ -1,8 +1,8 @@
--- Writes a batch of the log with its sums in one transaction, and nothing of one that is there
--- already: a batch whose answer was lost comes again, and comes whole, so its first line is looked
--- up. A batch of which only some rows are there is refused; its writer halves it. Returns how many
--- rows are new. One array of records, inserted without looking for conflicts row by row, costs 26 %
--- less than an array for each column did (measured in batches of 300).
+-- Writes a batch of the request log with its sums in one transaction. A batch whose reply was lost
+-- is sent again unchanged, so looking up its first row is enough to detect that, and nothing is
+-- written. If only some rows exist, the batch is refused, and the writer halves it. Returns the
+-- number of new rows. One array of records, inserted without checking each row for conflicts, costs
+-- 26 % less than an array for each column (measured in batches of 300).
 create or replace function log_requests(requests logged_request[]) returns integer language plpgsql
 security definer set search_path from current as $$
 declare
@@ -27,8 +27,8 @@ begin
     duration_ms, end_user, metadata::jsonb
   from unnest(requests);
 
-  -- Sums and keys are locked in their order, after the rows: processes that write side by side wait
-  -- for each other at most.
+  -- Locks sums and keys after the rows, in their order, so that concurrent processes may wait for
+  -- each other but never deadlock.
   insert into request_stats as s (
     organization_id, hour, key_id, model, code, provider, status, streamed, requests, prompt_tokens, completion_tokens, cached_tokens,
     cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets

@@ -1,4 +1,4 @@
--- Makes a month of the audit log, which nobody empties either.
+-- Creates a month of the audit log, with a trigger that forbids truncating it.
 create or replace function make_audit_log_month(month date) returns void language plpgsql
 security definer set lock_timeout = '1s' set search_path from current as $$
 declare

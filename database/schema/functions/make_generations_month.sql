@@ -1,4 +1,4 @@
--- Makes a month of generations.
+-- Creates a month of generations.
 create or replace function make_generations_month(month date) returns void language plpgsql
 security definer set lock_timeout = '1s' set search_path from current as $$
 begin

@@ -1,6 +1,6 @@
--- Makes the partition of the ids of these days. It locks the parent for a moment: requests must not
--- queue behind it while it waits for a long reader, so each caller has a timeout. A year around now
--- is all that anybody needs.
+-- Creates the partition for the ids of these days. It locks the parent briefly. While it waits for
+-- a long reader, requests would queue behind it, so each caller sets a lock timeout. Days must be
+-- within about a year.
 create or replace function make_partition(parent text, suffix text, prefix text, first date, until date) returns void
 language plpgsql set search_path from current as $$
 begin

@@ -1,8 +1,8 @@
 -- Renews the epoch if the database may have gone back in time. A server that was promoted
--- (failover) or restored to a point in time goes on under a new timeline, and may lack the last
--- commits. A dump that is loaded, into another server or the same, keeps the timeline: so a
--- database is known by more than that. Every new connection compares before its first statement
--- (connection-pool.ts), and no old connection survives such an event: the epoch changes before
+-- (failover) or restored to a point in time continues on a new timeline, and may lack the last
+-- commits. Loading a dump, into the same server or another, keeps the timeline, so the database's
+-- identity has more parts. Every new connection calls this before its first statement
+-- (connection-pool.ts), and no old connection survives such an event. So the epoch changes before
 -- anything is read.
 create or replace function note_timeline() returns void language plpgsql
 security definer set search_path from current as $$
@@ -11,8 +11,8 @@ declare
     null, null, (select d.oid::text from pg_database d where d.datname = current_database()), to_regclass('accounts')::oid::text
   ];
 begin
-  -- Some hosted servers keep these to themselves: there the oids are what is left, and the
-  -- operator's word (`ledger renew-epoch`).
+  -- Some hosted servers do not allow these reads. Then only the oids remain, and the operator's
+  -- `ledger renew-epoch`.
   begin
     known[1] := (select c.system_identifier::text from pg_control_system() c);
   exception when others then

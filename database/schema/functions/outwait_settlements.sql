@@ -1,4 +1,4 @@
--- Returns when the settlements under way have ended (memory-mode-lock.ts).
+-- Returns when the settlements in progress have ended (memory-mode-lock.ts).
 create or replace function outwait_settlements() returns void language plpgsql
 security definer set search_path from current as $$
 begin

@@ -1,6 +1,6 @@
--- Writes a batch of uncharged attempts, each once: one that is there already changes nothing. Costs
--- of attempts that used tokens, and losses of the operator, are booked with them. Returns how many
--- are new.
+-- Writes a batch of uncharged attempts, each once: repeating one changes nothing. Also books the
+-- costs of attempts that used tokens, and the operator's losses. Returns the number of new
+-- attempts.
 create or replace function record_provider_attempts(attempts provider_attempt[]) returns integer language plpgsql
 security definer set search_path from current as $$
 #variable_conflict use_column
@@ -29,7 +29,7 @@ begin
     from unnest(attempts) a join fresh f on f.generation_id = a.generation_id and f.attempt = a.attempt
     where a.loss_nano_usd > 0
     group by a.generation_id, a.organization_id, a.loss_reason
-    -- An attempt before it, at another target, may have lost already.
+    -- An earlier attempt, at another target, may have caused a loss already.
     on conflict (generation_id, reason) do update set amount_nano_usd = l.amount_nano_usd + excluded.amount_nano_usd
   )
   select count(*) into written from fresh;

@@ -1,4 +1,4 @@
--- Keeps append-only tables as they are.
+-- Refuses changes of append-only tables.
 create or replace function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';

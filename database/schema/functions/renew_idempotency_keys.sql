@@ -1,5 +1,5 @@
--- Extends the leases of attempts that are still alive. A key that another attempt has taken over
--- stays with that one.
+-- Extends the leases of live requests. A key that another request has taken over is left to that
+-- request.
 create or replace function renew_idempotency_keys(organizations text[], keys bytea[], generations text[], lease_ms bigint)
 returns bigint language plpgsql as $$
 #variable_conflict use_column
@@ -7,7 +7,7 @@ declare
   renewed bigint;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  -- Rows that are locked are ending just now; waiting for them could only end in a deadlock.
+  -- Skips locked rows: their claims are ending, and waiting for them could deadlock.
   with live as materialized (
     select k.organization_id, k.key_hash
     from unnest(organizations, keys, generations) as g (organization_id, key_hash, generation_id)

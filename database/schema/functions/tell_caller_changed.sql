@@ -1,7 +1,7 @@
--- Tells gateway processes, in the transaction itself, that callers changed: those of the
--- organization that the named column has, or all of them without a column (docs/design.md, "Callers
--- in memory"). The notice tells who makes the change that it is in force a moment after the commit
--- (in-force.ts).
+-- Notifies gateway processes, within the transaction, that callers have changed: those of the
+-- organization in the named column, or all of them without a column (docs/design.md, "Callers in
+-- memory"). The notice tells the session of the change that it takes effect shortly after the
+-- commit (in-force.ts).
 create or replace function tell_caller_changed() returns trigger language plpgsql as $$
 declare
   organization text := '';

@@ -1,6 +1,7 @@
--- Tidies what no charge could: answers that were deleted at the retention, and organizations that a
--- lower bound, locked rows or very many small answers left above it. `worked`: how many rows it
--- changed; as long as it is `most`, there is more. `bytes`: of all organizations.
+-- Corrects what charges could not: sums after deletions at the retention, and organizations above
+-- the bound because it was lowered, rows were locked, or there were very many small responses.
+-- `worked` is the number of changed rows; if it is `most`, there is more to do. `bytes` is the sum
+-- of all organizations.
 create or replace function tidy_stored_answers(bound bigint, most bigint)
 returns table (worked bigint, evicted bigint, bytes bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -17,7 +18,7 @@ begin
   perform count_stored_answers(gone.organizations, gone.sizes, 9223372036854775807);
   worked := cardinality(gone.organizations);
   evicted := 0;
-  -- Out of the order of organizations now: nobody is waited for.
+  -- These locks are not in the order of organizations, so locked rows are skipped.
   for one in
     select s.organization_id from stored_answers s where s.bytes > bound order by s.organization_id limit 100 for update skip locked
   loop
