@@ -35,8 +35,8 @@ const HELP = new Set(['help', '--help', '-h']);
 const KEYS = /sk-gw-[\w-]+/g;
 
 /**
- * Finds the command, checks its arguments and runs it. A message never repeats an API key that was
- * typed in a wrong place, because others read terminals and their logs.
+ * Finds the command, checks its arguments and runs it. API keys that were typed in the wrong place
+ * are removed from messages, because others may read terminals and logs.
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<Result> {
   const result = await run(args, env);
@@ -65,7 +65,7 @@ async function run(args: readonly string[], env: Environment): Promise<Result> {
     : result;
 }
 
-/** `help` is a command only in front; behind a flag it may be that flag's value. */
+/** `help` is a command only in first place. After a flag it may be the flag's value. */
 function isValue(args: readonly string[], arg: string): boolean {
   return arg === 'help' && args[0] !== 'help';
 }
@@ -73,7 +73,7 @@ function isValue(args: readonly string[], arg: string): boolean {
 function unknownCommand(args: readonly string[]): Result {
   const words = args.filter((arg) => !arg.startsWith('-')).slice(0, 2);
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `));
-  // The whole help would push the first line, which is the problem, off the screen.
+  // The whole help would push the problem, its first line, off the screen.
   const near = (group.length > 0 ? group : COMMANDS).map(usageLine).join('\n');
   return {
     kind: 'usage',

@@ -2,7 +2,7 @@ import type { Result } from './command-line/result.ts';
 import { runCommandLine } from './command-line.ts';
 
 /**
- * The operator command line: success goes to standard output, failure to standard error, or both as
+ * The operator command line. Success goes to standard output, failure to standard error, or both as
  * JSON.
  */
 

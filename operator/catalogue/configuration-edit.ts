@@ -11,11 +11,11 @@ export type Edit =
 
 export interface EditOptions {
   readonly replace: boolean;
-  /** Provider that is used as it is where the file has it. */
+  /** Provider that keeps its settings if the file has it. */
   readonly kept?: string | undefined;
 }
 
-/** One part of the text that is replaced. It is empty for an insertion. */
+/** A part of the text to replace. Empty for an insertion. */
 interface Change {
   readonly from: number;
   readonly to: number;
@@ -32,9 +32,9 @@ type Section = keyof Entries;
 const NOUNS: Readonly<Record<Section, string>> = { providers: 'provider', models: 'model' };
 
 /**
- * Adds entries to a configuration file. Its other text stays as it is, to the byte: rendering the
- * whole document would move every comment that is aligned. A provider that is there already, as it
- * would be written, is left alone.
+ * Adds entries to a configuration file. All other text stays byte for byte the same, because
+ * rendering the whole document would move aligned comments. A provider that already exists with the
+ * same content is left alone.
  */
 export function editConfiguration(given: string, entries: Entries, { replace, kept }: EditOptions): Edit {
   const text = given === '' || given.endsWith('\n') ? given : `${given}\n`;
@@ -79,7 +79,7 @@ function sectionChanges(edit: SectionEdit): Changes {
   return entryChanges(edit, pair.value);
 }
 
-/** Takes the place of `null` or `{}`. A comment in that line stays there. */
+/** Replaces `null` or `{}`. A comment on that line stays there. */
 function fillings(text: string, { key, value }: Pair, entries: SectionEdit['entries']): readonly Change[] {
   const from = text.indexOf(':', endOf(key)) + 1;
   const written = isNode(value) && text.slice(startOf(value), endOf(value)).trim() !== '';
@@ -124,8 +124,8 @@ function entryChanges({ text, document, section, entries, replace, kept }: Secti
 }
 
 /**
- * Applies the last change first, so that the places of the others stay right. Two may have the same
- * place.
+ * Applies the last change first, so that the positions of the others stay valid. Two changes may
+ * have the same position.
  */
 function applied(text: string, changes: readonly Change[]): string {
   let edited = text;

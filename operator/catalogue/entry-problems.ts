@@ -1,7 +1,7 @@
 import { CONFIG_FILE } from '#core/config/schema.ts';
 import type { Entries } from './import-entries.ts';
 
-/** Problems of entries that come from an operator's file and flags. */
+/** Returns the problems of entries that come from an operator's file and flags. */
 export function entryProblems(entries: Entries): readonly string[] {
   const { providers, models } = CONFIG_FILE.shape;
   return [
@@ -11,7 +11,7 @@ export function entryProblems(entries: Entries): readonly string[] {
   ];
 }
 
-/** A reference would put a secret of this machine into what a provider is sent. */
+/** A reference in an entry would send a secret of this machine to a provider. */
 function referencesOf({ models }: Entries): readonly string[] {
   const referring = Object.keys(models).filter((name) => JSON.stringify(models[name]).includes('${'));
   return referring.map((name) => `models.${name}: refers to a variable or file, which no catalogue does`);
@@ -26,7 +26,7 @@ function problemsOf(section: keyof Entries, entries: Entries, schema: Schema): r
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [undefined];
     return keys.map((key) => {
       const path = [section, ...issue.path, ...(key === undefined ? [] : [key])];
-      // Names of members are the file's own texts, and a terminal obeys escape sequences.
+      // Names of members come from the file, and could contain escape sequences for the terminal.
       return `${path.map(String).join('.')}: ${issue.message}`.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');
     });
   });

@@ -1,14 +1,14 @@
 import { Document, isCollection, visit } from 'yaml';
 import type { Entry } from '#core/model-catalogue/catalogue.ts';
 
-/** Collections that are at most this long as JSON stand in one line. */
+/** Collections that are at most this long as JSON are written on one line. */
 const MAX_FLOW_CHARACTERS = 100;
 export const INDENT = 2;
 
-/** YAML of entries, two spaces deep, as the blocks of docs/providers.md are written. */
+/** YAML of entries, indented by two spaces, in the style of the blocks in docs/providers.md. */
 export function entriesYaml(entries: Readonly<Record<string, Entry>>, indent: number): string {
   const document = new Document(entries, { version: '1.2' });
-  // Without it the drops of two models would be written once, with an alias in the second.
+  // Otherwise equal lists of two models would be written once, and the second as an alias.
   document.contents = document.createNode(entries, { aliasDuplicateObjects: false }) as typeof document.contents;
   visit(document, {
     Collection(_, node, path) {

@@ -2,19 +2,19 @@ import type { Entry } from '#core/model-catalogue/catalogue.ts';
 import { type CatalogueModel, nameAtProvider, providerOf } from '#core/model-catalogue/catalogue-model.ts';
 import { type Markup, markedUp } from './markup.ts';
 
-/** Entries of the configuration, by name. */
+/** Entries of the configuration file, by name. */
 export interface Entries {
   readonly providers: Readonly<Record<string, Entry>>;
   readonly models: Readonly<Record<string, Entry>>;
 }
 
 export interface ImportOptions {
-  /** Id for customers; only with one model. */
+  /** Model id for customers. Only with a single model. */
   readonly as?: string | undefined;
-  /** Name of the provider in the configuration; only with models of one provider. */
+  /** Name of the provider in the configuration. Only with models of one provider. */
   readonly provider?: string | undefined;
   readonly markup?: Markup | undefined;
-  /** Providers of the catalogue by name. */
+  /** The catalogue's providers by name. */
   readonly known: Readonly<Record<string, Entry>>;
 }
 

@@ -2,25 +2,26 @@ import { parsePrice } from '#core/config/quantities.ts';
 import type { CataloguePrices } from '#core/model-catalogue/catalogue-model.ts';
 import { mapPrices, usdPerMillion } from '#core/model-catalogue/map-prices.ts';
 
-/** Surcharge in parts of a million, so that it is exact. */
+/** Surcharge in millionths, so that it is exact. */
 export type Markup = bigint;
 
 const WHOLE: Markup = 1_000_000n;
-/** The text is a percentage with at most 4 decimals. */
+/** A percentage has at most 4 decimals. */
 const PARTS_PER_PERCENT_DECIMALS = 4;
 const PERCENT = /^(\d{1,4})(?:\.(\d{1,4}))?%?$/;
 
-/** `15`, `15%` or `7.5`. `undefined`: the text is none of these. */
+/** Parses `15`, `15%` or `7.5`. `undefined`: the text has another form. */
 export function parseMarkup(text: string): Markup | undefined {
   const [, whole, fraction = ''] = PERCENT.exec(text) ?? [];
   return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(PARTS_PER_PERCENT_DECIMALS, '0'));
 }
 
-/** All prices of a table, raised and rounded up to the last decimal of a price. */
+/** Raises all prices of a table, rounding up to the last decimal of a price. */
 export function markedUp<Table extends CataloguePrices>(table: Table, markup: Markup): Table {
   return mapPrices(table, (price) => {
     const picoUsd = parsePrice(price);
-    // A price that the configuration refuses stays as it is: the check of the entries reports it.
+    // A price that the configuration would refuse is left as it is. The check of the entries
+    // reports it.
     return picoUsd === undefined ? price : usdPerMillion((picoUsd * (WHOLE + markup) + WHOLE - 1n) / WHOLE);
   });
 }

@@ -18,8 +18,8 @@ export interface WriteOptions extends EditOptions {
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Adds entries to the configuration file. The new text is loaded before it takes the place of the
- * old one, so that a running gateway never sees a file that it would refuse.
+ * Adds entries to the configuration file. The new text is loaded before it replaces the old one, so
+ * that a running gateway never sees a file that it would refuse.
  */
 export async function writeEntries(entries: Entries, { path, env, ...options }: WriteOptions): Promise<Written> {
   const place = await realpath(path).catch(() => path);
@@ -27,7 +27,7 @@ export async function writeEntries(entries: Entries, { path, env, ...options }: 
   if (!file.ok) return { ok: false, problems: [`${path} cannot be read: ${file.reason}`] };
   const edit = editConfiguration(file.text, entries, options);
   if (!edit.ok) return edit;
-  // References to files are relative to the folder.
+  // The draft is in the same folder, because references to files are relative to it.
   const draft = join(dirname(place), `.import-${process.pid}.yaml`);
   try {
     await writeFile(draft, edit.text, { flag: 'wx', mode: 0o600 });
@@ -35,7 +35,7 @@ export async function writeEntries(entries: Entries, { path, env, ...options }: 
     if (!loaded.ok) {
       return { ok: false, problems: loaded.problems.map((problem) => formatProblem({ ...problem, file: path })) };
     }
-    // A gateway process of another user must be able to read it as before.
+    // Keeps owner and mode, so that a gateway process of another user can still read the file.
     const { mode, uid, gid } = await stat(place);
     await chown(draft, uid, gid);
     await chmod(draft, mode);

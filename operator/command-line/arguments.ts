@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
-/** One flag of a command: `--name VALUE`, or `--name` alone when there is no value. */
+/** One flag of a command: `--name VALUE`, or `--name` alone if it has no value. */
 export interface FlagSpec {
   readonly name: string;
-  /** Placeholder in the usage line. Absent: a switch, which also takes `none`. */
+  /** Placeholder in the usage line. Absent: the flag is a switch, which also accepts `none`. */
   readonly value?: string;
   readonly required?: boolean;
 }
@@ -14,13 +14,13 @@ export interface Arguments {
   readonly problems: readonly string[];
 }
 
-/** Value of a switch that was given without one. */
+/** Value of a switch that is given without a value. */
 export const SWITCH_ON = 'on';
 
 /**
- * Assigns arguments to flags. Accepts `--name value` and `--name=value`; a negative number is a
- * value. Flags are not declared to `parseArgs`: it would take `--rpm` as the value of
- * `--name --rpm 5`.
+ * Assigns arguments to flags. Accepts `--name value` and `--name=value`. A negative number is a
+ * value. Flags are not declared to `parseArgs`: it would take `--rpm` as the value of `--name --rpm
+ * 5`.
  */
 export function parseArguments(args: readonly string[], specs: readonly FlagSpec[]): Arguments {
   const { tokens } = parseArgs({ args: [...args], strict: false, allowPositionals: true, tokens: true });
@@ -29,7 +29,7 @@ export function parseArguments(args: readonly string[], specs: readonly FlagSpec
   const problems: string[] = [];
   let read = 0;
   for (const token of tokens) {
-    // A value that its flag has taken, or a further letter of `-abc`.
+    // Skips the value of the previous flag, or a further letter of `-abc`.
     if (token.index < read) continue;
     read = token.index + 1;
     const arg = args[token.index] ?? '';
@@ -56,7 +56,7 @@ export function parseArguments(args: readonly string[], specs: readonly FlagSpec
   return { positionals, flags, problems };
 }
 
-/** The value of a flag without `=`, given the argument after it. */
+/** Returns the value of a flag without `=`, given the next argument. */
 function valueFrom(next: string | undefined, spec: FlagSpec | undefined): string | undefined {
   // Skips the value of an unknown flag, so that it is not reported as a second problem.
   if (spec === undefined) return next?.startsWith('-') === false ? next : undefined;

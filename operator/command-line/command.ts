@@ -7,12 +7,12 @@ import { createValueReader, type ValueReader } from './flag-values.ts';
 import { type Result, refused } from './result.ts';
 
 export interface Command {
-  /** `org create` */
+  /** For example `org create`. */
   readonly name: string;
   readonly summary: string;
   /**
-   * Placeholders; one in brackets is optional, and a last one with … stands for several. Absent:
-   * there are none, as of flags.
+   * Placeholders of positional arguments. One in brackets is optional, and a last one with … may be
+   * repeated. Absent: there are none.
    */
   readonly positionals?: readonly string[];
   readonly flags?: readonly FlagSpec[];
@@ -26,7 +26,7 @@ export interface CommandCall {
 }
 
 /**
- * Reads all values first: if any is wrong, nothing is changed, and all wrong values are reported.
+ * Reads all values first. If any is wrong, all wrong values are reported and nothing is changed.
  */
 export async function onDatabase<T>(
   call: CommandCall,
@@ -55,7 +55,7 @@ export function flaglessCommand(
  */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
   if (isIdOf(kind, id)) return undefined;
-  // Nor does it repeat a key, because terminals and their logs are read by others.
+  // Never repeats a key in a message, because others may read terminals and logs.
   if (id.includes('sk-gw-')) return refused(`This is a key. IDs look like ${EXAMPLE[kind]}: \`key list\` has them.`);
   return refused(`There is no ${NOUN[kind]} ${JSON.stringify(id)}: ids look like ${EXAMPLE[kind]}.`);
 }
@@ -67,7 +67,7 @@ export function unknown(kind: 'org' | 'key', id: string): Result {
 const NOUN = { org: 'organization', key: 'key' };
 const EXAMPLE = { org: 'org-01ARZ3NDEKTSV4RRFFQ69G5FAV', key: 'key-01ARZ3NDEKTSV4RRFFQ69G5FAV' };
 
-/** Actor for ledger and audit log: the account on this machine. */
+/** Actor for the ledger and the audit log: the account on this machine. */
 export function operatorHere(): Actor {
   return { actor: `${accountName()}@${hostname()}` };
 }
@@ -76,7 +76,7 @@ function accountName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container's user id may have no name.
+    // The user id of a container may have no name.
     return String(process.getuid?.() ?? 'operator');
   }
 }

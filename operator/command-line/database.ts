@@ -9,9 +9,7 @@ import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Connections for tables that Administration does not cover: users, memberships and passwords.
- */
+/** Connections for tables outside of Administration: users, memberships and passwords. */
 export type Pool = ReturnType<typeof createPool>;
 
 export interface Database extends OpenAdministration {
@@ -19,8 +17,8 @@ export interface Database extends OpenAdministration {
 }
 
 /**
- * Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded
- * one of GATEWAY_DATA.
+ * Runs `use` on the deployment's database: the one in DATABASE_URL, else the configured one, else
+ * the embedded one in GATEWAY_DATA.
  */
 export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
   return withPool(env, async (pool, url) => {
@@ -29,7 +27,7 @@ export async function withDatabase(env: Environment, use: (database: Database) =
       database = await openAdministration({ url, log: QUIET, timeouts: TIMEOUTS, connections: CONNECTIONS });
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // The schema is of another release, or the URL is malformed. The message has the advice.
+      // The schema is from another release, or the URL is malformed. The message contains advice.
       return refused(error instanceof Error ? error.message : String(error));
     }
     try {
@@ -40,7 +38,7 @@ export async function withDatabase(env: Environment, use: (database: Database) =
   });
 }
 
-/** The same without a check of the schema, which may not exist yet. */
+/** Runs `use` without checking the schema, which may not exist yet. */
 export async function withPool(env: Environment, use: (pool: Pool, url: string) => Promise<Result>): Promise<Result> {
   const found = await findDatabase(env);
   if ('kind' in found) return found;
@@ -64,7 +62,7 @@ export async function withPool(env: Environment, use: (pool: Pool, url: string) 
   }
 }
 
-/** A verification of the ledger reads with several at a time. */
+/** The verification of the ledger reads on several connections at once. */
 const CONNECTIONS = 4;
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 /** Problems are part of the command's output, not log lines. */
@@ -72,7 +70,7 @@ const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
 export interface DatabaseAddress {
   readonly url: string;
-  /** For messages: without the credentials that a URL may carry. */
+  /** Shown in messages, so it excludes the URL's credentials. */
   readonly where: string;
 }
 

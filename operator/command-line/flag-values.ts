@@ -11,9 +11,9 @@ const AMOUNT_FORM = `an amount in USD such as 12.5, up to ${MAX_AMOUNT_NANO_USD 
 export type ValueReader = ReturnType<typeof createValueReader>;
 
 /**
- * Reads values of flags and arguments within the bounds that the database keeps; what does not fit
- * is collected, all of it at once. `undefined`: the flag was not given. `null`: it was `none`,
- * where that clears.
+ * Reads values of flags and arguments, within the bounds of the database. Wrong values are
+ * collected and reported together. `undefined`: the flag was not given. `null`: it was given as
+ * `none`, to clear a setting.
  */
 export function createValueReader(flags: ReadonlyMap<string, string>) {
   const problems: string[] = [];
@@ -56,7 +56,7 @@ export function createValueReader(flags: ReadonlyMap<string, string>) {
     credit: (flag: string) => read(flag, `${AMOUNT_FORM}, not negative`, (text) => notNegative(parseUsd(text))),
     isOn: (flag: string) =>
       read(flag, 'nothing or none', (text) => (text === SWITCH_ON ? true : text === 'none' ? false : undefined)),
-    /** Reads the flag with `readFlag`, unless it is `none`, which clears. */
+    /** Reads the flag with `readFlag`, unless it is `none`, which clears the setting. */
     orNone: <T>(flag: string, readFlag: (flag: string) => T): T | null =>
       flags.get(flag) === 'none' ? null : readFlag(flag),
     scopes: (flag: string) => read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope))?.filter(isScope),
@@ -110,12 +110,12 @@ function isScope(text: string): text is Scope {
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A date without a time is the beginning of that day in UTC. */
+/** A date without a time is the start of that UTC day. */
 function parseMoment(text: string): number | undefined {
   const [, date = ''] = MOMENT.exec(text) ?? [];
   const day = Date.parse(date);
   const moment = Date.parse(text);
-  // JavaScript reads 30 February as 2 March.
+  // JavaScript parses February 30 as March 2.
   if (date === '' || Number.isNaN(moment) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
   return moment;
 }

@@ -1,4 +1,4 @@
-/** Plain aligned columns, as wide as their widest cell; the last one is not padded. */
+/** Aligned columns, each as wide as its widest cell. The last one is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);

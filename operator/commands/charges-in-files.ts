@@ -6,18 +6,18 @@ import { countDamagedLines } from '#ext-proc/billing/charge-log/damaged-lines.ts
 import { chargesOfOtherEpochs, readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { isWorkerAlive, workersIn } from '#ext-proc/billing/charge-log/worker-lock.ts';
 
-/** Counts of what the files of a data folder have and the database lacks. */
+/** Counts of charges in the files of a data folder that the database lacks. */
 export interface ChargesInFiles {
-  /** Charges that PostgreSQL had not taken when their process ended, or does not take now. */
+  /** Charges that PostgreSQL had not accepted when their process ended, or does not accept now. */
   readonly spooledCharges: number;
-  /** Requests in the logs of processes that were killed. */
+  /** Requests in the logs of killed processes. */
   readonly openRequests: number;
   /** Charges of the last minutes that were committed before the database went back in time. */
   readonly recentCharges: number;
   readonly damagedLines: number;
 }
 
-/** `missing`: there is no data folder. A text: it cannot be read, and why. */
+/** `missing`: there is no data folder. `unreadable`: the reason why it cannot be read. */
 export type DataFolder = ChargesInFiles | 'missing' | { readonly unreadable: string };
 
 type Looks = Pick<Administration, 'unknownAmong' | 'organizationsById' | 'ledgerEpoch'>;
@@ -30,12 +30,12 @@ interface Found {
 }
 
 const ASKED_AT_ONCE = 1_000;
-/** A process that lives sends its charges within a second, and a start takes no longer. */
+/** A live process commits its charges within a second, and a start takes no longer than this. */
 const MADE_MEANWHILE_MS = 3_000;
 
 /**
- * Looks for charges that the next process would make. Reads only, also beside processes that are
- * writing the files. Where it finds any it looks again, and counts those that are still there.
+ * Finds charges that the next process would make. Only reads, so processes may be writing the
+ * files. If it finds any, it looks again after a pause and counts those that remain.
  */
 export async function lookForCharges(paths: RuntimePaths, database: Looks): Promise<DataFolder> {
   try {
@@ -72,8 +72,8 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
     const requests = left.map(({ generationId }) => generationId);
     const unsettled = (await unknownAmong(requests, database)).filter((id) => !spooled.has(id));
     const lacking = await findRecent(spoolDir, index, database);
-    // Requests of a process that lives are in flight, and it makes charges again within a second.
-    // The lock is tried only if it matters, because a starting process may want it at that moment.
+    // Requests of a live process are in flight, and it repeats charges within a second. The lock is
+    // tried only if needed, because a starting process may be about to take it.
     if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(spoolDir, index))) continue;
     for (const id of unsettled) open.add(id);
     for (const id of lacking) recent.add(id);
@@ -81,7 +81,10 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
   return { spooled, open, recent, damagedLines };
 }
 
-/** A database that never had the organization is another one, and nothing is made again there. */
+/**
+ * Skips organizations that this database never had. It is another database then, and nothing is
+ * charged there again.
+ */
 async function findRecent(folder: string, index: number, database: Looks): Promise<readonly string[]> {
   const organizations = new Map<string, string>();
   const epoch = await database.ledgerEpoch();

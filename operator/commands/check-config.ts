@@ -30,14 +30,14 @@ export const CHECK_CONFIG: Command = {
   },
 };
 
-/** Models without a price for cache writes that the catalogue has, with their places. */
+/** Models that lack a price for cache writes which the catalogue has, with their positions. */
 async function unpricedWarnings(file: string, declared: DeclaredModels): Promise<readonly Problem[]> {
   const { readYaml } = await import('#core/config/read-yaml.ts');
   const { readConfigText } = await import('#core/config/source.ts');
   const { shippedCatalogue } = await import('#core/model-catalogue/catalogue.ts');
   const { unpricedWrites } = await import('#core/model-catalogue/model-differences.ts');
   const text = await readConfigText(file);
-  // No reference is followed: only places are looked for.
+  // References are not resolved, because only positions are needed.
   const yaml = readYaml(text.ok ? text.text : '', (written) => written);
   return unpricedWrites(declared, await shippedCatalogue()).map(({ path, message }) => {
     const { line, column } = yaml.ok ? yaml.tree.positionOfName(path) : { line: 1, column: 1 };
@@ -45,7 +45,7 @@ async function unpricedWarnings(file: string, declared: DeclaredModels): Promise
   });
 }
 
-/** Sections that the dashboard will use, without secrets; empty where its secrets are missing. */
+/** Sections that the dashboard will use, without secrets. Empty if its secrets are missing. */
 function sectionsOf(loaded: LoadResult<DashboardProcessConfig>): readonly string[] {
   if (!loaded.ok) return [];
   const { mail, signIn, stripe } = loaded.config;

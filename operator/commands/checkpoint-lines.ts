@@ -1,7 +1,7 @@
 import type { Checkpoint } from '#database/checkpoints/checkpoints.ts';
 
 /**
- * JSON of `ledger checkpoints`: amounts as text, because JSON's numbers are not exact enough for
+ * JSON of `ledger checkpoints`. Amounts are text, because JSON numbers are not exact enough for
  * signed amounts.
  */
 export function checkpointJson(checkpoint: Checkpoint) {
@@ -19,8 +19,8 @@ export function checkpointJson(checkpoint: Checkpoint) {
 }
 
 /**
- * Reads the newest checkpoint of each organization from exported lines, or from an array. A text is
- * the problem.
+ * Reads the newest checkpoint of each organization from exported lines, or from an array. A string
+ * describes the problem.
  */
 export function readExported(text: string): ReadonlyMap<string, Checkpoint> | string {
   const newest = new Map<string, Checkpoint>();
@@ -40,7 +40,7 @@ export function readExported(text: string): ReadonlyMap<string, Checkpoint> | st
   return newest;
 }
 
-/** Throws when a member is missing or of another kind. */
+/** Throws if a member is missing or has another type. */
 function checkpointOfJson(json: ReturnType<typeof checkpointJson>): Checkpoint {
   const checkpoint = {
     organizationId: json.organization_id,

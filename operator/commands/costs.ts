@@ -10,7 +10,7 @@ import { type BilledUsage, readProviderBill } from './provider-bill.ts';
 import { type Reconciliation, reconcile, type UnchargedTokens } from './reconciliation.ts';
 
 const GROUPS = ['model', 'provider', 'organization'] as const;
-/** Member of a row's subject with `--json`. */
+/** Name of a row's subject with `--json`. */
 const MEMBER = { model: 'model', provider: 'provider', organization: 'organization_id' } as const;
 
 const report: Command = {

@@ -140,7 +140,7 @@ const revoke: Command = {
       if (result.kind === 'unknown_key') return unknown('key', result.id);
       if (result.kind === 'not_allowed') throw new Error('an operator may revoke every key');
       const [key, ...others] = result.keys;
-      // One key is printed as it always was.
+      // A single key is printed in full, as by other commands.
       if (key && others.length === 0) return shown(key);
       const nowMs = Date.now();
       const json = { keys: result.keys.map((one) => keyJson(one, nowMs)) };
@@ -183,7 +183,7 @@ function readChange(values: ValueReader): KeyChange {
   });
 }
 
-/** `null`: `none`. */
+/** `null`: the flag is `none`. */
 function readLimits(values: ValueReader) {
   return {
     requestsPerMinute: values.count('rpm', 1_000_000_000),
@@ -194,7 +194,7 @@ function readLimits(values: ValueReader) {
   };
 }
 
-/** Only limits that organizations have, too. */
+/** Only limits that organizations have as well. */
 const LIMIT_FLAG = { requestsPerMinute: 'rpm', tokensPerMinute: 'tpm', dailyBudgetNanoUsd: 'daily-budget' } as const;
 
 function tooHigh({ limit, organizationLimit }: AboveOrganization): Result {

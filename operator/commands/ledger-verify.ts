@@ -50,7 +50,7 @@ async function readOptions({ flags }: CommandCall): Promise<VerifyOptions | Resu
   }
 }
 
-/** A text is the problem. */
+/** A string describes the problem. */
 async function readSince(since: string): Promise<VerifiedBefore | string> {
   const ms = createValueReader(new Map([['since', since]])).moment('since');
   if (ms !== undefined) return { kind: 'moment', ms };
@@ -60,7 +60,7 @@ async function readSince(since: string): Promise<VerifiedBefore | string> {
   return typeof checkpoints === 'string' ? checkpoints : { kind: 'exported', checkpoints };
 }
 
-/** Says what waits, and what to do about it. */
+/** Describes what waits, and what to do about it. */
 function advice({ deadLetters, spooledCharges }: LedgerReport, folder: DataFolder, spoolDir: string): string[] {
   const lines: string[] = [];
   if (deadLetters > 0) lines.push('Decide about dead letters (`ledger dead-letters list`).');
@@ -84,7 +84,7 @@ function advice({ deadLetters, spooledCharges }: LedgerReport, folder: DataFolde
 function told(report: LedgerReport, folder: DataFolder, { dataDir, spoolDir }: RuntimePaths): Result {
   const { organizations, entries, generations, deadLetters, differences } = report;
   const counts = typeof folder === 'object' && 'spooledCharges' in folder ? folder : undefined;
-  // Processes of other machines report theirs. Those of this one may have both.
+  // Processes on other machines report theirs. Those of this machine may be in both counts.
   const spooledCharges = Math.max(report.spooledCharges, counts?.spooledCharges ?? 0);
   const read = [
     countOf(organizations, 'organization'),

@@ -5,8 +5,8 @@ import { withPool } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';
 
 /**
- * Migrates as every process does that starts as the owner of the tables. Processes with other
- * database users need it done before their start.
+ * Migrates the database like every process that starts as the owner of the tables. If processes use
+ * other database users, this must run before they start.
  */
 export const MIGRATE: Command = {
   name: 'migrate',

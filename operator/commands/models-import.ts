@@ -42,7 +42,7 @@ export const MODELS_IMPORT: Command = {
     const { found, unknown } = findModels(positionals, source.catalogue.models);
     if (unknown.length > 0) return unknownIds(unknown, source.catalogue.models);
     const options = { as: flags.get('as'), provider: flags.get('provider'), markup, known: shipped.providers };
-    // The configuration's schema costs more to load than other commands take.
+    // Loading the configuration's schema takes longer than other commands need.
     const { entryProblems } = await import('../catalogue/entry-problems.ts');
     const entries = importEntries(found, options);
     const problems = [...clashes(found, options.provider), ...entryProblems(entries)];
@@ -79,10 +79,13 @@ function unknownIds(ids: readonly string[], models: readonly CatalogueModel[]): 
 }
 
 const MAX_SHOWN = 5;
-/** A name beyond it is compared by its beginning: the work grows with its square. */
+/**
+ * Longer names are compared by their beginning, because the work grows with the square of the
+ * length.
+ */
 const MAX_CHARACTERS = 128;
 
-/** Ids that are most like a mistyped one, with or without its provider. */
+/** Ids most similar to a mistyped one, with or without the provider. */
 function nearestIds(mistyped: string, ids: readonly string[]): readonly string[] {
   const text = mistyped.slice(0, MAX_CHARACTERS).toLowerCase();
   const distance = (id: string) => Math.min(editDistance(text, id), editDistance(text, nameAtProvider(id)));
@@ -93,7 +96,9 @@ function nearestIds(mistyped: string, ids: readonly string[]): readonly string[]
     .map(({ id }) => id);
 }
 
-/** Fewest insertions, deletions and replacements of a character (Levenshtein). */
+/**
+ * Minimum number of insertions, deletions and replacements of characters (Levenshtein distance).
+ */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [i, character] of [...from].entries()) {
@@ -107,7 +112,7 @@ function editDistance(from: string, to: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Models that would be one entry, and providers that would. */
+/** Problems of models or providers that would become the same entry. */
 function clashes(models: readonly CatalogueModel[], provider: string | undefined): readonly string[] {
   const providers = [...new Set(models.map(({ id }) => providerOf(id)))];
   const names = models.map(({ id }) => nameAtProvider(id));
@@ -120,7 +125,7 @@ function clashes(models: readonly CatalogueModel[], provider: string | undefined
   ];
 }
 
-/** Sentences for an operator about one model. */
+/** Notes for the operator about one model. */
 function notesOf(model: CatalogueModel, { known, provider }: ImportOptions): readonly string[] {
   const { id, shutdown_date: day } = model;
   const isKnown = provider !== undefined || known[providerOf(id)] !== undefined;

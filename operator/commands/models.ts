@@ -115,7 +115,7 @@ function priceCells(schedule: CatalogueSchedule): readonly string[] {
   return [String(input), String(output)];
 }
 
-/** Prices of other days and hours, a line each. */
+/** Prices at other days and hours, one line each. */
 function changeLines(id: string, schedule: CatalogueSchedule): readonly string[] {
   const nowMs = Date.now();
   const { hours = [] } = periodInForce(schedule, nowMs);

@@ -214,7 +214,7 @@ function one(organization: OrganizationRecord): Extract<Result, { kind: 'done' }
   return { kind: 'done', json: organizationJson(organization), text: table(organizationLines(organization)) };
 }
 
-/** A list can be given to an organization before the configuration has it, or by mistake. */
+/** Warns if the configuration lacks the price list. It may be added later, or be a mistake. */
 async function withListWarning(
   { env }: CommandCall,
   given: string | null | undefined,
@@ -239,14 +239,16 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
 }
 
 /**
- * Reference of `--reference`, or a new one. It is known before the first try, so a repetition is
- * booked once.
+ * The value of `--reference`, or a new reference. It is known before the first attempt, so
+ * repeating the command books the amount only once.
  */
 function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
 
-/** Adds the reference to a message about a lost reply, so that the command can be repeated. */
+/**
+ * Adds the reference to a message about a lost reply, so that the command can be repeated with it.
+ */
 function withReference(result: Result, reference: string): Result {
   if (result.kind !== 'refused') return result;
   const { message } = result;

@@ -1,20 +1,18 @@
 import { DAY_MS, type UtcDay } from '#core/clock.ts';
 import { readTextFile } from '#core/config/read-text-file.ts';
 
-/** Kinds of tokens of a bill. Cached tokens are part of the input tokens. */
+/** Token kinds of a bill. Cached tokens are included in the input tokens. */
 export const KINDS = ['input_tokens', 'cached_tokens', 'output_tokens'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A provider's count of one day and model. */
+/** A provider's token counts for one day and model. */
 export interface BilledUsage extends Readonly<Record<Kind, number>> {
   readonly day: UtcDay;
-  /** Name at the provider. */
+  /** The provider's name for the model. */
   readonly model: string;
 }
 
-/**
- * Usage in the order of the file, or one line of text for each problem.
- */
+/** Usage in the order of the file, or one line for each problem. */
 export type ProviderBill =
   | { readonly ok: true; readonly usage: readonly BilledUsage[] }
   | { readonly ok: false; readonly problems: readonly string[] };
@@ -24,7 +22,7 @@ export const BILL_HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_LINES = 200_000;
 const MAX_PROBLEMS = 20;
-/** Most days of one query. */
+/** Bound of days in one query. */
 const MAX_DAYS = 400;
 const MAX_MODELS = 1000;
 
@@ -35,8 +33,8 @@ export async function readProviderBill(path: string): Promise<ProviderBill> {
 }
 
 /**
- * Reads CSV as spreadsheets write it: fields may be quoted, lines may end with CRLF. Nothing is
- * guessed: a line that does not fit is refused.
+ * Parses CSV as spreadsheets write it: fields may be quoted, and lines may end with CRLF. A line
+ * that does not fit is refused.
  */
 export function parseProviderBill(text: string): ProviderBill {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
@@ -92,7 +90,7 @@ function fieldsOf(row: string): readonly string[] | undefined {
 function dayOf(text: string): UtcDay | undefined {
   if (!/^20\d{2}-\d{2}-\d{2}$/.test(text)) return undefined;
   const day = Date.parse(text) / DAY_MS;
-  // JavaScript reads 30 February as 2 March.
+  // JavaScript parses February 30 as March 2.
   return Number.isInteger(day) && new Date(day * DAY_MS).toISOString().startsWith(text) ? day : undefined;
 }
 

@@ -5,19 +5,18 @@ import { type BilledUsage, KINDS, type Kind } from './provider-bill.ts';
 /** Tokens of one kind: the provider's count and the gateway's. */
 export interface Compared {
   readonly provider: number;
-  /** Charged and uncharged together. */
+  /** Charged and uncharged tokens together. */
   readonly gateway: number;
   readonly charged: number;
   /**
-   * Part of the gateway's tokens that the provider did not report: counted by a tokenizer or
-   * estimated.
+   * The part that the provider did not report, so that it was counted by a tokenizer or estimated.
    */
   readonly counted: number;
 }
 
 export type UnchargedTokens = Readonly<Record<string, { readonly calls: number } & Readonly<Record<Kind, number>>>>;
 
-/** A day and model with a difference of more than 1 %. */
+/** A day and model whose counts differ by more than 1 %. */
 export interface Difference extends Readonly<Record<Kind, Compared>> {
   readonly date: string;
   readonly model: string;
@@ -27,16 +26,16 @@ export interface Difference extends Readonly<Record<Kind, Compared>> {
 }
 
 export interface Reconciliation {
-  /** Days of models that were compared. */
+  /** Number of pairs of day and model that were compared. */
   readonly compared: number;
   readonly differences: readonly Difference[];
-  /** Uncharged tokens of the comparison, by reason. */
+  /** Uncharged tokens of all compared pairs, by reason. */
   readonly uncharged: UnchargedTokens;
 }
 
 /**
- * Compares each day from the file's first to its last, for each model of the file. A day without a
- * line for a model counts as no usage at the provider.
+ * Compares every day from the first to the last in the file, for every model in the file. A day
+ * without a line for a model counts as zero usage at the provider.
  */
 export function reconcile(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[]): Reconciliation {
   const bills = groupByDay(billed);
@@ -78,7 +77,7 @@ function compared(billed: readonly BilledUsage[], usage: readonly ProviderUsageR
   };
 }
 
-/** More than 1 % of the provider's tokens. */
+/** True if the counts differ by more than 1 % of the provider's. */
 function isFarApart({ provider, gateway }: Compared): boolean {
   return Math.abs(provider - gateway) * 100 > provider;
 }

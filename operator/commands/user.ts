@@ -94,7 +94,7 @@ const enable = onUser('user enable', 'Let a disabled user sign in again.', (data
   disableOrEnable(database.pool, email, false),
 );
 
-/** The way in where passwords are off, or the issuer does not respond. */
+/** Access if passwords are off, or if the issuer does not respond. */
 const link = onUser(
   'user sign-in-link',
   'Make a link that signs in as the user once, within 15 minutes, and show it once.',
@@ -130,7 +130,7 @@ const unbind = onUser(
 
 export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, enable, link, unbind];
 
-/** `change` returns `undefined` if there is no such user. */
+/** `change` returns `undefined` if the user does not exist. */
 function onUser(
   name: string,
   summary: string,

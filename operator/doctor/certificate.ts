@@ -8,13 +8,13 @@ import { countOf } from '#core/count-of.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 
-/** Certificates are usually renewed a month ahead: by now it should have happened. */
+/** Certificates are usually renewed a month ahead, so one that ends this soon is overdue. */
 const SOON_DAYS = 14;
 const CONNECT_MS = 3_000;
 
 /**
- * Checks the certificate of the API listener: dates, key, and whether Envoy, possibly in another
- * container, serves this one.
+ * Checks the certificate of the API listener: its dates, its key, and whether Envoy serves it.
+ * Envoy may run in another container.
  */
 export async function lookAtCertificate(
   { api, tls }: ListenConfig,
@@ -57,7 +57,7 @@ async function servedFinding(host: string, port: number, expected: X509Certifica
 
 function servedFingerprint(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // Not verified: the certificate names the public host, not this address.
+    // Not verified, because the certificate names the public host instead of this address.
     const socket = connect({ host, port, timeout: CONNECT_MS, rejectUnauthorized: false });
     const end = (fingerprint: string | undefined) => {
       socket.destroy();

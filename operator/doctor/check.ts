@@ -1,10 +1,10 @@
-/** Result of one check of a part of the deployment. */
+/** Result of checking one part of the deployment. */
 export interface Finding {
-  /** Checked part: `database clock`, `provider openai`. */
+  /** The checked part, such as `database clock` or `provider openai`. */
   readonly check: string;
   /**
-   * `problem`: requests fail, or money is at stake, now or very soon. `skipped`: it could not be
-   * looked at, because of something else.
+   * `problem`: requests fail, or money is at stake, now or very soon. `skipped`: another problem
+   * prevented the check.
    */
   readonly verdict: 'ok' | 'warning' | 'problem' | 'skipped';
   readonly found: string;
@@ -19,8 +19,8 @@ export interface Check {
 }
 
 /**
- * Runs all checks in parallel, each with a deadline: one that hangs does not hide the others. The
- * results are in the order of the checks.
+ * Runs all checks in parallel, each with a deadline, so that one that hangs does not hide the
+ * others. Findings are in the order of the checks.
  */
 export async function runChecks(checks: readonly Check[]): Promise<readonly Finding[]> {
   const findings = await Promise.all(checks.map(runOne));
@@ -43,7 +43,7 @@ async function runOne({ name, withinMs, run }: Check): Promise<readonly Finding[
   }
 }
 
-/** Advice that an alert has. */
+/** Advice that refers to an alert's. */
 export function seeAlert(name: string): string {
   return `See the alert ${name} in deploy/observability/alerts.yaml.`;
 }

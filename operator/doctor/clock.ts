@@ -2,8 +2,8 @@ import type { ServerClock } from '#core/net/server-clock.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 
 /**
- * Keys expire by the clock of the gateway process, and are revoked by that of PostgreSQL; limits
- * follow that of Redis.
+ * Keys expire by the gateway process's clock and are revoked by PostgreSQL's. Limits use the clock
+ * of Redis.
  */
 const OFF_MS = 1_000;
 const FAR_OFF_MS = 30_000;

@@ -2,8 +2,8 @@ import type { DashboardProcessConfig, MailConfig, OidcConfig, StripeConfig } fro
 import { type Finding, ok, problem, warning } from './check.ts';
 
 /**
- * Checks of what only the dashboard uses, as it would use it from this machine. No mail is sent,
- * nobody signs in, and nothing changes at Stripe.
+ * Checks of services that only the dashboard uses, in the way in which it would use them from this
+ * machine. They send no mail, sign nobody in and change nothing at Stripe.
  */
 
 /** Logs in to the mail server. */
@@ -16,7 +16,7 @@ export async function lookAtMail({ server }: MailConfig): Promise<readonly Findi
   return [problem('mail', `${where}: ${wrong}`, 'Check mail.smtp_url, its user and password, and firewalls.')];
 }
 
-/** Reads the metadata of the issuer. */
+/** Reads the issuer's metadata. */
 export async function lookAtIssuer(oidc: OidcConfig): Promise<readonly Finding[]> {
   const { checkIssuer } = await import('#dashboard/server/oidc/issuers.ts');
   const wrong = await checkIssuer(oidc);
@@ -31,7 +31,7 @@ const MODES = {
   unknown: 'in a mode that the key does not name',
 } as const;
 
-/** Asks Stripe for something with the key. */
+/** Calls Stripe with the configured key. */
 export async function lookAtStripe(stripe: StripeConfig): Promise<readonly Finding[]> {
   const { checkStripe } = await import('#dashboard/server/payments/account-check.ts');
   const where = stripe.apiBase.host;
@@ -56,7 +56,10 @@ export async function lookAtStripe(stripe: StripeConfig): Promise<readonly Findi
   }
 }
 
-/** Stripe and the issuer send browsers back, and mails have links. */
+/**
+ * Checks the dashboard's public URL, to which Stripe and the issuer send browsers back and mails
+ * link.
+ */
 export function lookAtAddress({ dashboard, signIn, stripe, mail }: DashboardProcessConfig): readonly Finding[] {
   const users = [
     ...(mail === undefined ? [] : ['mail']),

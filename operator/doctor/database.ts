@@ -5,18 +5,18 @@ import type { DatabaseAddress } from '../command-line/database.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 
-/** Oldest version that the migrations are tested with. */
+/** Oldest version with which the migrations are tested. */
 const OLDEST_VERSION = 140_000;
-/** Each request waits for the database at least twice: for its key and for its charge. */
+/** Each request waits for the database at least twice, for its key and for its charge. */
 const SLOW_MS = 10;
 const FEW_CONNECTIONS = 5;
 const SMALL_SHARE = 0.2;
 
 export interface LookedAt {
   readonly findings: readonly Finding[];
-  /** To be closed. Absent if the database cannot be queried. */
+  /** The caller must close it. Absent if the database cannot be queried. */
   readonly database?: DatabaseDiagnosis;
-  /** The same, if this code can read its schema. */
+  /** Same object. Absent if this code cannot read the schema. */
   readonly readable?: DatabaseDiagnosis;
 }
 
@@ -28,7 +28,7 @@ export async function lookAtDatabase({ url, where }: DatabaseAddress): Promise<L
     if (!(error instanceof StoreUnavailable)) throw error;
     return { findings: [away(where, error)] };
   }
-  // For example, the user may not read it.
+  // Fails, for example, if the user may not read it.
   const schema = await database.schema().catch((error: Error) => error);
   const { server } = database;
   const pooled = await hasTransactionPooler(url);
@@ -45,7 +45,7 @@ export async function lookAtDatabase({ url, where }: DatabaseAddress): Promise<L
 }
 
 function away(where: string, { message, cause }: StoreUnavailable): Finding {
-  // Messages of pg name user, database and address, never the password.
+  // Messages of pg contain user, database and address, but never the password.
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
   const advice = `${adviceFor(cause)} Until then every request is refused with no_capacity.`;
   return problem('database', `not reachable at ${where} (${message}${why})`, advice);

@@ -7,14 +7,14 @@ import { isWorkerAlive, workersIn } from '#ext-proc/billing/charge-log/worker-lo
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 
 const GIB = 1024 ** 3;
-/** Below it the charge log may refuse a charge, and the embedded database stops. */
+/** Below this the charge log may refuse a charge, and the embedded database stops. */
 const SCARCE_BYTES = GIB / 4;
 const LOW_BYTES = GIB;
 const LOW_SHARE = 0.1;
 
 /**
- * Checks the disks of what grows: charge log and embedded database. A pod has a volume for its
- * log, and the rest of its data folder in memory.
+ * Checks the disks of data that grows: the charge log and the embedded database. A pod has a volume
+ * for its log, and keeps the rest of its data folder in memory.
  */
 export async function lookAtDisk({ dataDir, spoolDir, postgresDir }: DataPaths): Promise<readonly Finding[]> {
   const space = new Map<number, Finding>();
@@ -39,13 +39,13 @@ function spaceFinding(folder: string, { bsize, bavail, blocks, files, ffree }: S
     'Free some space, or set GATEWAY_DATA to a larger disk: a charge that cannot be written here while PostgreSQL is unavailable is lost.';
   if (freeBytes < SCARCE_BYTES) return problem(check, found, advice);
   if (freeBytes < LOW_BYTES || bavail < blocks * LOW_SHARE) return warning(check, found, advice);
-  // Some file systems count no files.
+  // Some file systems report no number of files.
   if (files > 0 && ffree < files * LOW_SHARE)
     return warning(check, `${countOf(ffree, 'more file fits', 'more files fit')} at ${folder}`, advice);
   return ok(check, found);
 }
 
-/** Running processes report what waits in theirs (processes.ts). */
+/** Charges in logs without a running process. Running processes report theirs (processes.ts). */
 async function waitingFinding(folder: string): Promise<Finding> {
   let charges = 0;
   for (const index of await workersIn(folder).catch(() => new Set<number>()))
@@ -55,7 +55,7 @@ async function waitingFinding(folder: string): Promise<Finding> {
   return problem('spool', `${countOf(charges, 'charge waits', 'charges wait')} in ${folder}`, advice);
 }
 
-/** As charge-log/damaged-lines.ts names them. */
+/** File names are those of charge-log/damaged-lines.ts. */
 function damageFindings(folder: string, names: readonly string[]): readonly Finding[] {
   const files = names.filter((name) => name.includes('.damaged-'));
   if (files.length === 0) return [];

@@ -30,7 +30,7 @@ export const DOCTOR: Command = {
   run: async ({ env }) => resultOf(await examine(env)),
 };
 
-/** Longer than the time limit of any part of a check. */
+/** Longer than the time limit of any step of a check. */
 const WITHIN_MS = 15_000;
 
 async function examine(env: Environment): Promise<readonly Finding[]> {
@@ -39,7 +39,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
   const loaded = await loadConfig(path, env, { secrets: 'checked' });
   const ofDashboard = await loadConfig(path, env, { secrets: 'dashboard' });
   const database = lookAtConfiguredDatabase(env);
-  // Each check that waits for it reports its failure.
+  // Each check that awaits it reports its failure.
   database.catch(() => undefined);
   try {
     const findings = await runChecks([
@@ -56,12 +56,12 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
         : []),
       ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
     ]);
-    // An operator's own container has a database and nothing else
+    // An operator's own container has a database and no configuration
     // (deploy/compose/least-privilege.yaml).
     const isElsewhere = env.DATABASE_URL !== undefined && !existsSync(path);
     return [...configurationFindings(loaded, path, isElsewhere), ...findings];
   } finally {
-    // Not awaited: a hanging connection was reported already.
+    // Not awaited, because a hanging connection was already reported.
     database.then((looked) => looked.database?.close()).catch(() => undefined);
   }
 }
@@ -99,7 +99,7 @@ function configuredChecks(
   const paths = runtimePaths(env);
   const files = [...source.files, ...source.secretFiles];
   const certificatePath = listen.tls?.certificatePath;
-  /** What only the machine of a gateway process shows. */
+  /** Skips a check that works only on the machine of a gateway process. */
   const local = (name: string, run: Check['run']): Check =>
     check(name, async () =>
       (await areElsewhere(await database)) ? [skipped(name, 'the gateway processes run on other machines')] : run(),
@@ -117,7 +117,9 @@ function configuredChecks(
   ];
 }
 
-/** No checks where a secret is missing: the finding about the configuration says it. */
+/**
+ * Only run if all secrets are present. Otherwise the finding about the configuration reports it.
+ */
 function dashboardChecks(config: DashboardProcessConfig): readonly Check[] {
   const { mail, stripe } = config;
   const { oidc } = config.signIn;
@@ -166,7 +168,7 @@ function resultOf(findings: readonly Finding[]): Result {
   return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text };
 }
 
-/** Lists findings, each with its advice below. */
+/** Lists findings, each with its advice on the next line. */
 function listOf(findings: readonly Finding[]): string {
   return table(
     findings.flatMap(({ check, verdict, found, advice }) => [

@@ -6,7 +6,7 @@ import { type Finding, ok, problem, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 
 const OLDEST_MAJOR = 7;
-/** A script takes a fraction of a millisecond, and each completion waits for two scripts. */
+/** A script takes a fraction of a millisecond, and each completion waits for two of them. */
 const SLOW_MS = 5;
 const FULL = 0.8;
 
@@ -31,7 +31,7 @@ function adviceFor({ message }: Error): string {
   const meanwhile = 'Until then completions are refused with no_capacity.';
   if (/WRONGPASS|NOAUTH/.test(message)) return `Correct user and password in REDIS_URL (or stores.redis). ${meanwhile}`;
   if (/NOPERM|lacks rights/.test(message)) return `Give the user the rights that docs/stores.md lists. ${meanwhile}`;
-  // A server that requires a client certificate, or TLS, may just close the connection.
+  // A server that requires TLS or a client certificate may just close the connection.
   if (/certificate|altnames|SSL|TLS|ECONNRESET/i.test(message)) {
     return `See TLS in docs/stores.md: rediss or redis, the host's name, sslrootcert, sslcert and sslkey in REDIS_URL. ${meanwhile}`;
   }

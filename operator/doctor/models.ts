@@ -5,7 +5,7 @@ import type { Difference } from '#core/model-catalogue/comparison.ts';
 import { compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
 import { type Finding, ok, warning } from './check.ts';
 
-/** Compares the models with the catalogue of the release, as `models check` does. */
+/** Compares the models with the release's catalogue, like `models check`. */
 export async function lookAtModels(declared: DeclaredModels, nowMs: number): Promise<readonly Finding[]> {
   const catalogue = await shippedCatalogue();
   const { differences, disputed } = compareModels(declared, catalogue, nowMs);

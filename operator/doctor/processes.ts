@@ -6,20 +6,18 @@ import { REPORT_FRESH_MS, type ReportedConfiguration, type ReportedProcess } fro
 import { type Finding, ok, problem, seeAlert, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
-/** The next tokens of every stream wait as long. */
+/** A lag delays the next tokens of every stream by the same time. */
 const LAGGING_MS = 250;
 const SHORT_HOST = 40;
 const YOUNG_MS = 60_000;
 const MOST_READS = 4;
-/** Longer than from one report to the next. */
+/** Longer than the interval between reports. */
 const NEXT_REPORT_MS = 3_000;
 
-/**
- * Checks the reports of gateway processes about themselves, their configuration and their Envoy.
- */
+/** Checks what gateway processes report about themselves, their configuration and their Envoy. */
 export async function lookAtProcesses(database: DatabaseDiagnosis, version: string): Promise<readonly Finding[]> {
   let all = await database.processes();
-  // The last report of a young process may be from before its Envoy served.
+  // The last report of a young process may predate the start of its Envoy.
   for (let read = 1; read < MOST_READS && freshOf(all).some(isStarting); read++) {
     await sleep(NEXT_REPORT_MS);
     all = await database.processes();
@@ -40,8 +38,8 @@ export async function lookAtProcesses(database: DatabaseDiagnosis, version: stri
 }
 
 /**
- * True if gateway processes report, and all from other machines: what only their machine can show
- * is not looked at, such as in the pod of the dashboard.
+ * True if gateway processes report, and all of them run on other machines. Checks that need their
+ * machine are then skipped, such as in the dashboard's pod.
  */
 export async function areElsewhere({ readable }: LookedAt): Promise<boolean> {
   if (readable === undefined) return false;
@@ -58,7 +56,7 @@ function freshOf(all: readonly ReportedProcess[]): ReportedProcess[] {
 }
 
 /**
- * Processes without fresh reports: a clean end removes the row, so these were killed or cannot
+ * Processes without fresh reports. Since a clean end removes the row, they were killed or cannot
  * report.
  */
 function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess[]): Finding[] {
@@ -140,7 +138,7 @@ function configurationFindings(configuration: ReportedConfiguration | undefined)
   return findings;
 }
 
-/** The first process of a host reports its Envoy. */
+/** Findings about Envoy, which the first process of a host reports. */
 function envoyFindings({ host, report }: ReportedProcess): Finding[] {
   const { envoy, providers } = report;
   if (envoy === null) return [];

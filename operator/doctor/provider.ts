@@ -9,9 +9,9 @@ import { type Finding, ok, problem } from './check.ts';
 const CONNECT_MS = 5_000;
 
 /**
- * Checks name, connection and certificate as Envoy will find them from this machine, of each of its
- * endpoints and of its token endpoint. Sends no request and no key. A provider that no model uses
- * may fail.
+ * Checks host name, connection and certificate from this machine, as Envoy will use them, for each
+ * endpoint and for the token endpoint. Sends no request and no key. A failure is no problem if no
+ * model uses the provider.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
   const { baseUrl, endpoints, auth, trustedCaPath } = provider;
@@ -27,7 +27,7 @@ export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean)
 
 interface NamedServer {
   readonly check: string;
-  /** Field of the configuration that names it. */
+  /** Field of the configuration with this server. */
   readonly field: string;
   readonly url: URL;
   readonly trustedCaPath: string | undefined;
@@ -60,7 +60,7 @@ async function meetServer({ check, field, url, trustedCaPath }: NamedServer): Pr
   return met === undefined ? [answers] : [answers, expiryFinding(`${check} certificate`, new Date(met.valid_to))];
 }
 
-/** Why there is no connection. */
+/** Connects, and returns the reason if that fails. */
 function meet(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_MS });
@@ -96,7 +96,7 @@ async function meetTls(host: string, port: number, caPath: string | undefined): 
   });
 }
 
-/** If all of several addresses failed, the error itself has no message. */
+/** The error itself has no message if several addresses were tried and all failed. */
 function reasonOf(error: Error & { readonly errors?: readonly Error[] }): string {
   const reasons = error.errors?.map(({ message }) => message) ?? [error.message];
   return reasons.join('; ');

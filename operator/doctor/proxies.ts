@@ -8,8 +8,8 @@ const NAME_IT =
   'If it is your proxy, add its address to trusted_proxies. If not, close the dashboard’s address to others.';
 
 /**
- * Private networks: a sender of the header from there is a proxy of the operator, not an outsider
- * who forges it.
+ * Private networks. A sender of the header in one of them is a proxy of the operator, not an
+ * outsider who forges it.
  */
 const OWN = [
   '127.0.0.0/8',
@@ -23,8 +23,8 @@ const OWN = [
 ];
 
 /**
- * Checks for proxies in front of the dashboard that `trusted_proxies` does not list: all users
- * behind one share an address, and with it the limits of sign-in.
+ * Checks for proxies in front of the dashboard that `trusted_proxies` does not list. All users
+ * behind one share an address, and therefore its sign-in limits.
  */
 export async function lookAtProxies(
   { readable }: LookedAt,

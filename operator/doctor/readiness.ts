@@ -6,7 +6,7 @@ import { type Finding, ok, problem, seeAlert } from './check.ts';
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 4_096;
 
-/** Asks the gateway for its readiness, which is a request through Envoy. */
+/** Queries the gateway's readiness, which includes a request through Envoy. */
 export async function lookAtReadiness(metrics: Address): Promise<readonly Finding[]> {
   const answer = await ask(metrics, '/ready');
   const where = `${metrics.host}:${metrics.port}`;

@@ -6,7 +6,7 @@ import { DEMO_EMAIL } from '../records/users.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
-/** Checks of what is stored in the database, where it can be read. */
+/** Checks of stored data, if the database can be read. */
 
 export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonly Finding[]> {
   const { organizations, deadLetters, differing } = await database.ledger();
@@ -46,8 +46,8 @@ export async function lookAtPriceLists(
 }
 
 /**
- * Checks for the demo of a first `npm start`: an operator with a well-known address, and a key that
- * spends real money if a provider's key is set.
+ * Checks for leftovers of the demo that a first `npm start` creates: an operator with a well-known
+ * address, and a key that spends real money once a provider's key is set.
  */
 export async function lookAtDemo(isConfigured: boolean, { readable }: LookedAt): Promise<readonly Finding[]> {
   const found: Finding[] = [];
@@ -55,7 +55,7 @@ export async function lookAtDemo(isConfigured: boolean, { readable }: LookedAt):
     const advice = 'Remove it from the configuration in production: an empty database would get an operator and a key.';
     found.push(warning('demo', '`demo: true` is configured', advice));
   }
-  // The checks of the database itself report that.
+  // The checks of the database itself report this.
   if (readable === undefined) return found;
   try {
     if (await readable.hasEnabledUser(DEMO_EMAIL)) {
@@ -63,7 +63,7 @@ export async function lookAtDemo(isConfigured: boolean, { readable }: LookedAt):
       found.push(warning('demo', `${DEMO_EMAIL} can sign in`, advice));
     }
   } catch (error) {
-    // The database user of the gateway process may not read users.
+    // The gateway process's database user may not read users.
     if (!isForbidden(error)) throw error;
     found.push(skipped('demo', 'this database user may not read its account'));
   }

@@ -6,10 +6,10 @@ import { type Finding, ok, problem, warning } from './check.ts';
 export interface SecretPlaces {
   readonly configPath: string;
   /**
-   * Files that the configuration names: secrets, and with TLS the private key and the certificate.
+   * Files that the configuration refers to: secrets and, with TLS, the private key and certificate.
    */
   readonly files: readonly string[];
-  /** The certificate among these files, which is public. */
+  /** The certificate among these files. It is public. */
   readonly certificatePath: string | undefined;
   readonly paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'probeKey'>;
 }
@@ -19,8 +19,8 @@ const OTHERS_WRITE = 0o002;
 const OTHERS = 0o007;
 
 /**
- * Checks the modes of secret files on this machine. The group is ignored: containers share their
- * files that way.
+ * Checks the modes of secret files on this machine. Group rights are ignored, because containers
+ * share files that way.
  */
 export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Finding[]> {
   const { configPath, files, certificatePath, paths } = places;
@@ -53,13 +53,16 @@ async function readableByAll(path: string): Promise<Finding | undefined> {
   return warning('secrets', `everybody on this machine can read ${path}`, `chmod o-rwx ${path}`);
 }
 
-/** Reports open socket folders: a user with access can speak to Envoy's admin and to providers. */
+/**
+ * Reports socket folders that all users can enter: they could use Envoy's admin interface and its
+ * connections to providers.
+ */
 async function open(folder: string): Promise<Finding | undefined> {
   if (((await modeOf(folder)) & OTHERS) === 0) return undefined;
   return warning('secrets', `everybody on this machine can enter ${folder}`, `chmod o-rwx ${folder}`);
 }
 
-/** Mode of a file; 0 for a missing one. */
+/** Mode of a file, or 0 if it is missing. */
 async function modeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mode }) => mode,

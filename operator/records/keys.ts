@@ -12,7 +12,7 @@ import { budgetText, limitText } from './organizations.ts';
 
 export interface CreatedKey {
   readonly kind: 'created';
-  /** The complete key, which is shown once. */
+  /** The complete key, which is shown only once. */
   readonly secret: string;
   readonly key: KeyRecord;
 }
@@ -29,7 +29,7 @@ export async function createKey(
   return result.kind === 'created' ? { ...result, secret } : result;
 }
 
-/** JSON of a key: absent restrictions are null, amounts are USD. */
+/** JSON of a key. Absent restrictions are null, amounts are USD. */
 export function keyJson(key: KeyRecord, nowMs: number) {
   const { limits } = key;
   return {
@@ -53,7 +53,7 @@ export function keyJson(key: KeyRecord, nowMs: number) {
   };
 }
 
-/** Label and value, for people. */
+/** Labels and values for people to read. */
 export function keyLines(key: KeyRecord, nowMs: number): readonly (readonly [string, string])[] {
   return [
     ['id', key.id],
@@ -77,7 +77,7 @@ function usdOrNull(nanoUsd: NanoUsd | undefined): number | null {
   return nanoUsd === undefined ? null : usdNumber(nanoUsd);
 }
 
-/** The table that the dashboard exports, newest key first. */
+/** The same table that the dashboard exports, newest key first. */
 export async function keysCsv(pool: Pool, organizationId: string, nowMs: number): Promise<string> {
   const steps = csvLines(KEY_CSV_COLUMNS, (before: string | undefined, limit) =>
     readKeyTable(pool, { organizationId, ...present({ before }), limit }, nowMs),

@@ -12,7 +12,7 @@ import type {
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
   readonly name: string;
-  /** Absent or zero: the balance begins at zero without an entry. */
+  /** Absent or zero: the balance starts at zero without a ledger entry. */
   readonly creditNanoUsd?: NanoUsd;
   /** Reference of the opening credit. */
   readonly reference?: string;
@@ -39,7 +39,7 @@ export function createOrganization(
   );
 }
 
-/** JSON of an organization: absent limits are null, amounts are USD. */
+/** JSON of an organization. Absent limits are null, amounts are USD. */
 export function organizationJson(organization: OrganizationRecord) {
   const { limits } = organization;
   return {
@@ -58,7 +58,7 @@ export function organizationJson(organization: OrganizationRecord) {
   };
 }
 
-/** Label and value, for people. */
+/** Labels and values for people to read. */
 export function organizationLines(organization: OrganizationRecord): readonly (readonly [string, string])[] {
   const { limits } = organization;
   return [
@@ -77,7 +77,7 @@ export function organizationLines(organization: OrganizationRecord): readonly (r
   ];
 }
 
-/** Settings that were given: null is `none`, as is what is absent. */
+/** The limits that have a value. Null stands for `none`. */
 export function givenLimits<Limits extends object>(limits: Limits) {
   const given = Object.entries(limits).filter(([, limit]) => limit !== null && limit !== undefined);
   return Object.fromEntries(given) as { readonly [L in keyof Limits]?: NonNullable<Limits[L]> };

@@ -7,18 +7,19 @@ import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from
 import type { Pool } from '../command-line/database.ts';
 
 /**
- * Address of the user that `npm start` creates with `demo: true`. `doctor` reports a remaining one.
+ * Address of the user that `npm start` creates with `demo: true`. `doctor` reports it if it still
+ * exists.
  */
 export const DEMO_EMAIL = 'demo@example.com';
 
 export interface UserWithPassword {
   readonly kind: 'created';
   readonly user: UserRecord;
-  /** Shown once. */
+  /** Shown only once. */
   readonly password: string;
 }
 
-/** `email` as normalizeEmail gives it. */
+/** `email` must be normalized by normalizeEmail(). */
 export async function createUserWithPassword(
   pool: Pool,
   user: Pick<NewUser, 'email' | 'isOperator' | 'membership' | 'passwordHandedOut'>,
@@ -29,7 +30,7 @@ export async function createUserWithPassword(
   return result.kind === 'created' ? { ...result, password } : result;
 }
 
-/** Sets a random password and ends every session. `undefined`: there is no such user. */
+/** Sets a random password and ends every session. `undefined`: the user does not exist. */
 export async function resetPassword(
   pool: Pool,
   email: string,
