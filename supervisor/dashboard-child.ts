@@ -5,9 +5,9 @@ import type { Environment } from './envoy-child.ts';
 import { compileCache, type Settings } from './settings.ts';
 
 const START_TIMEOUT_MS = 30_000;
-/** Longer than the three seconds that the dashboard gives its requests. */
+/** Longer than the three seconds that the dashboard gives its requests in flight. */
 const STOP_TIMEOUT_MS = 5_000;
-/** A port may be taken for long: a line every few seconds would flood the log. */
+/** A port may be in use for long, and a line every few seconds would flood the log. */
 const LONGEST_DELAY_MS = 30_000;
 
 export interface DashboardOptions {
@@ -15,7 +15,7 @@ export interface DashboardOptions {
   report(line: string): void;
 }
 
-/** Starts the dashboard and restarts it. The API does not wait for it, and serves without it. */
+/** Starts the dashboard and keeps it running. The API neither waits for it nor needs it. */
 export function keepDashboard(settings: Settings, { databaseUrl, report }: DashboardOptions): TriedProcess {
   const child = {
     name: 'The dashboard',
@@ -41,7 +41,7 @@ const NEEDED =
 
 /**
  * Leaves out the providers' keys, which only the gateway process has (docs/design.md, "Invariants",
- * 9), and every other variable that the dashboard does not use. Variables of the configuration are
+ * 9), and all other variables that the dashboard does not use. Variables of the configuration are
  * passed unless a secret of another process refers to them.
  */
 export function dashboardEnvironment({ env, variables }: Pick<Settings, 'env' | 'variables'>): Environment {

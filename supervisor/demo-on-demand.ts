@@ -10,17 +10,17 @@ const NAME = 'The demo provider';
 const SCRIPT = fileURLToPath(new URL('../demo/provider.ts', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 2_000;
-/** Without a connection for this long, the process ends. */
+/** The process ends after this time without a connection. */
 const IDLE_MS = 30_000;
 
-/** A process of the demo provider, and how many connections it was passed. */
+/** A process of the demo provider, with the number of connections that were passed to it. */
 interface Demo {
   readonly started: Promise<NodeChild | StartFailure>;
   running?: NodeChild;
   passed: number;
 }
 
-/** Resolves with the demo provider, which listens on the port. Port 0: any free one. */
+/** Resolves with the demo provider, listening on the port. Port 0: any free port. */
 export async function listenForDemo(
   settings: DemoSettings,
   port: number,
@@ -29,7 +29,7 @@ export async function listenForDemo(
 ): Promise<DemoProvider | StartFailure> {
   const server = createServer({ pauseOnConnect: true });
   const provider = new DemoProvider(server, settings, report, idleMs);
-  // Loopback: the demo answers every client that can reach it.
+  // Only on loopback, because the demo responds to every client that can reach it.
   server.listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -42,9 +42,9 @@ export async function listenForDemo(
 type DemoSettings = Pick<Settings, 'env' | 'paths'>;
 
 /**
- * Accepts the connections of the demo provider and passes them to its process, which starts with
- * the first one and ends when it had none for a while: at rest it needs no memory. A process of its
- * own: whatever a request does to it, the supervisor is not affected.
+ * Accepts connections for the demo provider and passes them to its process. The process starts with
+ * the first connection and ends after some time without any, so an idle demo needs no memory. It is
+ * a separate process, so that no request can affect the supervisor.
  */
 export class DemoProvider {
   readonly #server: Server;
@@ -92,7 +92,7 @@ export class DemoProvider {
 
   #start(): Demo {
     const onMessage = (message: object): void => {
-      // A connection that is on its way to the process keeps it.
+      // Keeps the process if another connection is on its way to it.
       if ('idleAfter' in message && message.idleAfter === demo.passed) void this.#end(demo);
     };
     const child = {
@@ -124,7 +124,7 @@ export class DemoProvider {
     if (!isStartFailure(running)) await running.stop();
   }
 
-  /** The next connection starts another process. */
+  /** The next connection then starts another process. */
   #forget(demo: Demo): boolean {
     if (this.#demo !== demo) return false;
     this.#demo = undefined;

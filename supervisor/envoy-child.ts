@@ -16,7 +16,7 @@ const POLL_MS = 20;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `undefined`: there is no executable. */
+/** `undefined`: there is no executable file. */
 export function findEnvoy(env: Environment): string | undefined {
   const fetched = fileURLToPath(new URL(`../.cache/envoy/${envoyRelease.version}/envoy`, import.meta.url));
   const path = env.ENVOY_BIN ? resolve(env.ENVOY_BIN) : fetched;
@@ -29,10 +29,11 @@ export function findEnvoy(env: Environment): string | undefined {
 }
 
 /**
- * One thread for each gateway process: Envoy needs a little less CPU for a request than a gateway
- * process does. With one more thread fewer requests share a wake-up and a write: 7 % more CPU for
- * small requests. Only large bodies are more expensive with one thread, where their pieces mix on
- * one connection: 11 % at 100 KB (both measured on a busy machine). TLS is work of its own.
+ * One thread for each gateway process, because Envoy needs slightly less CPU for a request than a
+ * gateway process. With one more thread fewer requests share a wake-up and a write, which costs 7 %
+ * more CPU for small requests. Only large bodies cost more with one thread, because their pieces
+ * interleave on one connection: 11 % at 100 KB (both measured on a busy machine). TLS needs an
+ * additional thread.
  */
 export function envoyThreads(
   { workers, listen }: Pick<GatewayConfig, 'workers' | 'listen'>,
@@ -45,18 +46,18 @@ export interface EnvoyOptions {
   readonly binary: string;
   readonly paths: Pick<RuntimePaths, 'envoyDir' | 'envoyAdminSocket'>;
   readonly env: Environment;
-  /** ENVOY_CONCURRENCY overrides. */
+  /** Overridden by ENVOY_CONCURRENCY. */
   readonly threads: number;
   readonly drainTimeoutMs: number;
 }
 
 /**
- * Resolves when Envoy's listeners are open. A gateway process writes envoy.yaml before it reports
- * that it listens.
+ * Resolves when Envoy's listeners are open. Gateway processes write envoy.yaml before they report
+ * that they listen.
  */
 export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure('Envoy was not started');
-  // SIGKILL: without the supervisor no gateway process can answer, and Envoy keeps no state.
+  // SIGKILL, because without the supervisor no gateway process can respond, and Envoy has no state.
   const command = endingWithUs('KILL', options.binary, envoyArguments(options));
   const child = spawn(command.file, command.args, {
     detached: true,
@@ -80,17 +81,17 @@ const ENVOY_LOG_LEVELS = 'main:error,ext_proc:error,misc:error,credential_inject
 function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): string[] {
   return [
     ...['-c', join(paths.envoyDir, 'envoy.yaml')],
-    // Envoy is never restarted in place, and every kill -9 would leave shared memory behind.
+    // Envoy is never restarted in place, and after a kill -9 its shared memory would remain.
     '--disable-hot-restart',
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
     // Silences warnings that need no action. main: every SIGTERM. ext_proc: every request without a
-    // gateway process, which the access log has too. misc: the matcher of trusted addresses
-    // (IPMatcher) is new in Envoy's interface. credential_injector: every request without a token,
-    // which the access lines have too.
+    // gateway process, which is also in the access log. misc: the matcher of trusted addresses
+    // (IPMatcher), which is new in Envoy's interface. credential_injector: every request without a
+    // token, which is also in the access lines.
     ...['--log-level', 'warn', '--component-log-level', ENVOY_LOG_LEVELS],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
-    // Each response ends its connection from the first moment on: an open one would be reset at the
-    // end.
+    // Every response closes its connection as soon as the drain begins, because open ones would be
+    // reset at the end.
     ...['--drain-strategy', 'immediate'],
   ];
 }

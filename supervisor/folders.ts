@@ -4,9 +4,9 @@ import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 
 /**
- * Creates the data folder and the socket folder. The latter may be in the shared temporary folder,
- * where another user could have created it first: then every process that connects to our sockets
- * would talk to that user. Returns the problem, if any.
+ * Creates the data folder and the socket folder. If the latter is in the shared temporary folder,
+ * another user could have created it first, and every process that connects to our sockets would
+ * talk to that user. Returns the problem, if any.
  */
 export function prepareFolders(paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'envoyDir'>): string | undefined {
   const { dataDir, socketDir, envoyDir } = paths;
@@ -29,7 +29,7 @@ export function prepareFolders(paths: Pick<RuntimePaths, 'dataDir' | 'socketDir'
   return undefined;
 }
 
-/** Takes the socket folder from another user (PostgreSQL's), who could replace Envoy's sockets. */
+/** Takes the socket folder back from PostgreSQL's user, who could replace Envoy's sockets. */
 function takeBack(socketDir: string, folder: Stats, { uid, gid }: Stats): void {
   if (folder.uid === uid) return;
   chownSync(socketDir, uid, gid);

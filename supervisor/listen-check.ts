@@ -5,14 +5,14 @@ import type { Address } from '#core/config/gateway-config.ts';
 const RETRY_MS = 100;
 
 export interface Listener {
-  /** Name of the setting in the configuration: `listen.api`. */
+  /** Name of the setting, such as `listen.api`. */
   readonly setting: string;
   readonly address: Address;
 }
 
 /**
- * Message about the first address that cannot be listened on. Envoy itself would only log a bind
- * error. A taken port is tried again until `patienceMs` have passed.
+ * Returns a message about the first address on which listening fails. Envoy itself would only log
+ * the bind error. A port in use is retried until `patienceMs` have passed.
  */
 export async function findListenProblem(
   listeners: readonly Listener[],

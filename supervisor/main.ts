@@ -11,16 +11,16 @@ import { beginStart, type StartProcess } from './start-process.ts';
 import { type Supervisor, startSupervisor } from './supervisor.ts';
 
 /**
- * `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of
+ * `npm start` runs PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of
  * this process, on one data folder.
  */
 
 /**
- * After kill -9 of a supervisor its gateway processes still charge what they delivered, and keep
- * their ports in use meanwhile.
+ * After a kill -9 of a supervisor its gateway processes still charge what they delivered, and keep
+ * their ports until then.
  */
 const FORMER_END_MS = 30_000;
-/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+/** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_SIGNAL_MS = 1_000;
 const stopping = new AbortController();
 let supervisor: Supervisor | undefined;
@@ -32,7 +32,7 @@ function report(line: string): void {
 }
 
 /**
- * A second signal ends everything at once. The kernel ends the remaining children
+ * A second signal ends everything immediately. The kernel then ends the remaining children
  * (`endingWithUs`).
  */
 function onStopSignal(): void {
@@ -71,7 +71,8 @@ async function serve(start: StartProcess): Promise<string | undefined> {
   if (lock === undefined) {
     return `A gateway already runs on the data folder ${settings.paths.dataDir} (process ${owner}). Stop it first, or set GATEWAY_DATA to another folder.`;
   }
-  // The kernel keeps the lock. The content names its owner, and remains only if that was killed.
+  // The kernel holds the lock. The file contains its owner's process id, which remains only if the
+  // owner was killed.
   writeFileSync(path, `${process.pid}\n`);
   try {
     return await run(start, settings, owner !== '');
@@ -107,14 +108,14 @@ async function announce(start: StartProcess, { databaseUrl, dashboardTried }: Su
   const problem = await Promise.race([start.announce(databaseUrl), aborted]);
   start.end();
   if (problem !== undefined) return giveUp(problem);
-  // A killed process does not reach its exit.
+  // A process that is killed later would not flush at its exit.
   flushCompileCache();
   await collectStartGarbage();
 }
 
 process.on('SIGINT', onStopSignal);
 process.on('SIGTERM', onStopSignal);
-// In a terminal SIGHUP means that the terminal is closed; for a service it means a reload.
+// SIGHUP from a terminal means that it was closed. For a service it means a reload.
 process.on('SIGHUP', () => (process.stdin.isTTY ? onStopSignal() : supervisor?.reload()));
 
 const problem = await main();

@@ -6,25 +6,25 @@ import type { Environment } from './envoy-child.ts';
 import type { Listener } from './listen-check.ts';
 
 /**
- * The part of environment and configuration that the supervisor needs, as the process of the start
- * reads them (supervisor/startup).
+ * The part of environment and configuration that the supervisor needs, as read by the start process
+ * (supervisor/startup).
  */
 export interface CheckedSettings {
   readonly env: Environment;
   readonly configPath: string;
-  /** Variables of the environment that the configuration needs. */
+  /** Environment variables that the configuration refers to. */
   readonly variables: ProcessVariables;
   readonly envoyBinary: string;
   /** Time for requests in flight after SIGTERM, in ms. */
   readonly drainTimeoutMs: number;
-  /** Gateway processes. */
+  /** Number of gateway processes. */
   readonly workers: number;
   readonly envoyThreads: number;
   readonly listeners: readonly Listener[];
-  /** Port of the demo provider, if it is wanted. */
+  /** Port of the demo provider, if it is to run. */
   readonly demoPort?: number;
   readonly postgres: StoresConfig['postgres'];
-  /** Connections that the embedded server takes. */
+  /** Connections that the embedded server allows. */
   readonly postgresConnections: number;
   /** Lets each process report a change of `stores.postgres`, although DATABASE_URL overrides it. */
   readonly postgresOfFile: Environment;
@@ -36,9 +36,8 @@ export interface Settings extends CheckedSettings {
 }
 
 /**
- * Folder of compiled code for Node: with it a restart costs 0.43 instead of 0.73 s of CPU
- * (measured). `npm start` uses a folder of this clone, which set-up has filled; elsewhere the clone
- * may be read-only.
+ * Folder of Node's compile cache. With it a restart costs 0.43 instead of 0.73 s of CPU (measured).
+ * `npm start` uses a folder of this clone, filled by set-up. Elsewhere the clone may be read-only.
  */
 export function compileCache({ env, paths }: Pick<Settings, 'env' | 'paths'>): string {
   return env.NODE_COMPILE_CACHE ?? join(paths.dataDir, 'compile-cache');

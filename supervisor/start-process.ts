@@ -4,16 +4,16 @@ import { exitOf, exitText } from './children/child-process.ts';
 import { FRUGAL, spawnNode } from './children/node-child.ts';
 import type { CheckedSettings, Settings } from './settings.ts';
 
-/** Messages from the start process (supervisor/startup). It answers each question once. */
+/** Messages from the start process (supervisor/startup). It answers each request once. */
 export type FromStart =
   | { readonly type: 'settings'; readonly settings: CheckedSettings }
   | { readonly type: 'announced' }
   | { readonly type: 'refused'; readonly message: string };
 
-/** The start process (supervisor/startup). Problems are text for the operator. */
+/** The start process (supervisor/startup). Problems are messages for the operator. */
 export interface StartProcess {
   settings(): Promise<Settings | string>;
-  /** Prints the banner when everything serves. */
+  /** Prints the banner once everything serves. Returns the problem, if any. */
   announce(databaseUrl: string): Promise<string | undefined>;
   /** Further calls have no effect. */
   end(): void;
@@ -39,7 +39,7 @@ export function beginStart(): StartProcess {
       return { ...answer.settings, paths: runtimePaths(answer.settings.env) };
     },
     announce: async (databaseUrl) => {
-      // An ended process is found by its exit.
+      // Ignores errors, because the exit of an ended process is noticed separately.
       child.send({ databaseUrl }, () => undefined);
       const answer = await nextAnswer();
       return answer.type === 'refused' ? answer.message : undefined;

@@ -18,31 +18,31 @@ import { compileCache, type Settings } from './settings.ts';
 export interface SupervisorOptions {
   readonly settings: Settings;
   report(line: string): void;
-  /** Called when a process cannot be restarted. The owner stops the rest. */
+  /** Called if a process cannot be restarted. The owner then stops the rest. */
   gaveUp(message: string): void;
 }
 
 export interface Supervisor {
   readonly databaseUrl: string;
   /**
-   * Resolves when the dashboard is up, or its first start has failed. It is tried again, and the
-   * rest serves without it.
+   * Resolves when the dashboard is up, or its first start has failed. It is retried, and the rest
+   * serves without it.
    */
   readonly dashboardTried: Promise<void>;
-  /** SIGHUP to every gateway process: read the configuration again. */
+  /** Sends SIGHUP to every gateway process, which then reads the configuration again. */
   reload(): void;
   /** Lets requests in flight end, then stops everything in order. */
   drain(): Promise<void>;
-  /** Ends everything at once. */
+  /** Ends everything immediately. */
   kill(): void;
 }
 
 /**
- * Options of Node for gateway processes. V8 collects young objects when they fill a semi-space, and
- * with them the memory of their buffers; what is still in use then is copied. With 16 MiB 32
- * requests in flight cost 7 % more of CPU and streams 19 %, a single one no more; with 64 no less
- * (measured). All processes together have 13 MB more after load than with 16. Node's own choice
- * depends on the memory of the machine.
+ * Node options for gateway processes. V8 collects young objects, and the memory of their buffers,
+ * when a semi-space is full, and copies those still in use. With 16 MiB, 32 requests in flight cost
+ * 7 % more CPU and streams 19 % more, a single request the same. 64 MiB save nothing more
+ * (measured). After load all processes together need 13 MB more than with 16. Node's default
+ * depends on the machine's memory.
  */
 export const GATEWAY_NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=32'];
 
@@ -50,7 +50,7 @@ const START_TIMEOUT_MS = 60_000;
 
 /**
  * Starts the database, then dashboard and gateway processes, then Envoy, and listens for the demo
- * provider. If one fails, the others are stopped again.
+ * provider. If one fails, the others are stopped.
  */
 export async function startSupervisor(
   options: SupervisorOptions,
@@ -86,7 +86,8 @@ export async function startSupervisor(
   if (isStartFailure(database)) return fail(database);
   if (database.process !== undefined) kept.database = database.process;
 
-  // Starts in parallel with the gateway processes: the first one migrates, the other waits for it.
+  // Starts in parallel with the gateway processes. Whichever comes first migrates, and the other
+  // waits.
   const dashboard = keepDashboard(settings, { databaseUrl: database.url, report: options.report });
   kept.dashboard = dashboard;
   for (let index = 0; index < settings.workers; index++) {
@@ -108,7 +109,7 @@ export async function startSupervisor(
     },
     kill: () => {
       signalAll([envoy, ...kept.gateways, kept.dashboard, kept.demo], 'SIGKILL');
-      // Nearest to kill -9, but PostgreSQL removes its shared memory.
+      // Closest to kill -9, but PostgreSQL removes its shared memory.
       signalAll([kept.database], 'SIGQUIT');
     },
   };
@@ -148,8 +149,8 @@ function keepGateway(
     nodeOptions: GATEWAY_NODE_OPTIONS,
     env: {
       ...gatewayEnvironment(settings),
-      // For the supervisor. Under load one heap for all threads fragments: 38 MB more after 32,000
-      // requests, against 4 MB less at rest.
+      // The supervisor sets this for itself. Under load a single arena for all threads fragments:
+      // 38 MB more after 32,000 requests, compared with 4 MB less at rest.
       MALLOC_ARENA_MAX: undefined,
       NODE_COMPILE_CACHE: compileCache(settings),
       GATEWAY_CONFIG: settings.configPath,
@@ -160,7 +161,7 @@ function keepGateway(
       WORKER_INDEX: String(index),
     },
     startTimeoutMs: START_TIMEOUT_MS,
-    // A gateway process limits the time of its end itself; this limit is for one that hangs.
+    // A gateway process limits the time of its own end. This limit is for one that hangs.
     stopTimeoutMs: settings.drainTimeoutMs + ENDING_MS,
   };
   return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);

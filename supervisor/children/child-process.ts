@@ -2,14 +2,14 @@ import { type ChildProcess, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '#core/within.ts';
 
-/** A serving child process, as restarts and drains need it. */
+/** A serving child process, with what restarts and drains need. */
 export interface Running {
   readonly pid: number;
   /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<Exit>;
   /**
-   * Ends it by its signals, then by SIGKILL. Resolves when it has ended. Further calls have no
-   * effect.
+   * Stops the process with its signals, then with SIGKILL. Resolves when it has ended. Further
+   * calls have no effect.
    */
   stop(): Promise<void>;
 }
@@ -19,31 +19,28 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/**
- * A signal to send, and the time to wait for the exit before the next step. SIGKILL follows the
- * last step.
- */
+/** A signal to send, and the time to wait for the exit. SIGKILL follows the last step. */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
   readonly waitMs: number;
 }
 
-/** An ordinary user that root runs a child as. */
+/** An unprivileged user as which root runs a child. */
 export interface ChildUser {
   readonly uid: number;
   /**
-   * True if it may enter and read every folder, so that it reaches its own folder below a closed
-   * one, such as /root.
+   * True if the user may enter and read every folder, so that it reaches its own folder inside a
+   * closed one such as /root.
    */
   readonly searchesAll: boolean;
 }
 
 /**
- * The command line for a program that knows nothing of us and must not outlive us: when this
- * process is gone, by kill -9 too, the kernel sends it `signal`. `setpriv` (util-linux) asks the
- * kernel for that, becomes `user` if there is one, and replaces itself by the program, which
- * therefore has the process id of the child. Our own programs need none of it: they end when their
- * IPC channel closes.
+ * Command line for a foreign program that must not outlive this process: when this process is gone,
+ * even by kill -9, the kernel sends it `signal`. `setpriv` (util-linux) requests that from the
+ * kernel, switches to `user` if there is one, and then executes the program, which keeps the
+ * child's process id. Our own programs do not need this, because they end when their IPC channel
+ * closes.
  */
 export function endingWithUs(
   signal: 'KILL' | 'INT',
@@ -51,12 +48,12 @@ export function endingWithUs(
   args: readonly string[],
   user?: ChildUser,
 ): { file: string; args: string[] } {
-  // Elsewhere no such thing exists; docs/operating.md lists the platforms.
+  // Other platforms have no such feature. docs/operating.md lists the platforms.
   if (process.platform !== 'linux') return { file, args: [...args] };
   return { file: 'setpriv', args: ['--pdeathsig', signal, ...userArguments(user), '--', file, ...args] };
 }
 
-/** The reason why `endingWithUs` cannot work on this machine, as text for the operator. */
+/** The reason why `endingWithUs` cannot work on this machine, as a message for the operator. */
 export function findSetprivProblem(): string | undefined {
   const { file, args } = endingWithUs('KILL', 'true', []);
   if (spawnSync(file, args).status === 0) return undefined;
@@ -66,8 +63,8 @@ export function findSetprivProblem(): string | undefined {
 function userArguments(user: ChildUser | undefined): string[] {
   if (user === undefined) return [];
   const capabilities = user.searchesAll ? '+dac_read_search' : '-all';
-  // With this bit access(2), by which PostgreSQL looks for its own programs, respects the
-  // capability too.
+  // With this bit access(2), with which PostgreSQL looks for its own programs, also respects the
+  // capability.
   const bits = user.searchesAll ? ['--securebits', '+no_setuid_fixup'] : [];
   return [
     ...['--reuid', String(user.uid), '--regid', String(user.uid), '--clear-groups'],
@@ -80,7 +77,7 @@ export function exitText(exit: Exit): string {
   return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
 }
 
-/** Asks a child that has just started until it is ready. Returns why it will not be. */
+/** Polls a child that has just started until it is ready. Otherwise returns the reason. */
 export async function whyNotReady(
   isReady: () => boolean | Promise<boolean>,
   exited: Promise<Exit>,
@@ -100,11 +97,11 @@ export async function whyNotReady(
   return `it ended with ${exitText(exit)}`;
 }
 
-/** Must be called in the same turn as `spawn`, so that no exit is missed. */
+/** Must be called synchronously after `spawn`, so that no exit is missed. */
 export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
-    // A child that could not be started has no exit event.
+    // A child that could not be started emits no exit event.
     child.once('error', () => {
       if (child.pid === undefined) resolve({ code: 127, signal: null });
     });

@@ -5,21 +5,21 @@ import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
 
 /**
- * `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed the
+ * `EX_CONFIG` of sysexits. The process refused its configuration or arguments, and has printed the
  * reason.
  */
 const CONFIGURATION_EXIT_CODE = 78;
 
 /**
- * A signal would open a port through which every user of the machine could read the process's
- * secrets.
+ * Otherwise SIGUSR1 would open a debugger port, through which every user of the machine could read
+ * the process's secrets.
  */
 const NO_DEBUGGER = '--disable-sigusr1';
 
 /**
- * For a program that computes little. Its threads share one heap of malloc instead of having one
- * each, and its young generation stays small: 13 MB less for the supervisor (docs/performance.md,
- * "Memory"), which `npm start` and the systemd unit start in the same way.
+ * Options for a program that computes little. Its threads share one malloc arena, and its young
+ * generation stays small. That saves 13 MB in the supervisor (docs/performance.md, "Memory"), which
+ * `npm start` and the systemd unit start with the same options.
  */
 export const FRUGAL = { nodeOptions: ['--max-semi-space-size=1'], env: { MALLOC_ARENA_MAX: '1' } } as const;
 
@@ -28,7 +28,7 @@ export interface NodeProgram {
   readonly args?: readonly string[];
   readonly nodeOptions?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Discards its standard output. */
+  /** Discards the program's standard output. */
   readonly quiet?: boolean;
 }
 
@@ -37,20 +37,20 @@ export interface NodeChildOptions extends NodeProgram {
   readonly startTimeoutMs: number;
   /** Time from SIGTERM to SIGKILL. */
   readonly stopTimeoutMs: number;
-  /** Called with each message but `listening`. */
+  /** Called for each message except `listening`. */
   readonly onMessage?: (message: object) => void;
 }
 
 export interface NodeChild extends Running {
-  /** Hands a connection over. One that cannot be handed over is closed. */
+  /** Hands a connection over to the process. If that is impossible, closes the connection. */
   pass(socket: Socket): void;
 }
 
 /** Spawns one of our own programs, with an IPC channel. */
 export function spawnNode({ nodeOptions = [], script, args = [], env, quiet }: NodeProgram): ChildProcess {
   return spawn(process.execPath, [NO_DEBUGGER, ...nodeOptions, script, ...args], {
-    // A session of its own: Ctrl-C in the terminal is for the supervisor alone, which then drains
-    // in order.
+    // Starts a new session, so that Ctrl-C in the terminal reaches only the supervisor, which then
+    // drains in order.
     detached: true,
     env,
     stdio: ['ignore', quiet ? 'ignore' : 'inherit', 'inherit', 'ipc'],
@@ -58,7 +58,7 @@ export function spawnNode({ nodeOptions = [], script, args = [], env, quiet }: N
 }
 
 /**
- * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel when it
+ * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel once it
  * serves, and ends when the channel closes because this process is gone.
  */
 export async function startNodeChild(
@@ -86,7 +86,8 @@ export async function startNodeChild(
   });
   const outcome = await Promise.race([listening, exited, late, aborted]);
   settled.abort();
-  // Node forgets those that a process that dies has not acknowledged, and leaves them open.
+  // If the process dies, Node forgets the sockets that it has not acknowledged, without closing
+  // them.
   const onTheirWay = new Set<Socket>();
   void exited.then(() => {
     for (const socket of onTheirWay) socket.destroy();
@@ -94,7 +95,7 @@ export async function startNodeChild(
   const pass = (socket: Socket): void => {
     onTheirWay.add(socket);
     socket.once('close', () => onTheirWay.delete(socket));
-    // Sent, it is open in the other process, or closed by the kernel if that dies.
+    // After sending, the socket is open in the other process, or closed by the kernel if that dies.
     child.send({ type: 'connection' }, socket, { keepOpen: true }, () => socket.destroy());
   };
   if (outcome === 'listening') return { pid, exited, stop, pass };

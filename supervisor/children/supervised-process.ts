@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { type Exit, exitText, type Running } from './child-process.ts';
 
-/** Delay before the second restart in a row. The first restart is immediate. */
+/** Delay before the second consecutive restart. The first restart is immediate. */
 export const FIRST_DELAY_MS = 200;
 export const LONGEST_DELAY_MS = 5_000;
-/** A process that was up this long has recovered: its next death counts as the first. */
+/** A process that was up this long has recovered, so its next death counts as the first. */
 export const RECOVERED_AFTER_MS = 30_000;
 
-/** Reason for a failed start. */
+/** The failure of a start. */
 export interface StartFailure {
   readonly kind: 'start_failure';
   readonly message: string;
-  /** True if the process refused its configuration: another attempt would fail the same way. */
+  /** True if the process refused its configuration, so that another attempt would fail too. */
   readonly final: boolean;
 }
 
@@ -23,14 +23,14 @@ export interface SupervisedOptions {
   start(signal: AbortSignal): Promise<Running | StartFailure>;
   report(line: string): void;
   /**
-   * Called when a later start fails as `final`, exit 78: the service ends. Every other failure is
-   * retried without end.
+   * Called if a later start fails as `final` (exit code 78). The service then ends. All other
+   * failures are retried forever.
    */
   gaveUp(message: string): void;
 }
 
 /**
- * A process that the service does not need: it is restarted after every failure, though less often.
+ * A process that the service does not need. It is restarted after every failure, but less often.
  */
 export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' | 'start' | 'report'> {
   readonly longestDelayMs: number;
@@ -41,7 +41,7 @@ type AnyOptions = OptionalProcessOptions & Partial<SupervisedOptions>;
 export interface SupervisedProcess {
   /** The running process. */
   current(): Running | undefined;
-  /** Ends it and does not start it again. */
+  /** Stops the process and does not restart it. */
   stop(): Promise<void>;
 }
 
@@ -54,8 +54,8 @@ export function isStartFailure(value: object): value is StartFailure {
 }
 
 /**
- * Starts a process and starts it again, with back-off, whenever it dies. Returns the failure of the
- * first start, without another attempt.
+ * Starts a process, and restarts it with back-off whenever it dies. If the first start fails,
+ * returns that failure without another attempt.
  */
 export async function keepRunning(
   options: SupervisedOptions,
@@ -66,12 +66,12 @@ export async function keepRunning(
 }
 
 export interface TriedProcess extends SupervisedProcess {
-  /** Resolves when the process is up, or has failed for the first time. */
+  /** Resolves when the process is up, or its first start has failed. */
   readonly tried: Promise<void>;
 }
 
 /**
- * The same for a process that nothing waits for: a failed first start is reported and repeated like
+ * Keeps a process running that nothing waits for. A failed first start is reported and retried like
  * any other.
  */
 export function keepTrying(options: OptionalProcessOptions): TriedProcess {
@@ -87,7 +87,7 @@ function watchOver(options: AnyOptions, first: Running | undefined): SupervisedP
 
   async function startOnce(upMs: number): Promise<void> {
     const again = await startAgain(options, stopping.signal, nextDelayMs, upMs);
-    // `stop` was called during the start and waits for this.
+    // `stop` was called during the start, and waits for this.
     if (stopping.signal.aborted) await again?.stop();
     else current = again;
   }
@@ -137,8 +137,8 @@ async function startAgain(
 }
 
 /**
- * Returns the delay before the next start, in ms, from the time that the ended process was up (0:
- * its start failed).
+ * Returns a function that computes the delay before the next start, in ms, from how long the ended
+ * process was up (0: its start failed).
  */
 export function restartDelays(longestMs: number = LONGEST_DELAY_MS): (upMs: number) => number {
   let deaths = 0;

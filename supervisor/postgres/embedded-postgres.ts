@@ -29,16 +29,16 @@ import { serverArguments } from './server-settings.ts';
 export interface EmbeddedPostgres extends Running {
   /** URL of the database `gateway`. */
   readonly url: string;
-  /** URL of any database on this server. `postgres` exists for creating others. */
+  /** URL of any database on this server. `postgres` exists, so that others can be created. */
   urlFor(database: string): string;
 }
 
 export interface EmbeddedPostgresOptions {
   /** Further server settings, such as `fsync: off` in tests. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Warnings and errors of the server after its start. */
+  /** Called with warnings and errors of the server after its start. */
   readonly onLog?: (line: string) => void;
-  /** Crash recovery is part of the start. */
+  /** The start includes crash recovery. */
   readonly startTimeoutMs?: number;
 }
 
@@ -51,8 +51,8 @@ const STOP: readonly StopStep[] = [
 const SOCKET = '.s.PGSQL.5432';
 
 /**
- * Starts PostgreSQL on `paths.postgresDir`, which is created if it is missing. Rejects with a
- * message for the operator.
+ * Starts PostgreSQL on `paths.postgresDir`, which is created if missing. Rejects with a message for
+ * the operator.
  */
 export async function startEmbeddedPostgres(
   paths: Pick<RuntimePaths, 'dataDir' | 'postgresDir' | 'socketDir'>,
@@ -105,10 +105,7 @@ export async function startEmbeddedPostgres(
   };
 }
 
-/**
- * Leaves out the secrets of our environment, and PG* variables, which would change PostgreSQL's
- * behaviour.
- */
+/** Excludes our secrets, and PG* variables, which would change PostgreSQL's behaviour. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
@@ -122,12 +119,12 @@ function refuseOtherMajor(postgresDir: string): void {
 }
 
 /**
- * After kill -9 a server may still be ending, or backends run on without one. And the server's lock
- * files may name a process id that another process has by now, which keeps a new server from
- * starting. The caller holds the lock of the data folder, so every server in it is a former one.
+ * After a kill -9 a server may still be ending, or backends may run without one. Its lock files may
+ * name a process id that another process has now, which would prevent a new server from starting.
+ * The caller has the lock on the data folder, so every server in it is a former one.
  */
 async function endFormerServer(postgresDir: string, socketDir: string): Promise<void> {
-  // Without /proc other processes cannot be found. PostgreSQL has checks of its own.
+  // Without /proc other processes cannot be found. PostgreSQL has its own checks.
   if (!existsSync('/proc/self')) return;
   const folder = realpathSync(postgresDir);
   for (const { signal, waitMs } of [...STOP, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
@@ -139,7 +136,7 @@ async function endFormerServer(postgresDir: string, socketDir: string): Promise<
   rmSync(join(socketDir, `${SOCKET}.lock`), { force: true });
 }
 
-/** True if all ended within `waitMs`. */
+/** True if all have ended within `waitMs`. */
 async function endAll(folder: string, signal: NodeJS.Signals, waitMs: number): Promise<boolean> {
   for (const pid of serverProcesses(folder)) signalIfThere(pid, signal);
   const deadline = performance.now() + waitMs;
@@ -154,11 +151,11 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // The process ended in between; the caller looks again.
+    // The process has ended meanwhile. The caller looks again.
   }
 }
 
-/** A server and its backends work in the folder of their database. */
+/** Finds a server and its backends, whose working directory is the database folder. */
 function serverProcesses(folder: string): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -168,7 +165,7 @@ function serverProcesses(folder: string): number[] {
           readlinkSync(`/proc/${pid}/cwd`) === folder && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n'
         );
       } catch {
-        // The process has ended, or it belongs to another user and works elsewhere.
+        // The process has ended, or it is another user's and works elsewhere.
         return false;
       }
     });
@@ -180,7 +177,7 @@ function linkSocket(from: string, to: string): void {
   symlinkSync(join(to, SOCKET), join(from, SOCKET));
 }
 
-/** Same method as pg_ctl: the server writes its state into the eighth line of postmaster.pid. */
+/** Uses the same method as pg_ctl: the server writes its state into line 8 of postmaster.pid. */
 function isReady(postgresDir: string): boolean {
   try {
     return readFileSync(join(postgresDir, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim() === 'ready';
@@ -191,18 +188,18 @@ function isReady(postgresDir: string): boolean {
 
 const TAIL_LINES = 20;
 const WORTH_FORWARDING = /^(WARNING|ERROR|FATAL|PANIC|LOG):/;
-/** The last line of a start. A client is served after it only. */
+/** The last line of a start. Clients are served only after it. */
 const READY = /^LOG:\s+database system is ready to accept connections$/;
 
 interface ServerLog {
-  /** The last lines, for the message when the server does not start. */
+  /** The last lines, for the message if the server does not start. */
   tail(): string;
   stopForwarding(): void;
 }
 
 /**
  * Reads the server's log to its end. Lines of start and stop are shown only if these fail. The
- * lines decide when a start is over: they may be read later than the server's state.
+ * lines themselves mark the end of the start, because they may be read after the server's state.
  */
 function collectServerLog(stream: Readable, forward: (line: string) => void): ServerLog {
   const last: string[] = [];

@@ -9,7 +9,7 @@ export const POSTGRES_MAJOR = '18';
 
 const INIT_TIMEOUT_MS = 120_000;
 
-/** The PostgreSQL that comes with the npm dependencies. */
+/** The PostgreSQL that is installed with the npm dependencies. */
 export interface PostgresInstall {
   readonly initdb: string;
   readonly postgres: string;
@@ -28,9 +28,9 @@ export function findPostgresInstall(platform = process.platform, arch = process.
 }
 
 /**
- * Makes the database folder beside its final place and renames it at the end, so that a crash in
- * between leaves nothing that looks like a database. Trust authentication is safe because the
- * server listens on a socket in a folder of mode 0700 only.
+ * Creates the database under a temporary name and renames it at the end, so that after a crash
+ * nothing looks like a database. Trust authentication is safe, because the server listens only on a
+ * socket in a folder with mode 0700.
  */
 export async function initialisePostgres(
   postgresDir: string,
@@ -42,8 +42,8 @@ export async function initialisePostgres(
   for (const name of readdirSync(parent)) {
     if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
   }
-  // An empty folder may be a mount point that was prepared for us: it cannot be renamed onto, and
-  // initdb takes it as it is.
+  // An existing folder may be a prepared mount point, onto which nothing can be renamed. initdb
+  // accepts it if it is empty.
   const inPlace = existsSync(postgresDir);
   const target = inPlace ? postgresDir : join(parent, `${prefix}${process.pid}`);
   if (!inPlace) mkdirSync(target, { mode: 0o700 });
@@ -51,7 +51,7 @@ export async function initialisePostgres(
   try {
     await run(user, install.initdb, [...initArguments(target), '--no-sync']);
     await run(user, install.postgres, ['--single', '-F', '-D', target, 'template1'], 'CREATE DATABASE gateway\n');
-    // Writes all of it to disk once, instead of after each of the two.
+    // Writes everything to disk once, instead of after each of the two steps.
     await run(user, install.initdb, ['--sync-only', `--pgdata=${target}`]);
     if (!inPlace) renameSync(target, postgresDir);
     syncFolder(parent);
@@ -62,8 +62,8 @@ export async function initialisePostgres(
 }
 
 /**
- * The builtin C.UTF-8 locale sorts by code point on every machine: an index never depends on the
- * system's libraries.
+ * The builtin locale C.UTF-8 sorts by code point on every machine, so that indexes never depend on
+ * the system's libraries.
  */
 function initArguments(target: string): string[] {
   return [
@@ -88,7 +88,7 @@ function run(user: ChildUser | undefined, binary: string, args: readonly string[
       { cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }, timeout: INIT_TIMEOUT_MS },
       (error, stdout, stderr) => {
         const output = `${stdout}${stderr}`;
-        // Single-user mode exits 0 even when its statement failed.
+        // Single-user mode exits with 0 even if its statement failed.
         if (error === null && !/^(ERROR|FATAL|PANIC):/m.test(output)) resolve();
         else
           reject(
@@ -97,7 +97,7 @@ function run(user: ChildUser | undefined, binary: string, args: readonly string[
       },
     );
     child.stdin?.on('error', () => {
-      // The program ended before it read the statement; its output has the reason.
+      // The program ended before it read the statement. Its output has the reason.
     });
     child.stdin?.end(input);
   });

@@ -9,25 +9,25 @@ const NOBODY = 65_534;
 const PROBE_TIMEOUT_MS = 5_000;
 
 export interface UserFolders {
-  /** May not exist yet. */
+  /** The folder may not exist yet. */
   readonly postgresDir: string;
-  /** Folder of all sockets of the gateway: closed to PostgreSQL's user. */
+  /** Folder of the gateway's sockets. PostgreSQL's user cannot enter it. */
   readonly socketDir: string;
   readonly binary: string;
 }
 
 /**
- * Folder of PostgreSQL's sockets. If it runs as another user, the folder is not that of the
- * gateway's sockets, which that user could replace.
+ * Folder of PostgreSQL's sockets. If PostgreSQL runs as another user, it is separate from the
+ * gateway's sockets, which that user could otherwise replace.
  */
 export function postgresSocketDir({ socketDir }: Pick<UserFolders, 'socketDir'>, user: ChildUser | undefined): string {
   return user === undefined ? socketDir : `${socketDir}-postgres`;
 }
 
 /**
- * Chooses the user of PostgreSQL, which refuses root: under root the owner of its folder, else the
- * owner of the data folder, else `nobody`. `undefined`: our own user. Rejects with a message for
- * the operator if that user cannot run it.
+ * Chooses the user for PostgreSQL, which refuses to run as root. Under root it is the owner of its
+ * folder, else the owner of the data folder, else `nobody`. `undefined`: our own user. Rejects with
+ * a message for the operator if that user cannot run it.
  */
 export async function choosePostgresUser(
   folders: UserFolders,
@@ -44,7 +44,7 @@ export async function choosePostgresUser(
   const uid = [owner, statSync(parent).uid].find((one) => one !== undefined && one !== 0) ?? NOBODY;
   const closed = await problemOf({ uid, searchesAll: true }, folders);
   if (closed === undefined) return { uid, searchesAll: true };
-  // A container may withhold the capability. Then the folders must let this user through.
+  // A container may lack the capability. Then the folders must be open to this user.
   chmodSync(parent, statSync(parent).mode | 0o011);
   const open = await problemOf({ uid, searchesAll: false }, folders);
   if (open === undefined) return { uid, searchesAll: false };
@@ -76,7 +76,7 @@ async function problemOf(user: ChildUser, folders: UserFolders): Promise<string 
 }
 
 /**
- * Creates the folder for that user. In the temporary folder another user may have created it first.
+ * Creates the folder for the user. In the temporary folder another user may have created it first.
  */
 function ownFolder(path: string, user: ChildUser): string | undefined {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -93,8 +93,8 @@ export function handOver(user: ChildUser | undefined, paths: readonly string[]):
 }
 
 /**
- * Makes the user the owner of every file of the database: root may have restored some, and former
- * releases left all of them to root.
+ * Makes the user the owner of every file of the database. Root may have restored some, and former
+ * releases created all of them as root.
  */
 export function handOverDatabase(user: ChildUser | undefined, postgresDir: string): void {
   if (user === undefined) return;

@@ -1,8 +1,8 @@
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 
 /**
- * Settings on the command line, so that a new release's settings reach an old database folder.
- * Everything else is PostgreSQL's default.
+ * Settings for the command line, so that a new release's settings also apply to an old database
+ * folder. All others have PostgreSQL's defaults.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '',
@@ -12,18 +12,18 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '128MB',
   effective_cache_size: '512MB',
   max_wal_size: '1GB',
-  // Each commit writes what is in it, at most some 100 KB; the default of 4 MB stays in memory.
+  // A commit writes at most some 100 KB. The default of 4 MB would stay in memory.
   wal_buffers: '1MB',
   // A charge is durable when its commit returns (docs/design.md, "Invariants", 4).
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // Short statements on a small machine: compiling, parallel plans and I/O workers cost more than
-  // they bring.
+  // Statements are short and the machine may be small, so compiling, parallel plans and I/O workers
+  // cost more than they gain.
   jit: 'off',
   max_parallel_workers_per_gather: '0',
   io_method: 'sync',
-  // Handles of asynchronous I/O, of which `sync` uses one: 64 of each process were 5 MB.
+  // Handles for asynchronous I/O. `sync` uses one, and 64 for each process would need 5 MB.
   io_max_concurrency: '1',
   max_logical_replication_workers: '0',
   random_page_cost: '1.1',
@@ -32,10 +32,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
   logging_collector: 'off',
   log_line_prefix: '',
   log_min_messages: 'warning',
-  // Statements and row values stay out of the log (docs/design.md, "Invariants", 9).
+  // Keeps statements and row values out of the log (docs/design.md, "Invariants", 9).
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
-  // Two lines every few minutes that need no action.
+  // Avoids two lines every few minutes that need no action.
   log_checkpoints: 'off',
 };
 
@@ -47,7 +47,7 @@ export function serverArguments(
   return ['-D', paths.postgresDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** The setting is a list; quotes keep commas and spaces of a path inside one element. */
+/** The setting is a list, so the folder is quoted for its commas and spaces. */
 function quoted(folder: string): string {
   return `"${folder.replaceAll('"', '""')}"`;
 }

@@ -14,7 +14,7 @@ const ASK_AGAIN_MS = 1_000;
 const STDOUT = 1;
 const STDERR = 2;
 
-/** Prints the banner when everything serves. Returns the reason if nothing does in time. */
+/** Prints the banner once everything serves. Returns the reason if that takes too long. */
 export async function announce(
   config: CheckedConfig,
   env: Environment,
@@ -22,7 +22,7 @@ export async function announce(
 ): Promise<string | undefined> {
   const notReady = await waitUntilServing(config.listen.metrics, READY_TIMEOUT_MS);
   if (notReady !== undefined) return `The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`;
-  // `demo` has no effect on any database but the embedded one (docs/interface.md, "Commands").
+  // `demo` has an effect only with the embedded database (docs/interface.md, "Commands").
   const wantDemo = config.demo && config.stores.postgres.kind === 'embedded';
   const customer = await onceReachable(() => findCustomer(databaseUrl, wantDemo));
   const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
@@ -31,7 +31,7 @@ export async function announce(
   return undefined;
 }
 
-/** Waits for the database, which may become unavailable before the banner. */
+/** Retries while the database is unavailable, which it may become before the banner. */
 async function onceReachable<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -44,7 +44,8 @@ async function onceReachable<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /**
- * A journal is stored and shipped by others, so secrets that are shown once go to a file instead.
+ * Returns the banner. Others store and ship a journal, so secrets that are shown once go to a file
+ * instead.
  */
 function bannerFor(
   config: CheckedConfig,
@@ -60,16 +61,16 @@ function bannerFor(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     process.stderr.write(`supervisor: the first sign-in and key cannot be kept: ${why}\n`);
-    // This banner explains how to create others.
+    // The banner without them explains how to create others.
     const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
     return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
   }
 }
 
 /**
- * True if the output goes into systemd's journal, which stores and ships it. JOURNAL_STREAM has
- * device and inode of that stream (systemd.exec(5)), for one of the two outputs if they differ. It
- * is inherited, so the outputs of this process may be others.
+ * True if the output goes to systemd's journal. JOURNAL_STREAM contains device and inode of that
+ * stream, or of one of the two outputs if they differ (systemd.exec(5)). It is inherited, so this
+ * process's outputs may be others.
  */
 export function isJournaled(env: Readonly<Record<string, string | undefined>>): boolean {
   return [STDOUT, STDERR].some((descriptor) => {
@@ -81,7 +82,7 @@ export function isJournaled(env: Readonly<Record<string, string | undefined>>): 
 /** Writes a file that only its owner can read. Throws if it cannot be written. */
 function keepFirstSignIn({ dataDir }: Pick<RuntimePaths, 'dataDir'>, text: string): string {
   const path = join(dataDir, 'first-sign-in');
-  // An existing file would keep its mode.
+  // Removed first, because an existing file would keep its mode.
   rmSync(path, { force: true });
   writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
   return path;

@@ -4,8 +4,8 @@ import { demoProviderPort, exampleModel } from './demo-model.ts';
 import { reachable } from './readiness.ts';
 
 /**
- * Text for the operator when everything serves. With `keptIn`, the file of the first password and
- * key, the text has neither.
+ * Text for the operator once everything serves. With `keptIn`, the file with the first password and
+ * key, the text contains neither.
  */
 export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn, keptIn?: string): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
@@ -75,9 +75,7 @@ function nextStep(config: CheckedConfig, customer: Customer, api: string): strin
   }
 }
 
-/**
- * A command to copy. Ids and keys have no apostrophe, so nothing needs more quoting.
- */
+/** A command to copy. Ids and keys contain no apostrophe, so no further quoting is needed. */
 function example(config: CheckedConfig, api: string, key: string): string[] {
   const model = exampleModel(config);
   if (model === undefined) return ['  (no model of the configuration can answer yet: set a provider key)'];

@@ -14,7 +14,7 @@ const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
 /**
- * The customer that the banner names: the demo organization with its key (shown once), an existing
+ * The customer in the banner: the demo organization with its key (shown once), an existing
  * organization, or none.
  */
 export type Customer =
@@ -22,7 +22,7 @@ export type Customer =
   | { readonly kind: 'existing'; readonly organizationId: string }
   | { readonly kind: 'none' };
 
-/** Creates the demo organization if it is wanted and the database has no organization. */
+/** Creates the demo organization if it is wanted and there is no organization. */
 export async function findCustomer(databaseUrl: string, wantDemo: boolean): Promise<Customer> {
   const database = await openAdministration({ url: databaseUrl, log: QUIET, timeouts: TIMEOUTS, connections: 1 });
   try {
@@ -39,7 +39,7 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
       },
       BY,
     );
-    // Without a reference it cannot clash with another organization.
+    // Cannot be refused, because the credit has no reference that could clash.
     if (made.kind !== 'created') throw new Error('the demo organization was refused');
     const { organization } = made;
     const created = await createKey(
@@ -61,17 +61,17 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
 }
 
 /**
- * The sign-in that the banner names: the demo user with its password (shown once), an existing
- * user, or none.
+ * The sign-in in the banner: the demo user with its password (shown once), an existing user, or
+ * none.
  */
 export type SignIn =
   | { readonly kind: 'new'; readonly email: string; readonly password: string }
-  /** `email` only for the demo user: operators know their own. */
+  /** `email` is present only for the demo user, because operators know their own address. */
   | { readonly kind: 'existing'; readonly email?: string }
   | { readonly kind: 'none' };
 
 /**
- * Creates the demo user if the database has no user: an operator, and an owner of
+ * Creates the demo user if there is no user. It is an operator, and an owner of
  * `demoOrganizationId`.
  */
 export async function findSignIn(databaseUrl: string, demoOrganizationId: string | undefined): Promise<SignIn> {

@@ -1,13 +1,13 @@
 import type { CheckedConfig, KeylessProvider, Model } from '#core/config/gateway-config.ts';
 
-/** Name of the provider in config/gateway.yaml whose server is demo/provider.ts. */
+/** Name of the provider in config/gateway.yaml that demo/provider.ts serves. */
 const DEMO_PROVIDER = 'demo';
 const LOOPBACK = new Set(['127.0.0.1', 'localhost']);
 
 /**
- * Port of the demo provider, if it is wanted: with `demo: true`, a provider `demo` at a local
- * address, and no other model that could answer. With a real provider's key set, only the real
- * provider answers.
+ * Port of the demo provider, if it is to run: with `demo: true`, a provider `demo` at a local
+ * address, and no other usable model. Once a real provider's key is set, only that provider
+ * responds.
  */
 export function demoProviderPort(config: CheckedConfig): number | undefined {
   const provider = config.providers.get(DEMO_PROVIDER);
@@ -20,7 +20,7 @@ export function isOnThisMachine({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/** The model for the banner's example, which must be able to answer. */
+/** The model in the banner's example. It must be usable. */
 export function exampleModel(config: CheckedConfig): string | undefined {
   const usable = [...config.models.values()].filter(isUsable);
   const withDemo = demoProviderPort(config) !== undefined;

@@ -3,18 +3,18 @@ import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import type { Environment } from '../envoy-child.ts';
 import { isOnThisMachine } from './demo-model.ts';
 
-/** Name of the provider in config/gateway.yaml that is an Ollama on this machine. */
+/** Name of the provider in config/gateway.yaml for an Ollama on this machine. */
 const OLLAMA = 'ollama';
-/** Ollama asks for no key; SDKs and its own documentation send this one. */
+/** Ollama needs no key. SDKs and its documentation send this one. */
 const KEY = 'ollama';
 const TIMEOUT_MS = 1_000;
 const MOST_BYTES = 1024 * 1024;
 const MODEL = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * Variables for a configuration with `demo: true` whose provider `ollama` is on this machine and
- * answers: its key, which turns the provider on, and the first model that was pulled. Variables of
- * the environment override them. Undefined: nothing answers, or nothing was asked.
+ * Variables for a configuration with `demo: true` whose provider `ollama` runs on this machine: its
+ * key, which enables the provider, and the first model that was pulled. Environment variables
+ * override them. Undefined: nothing responded, or nothing was queried.
  */
 export async function findOllama(config: CheckedConfig, env: Environment): Promise<Environment | undefined> {
   const provider = config.providers.get(OLLAMA);
@@ -24,7 +24,7 @@ export async function findOllama(config: CheckedConfig, env: Environment): Promi
   return model === undefined ? undefined : { OLLAMA_API_KEY: KEY, OLLAMA_MODEL: env.OLLAMA_MODEL || model };
 }
 
-/** Another server on the port may answer anything. */
+/** The response is checked, because another server may use this port. */
 async function firstModel(baseUrl: URL): Promise<string | undefined> {
   try {
     const response = await fetch(`${baseUrl.href.replace(/\/+$/, '')}/models`, {

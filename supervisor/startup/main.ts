@@ -2,12 +2,12 @@ import type { FromStart } from '../start-process.ts';
 import { type ReadSettings, readSettings } from './read-settings.ts';
 
 /**
- * The process of the start: reads and checks the configuration for the supervisor, later prints the
- * banner, and ends. What it loads for that (the schema of the configuration, the database client)
- * is three fifths of the memory that the supervisor would keep (docs/performance.md, "Memory").
+ * The start process. It reads and checks the configuration for the supervisor, prints the banner,
+ * and ends. The modules that it needs for this (the configuration's schema, the database client)
+ * would be three fifths of the supervisor's memory (docs/performance.md, "Memory").
  */
 
-/** The supervisor has what it wanted, or is gone. */
+/** The supervisor needs nothing more, or is gone. */
 process.on('disconnect', () => process.exit());
 
 const read = await readSettings(process.env);
@@ -16,7 +16,7 @@ else {
   process.once('message', ({ databaseUrl }: { databaseUrl: string }) => void announceFor(read, databaseUrl));
   answer({ type: 'settings', settings: read.settings });
 }
-// Now, while the database starts, and not before the settings.
+// Loaded while the database starts, so that it does not delay the settings.
 await import('./announce.ts');
 
 async function announceFor({ config, settings }: ReadSettings, databaseUrl: string): Promise<void> {

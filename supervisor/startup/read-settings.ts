@@ -17,7 +17,7 @@ export interface ReadSettings {
   readonly config: CheckedConfig;
 }
 
-/** The settings, or the problem as text for the operator. */
+/** Returns the settings, or the problem as a message for the operator. */
 export async function readSettings(given: Environment): Promise<ReadSettings | string> {
   const file = given.GATEWAY_CONFIG ?? 'config/gateway.yaml';
   const first = await loadConfig(file, given, { secrets: 'checked' });
@@ -66,7 +66,7 @@ function listenersOf({ listen }: CheckedConfig, demoPort: number | undefined): L
 }
 
 /**
- * Connections of each gateway process, and some for operators, the dashboard and a process that is
+ * Connections of all gateway processes, and some for operators, the dashboard and a process that is
  * being replaced.
  */
 function connectionsFor({ workers, stores }: CheckedConfig): number {

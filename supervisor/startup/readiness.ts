@@ -5,8 +5,8 @@ const POLL_MS = 25;
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /**
- * Waits until the gateway process reports that a request through Envoy would be served. Otherwise
- * returns its last reply.
+ * Waits until the gateway process reports that a request through Envoy would be served. Returns its
+ * last reply if the time is up.
  */
 export async function waitUntilServing(metrics: Address, timeoutMs: number): Promise<string | undefined> {
   const url = `http://${reachable(metrics)}/ready`;

@@ -1,6 +1,6 @@
 /**
- * Owns one child until it is killed: child-process.test.ts kills it. Arguments: signal, user id.
- * Sends the process id of the child.
+ * Owns one child until it is killed by child-process.test.ts. Arguments: signal, user id. Sends the
+ * child's process id.
  */
 import { spawn } from 'node:child_process';
 import { endingWithUs } from '../children/child-process.ts';

@@ -1,4 +1,4 @@
-/** Replaces the gateway process in node-child.test.ts. The first argument selects its behaviour. */
+/** Replaces the gateway process in node-child.test.ts. The first argument selects the behaviour. */
 const behaviour = process.argv[2];
 
 if (behaviour === 'refuse') process.exit(78);
