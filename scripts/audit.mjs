@@ -1,6 +1,6 @@
-// Judges the output of `npm audit --omit=dev --json`: `npm audit … | node scripts/audit.mjs` fails
-// on vulnerabilities that are high or critical. A registry that answers no such questions (a
-// mirror, for one) fails nothing, and is reported. Plain JavaScript, because it runs before set-up.
+// Evaluates the output of `npm audit --omit=dev --json`: `npm audit … | node scripts/audit.mjs`
+// fails for high and critical vulnerabilities. A registry that does not support audits, such as a
+// mirror, is reported without a failure. Plain JavaScript, because it runs before set-up.
 import { text } from 'node:stream/consumers';
 
 const REFUSED = new Set(['high', 'critical']);
@@ -10,7 +10,7 @@ function judge(printed) {
   try {
     report = JSON.parse(printed);
   } catch {
-    // npm is away, or has said nothing.
+    // npm is missing, or has printed nothing.
   }
   if (report.vulnerabilities === undefined) {
     return {

@@ -8,10 +8,10 @@ import { withWitness } from './catalogue/second-witness.ts';
 import { shareLines, shareOf } from './catalogue/share.ts';
 
 /**
- * Writes the catalogue of models from LiteLLM's map of prices, with genai-prices as the second
- * witness, and counts the models whose price a price table says: `npm run catalogue`, or `npm run
- * catalogue -- LITELLM GENAI_PRICES` for releases of both. Needs Python 3 with pip. Downloads
- * nothing but these packages.
+ * Writes the model catalogue from LiteLLM's price map, with genai-prices as the second witness.
+ * Also prints how many models a price table can express. `npm run catalogue`, or `npm run catalogue
+ * -- LITELLM GENAI_PRICES` for given releases of both. Needs Python 3 with pip. Downloads only
+ * these packages.
  */
 const FOLDER = join(import.meta.dirname, '../core/model-catalogue');
 const FILE = join(FOLDER, 'models.json');
@@ -25,7 +25,7 @@ const sources = [
 ];
 const before = JSON.parse(readFileSync(FILE, 'utf8')) as { as_of: string; sources: typeof sources };
 const today = new Date().toISOString().slice(0, 10);
-// The same releases say the same of the day on which they were the newest.
+// Unchanged releases keep the day on which they were the newest.
 const as_of = JSON.stringify(before.sources) === JSON.stringify(sources) ? before.as_of : today;
 const { providers, models: mapped } = catalogueOf(map.entries, blockProviders());
 const { models, known, notes } = withWitness(mapped, witness.models, as_of);

@@ -5,14 +5,15 @@ import { longGroups } from './document-words.ts';
 
 /**
  * Checks the language of comments and documents, and the length of documents (CONTRIBUTING.md,
- * "Language"): `node scripts/check-prose.ts [FILE…]` prints each breach, and exits with 1 then.
+ * "Language"): `node scripts/check-prose.ts [FILE…]` prints each breach, and exits with 1 if there
+ * is any.
  */
 const ROOT = join(import.meta.dirname, '..');
 
 /** Longest line of prose, in characters. Code has its own limit (biome.json). */
 export const MOST_COLUMNS = 100;
 
-/** Words of a private language, each with the word of the field. */
+/** Words that only this project uses, each with the usual word. */
 const DENIED: readonly (readonly [RegExp, string])[] = [
   [/\bSPEC\b|\b(?:DESIGN|INTERFACE) \d/, 'cite a document of this repository by its heading'],
   [/\banew\b/i, 'again'],
@@ -49,10 +50,10 @@ function problemsOf({ text, columns }: Prose): string[] {
   ];
 }
 
-/** Long links and pieces of code cannot be wrapped. */
+/** Long links and code spans, which cannot be wrapped. */
 const UNBREAKABLE = /\]\([^)]{60,}\)|`[^`]{60,}`/g;
 
-/** Leaves out tables and code blocks. */
+/** The lines of a document outside of tables and code blocks. */
 function proseOfDocument(text: string): Prose[] {
   let isCode = false;
   return text.split('\n').flatMap((line, index) => {
@@ -74,7 +75,7 @@ const LINE_COMMENT: Readonly<Record<string, RegExp>> = {
 };
 const SCRIPT_COMMENT = /^\s*(?:\/\/\s?|\/\*\*?\s?|\*(?!\/)\s?|\{\/\*\s?)(.*?)(?:\s*\*\/\}?)?$/;
 
-/** Comments that have a line for themselves. */
+/** Comments that occupy whole lines. */
 function proseOfComments(path: string, source: string): Prose[] {
   const extension = path.slice(path.lastIndexOf('.') + 1);
   const pattern = LINE_COMMENT[extension] ?? SCRIPT_COMMENT;
@@ -96,7 +97,7 @@ const isExample = (extension: string, text: string) =>
   /^(?:ya?ml|Dockerfile)$/.test(extension) && /^(?: |[a-z_]+: )/.test(text);
 
 const CHECKED = /\.(?:ts|tsx|mjs|lua|sql|md|css|yaml|yml|sh|service)$|^Dockerfile$/;
-/** Made by programs, or by others. */
+/** Generated or external files. */
 const LEFT_OUT = /(?:^|\/)(?:generated|corpus|node_modules)\/|test\/config\//;
 
 function checkedFiles(): string[] {

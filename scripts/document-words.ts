@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Bounds the words of the documents for each group of readers, so that they stay short enough to be
- * read. docs/README.md lists the same groups. The changelog may grow.
+ * Limits the number of words in the documents for each group of readers, so that they stay
+ * readable. docs/README.md lists the same groups. The changelog is not limited.
  */
 const MAINTAINERS = [
   'CONTRIBUTING.md',
@@ -14,11 +14,11 @@ const MAINTAINERS = [
 const MOST_FOR_USERS = 20_000;
 const MOST_FOR_MAINTAINERS = 12_000;
 
-/** Words outside of code blocks; the bars of a table are none. */
+/** Number of words outside of code blocks. The bars of a table do not count. */
 export const wordsIn = (text: string): number =>
   text.replace(/^```.*?^```/gms, '').match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
 
-/** A line for each group that is too long, with the words of its pages. */
+/** One line for each group that is too long, with the number of words of its pages. */
 export function longGroups(root: string): string[] {
   const others = ['README.md', 'SECURITY.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
   const users = others.filter((page) => page.endsWith('.md') && !MAINTAINERS.includes(page));

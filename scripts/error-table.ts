@@ -1,8 +1,8 @@
 import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 
 /**
- * The table of docs/errors.md, made from the catalogue. `npm run generate` writes it between these
- * markers.
+ * The table in docs/errors.md, generated from the error codes. `npm run generate` writes it between
+ * these markers.
  */
 const BEGIN = '<!-- errors:begin -->';
 const END = '<!-- errors:end -->';

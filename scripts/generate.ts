@@ -6,16 +6,16 @@ import { withTable } from './error-table.ts';
 import { withErrors } from './openapi-errors.ts';
 
 /**
- * Writes every generated file: `npm run generate`. Git shows a change only if a source has changed.
- * The code of the protocol needs Python 3 with pip for `protoc`, which is not an npm package.
+ * Writes all generated files: `npm run generate`. If no source has changed, Git shows no change.
+ * The protocol's code needs `protoc`, which is no npm package, and therefore Python 3 with pip.
  */
 const ROOT = join(import.meta.dirname, '..');
 
-/** Package with the release of `protoc` that `proto/generated` names. */
+/** Python package with the release of `protoc` that `proto/generated` names. */
 const PROTOC = 'grpcio-tools==1.85.1';
 
 /**
- * Options for TypeScript that Node runs by stripping types (no enums), and for Buffers as bytes.
+ * Options for TypeScript that Node can run by stripping types (no enums), with Buffers for bytes.
  */
 const TS_PROTO = [
   'env=node',

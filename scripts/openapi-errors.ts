@@ -2,8 +2,8 @@ import { Document, isScalar, visit } from 'yaml';
 import { ERROR_CODES, type ErrorCode, type ErrorEntry } from '#core/errors/error-codes.ts';
 
 /**
- * The error schemas and error responses of docs/openapi.yaml, made from the catalogue.
- * `npm run generate` writes them between these markers, at the end of its schemas.
+ * The error schemas and responses in docs/openapi.yaml, generated from the error codes. `npm run
+ * generate` writes them between these markers, at the end of the schemas.
  */
 const BEGIN = '# errors:begin\n';
 const END = '# errors:end\n';
@@ -13,9 +13,12 @@ const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[];
 interface ErrorResponse {
   readonly description: string;
   readonly codes: readonly ErrorCode[];
-  /** In the form of Messages. Envoy's own errors have that of chat everywhere. */
+  /**
+   * True for the error format of Messages. Envoy's own errors always have the format of chat
+   * completions.
+   */
   readonly isOfMessages?: boolean;
-  /** Headers besides those of every response. */
+  /** Headers in addition to those of every response. */
   readonly headers?: readonly string[];
 }
 
@@ -25,7 +28,7 @@ const ofStatus = (status: number, ...without: readonly ErrorCode[]) =>
 const RATE_LIMITS = ['requests', 'tokens'].flatMap((window) =>
   ['limit', 'remaining', 'reset'].map((what) => `x-ratelimit-${what}-${window}`),
 );
-/** Headers of a response that follows the admission. */
+/** Headers of a response after the admission. */
 const ADMITTED = ['x-generation-id-if-admitted', ...RATE_LIMITS];
 
 const GENERAL: Readonly<Record<string, ErrorResponse>> = {
@@ -86,7 +89,9 @@ const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
   ),
 };
 
-/** Codes with which a stream can end that has begun, some only after heartbeats alone. */
+/**
+ * Codes with which a stream that has begun can end. Some occur only after nothing but heartbeats.
+ */
 const IN_STREAMS: readonly ErrorCode[] = [
   'context_length_exceeded',
   'internal_error',
@@ -98,7 +103,7 @@ const IN_STREAMS: readonly ErrorCode[] = [
 ];
 
 const USD = { $ref: '#/components/schemas/Usd' };
-/** Metadata by code; all others have none. */
+/** Metadata by code. Other codes have none. */
 const METADATA: Readonly<Partial<Record<ErrorCode, object>>> = {
   insufficient_credits: {
     type: 'object',
@@ -115,7 +120,7 @@ const METADATA: Readonly<Partial<Record<ErrorCode, object>>> = {
   },
 };
 
-/** The generated part: members of `components.schemas`, then `components.responses`. */
+/** The generated part: members of `components.schemas`, then of `components.responses`. */
 function errorsPart(): string {
   const schemas = {
     ...Object.fromEntries(CODES.map((code) => [code, errorSchema(code)])),
@@ -143,7 +148,10 @@ function errorSchema(code: ErrorCode): object {
   };
 }
 
-/** A message with `{places}` is a pattern, and one that is a place alone is any text. */
+/**
+ * A message with `{placeholders}` becomes a pattern. A message that is only a placeholder is any
+ * text.
+ */
 function messageSchema(message: string): object {
   if (message === '{problem}') return { type: 'string', minLength: 1 };
   if (!message.includes('{')) return { const: message };
@@ -152,7 +160,7 @@ function messageSchema(message: string): object {
 }
 
 function errorResponse({ description, codes, isOfMessages, headers = [] }: ErrorResponse): object {
-  // Errors that Envoy makes by itself have the form of chat.
+  // Errors that Envoy itself creates have the format of chat completions.
   const ofMessages = isOfMessages ? ['request-id-if-read'] : [];
   const all = ['x-request-id', ...ofMessages, 'cache-control', 'x-content-type-options', ...headers];
   return {
@@ -195,7 +203,7 @@ function indented(value: object, by: number): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^(?=.)/gm, ' '.repeat(by));
 }
 
-/** The document with its generated part as the catalogue has it. */
+/** The document with its generated part up to date. */
 export function withErrors(document: string): string {
   const start = document.indexOf(BEGIN);
   const end = document.indexOf(END);

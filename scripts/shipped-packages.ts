@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Packages of package-lock.json that are distributed: those of the processes, and those that the
- * page is built from.
+ * Packages of package-lock.json that are distributed: those of the processes, and those built into
+ * the page.
  */
 export interface ShippedPackage {
   readonly name: string;
   readonly version: string;
-  /** SPDX, as the package says. */
+  /** SPDX expression from the package. */
   readonly license: string;
-  /** `sha512-…` */
+  /** For example `sha512-…`. */
   readonly integrity: string;
   readonly hasInstallScript: boolean;
-  /** Used by `npm start` only (Node, PostgreSQL), not in the image. */
+  /** True if only `npm start` uses it (Node, PostgreSQL), so that it is not in the image. */
   readonly optional: boolean;
   readonly part: 'server' | 'page';
 }
 
 /**
- * Packages that dashboard/web imports. The build puts them and their dependencies into the page.
+ * Packages that dashboard/web imports. The build includes them and their dependencies in the page.
  */
 export const PAGE_PACKAGES = [
   'react',
@@ -61,7 +61,7 @@ export function readLock(): ReadonlyMap<string, Locked> {
 function closureOf(names: readonly string[], locked: ReadonlyMap<string, Locked>): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (name: string, from: string): void => {
-    // The nearest one: inside the importing package, or beside it.
+    // The nearest copy: inside the importing package, or next to it.
     const path = [`${from}/${FOLDER}${name}`, `${FOLDER}${name}`].find((candidate) => locked.has(candidate));
     if (path === undefined || found.has(path)) return;
     found.add(path);

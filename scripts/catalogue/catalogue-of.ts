@@ -2,7 +2,7 @@ import type { CatalogueModel, CataloguePeriod } from '#core/model-catalogue/cata
 import type { MapEntry } from './litellm-map.ts';
 import { saidPrices } from './price-table.ts';
 
-/** Providers of docs/providers.md whose models are in the catalogue, with LiteLLM's names. */
+/** Providers of docs/providers.md whose models are in the catalogue, by our name and LiteLLM's. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
   ['cohere', 'cohere_chat'],
@@ -14,7 +14,7 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['xai', 'xai'],
 ]);
 
-/** A provider's entry of the configuration, as docs/providers.md has it. */
+/** A provider's entry of the configuration, as in docs/providers.md. */
 export interface BlockProvider extends Readonly<Record<string, unknown>> {
   readonly api?: string;
   readonly request?: { readonly drop?: readonly string[] } & Readonly<Record<string, unknown>>;
@@ -25,7 +25,10 @@ export interface CatalogueContent {
   readonly models: readonly CatalogueModel[];
 }
 
-/** Providers that refuse temperature and top_p of some of their models, whose targets drop them. */
+/**
+ * Providers that refuse temperature and top_p for some models. The targets of those models drop
+ * them.
+ */
 const SAMPLING_BY_MODEL = new Set(['anthropic', 'google', 'openai']);
 const SAMPLING = ['temperature', 'top_p'];
 
@@ -50,8 +53,8 @@ export function catalogueOf(
 }
 
 /**
- * The block without what holds for some models only, and without fields that a file must declare
- * first.
+ * The block without settings that apply to some models only, and without fields that a file must
+ * declare first.
  */
 function forAllModels(provider: string, { extra_fields: _declared, request, ...rest }: BlockProvider): BlockProvider {
   if (request === undefined) return rest;
@@ -61,7 +64,7 @@ function forAllModels(provider: string, { extra_fields: _declared, request, ...r
   return Object.keys(left).length === 0 ? rest : { ...rest, request: left };
 }
 
-/** A fine-tuned model has an id of its own, and is not asked by this name. */
+/** Excludes fine-tuned models, which have ids of their own. */
 const NO_NAME = /^ft:|^container$/;
 
 function modelOf(provider: string, name: string, entry: MapEntry, block: BlockProvider): CatalogueModel | undefined {
@@ -92,7 +95,7 @@ function modelOf(provider: string, name: string, entry: MapEntry, block: BlockPr
   };
 }
 
-/** A provider that never gets the field serves no tier but its default one. */
+/** A provider that never receives the field serves only its default tier. */
 function takesTiers({ request }: BlockProvider): boolean {
   return request?.drop?.includes('service_tier') !== true;
 }
@@ -109,7 +112,7 @@ function tokens(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** Windows of OpenAI's models whose input the map has without the output. */
+/** OpenAI's context windows for which the map gives the input without the output. */
 const OPENAI_WINDOWS = new Set([400_000, 1_050_000]);
 
 function windowOf(provider: string, maxInput: number, maxOutput: number): number {
@@ -117,13 +120,13 @@ function windowOf(provider: string, maxInput: number, maxOutput: number): number
   return provider === 'openai' && OPENAI_WINDOWS.has(sum) ? sum : maxInput;
 }
 
-/** Tokenizers by family, as OpenAI's tiktoken assigns them. */
+/** Tokenizers by model family, as in OpenAI's tiktoken. */
 function tokenizerOf(name: string): string {
   return /^(?:gpt-3\.5|gpt-4(?:-|$))/.test(name) ? 'cl100k_base' : 'o200k_base';
 }
 
 function capabilitiesOf(entry: MapEntry, block: BlockProvider): readonly string[] {
-  // Chat completions of other providers take no files.
+  // Chat completions of other providers accept no files.
   const takesFiles = (block.api ?? 'chat') !== 'chat';
   return [
     ...(entry.supports_function_calling === true ? ['tools'] : []),
@@ -133,7 +136,7 @@ function capabilitiesOf(entry: MapEntry, block: BlockProvider): readonly string[
   ];
 }
 
-/** Efforts of providers that the map does not tell. */
+/** Reasoning efforts that the map lacks, by provider. */
 const EFFORTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['cohere', ['none', 'high']],
   ['xai', ['low', 'high']],
@@ -166,7 +169,7 @@ function targetOf(provider: string, entry: MapEntry, maxOutput: number): Readonl
   };
 }
 
-/** Days of shutdown that the map lacks. */
+/** A shutdown date that the map lacks. */
 interface Shutdown {
   readonly ids: readonly string[];
   readonly day: string;

@@ -11,13 +11,13 @@ import type { SaidKinds, WitnessTable } from './witness-table.ts';
 
 export interface Changed {
   readonly table: CataloguePeriod;
-  /** Parts whose prices nobody says, such as `service_tiers.flex`. */
+  /** Parts whose new prices are unknown, such as `service_tiers.flex`. */
   readonly leftOut: readonly string[];
 }
 
 /**
- * A table after a change that the witness says. Prices that it does not say change by the same
- * factor, if input and output have one; else they are left out.
+ * A price table after a change that the witness knows. Prices that the witness lacks change by the
+ * same factor, if input and output have one in common. Otherwise they are left out.
  */
 export function changedTable(table: CataloguePeriod, before: WitnessTable, after: WitnessTable): Changed {
   const leftOut: string[] = [];
@@ -75,7 +75,9 @@ function ratio(before: number | undefined, after: number | undefined): Factor | 
   return per === undefined || times === undefined || per === 0n || times === 0n ? undefined : { times, per };
 }
 
-/** `undefined`: there is no factor, or a price would have more decimals than a table takes. */
+/**
+ * `undefined`: there is no factor, or a price would have more decimals than a price table allows.
+ */
 function scaled<Part extends CataloguePrices>(part: Part, factor: Factor | undefined): Part | undefined {
   if (factor === undefined) return undefined;
   let isExact = true;

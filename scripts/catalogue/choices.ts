@@ -1,18 +1,18 @@
 import type { Disputed } from '#core/model-catalogue/catalogue-model.ts';
 
-/** By kind of price: what LiteLLM says, then what genai-prices says. */
+/** By kind of price: LiteLLM's value, then that of genai-prices. */
 export type Differing = {
   readonly [Kind in keyof Disputed]: readonly [NonNullable<Disputed[Kind]>, NonNullable<Disputed[Kind]>];
 };
 
-/** A dispute between the two sources that somebody has looked at. */
+/** A dispute between the two sources that a person has resolved. */
 export interface Choice {
   readonly ids: readonly string[];
   readonly differing: Differing;
-  /** Its prices are in the catalogue. */
+  /** The source whose prices are in the catalogue. */
   readonly trusted: 'litellm' | 'genai-prices';
   readonly why: string;
-  /** Day on which it was looked at. */
+  /** Day of the resolution. */
   readonly on: string;
 }
 

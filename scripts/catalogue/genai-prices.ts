@@ -2,15 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES, withWheel } from './wheel.ts';
 
-/** Prices of genai-prices: the second witness, and the one that knows days of changes. */
+/**
+ * Prices of genai-prices: the second witness, and the only source of days on which prices change.
+ */
 export interface Witness {
   readonly version: string;
   readonly licence: string;
-  /** Models by provider, in the order in which they are matched. */
+  /** Models by provider, in the order of matching. */
   readonly models: ReadonlyMap<string, readonly WitnessModel[]>;
 }
 
-/** Members as the package's `types.py` has them. */
+/** Members as in the package's `types.py`. */
 export interface WitnessModel {
   readonly id: string;
   readonly match: Clause;
@@ -26,7 +28,7 @@ export interface TieredPrices {
   readonly tiers: readonly { readonly start: number; readonly price: number }[];
 }
 
-/** The last one whose constraint holds applies. */
+/** The last one whose constraint is met applies. */
 export interface ConditionalPrice {
   readonly constraint?: null | {
     readonly start_date?: string;
@@ -50,7 +52,7 @@ interface WitnessProvider {
   readonly models: readonly WitnessModel[];
 }
 
-/** Reads the prices of a release of genai-prices, of the newest one without a version. */
+/** Reads the prices of a release of genai-prices. Without a version, of the newest. */
 export function downloadWitness(version: string | undefined): Witness {
   return withWheel('genai-prices', version, (wheel) => {
     const providers = readPythonData(wheel.read('genai_prices/data.py'), 'providers') as readonly WitnessProvider[];
@@ -61,20 +63,20 @@ export function downloadWitness(version: string | undefined): Witness {
 
 const READER = join(import.meta.dirname, 'python-data.py');
 
-/** The package's data is source of Python, which is parsed and not run. */
+/** The package's data is Python source, which is parsed without running it. */
 export function readPythonData(source: string, name: string): unknown {
   const options = { encoding: 'utf8', input: source, maxBuffer: MAX_FILE_BYTES, stdio: 'pipe' } as const;
   return JSON.parse(execFileSync('python3', [READER, name], options));
 }
 
-/** Names of providers that differ from those of the catalogue. */
+/** Provider names that differ from the catalogue's. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['moonshot', 'moonshotai'],
   ['xai', 'x-ai'],
 ]);
 const COMPACT_DAY = /-(20\d\d)(\d\d)(\d\d)$/;
 
-/** The model whose prices are those of a model of the catalogue. */
+/** Finds the model with the prices of a model in the catalogue. */
 export function witnessOf(id: string, models: Witness['models']): WitnessModel | undefined {
   const [provider = '', ...rest] = id.toLowerCase().split('/');
   const name = rest.join('/');

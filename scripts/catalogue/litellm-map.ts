@@ -1,6 +1,6 @@
 import { withWheel } from './wheel.ts';
 
-/** One model of LiteLLM's map. Only the members that are read are known to be there. */
+/** One model of LiteLLM's map. The members are not checked until they are read. */
 export type MapEntry = Readonly<Record<string, unknown>>;
 
 export interface LiteLlmMap {
@@ -10,10 +10,10 @@ export interface LiteLlmMap {
 }
 
 const MAP_FILE = 'litellm/model_prices_and_context_window_backup.json';
-/** First entry of the map: the documentation of its members. */
+/** The first entry of the map, which documents its members. */
 const SAMPLE = 'sample_spec';
 
-/** Reads the map of a release of LiteLLM, of the newest one without a version. */
+/** Reads the map of a release of LiteLLM. Without a version, of the newest. */
 export function downloadMap(version: string | undefined): LiteLlmMap {
   return withWheel('litellm', version, (wheel) => {
     const entries = Object.entries(JSON.parse(wheel.read(MAP_FILE)) as Record<string, MapEntry>);

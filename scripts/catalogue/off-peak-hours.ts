@@ -1,25 +1,28 @@
 import { isObject } from '#core/json-object.ts';
 import type { MapEntry } from './litellm-map.ts';
 
-/** Hours in which the map has lower prices. */
+/** Hours with lower prices in the map. */
 interface OffPeak {
   readonly windows: readonly { readonly utc: string; readonly days?: readonly string[] }[];
-  /** Members of the map. What is not here costs what it costs at other hours. */
+  /** Members of the map. Other prices are the same as outside these hours. */
   readonly prices: MapEntry;
 }
 
 const MAX_WINDOWS = 8;
-/** In the order of ISO 8601: Monday is 1. */
+/** In the order of ISO 8601, in which Monday is 1. */
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const HOURS = /^(\d\d):(\d\d)-(\d\d):(\d\d)$/;
 const MINUTES_A_DAY = 1440;
-/** Zones in which the map reads days of the week, in minutes ahead of UTC, the same all year. */
+/**
+ * Time zones in which the map gives days of the week, in minutes ahead of UTC. Neither has summer
+ * time.
+ */
 const ZONES: ReadonlyMap<unknown, number> = new Map([
   ['UTC', 0],
   ['Asia/Shanghai', 480],
 ]);
 
-/** `undefined`: there are none, or a price table cannot say them. */
+/** `undefined`: there are none, or a price table cannot express them. */
 export function offPeakOf({ off_peak_pricing: given }: MapEntry): OffPeak | undefined {
   if (!isObject(given)) return undefined;
   const { windows, weekday_timezone: zone = 'UTC', ...prices } = given;
@@ -40,13 +43,14 @@ function windowsIn(window: unknown, aheadMinutes: number): OffPeak['windows'] | 
   return read.flatMap((match) => {
     const [, hour, minute, endHour, endMinute] = (match ?? []).map(Number);
     const start = 60 * (hour ?? 0) + (minute ?? 0);
-    // An end at midnight is that of the same day, and the whole day begins and ends there.
+    // An end of 00:00 is midnight at the end of the day. A whole day is written with it as start
+    // and end.
     const end = 60 * (endHour ?? 0) + (endMinute ?? 0) || MINUTES_A_DAY;
     return days.length === DAYS.length ? [{ utc: utcOf(start, end) }] : onDays(start, end, days, aheadMinutes);
   });
 }
 
-/** The map reads the day of the week at each instant, so a window ends with its day. */
+/** The map applies days of the week to each instant, so a window ends with its day. */
 function onDays(start: number, end: number, days: readonly string[], aheadMinutes: number): OffPeak['windows'] {
   const nextDay = MINUTES_A_DAY - aheadMinutes;
   const dayBefore = DAYS.filter((_, index) => days.includes(DAYS[(index + 1) % DAYS.length] ?? ''));

@@ -2,9 +2,9 @@ import type { MapEntry } from './litellm-map.ts';
 import { offPeakOf } from './off-peak-hours.ts';
 
 /**
- * Kinds of prices that a price table does not say, by the members of the map that name them. Left
- * out: prices of what the gateway refuses to send (searches, audio and video in chat requests),
- * surcharges of endpoints in other regions, and batches.
+ * Kinds of prices that a price table cannot express, by the members of the map. Excludes prices of
+ * what the gateway refuses to send (searches, audio and video in chat requests), surcharges for
+ * endpoints in other regions, and batches.
  */
 export function otherKindsOf(name: string, entry: MapEntry): readonly string[] {
   const priced = (member: string) => typeof entry[member] === 'number' && entry[member] !== 0;
@@ -32,7 +32,7 @@ export function otherKindsOf(name: string, entry: MapEntry): readonly string[] {
 }
 
 /**
- * A model that searches without being asked to. For others the search is a tool that the gateway
+ * True for a model that searches unasked. For other models, search is a tool that the gateway
  * refuses.
  */
 function searchesAlways(name: string, entry: MapEntry): boolean {

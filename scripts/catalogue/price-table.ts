@@ -10,10 +10,13 @@ import type { MapEntry } from './litellm-map.ts';
 import { offPeakOf } from './off-peak-hours.ts';
 import { otherKindsOf } from './other-kinds.ts';
 
-/** A model's prices as far as a table says them, and kinds of prices that no table says. */
+/**
+ * A model's prices as far as a price table can express them, and the kinds of prices that it
+ * cannot.
+ */
 export interface SaidPrices {
   readonly table: CataloguePeriod;
-  /** Empty: the table says the price exactly. */
+  /** Empty: the table is exact. */
   readonly unsaid: readonly string[];
 }
 
@@ -22,23 +25,23 @@ const KINDS = {
   cache_read_input_token_cost: 'cached_input',
   cache_creation_input_token_cost: 'cache_write',
   cache_creation_input_token_cost_above_1hr: 'cache_write_1h',
-  // OpenAI's writes for 12 hours are counted as those for an hour are.
+  // OpenAI's writes for 12 hours count as writes for an hour.
   cache_creation_input_token_cost_above_12hr: 'cache_write_1h',
   output_cost_per_token: 'output',
 } as const;
 type Kind = (typeof KINDS)[keyof typeof KINDS];
 
-/** Name of a price in the map: kind, length of the prompt in thousands, tier. */
+/** Name of a price in the map: kind, prompt length in thousands, tier. */
 const PRICE_NAME =
   /^(input_cost_per_token|output_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost(?:_above_12?hr)?)(?:_above_(\d+)k_tokens)?(?:_([a-z]+))?$/;
 
-/** Other endpoints, not tiers of chat completions. */
+/** Suffixes of other endpoints, which are not service tiers. */
 const ENDPOINTS = new Set(['batches', 'decisions']);
-/** A tier without a name: what is served without `service_tier`. */
+/** The tier without a name, which serves requests without `service_tier`. */
 const BASE = '';
 const MAX_STEPS = 8;
 
-/** Prices by tier, by prompt tokens above which they apply, by kind. */
+/** Prices by tier, by the number of prompt tokens above which they apply, by kind. */
 type Priced = Map<string, Map<number, Map<Kind, number>>>;
 
 /** `undefined`: the map has no price for this model. */
@@ -70,7 +73,10 @@ export function saidPrices(name: string, entry: MapEntry): SaidPrices | undefine
   return { table, unsaid: [...inexact].sort() };
 }
 
-/** Windows of lower prices. A window keeps the day's service tiers, so it has none. */
+/**
+ * Windows of lower prices. A window has no service tiers, because those of the day continue to
+ * apply.
+ */
 function hoursOf(name: string, entry: MapEntry, inexact: Set<string>): readonly CatalogueWindow[] {
   const offPeak = offPeakOf(entry);
   if (offPeak === undefined) return [];
@@ -110,7 +116,10 @@ function tieredPricing(entry: MapEntry): readonly Tiered[] {
 }
 
 function pricesOf(priced: Priced, tier: string, step: number, inexact: Set<string>): CataloguePrices {
-  /** LiteLLM charges what an entry leaves out as below that length, then as without the tier. */
+  /**
+   * If an entry lacks a price, LiteLLM uses the one below that length, then the one without the
+   * tier.
+   */
   const usdPerToken = (kind: Kind): number | undefined =>
     priced.get(tier)?.get(step)?.get(kind) ??
     priced.get(tier)?.get(0)?.get(kind) ??
@@ -124,7 +133,7 @@ function pricesOf(priced: Priced, tier: string, step: number, inexact: Set<strin
     return exact;
   };
   const input = price('input') ?? 0;
-  // A write of 0 is a provider without a price of its own: the written tokens are input.
+  // A write price of 0 means that the provider has none: written tokens are billed as input.
   const write = price('cache_write') || input;
   const differing = (kind: Kind, value: number | undefined, from: number) =>
     value === undefined || value === from ? {} : { [kind]: value };
@@ -138,8 +147,8 @@ function pricesOf(priced: Priced, tier: string, step: number, inexact: Set<strin
 }
 
 /**
- * Digits of a price that count. Some numbers of the map were computed in binary and end in
- * 0000000003 or 9999999996 after the sixteenth.
+ * Significant digits of a price. Some numbers of the map were computed in binary, and end in
+ * 0000000003 or 9999999996 after the sixteenth digit.
  */
 const SIGNIFICANT_DIGITS = 12;
 const TOKENS_PER_PRICE = 1_000_000;

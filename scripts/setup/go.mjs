@@ -2,19 +2,19 @@ import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from './run-command.mjs';
 
-/** Place of Go's own installation, which is not on every PATH. */
+/** Go's own installation folder, which is not always on PATH. */
 const USUAL_GO = '/usr/local/go/bin/go';
-/** As test/stripe-mock/go.mod asks for. Debian 12 has 1.19. */
+/** As required by test/stripe-mock/go.mod. Debian 12 has 1.19. */
 const LEAST_MINOR = 22;
 const GO_SETTINGS = /^GO/;
 
-/** A newer Go, which is a module, with its sum of Go's checksum database. */
+/** A newer Go, available as a module, with its checksum from Go's checksum database. */
 const NEWER_GO = 'golang.org/toolchain@v0.0.1-go1.24.13.linux-amd64';
 const NEWER_GO_SUM = 'h1:5sgfUhn9QCgVl4UYj32GrIYFHI3bi2UX55tNfupXwxc=';
 
 /**
- * Finds a Go that is new enough, or has the one that is there fetch it into `folder`. Returns
- * `{run}`, which is as runCommand() with Go, or `{problem}`.
+ * Finds a Go that is new enough, or makes an older one fetch it into `folder`. Returns `{run}`,
+ * which is runCommand() for Go, or `{problem}`.
  */
 export function findGo(folder, env) {
   const found = [USUAL_GO, 'go'].map((go) => ({ go, minor: minorOf(go) })).filter(({ minor }) => minor !== undefined);
@@ -50,7 +50,7 @@ function fetchGo(runOld, folder, env) {
   return { run: runnerOf(join(root, 'bin/go'), { ...env, GOROOT: root }) };
 }
 
-/** Files of a module are not. */
+/** Files of a Go module are not executable. */
 function makeExecutable(folder) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o755);

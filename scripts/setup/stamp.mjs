@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** A digest of its sources, within each folder that set-up makes: npm and Vite empty theirs. */
+/**
+ * File with a digest of the sources, inside the folder that set-up makes. npm and Vite empty their
+ * folders.
+ */
 const STAMP = '.setup-stamp';
 const NO_SOURCE = /\.(?:test\.tsx?|md)$/;
 
@@ -15,7 +18,7 @@ export function writeStamp(root, folder, digest) {
   writeFileSync(join(root, folder, STAMP), digest);
 }
 
-/** Covers the content of files and folders, and the platform. */
+/** Covers the contents of files and folders, and the platform. */
 export function digestOf(root, sources) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\n`);
   for (const path of sources.flatMap((source) => filesIn(join(root, source))).sort()) {

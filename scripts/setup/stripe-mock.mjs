@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { findGo } from './go.mjs';
 
-/** Stripe's own stand-in, which checks each call by Stripe's description of its interface. */
+/** Stripe's own stand-in, which checks each call against Stripe's API description. */
 const SOURCE = 'test/stripe-mock';
 const FOLDER = '.cache/stripe-mock';
 
@@ -17,7 +17,7 @@ function buildStripeMock(root, say) {
   const folder = join(root, FOLDER);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  // Go needs folders for its packages also where there is no home.
+  // Go needs folders for its packages even if there is no home directory.
   const env = { GOPATH: join(folder, 'packages'), GOCACHE: join(folder, 'compiled'), GOFLAGS: '-modcacherw' };
   const problem = build(root, folder, env);
   for (const built of ['packages', 'compiled']) rmSync(join(folder, built), { recursive: true, force: true });
