@@ -46,7 +46,7 @@ const GENERAL: Readonly<Record<string, ErrorResponse>> = {
     description: 'The API is off, or the model does not exist.',
     codes: ['route_not_found', 'model_not_found'],
   },
-  Chat408: { description: 'Time was up.', codes: ofStatus(408), headers: ADMITTED },
+  Chat408: { description: 'A time limit was reached.', codes: ofStatus(408), headers: ADMITTED },
   Chat409: {
     description: 'The first request with this Idempotency-Key is still running.',
     codes: ofStatus(409),
@@ -73,7 +73,7 @@ const GENERAL: Readonly<Record<string, ErrorResponse>> = {
   Read403: { description: 'The key or its organization lacks a right.', codes: ['missing_scope', 'org_suspended'] },
   AnyScope403: { description: 'The organization is suspended.', codes: ['org_suspended'] },
   Generation404: { description: 'There is no such generation, or not yet.', codes: ['generation_not_found'] },
-  Read408: { description: 'Time was up.', codes: ofStatus(408) },
+  Read408: { description: 'A time limit was reached.', codes: ofStatus(408) },
   Read413: { description: 'The headers or the body are too large.', codes: ofStatus(413) },
   Read429: { description: 'A limit is reached.', codes: ['rpm_exceeded'], headers: ['retry-after'] },
   Read500: { description: 'A fault of the gateway.', codes: ['internal_error'] },
