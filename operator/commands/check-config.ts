@@ -6,7 +6,7 @@ import { configPath } from '../command-line/database.ts';
 
 export const CHECK_CONFIG: Command = {
   name: 'check-config',
-  summary: 'Validate a configuration file; by default the file of the gateway.',
+  summary: 'Validate a configuration file, by default the one of GATEWAY_CONFIG, else config/gateway.yaml.',
   positionals: ['[FILE]'],
   async run({ positionals, env }) {
     const { loadConfig } = await import('#core/config/load.ts');

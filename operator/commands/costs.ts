@@ -60,7 +60,7 @@ function lineOf(row: CostRow): readonly string[] {
 
 const reconciliation: Command = {
   name: 'costs reconcile',
-  summary: "Compare a provider's count of tokens with the charged and uncharged ones.",
+  summary: "Compare a provider's count of tokens with the gateway's, charged and uncharged.",
   positionals: ['FILE'],
   flags: [{ name: 'provider', value: 'NAME' }],
   async run(call) {

@@ -96,7 +96,7 @@ const show: Command = {
 
 const update: Command = {
   name: 'key update',
-  summary: 'Change settings of a key from the next request on; "none" clears all but name and scopes.',
+  summary: 'Change settings of a key from the next request on; "none" clears any setting except name and scopes.',
   positionals: ['ID'],
   flags: [
     { name: 'name', value: 'NAME' },

@@ -11,7 +11,7 @@ import { type Result, refused } from '../command-line/result.ts';
 
 export const MODELS_IMPORT: Command = {
   name: 'models import',
-  summary: 'Print models of the catalogue as they stand in the configuration, or write them into it.',
+  summary: 'Print models of the catalogue as YAML for the configuration, or write them into it.',
   positionals: ['ID…'],
   flags: [
     { name: 'as', value: 'MODEL' },

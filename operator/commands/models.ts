@@ -36,7 +36,7 @@ const list: Command = {
 
 const catalogue: Command = {
   name: 'models catalogue',
-  summary: 'Show the models that can be imported; with TEXT those whose id contains it.',
+  summary: 'Show the models that can be imported; with TEXT, those whose id contains TEXT.',
   positionals: ['[TEXT]'],
   async run({ positionals }) {
     const [text = ''] = positionals;

@@ -108,7 +108,7 @@ const show = onOrganization('org show', 'Show one organization.', [], nothing, (
 
 const update = onOrganization(
   'org update',
-  'Change settings; "none" clears a limit, or takes the price list away.',
+  'Change settings; "none" clears a limit or the price list.',
   [{ name: 'name', value: 'NAME' }, ...SETTING_FLAGS],
   (values): OrganizationChange => {
     const { concurrency, ...settings } = readSettings(values);
@@ -137,7 +137,7 @@ const resume = onOrganization(
 const credit: Command = {
   name: 'org credit',
   summary:
-    'Add to the balance; a negative amount corrects it. A reference is booked once; without --reference a new one is used.',
+    'Add to the balance; a negative amount lowers it. A reference is booked once; without --reference a new one is made.',
   positionals: ['ID', 'USD'],
   flags: [
     { name: 'note', value: 'TEXT' },

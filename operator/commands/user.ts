@@ -115,7 +115,7 @@ const link = onUser(
 
 const unbind = onUser(
   'user unbind',
-  'Forget the user of the issuer that a user signs in as, and end all sessions. The next sign-in binds again.',
+  'Unbind a user from the account at the issuer, and end all sessions. The next sign-in there binds the user again.',
   async ({ pool }, email) => {
     const user = await findUserByEmail(pool, email);
     if (!user) return undefined;
