@@ -52,13 +52,13 @@ describe.each<[string, api: 'chat' | OtherApi, completionTokens: number, ...piec
   test.each<[string, (response: ServerResponse) => unknown]>([
     ['ends', (response) => response.end()],
     ['breaks', (response) => response.destroy()],
-  ])('that %s is charged with the reported prompt, and the output that came', async (_end, after) => {
+  ])('with %s: charges the reported prompt and the output so far', async (_end, after) => {
     egress.respondWith(sendStream(pieces, after));
     const { charges } = await deliverTo(delivery, client(), asked());
     expect(charges).toMatchObject([{ finishReason: 'error', usage: { ...PROMPT, completionTokens } }]);
   });
 
-  test('that its client leaves is charged with the reported prompt', async () => {
+  test('charges the reported prompt if the client leaves', async () => {
     const to = client();
     egress.respondWith(sendStream(pieces, () => undefined));
     const delivering = deliverTo(delivery, to, asked());
@@ -71,7 +71,7 @@ describe.each<[string, api: 'chat' | OtherApi, completionTokens: number, ...piec
   });
 });
 
-test('a client that leaves after the beginning of a message, and before its first text, pays the reported prompt', async () => {
+test('a client that leaves between the start of a message and its first text pays the reported prompt', async () => {
   let turns = 0;
   const leave = async () => {
     const to = client();
@@ -90,7 +90,7 @@ test('a client that leaves after the beginning of a message, and before its firs
     .toMatchObject([{ cancelled: true, usageCounted: false, serviceTier: 'priority', usage }]);
 });
 
-test('the log is told the reported usage as soon as the stream begins', async () => {
+test('the hold can read the reported usage as soon as the stream begins', async () => {
   egress.respondWith(sendStream([streamOf(BEGUN)]));
   const told: unknown[] = [];
   const to = client();

@@ -24,7 +24,7 @@ const THINKING = { thinking: { type: 'adaptive' } };
 
 describe('a client of Messages', () => {
   test.each(ANSWERS.filter(({ api, name }) => api === 'anthropic' || !MERGED.has(name)))(
-    'gets the same from a stream as from JSON, of $api: $name',
+    'gets the same from a stream as from JSON, of a target with api: $api: $name',
     async ({ api, json, stream }) => {
       egress.respondWith(sendJsonText(json));
       const whole = client();
@@ -52,7 +52,7 @@ const IMAGE = { type: 'image', source: { type: 'base64', media_type: 'image/png'
 const RESULT = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [IMAGE] }] };
 
 test.each(['chat', 'responses', 'anthropic'] as const)(
-  'an image of a tool result reaches a target with api: %s in a place that the API has for it',
+  'an image in a tool result reaches a target with api: %s where that API allows it',
   async (api) => {
     egress.respondWith(sendJson({}));
     const messages = [
@@ -82,7 +82,7 @@ test.each(['chat', 'responses', 'anthropic'] as const)(
   },
 );
 
-test('a target with api: chat has its own roles and settings also where an image is moved', async () => {
+test('a target with api: chat keeps its roles and settings when an image is moved', async () => {
   egress.respondWith(sendJson({}));
   const shaping = {
     ...{ drop: new Set<string>(), rename: new Map<string, string>(), setWithTools: new Map<string, string>() },
@@ -147,7 +147,7 @@ describe('a client of Messages that leaves a model without efforts', () => {
     return charges[0]?.usage.completionTokens;
   }
 
-  test('pays for all of its thinking, as with efforts, where it asked the model to think', async () => {
+  test('pays for all thinking if it requested thinking, as for a model with efforts', async () => {
     expect(await chargedOutput({ type: 'enabled', budget_tokens: 2000 })).toBe(52);
     expect(await chargedOutput({ type: 'adaptive', display: 'omitted' })).toBe(52);
     expect(await chargedOutput({ type: 'disabled' })).toBeLessThan(10);

@@ -7,8 +7,8 @@ const { egress, deliver, deliverStream } = await openDelivery();
 
 const providers = [provider('alpha'), provider('beta', { onDisconnect: 'drain' })];
 
-describe('an order whose process ends', () => {
-  test('in the middle of a stream is cancelled, charged what was produced, and ended with an error', async () => {
+describe('a request whose process ends', () => {
+  test('in mid-stream is cancelled, charged for the output so far, and ended with an error', async () => {
     const ends = new AbortController();
     egress.respondWith(sendStream(HELLO, () => undefined));
     const to = client();
@@ -24,7 +24,7 @@ describe('an order whose process ends', () => {
   });
 
   test.each([true, false])(
-    'before the first byte is refused unbilled, and asked of nobody else (stream: %s)',
+    'before the first byte is refused without a charge and not sent to another target (stream: %s)',
     async (stream) => {
       const ends = new AbortController();
       egress.respondWith(() => ends.abort());
@@ -36,7 +36,7 @@ describe('an order whose process ends', () => {
     },
   );
 
-  test('while it waits to ask again is not asked again', async () => {
+  test('while it waits for a retry is not retried', async () => {
     const ends = new AbortController();
     egress.respondWith((response) => {
       response.writeHead(429, { 'retry-after': '2' });

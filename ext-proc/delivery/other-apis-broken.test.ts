@@ -32,7 +32,7 @@ async function wholeEvents(api: OtherApi, bytes: Buffer) {
 }
 
 test.each(streams)(
-  'of $api, $name, broken at any byte: client, charge and end follow from the events that came whole',
+  'of $api, $name, broken at any byte: only complete events decide output, charge and end',
   { timeout: 120_000 },
   async ({ api, cuts }) => {
     for (const cut of cuts) {

@@ -38,7 +38,7 @@ describe('a provider of another API', () => {
   });
 
   test.each(SCENARIOS.map((scenario) => [scenario.api, scenario.name, scenario] as const))(
-    '%s: a whole answer and a stream give the same message and the same charge: %s',
+    '%s: a JSON response and a stream give the same message and the same charge: %s',
     async (api, _, { body, events }) => {
       egress.respondWith(sendJson(body));
       const whole = client();
@@ -59,7 +59,7 @@ describe('a provider of another API', () => {
     },
   );
 
-  test('finds a large answer translated as a small one', async () => {
+  test('translates a large response like a small one', async () => {
     const text = 'some words '.repeat(200_000);
     const content = [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { text, id: 1 } }];
     // An integer above 2^53.
@@ -71,7 +71,7 @@ describe('a provider of another API', () => {
     expect(call.function.arguments).toBe(`{"text":${JSON.stringify(text)},"id":9007199254740993}`);
   });
 
-  test('is sent a body with its own names, which the configuration shapes after it was translated', async () => {
+  test('gets a body in its own API, which the configuration shapes after the translation', async () => {
     const shaping = compileShaping(undefined, {
       ...{ drop: [], rename: {}, set: { max_tool_calls: '3' }, set_with_tools: {}, roles: { developer: 'system' } },
     });
@@ -86,7 +86,7 @@ describe('a provider of another API', () => {
     });
   });
 
-  test('is sent a large body as a small one', async () => {
+  test('gets a large body translated like a small one', async () => {
     for (const api of ['responses', 'anthropic'] as const) {
       const chat = (content: string) => ({ user: 'u', messages: [{ role: 'user', content }] });
       egress.respondWith(sendJson({}));
@@ -107,10 +107,10 @@ describe('a provider of another API', () => {
   });
 });
 
-describe('a request that an API has no words for', () => {
+describe('a request that an API cannot express', () => {
   const TWO = { n: 2, messages: [{ role: 'user', content: 'Hello' }] };
 
-  test.each(['responses', 'anthropic'] as const)('is invalid where every target speaks %s', async (api) => {
+  test.each(['responses', 'anthropic'] as const)('is invalid if every target speaks %s', async (api) => {
     egress.respondWith(sendJson({}));
     const to = client();
     const { outcome, charges, responsesAtRelease } = await deliverTo(delivery, to, requestTo(api, TWO));
@@ -120,7 +120,7 @@ describe('a request that an API has no words for', () => {
     expect([charges, responsesAtRelease]).toEqual([[], [0]]);
   });
 
-  test('is served by the next target, and reported as that one fails', async () => {
+  test('is served by the next target, whose failure is the one that is reported', async () => {
     const providers = [provider('alpha', { api: 'responses' }), provider('beta')];
     egress.respondWith(sendJson(COMPLETION));
     const served = await deliverTo(delivery, client(), requestTo('responses', TWO, { providers }));
@@ -155,7 +155,7 @@ describe('an error of a provider of another API', () => {
     ['a field', 'anthropic', 400, invalid('tools.0.name: too long'), ofParam('tools[0]')],
     ['a field', 'responses', 400, openAiError('text.verbosity', null), ofParam('verbosity')],
     ['a prompt that is too long', 'responses', 400, openAiError('input', 'context_length_exceeded'), TOO_LONG],
-  ])('about %s is what it would be for chat completions (%s)', async (_, api, status, body, refusal) => {
+  ])('about %s is handled as for chat completions (%s)', async (_, api, status, body, refusal) => {
     egress.respondWith(sendJson(body, status));
     const to = client();
     const { outcome } = await deliverTo(delivery, to, requestTo(api, undefined, { retriesPerTarget: 0 }));
@@ -215,7 +215,7 @@ describe('a stream of a busy provider', () => {
     ['responses', { type: 'error', error: { type: 'rate_limit_error', code: null, message: 'Slow down.' } }],
     ['responses', { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }],
   ])(
-    'that fails before any output goes to the next target, and is no_capacity at the last (%s, %j)',
+    'that fails before any output goes to the next target, and after the last is no_capacity (%s, %j)',
     async (api, error) => {
       const options = { stream: true, retriesPerTarget: 0 };
       for (let seen = 0; seen <= begun[api].length; seen++) {
@@ -234,7 +234,7 @@ describe('a stream of a busy provider', () => {
   );
 });
 
-test('thinking that is kept for the next turn counts in the memory of answers, and is free at the end', async () => {
+test('thinking that is kept for the next turn counts as memory of responses, and is freed at the end', async () => {
   const thinking = 'x'.repeat(100_000);
   const block = { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } };
   const delta = { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking } };

@@ -9,7 +9,7 @@ const { egress, another } = await openDelivery();
 
 const ANSWER_BYTES = Buffer.byteLength(JSON.stringify(COMPLETION));
 
-test('an answer beyond the share of its organization is 503 no_capacity and not charged; those of others are served', async () => {
+test('a response beyond the share of its organization is 503 no_capacity without a charge; others are served', async () => {
   const refused: BudgetRefusal[] = [];
   const delivery = another({
     responseBudgetBytes: 4 * ANSWER_BYTES,
@@ -40,7 +40,7 @@ test('an answer beyond the share of its organization is 503 no_capacity and not 
 });
 
 test.each([true, false])(
-  'answers that nobody reads are charged, and give way to others where they are kept (%s)',
+  'unread responses are charged, and are evicted for others if they are stored (%s)',
   async (keepsResponse) => {
     const [choice] = COMPLETION.choices;
     const message = { ...choice?.message, content: 'x'.repeat(2 * LARGE_BYTES) };

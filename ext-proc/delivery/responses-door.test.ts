@@ -8,7 +8,7 @@ const { egress, delivery, another } = await openDelivery();
 
 describe('a client of Responses', () => {
   test.each(ANSWERS.filter(({ api, name }) => api === 'responses' || !MERGED.has(name)))(
-    'gets the same from a stream as from JSON, of $api: $name',
+    'gets the same from a stream as from JSON, of a target with api: $api: $name',
     async ({ api, json, stream }) => {
       const include = ['reasoning.encrypted_content'];
       egress.respondWith(sendJsonText(json));
@@ -47,7 +47,7 @@ describe('a client of Responses, beside its output', () => {
     expect(sent.includes('"input"')).toBe(api === 'responses');
   });
 
-  test('passes its own body on to a target with its API, but for what the gateway sets', async () => {
+  test('has its own body passed on to a target with its API, except for members that the gateway sets', async () => {
     egress.respondWith(sendJson({}));
     const body = {
       ...{ store: true, metadata: { a: 'b' }, client_metadata: { c: 'd' }, user: 'u-1', background: false },
@@ -61,7 +61,7 @@ describe('a client of Responses, beside its output', () => {
     });
   });
 
-  test('may have a tool that is called as a member of every object', async () => {
+  test('may have a tool that is named like a member of every object', async () => {
     const called = { id: 'call_1', type: 'function', function: { name: 'constructor', arguments: '{}' } };
     egress.respondWith(sendStream([chunk({ tool_calls: [{ index: 0, ...called }] }), STOP, usageChunk(), DONE]));
     const to = client();
@@ -70,25 +70,28 @@ describe('a client of Responses, beside its output', () => {
     expect((await gathered(to.text())).output).toMatchObject([{ type: 'function_call', name: 'constructor' }]);
   });
 
-  test.each([false, true])('gets an object as arguments where a provider wrote none, stream: %s', async (stream) => {
-    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } };
-    const message = { role: 'assistant', content: null, tool_calls: [call] };
-    const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
-    egress.respondWith(
-      stream
-        ? sendStream([chunk({ tool_calls: [{ index: 0, ...call }] }), STOP, usageChunk(), DONE])
-        : sendJson({ choices, usage: { prompt_tokens: 7, completion_tokens: 5 } }),
-    );
-    const to = client();
-    const tools = [{ type: 'function', name: 'f' }];
-    await deliverTo(delivery, to, await responsesRequest('chat', { tools }, { stream }));
-    const { output } = stream ? await gathered(to.text()) : JSON.parse(String(to.responses[0]?.body));
-    expect(output).toMatchObject([{ type: 'function_call', name: 'f', arguments: '{}', status: 'completed' }]);
-    // What clients gather of the events is what the last one has.
-    if (stream) expect(to.text()).toMatch(/function_call_arguments\.delta.*"delta":"\{\}"/);
-  });
+  test.each([false, true])(
+    'gets an empty object as arguments if the provider wrote none, stream: %s',
+    async (stream) => {
+      const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } };
+      const message = { role: 'assistant', content: null, tool_calls: [call] };
+      const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+      egress.respondWith(
+        stream
+          ? sendStream([chunk({ tool_calls: [{ index: 0, ...call }] }), STOP, usageChunk(), DONE])
+          : sendJson({ choices, usage: { prompt_tokens: 7, completion_tokens: 5 } }),
+      );
+      const to = client();
+      const tools = [{ type: 'function', name: 'f' }];
+      await deliverTo(delivery, to, await responsesRequest('chat', { tools }, { stream }));
+      const { output } = stream ? await gathered(to.text()) : JSON.parse(String(to.responses[0]?.body));
+      expect(output).toMatchObject([{ type: 'function_call', name: 'f', arguments: '{}', status: 'completed' }]);
+      // What clients gather of the events is what the last one has.
+      if (stream) expect(to.text()).toMatch(/function_call_arguments\.delta.*"delta":"\{\}"/);
+    },
+  );
 
-  test('gets the end of a stream that finds no memory, which is charged as the provider says', async () => {
+  test('gets an end of a stream that finds no memory, which is charged by the provider’s usage', async () => {
     const small = another({ responseBudgetBytes: 300_000 });
     const pieces = Array.from({ length: 40 }, (_, at) => chunk({ content: `${'some words '.repeat(1_000)}${at}` }));
     egress.respondWith(sendStream([...pieces, STOP, usageChunk(), DONE]));

@@ -127,7 +127,7 @@ const script: fc.Arbitrary<Script> = fc
 
 const RUNS = 120;
 
-test('for one script of a provider nobody pays less than a client that leaves, or more than one that reads all', async () => {
+test('for the same script of a provider, no client pays less than one that leaves or more than one that reads all', async () => {
   const request = fc.record({
     onDisconnect: fc.constantFrom('abort' as const, 'drain' as const),
     imageCeiling: fc.option(fc.constant(5_000), { nil: undefined }),
@@ -189,7 +189,7 @@ async function unreadStream(options: AdmittedRequestOptions) {
   return { to, delivering };
 }
 
-test('a client that stays without reading pays the hidden reasoning, and finds how the stream ended', async () => {
+test('a client that stays without reading pays for hidden reasoning, and later reads how the stream ended', async () => {
   const { to, delivering } = await unreadStream({ timeouts: { totalMs: HOUR_MS } });
   await vi.advanceTimersByTimeAsync(121_000);
   const { charges, outcome } = await delivering;
@@ -204,7 +204,7 @@ test.each<[string, AdmittedRequestOptions, number, string]>([
   ['is larger than it may be', { responseBodyBytes: 300 }, 1e6, 'too_large'],
   ['finds no memory to be stored in', { keepsResponse: true }, 300, 'no_room'],
 ])(
-  'a stream that %s is read on for its usage, and nothing more of it is passed on',
+  'a stream that %s is read to its end for its usage, and nothing more of it is passed on',
   async (_, options, bytes, result) => {
     const small = another({ responseBudgetBytes: bytes });
     const to = client();
@@ -218,7 +218,7 @@ test.each<[string, AdmittedRequestOptions, number, string]>([
   },
 );
 
-test('a request that must end while its client does not read is charged what the provider had sent', async () => {
+test('a request that must end while its client does not read is charged for what the provider has sent', async () => {
   const end = new AbortController();
   const { to, delivering } = await unreadStream({ mustEnd: end.signal });
   end.abort();

@@ -24,7 +24,7 @@ async function deliverKept(options: AdmittedRequestOptions = {}, to = client(), 
   return { ...delivered, kept, sentBefore, to };
 }
 
-describe('an answer that is kept', () => {
+describe('a response that is stored', () => {
   test('is the JSON body that the client gets', async () => {
     egress.respondWith(sendJson(COMPLETION));
     const { kept, to } = await deliverKept();
@@ -49,7 +49,7 @@ describe('an answer that is kept', () => {
   test.each<[string, (to: Client) => void]>([
     ['before the first event', (to) => to.leave()],
     ['midway', leaveMidway],
-  ])('is read to its end when the client leaves %s, whatever the provider is configured for', async (_, leave) => {
+  ])('is read to its end when the client leaves %s, whatever on_disconnect says', async (_, leave) => {
     const to = client();
     egress.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -64,14 +64,14 @@ describe('an answer that is kept', () => {
     expect(kept[0]?.endsWith(DONE)).toBe(true);
   });
 
-  test('is nothing where the stream broke', async () => {
+  test('is not stored if the stream broke', async () => {
     egress.respondWith(sendStream(HELLO, (response) => response.destroy()));
     const { kept, outcome } = await deliverKept({ stream: true });
     expect(kept).toEqual([undefined]);
     expect(outcome.refusal?.code).toBe('upstream_error');
   });
 
-  test('is not asked for without the header', async () => {
+  test('is not stored without the header', async () => {
     const kept: unknown[] = [];
     for (const stream of [false, true]) {
       egress.respondWith(stream ? sendStream(WHOLE) : sendJson(COMPLETION));
@@ -80,7 +80,7 @@ describe('an answer that is kept', () => {
     expect(kept).toEqual([undefined, undefined]);
   });
 
-  test('ends as broken when there is no room to keep it', async () => {
+  test('ends with an error if there is no memory to store it', async () => {
     const small = another({ responseBudgetBytes: 300 });
     egress.respondWith(sendStream(WHOLE));
     const { kept, outcome, to } = await deliverKept({ stream: true }, client(), small);
@@ -88,7 +88,7 @@ describe('an answer that is kept', () => {
     expect(to.text().endsWith(DONE)).toBe(true);
   });
 
-  test('gives its room back when it ended', async () => {
+  test('releases its memory at the end', async () => {
     const room = Buffer.byteLength(WHOLE.join('')) * 3;
     const small = another({ responseBudgetBytes: room });
     egress.respondWith(sendStream(WHOLE));
@@ -98,7 +98,7 @@ describe('an answer that is kept', () => {
     }
   });
 
-  test('frees what is held before the client learns that it was not charged', async () => {
+  test('releases the hold before the client learns that the charge failed', async () => {
     egress.respondWith(sendStream(WHOLE));
     const to = client();
     let textAtRelease: string | undefined;

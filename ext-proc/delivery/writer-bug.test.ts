@@ -41,7 +41,7 @@ test.each<[Method, number]>([
   ['chunk', 1],
   ['chunk', 3],
   ['ended', 0],
-])('a bug in writing a stream (%s, call %i) is no free response', async (method, at) => {
+])('a bug in writing a stream (%s, call %i) does not make the response free', async (method, at) => {
   egress.respondWith((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(answer?.stream);

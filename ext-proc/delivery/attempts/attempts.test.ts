@@ -60,24 +60,24 @@ describe('the attempts at one target', () => {
     expect(await outcomeOf({ retriesPerTarget: 1 }, ...handlers)).toBe(expected);
   });
 
-  test('are as many as configured', async () => {
+  test('are as many as the configuration allows', async () => {
     expect(await outcomeOf({ retriesPerTarget: 0 }, sendJson({}, 500))).toBe('a upstream_error');
     expect(await outcomeOf({ retriesPerTarget: 3 }, sendJson({}, 500))).toBe('aaaa upstream_error');
   });
 
-  test('wait as the provider asks', async () => {
+  test('wait as long as the provider asks', async () => {
     const began = performance.now();
     expect(await outcomeOf({}, sendJson({}, 429, { 'retry-after': '1' }), ok)).toBe('aa 200');
     expect(performance.now() - began).toBeGreaterThan(990);
   });
 
-  test('wait two seconds at most, and are made although the provider asks for more, when there is no other', async () => {
+  test('wait two seconds at most if there is no other target, even if the provider asks for more', async () => {
     const began = performance.now();
     expect(await outcomeOf({}, sendJson({}, 429, { 'retry-after': '60' }), ok)).toBe('aa 200');
     expect(performance.now() - began).toBeGreaterThan(1990);
   });
 
-  test('end when the time is over: nothing is tried after the deadline', async () => {
+  test('end with the total time: none begins after the deadline', async () => {
     let passedMs = 0;
     const clock = { ...systemClock, monotonicMs: () => performance.now() + passedMs };
     const late = another({ clock });
@@ -108,7 +108,7 @@ describe('the targets', () => {
     expect(await outcomeOf(two, ...handlers)).toBe(expected);
   });
 
-  test('are each asked for their own model', async () => {
+  test('are each called with their own model', async () => {
     await outcomeOf(two, reset, ok);
     expect(
       egress.asked.map(({ body, headers }) => [JSON.parse(body).model, headers.host, headers.authorization]),
@@ -143,7 +143,7 @@ describe('a stream that fails before its first event', () => {
     expect(to.responses).toHaveLength(expected.endsWith(' 200') ? 0 : 1);
   });
 
-  test('is not asked for when the client has left already', async () => {
+  test('is not requested if the client has left already', async () => {
     egress.respondWith(stream);
     to.leave();
     const { outcome, charges } = await deliverStream({}, to);
@@ -152,7 +152,7 @@ describe('a stream that fails before its first event', () => {
     expect(egress.asked).toEqual([]);
   });
 
-  test('is not tried again when the client leaves between attempts', async () => {
+  test('is not retried if the client leaves between attempts', async () => {
     egress.respondWith((response) => {
       response.writeHead(429, { 'retry-after': '2' }).end();
       setTimeout(() => to.leave(), 50);

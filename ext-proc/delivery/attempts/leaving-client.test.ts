@@ -25,7 +25,7 @@ const silent: ProviderHandler = () => undefined;
 describe('a client that leaves', () => {
   const open = { includeUsage: true };
 
-  test('cancels the provider and pays the prompt and what was seen', async () => {
+  test('cancels the provider, and pays for the prompt and the delivered output', async () => {
     egress.respondWith(sendStream(HELLO, () => undefined));
     const to = client();
     const delivering = deliverStream(open, to);
@@ -62,7 +62,7 @@ describe('a client that leaves', () => {
     expect(text).toBe(ours(HELLO[0] ?? ''));
   });
 
-  test('before the first event is drained where the provider is', async () => {
+  test('before the first event pays the exact usage if the model reasons', async () => {
     const to = client();
     egress.respondWith(async (response, asked) => {
       to.leave();
@@ -94,7 +94,7 @@ describe('a client that leaves before the first event', () => {
   test.each([
     ['before any answer', silent],
     ['after a head only', sendStream([': hi\n\n'], () => undefined)],
-  ])('cancels the provider and pays its prompt: %s', async (_, handler) => {
+  ])('cancels the provider and pays for the prompt: %s', async (_, handler) => {
     const { charges, uncharged } = await leave(stream(), handler);
     expect(charges).toEqual([
       {
@@ -105,7 +105,7 @@ describe('a client that leaves before the first event', () => {
     expect(uncharged).toEqual([]);
   });
 
-  test('pays nothing where the provider bills nothing then, and the attempt is told', async () => {
+  test('pays nothing if the provider bills nothing then, and the attempt is recorded as uncharged', async () => {
     const providers = [provider('alpha', { billPromptOnDisconnect: false })];
     const { charges, uncharged } = await leave(stream({ providers }));
     expect(charges).toEqual([]);
@@ -134,7 +134,7 @@ describe('a client that leaves before the first event', () => {
     expect((await leaving).charges).toHaveLength(1);
   });
 
-  test('pays nothing while Envoy is known to reach no provider, and its prompt again when it does', async () => {
+  test('pays nothing while Envoy cannot reach the provider, and pays for the prompt again once it can', async () => {
     const providers = [provider('alpha')];
     const options = { providers, retriesPerTarget: 0 };
     egress.respondWith(envoyReply('UF,URX'));
@@ -145,7 +145,7 @@ describe('a client that leaves before the first event', () => {
     expect((await leave(stream(options))).charges).toHaveLength(1);
   });
 
-  test('pays nothing before all of the request is sent', async () => {
+  test('pays nothing before the whole request is sent', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gw-unread-'));
     const socketPath = join(folder, 's');
     // The server reads nothing, as an Envoy with full buffers.

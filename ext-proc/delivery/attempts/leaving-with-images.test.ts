@@ -35,7 +35,7 @@ async function leaveAt(seen: readonly string[], rest: readonly string[], after?:
 }
 
 describe('a client that leaves a request with images', () => {
-  test('pays what the usage says, though its provider is cancelled for others', async () => {
+  test('pays by the reported usage, although without images the provider would be cancelled', async () => {
     for (const seen of [[], HELLO, [...HELLO, STOP]]) {
       const { charges, outcome } = await leaveAt(seen, [chunk({ content: ' again' }), STOP, usageChunk(USAGE), DONE]);
       expect(charges).toMatchObject([{ cancelled: true, usageCounted: false, usage: { promptTokens: 60_000 } }]);
@@ -43,7 +43,7 @@ describe('a client that leaves a request with images', () => {
     }
   });
 
-  test('pays the estimate, as one that stays, where the provider ends without a usage or breaks off', async () => {
+  test('pays the estimate, like a client that stays, if the provider ends without a usage or breaks off', async () => {
     const estimate = [{ usageCounted: true, usage: { promptTokens: 3 } }];
     expect((await leaveAt(HELLO, [STOP, DONE])).charges).toMatchObject(estimate);
     expect((await leaveAt(HELLO, [STOP], (response) => response.destroy())).charges).toMatchObject(estimate);
@@ -71,7 +71,7 @@ describe('a client that leaves a request with images', () => {
     }
   });
 
-  test('is not asked for again, and pays nothing, where the provider fails then', async () => {
+  test('pays nothing and is not retried if the provider fails then', async () => {
     const to = client();
     const fails: ProviderHandler = (response) => {
       to.leave();
@@ -83,7 +83,7 @@ describe('a client that leaves a request with images', () => {
     expect(egress.asked).toHaveLength(1);
   });
 
-  test('pays nothing before the first event where the provider bills nothing then', async () => {
+  test('pays nothing before the first event if the provider bills nothing then', async () => {
     const to = client();
     egress.respondWith(() => to.leave());
     const providers = [provider('alpha', { billPromptOnDisconnect: false })];

@@ -45,7 +45,7 @@ async function isCollected(memory: WeakRef<ArrayBufferLike>): Promise<boolean> {
   return false;
 }
 
-test('a body is out of memory once the first event is passed on, and its prompt is counted all the same', async () => {
+test('a body is freed once the first event is passed on, and its prompt is still counted', async () => {
   const { reservation, to, bodyBytes, memory, what } = await requestOf({ stream: true });
   const goOn = Promise.withResolvers<void>();
   egress.respondWith(async (response, asked) => {
@@ -69,7 +69,7 @@ test('a body is out of memory once the first event is passed on, and its prompt 
   expect(Math.abs(counted - words)).toBeLessThan(words / 20);
 });
 
-test('a body is out of memory while its JSON answer is charged', async () => {
+test('a body is freed while its JSON response is charged', async () => {
   const { reservation, to, memory, what } = await requestOf({});
   egress.respondWith((response, asked) => {
     Object.assign(asked, { body: '' });
@@ -84,7 +84,7 @@ test('a body is out of memory while its JSON answer is charged', async () => {
 });
 
 test.each([true, false])(
-  'the memory of a long body is free when its response has ended (stream: %s)',
+  'the memory of a long body is freed when its response has ended (stream: %s)',
   async (stream) => {
     const bytes = Buffer.from(JSON.stringify({ model: 'public-model', stream, messages: WORDS }));
     const reservation = new SharedBudget(BUDGET_BYTES).open('org-TEST');
@@ -119,7 +119,7 @@ test.each<[string, (memory: RequestMemory) => void]>([
 });
 
 test.each([true, false])(
-  'a body that only a further attempt would need gives way to others (stream: %s), and there is no further attempt then',
+  'a body that only a retry would need is evicted for others, and then there is no retry (stream: %s)',
   async (stream) => {
     const providers = [provider('alpha'), provider('beta')];
     const { budget, refused, reservation, to, memory, what } = await requestOf({ stream, providers });
@@ -141,7 +141,7 @@ test.each([true, false])(
   },
 );
 
-test('a body is whole for each attempt, and none is made beyond the share of its organization', async () => {
+test('a body is whole in each attempt, and no attempt is made beyond the share of its organization', async () => {
   const providers = [provider('alpha'), provider('beta')];
   const failing: ProviderHandler = (response) => response.writeHead(500).end();
   const { budget, reservation, to, bodyBytes, what } = await requestOf({

@@ -41,7 +41,7 @@ describe('a target that asks for a pause', () => {
     ['its retry-after with a 503', busy('7', 503), 7_000],
     ['5 s with an error inside a 200', sendJson({ error: { code: 429, message: 'busy' } }), 5_000],
     ['5 s with a quota that is used up', sendJson({ error: { code: 'insufficient_quota' } }, 429), 5_000],
-  ])('is passed over for %s', async (_, answer, restMs) => {
+  ])('rests for %s', async (_, answer, restMs) => {
     const { outcomeOf, passes, delivery } = process();
     const resting = () => Object.fromEntries(delivery.restingTargets(['alpha', 'beta']));
     expect(await outcomeOf(two, answer, ok)).toBe('ab 200');
@@ -54,18 +54,18 @@ describe('a target that asks for a pause', () => {
   });
 
   test.each<[string, ProviderHandler]>([
-    ['a 503 that says nothing of it', busy(undefined, 503)],
+    ['a 503 without retry-after', busy(undefined, 503)],
     ['a 500', busy('7', 500)],
     ['an overloaded provider', busy('7', 529)],
     ['a wrong key', busy('7', 401)],
     ["Envoy's own 503", envoyReply('UF')],
-  ])('is none with %s', async (_, answer) => {
+  ])('does not rest with %s', async (_, answer) => {
     const { outcomeOf } = process();
     await outcomeOf(two, answer, ok);
     expect(await outcomeOf(two, ok)).toBe('a 200');
   });
 
-  test('is the last resort when the others failed, and is asked at once', async () => {
+  test('is called at once, as the last resort, when the others failed', async () => {
     const tookMs = async () => {
       const { outcomeOf } = process();
       await outcomeOf(two, busy('60'), ok);
@@ -77,7 +77,7 @@ describe('a target that asks for a pause', () => {
     await expect.poll(tookMs).toBeLessThan(1_900);
   });
 
-  test('is not asked a second time for a request before the others, and then as often as any', async () => {
+  test('is retried for a request only after the others, and then as often as they are', async () => {
     const { outcomeOf, passes } = process();
     const patient = { ...two, retriesPerTarget: 1 };
     const answer: ProviderHandler = (response, asked) => {
@@ -89,14 +89,14 @@ describe('a target that asks for a pause', () => {
     expect(await outcomeOf(patient, answer)).toBe('abab no_capacity');
   });
 
-  test('is asked as before by a model without another target', async () => {
+  test('is called as usual for a model without another target', async () => {
     const { outcomeOf } = process();
     const alone = { providers: [provider('alpha')], retriesPerTarget: 1 };
     expect(await outcomeOf(alone, busy(), ok)).toBe('aa 200');
     expect(await outcomeOf(alone, ok)).toBe('a 200');
   });
 
-  test('rests for every model that has it, also after its provider is configured anew', async () => {
+  test('rests for every model that has it, even after its provider is reconfigured', async () => {
     const { outcomeOf } = process();
     await outcomeOf(two, busy('60'), ok);
     const anew = { providers: [provider('alpha', { apiKey: 'other' }), provider('beta')] };
@@ -107,7 +107,7 @@ describe('a target that asks for a pause', () => {
 describe('rests', () => {
   const target = (model: string): Target => ({ provider: provider('alpha'), model, api: 'chat' });
 
-  test('end at the latest of several moments', () => {
+  test('end at the latest of several times', () => {
     let nowMs = 0;
     const resting = new RestingTargets(() => nowMs);
     resting.rest(target('a'), 10_000);
@@ -119,7 +119,7 @@ describe('rests', () => {
     expect(resting.rests(target('a'))).toBe(false);
   });
 
-  test('are at most 10,000, the oldest are forgotten', () => {
+  test('are at most 10,000; the oldest are dropped', () => {
     const resting = new RestingTargets(() => 0);
     for (let index = 0; index < 10_010; index++) resting.rest(target(String(index)), 60_000);
     expect(resting.countFor(['alpha'])).toEqual(new Map([['alpha', 10_000]]));

@@ -33,7 +33,7 @@ describe('the order of targets', () => {
     );
   });
 
-  test('puts a target first as often as its share of the weights, and so on with those that are left', () => {
+  test('draws each target first in proportion to its weight, and the rest in the same way', () => {
     const DRAWS = 20_000;
     fc.assert(
       fc.property(fc.array(weight, { minLength: 2, maxLength: 4 }), fc.integer(), (weights, seed) => {

@@ -51,8 +51,12 @@ describe.concurrent('in time', () => {
   describe('the first event', () => {
     const stream = sendStream([chunk({ content: 'hi' }, 'stop'), DONE]);
     test.for<[string, number | string, ProviderHandler[]]>([
-      ['that does not come in time is waited for at the next target, for the first is paid', 200, [silent, stream]],
-      ['after a head only as well', 200, [sendStream([': hi\n\n'], stalls), stream]],
+      [
+        'that does not come in time is requested from the next target, because the first bills its work',
+        200,
+        [silent, stream],
+      ],
+      ['that does not follow its head in time is treated the same', 200, [sendStream([': hi\n\n'], stalls), stream]],
       ['that never comes is a time-out', 'request_timeout', [silent]],
     ])('%s', async ([, expected, handlers], { expect }) => {
       await withProvider(handlers, async ({ egress, to, deliver }) => {
@@ -82,7 +86,7 @@ describe.concurrent('in time', () => {
       });
     });
 
-    test('that said all before it stalls has not failed', async ({ expect }) => {
+    test('that stalls after all finish reasons has not failed', async ({ expect }) => {
       await withProvider([sendStream([...HELLO, STOP], stalls)], async ({ to, deliver }) => {
         const { outcome } = await deliver({ stream: true, timeouts: { streamIdleMs: LIMIT_MS } });
         expect(to.text()).toBe([...HELLO, STOP].map(ours).join('') + DONE);
@@ -90,7 +94,7 @@ describe.concurrent('in time', () => {
       });
     });
 
-    test('may take longer than the time to its first event, and longer than one silence', async ({ expect }) => {
+    test('may take longer than the limits for its first event and for silence', async ({ expect }) => {
       const pieces = HELLO.concat(HELLO, STOP, DONE);
       const paceMs = LIMIT_MS / 6;
       const slow: ProviderHandler = async (response) => {
@@ -113,7 +117,7 @@ describe.concurrent('in time', () => {
       });
     });
 
-    test('whose client left is not paid for beyond the deadline, but for what came', async ({ expect }) => {
+    test('whose client left is cut at the deadline, and charged for the output so far', async ({ expect }) => {
       const to: { leave?: () => void } = {};
       await withProvider([sendStream(HELLO, () => to.leave?.())], async (scene) => {
         to.leave = scene.to.leave;
@@ -127,7 +131,7 @@ describe.concurrent('in time', () => {
     });
   });
 
-  test('a JSON answer that does not come in the total time is a time-out', async ({ expect }) => {
+  test('a JSON response that does not come in the total time is a time-out', async ({ expect }) => {
     await withProvider([silent], async ({ egress, to, deliver }) => {
       const { charges } = await deliver({ timeouts: { totalMs: LIMIT_MS } });
       expect(to.responses.map(({ body }) => JSON.parse(body.toString()).error.code)).toEqual(['request_timeout']);
@@ -156,7 +160,9 @@ describe.concurrent('in time', () => {
       };
     }
 
-    test('stops the provider, blames it for nothing, and gets all when it reads again', async ({ expect }) => {
+    test('pauses the provider without counting its silence, and gets everything when it reads again', async ({
+      expect,
+    }) => {
       const sent = { bytes: 0 };
       await withProvider([flood(20_000_000, sent)], async ({ to, deliver }) => {
         to.stopReading();
@@ -174,7 +180,7 @@ describe.concurrent('in time', () => {
       });
     });
 
-    test('does not delay the charge of an order whose lease is lost', async ({ expect }) => {
+    test('does not delay the charge of a request whose lease is lost', async ({ expect }) => {
       const lost = new AbortController();
       await withProvider([sendStream(HELLO, stalls)], async ({ to, deliver }) => {
         to.stopReading();

@@ -17,12 +17,12 @@ async function unchargedOf(options: AdmittedRequestOptions, ...handlers: Provide
 
 const PROMPT = { ...NO_USAGE, promptTokens: 3 };
 
-describe('an attempt that nobody is charged for', () => {
+describe('an uncharged attempt', () => {
   test.each<[string, ProviderHandler, string]>([
     ['a refused connection', envoyReply('UF,URX'), 'connect_failed'],
     ['a target that Envoy has ejected', envoyReply('UH'), 'ejected'],
     ['a cluster that Envoy does not know', envoyReply('NC'), 'no_cluster'],
-  ])('has no tokens where no provider was sent it: %s', async (_, handler, result) => {
+  ])('has no tokens if it was not sent to a provider: %s', async (_, handler, result) => {
     const [attempt, ...others] = await unchargedOf({}, handler);
     const first = { attempt: 1, provider: 'alpha', providerModel: 'alpha-model' };
     expect(attempt).toMatchObject({ ...first, result, work: 'none' });
@@ -33,7 +33,7 @@ describe('an attempt that nobody is charged for', () => {
   test.each<[string, ProviderHandler, string]>([
     ['a status', sendJson({}, 500), 'status_500'],
     ['an error inside a 200', sendJson({ error: { message: 'busy' } }), 'error_body'],
-  ])('has no tokens where the provider answered that it failed: %s', async (_, handler, result) => {
+  ])('has no tokens if the provider responded with an error: %s', async (_, handler, result) => {
     const [attempt] = await unchargedOf({}, handler);
     expect(attempt).toMatchObject({ result, work: 'refused' });
     expect(attempt).not.toHaveProperty('tokens');
@@ -45,7 +45,7 @@ describe('an attempt that nobody is charged for', () => {
     ['a stream that ends before its first event', { stream: true }, sendStream([]), 'malformed'],
     ['no event in time', { stream: true, timeouts: { firstByteMs: 300 } }, () => undefined, 'first_byte_timeout'],
     ['no answer in time', { timeouts: { totalMs: 300 } }, () => undefined, 'total_timeout'],
-  ])('has its prompt, counted, where the provider had all of the request: %s', async (_, options, handler, result) => {
+  ])('has its counted prompt if the provider had the whole request: %s', async (_, options, handler, result) => {
     const beganMs = Date.now();
     const [attempt] = await unchargedOf(options, handler);
     expect(attempt).toMatchObject({ result, work: 'some', tokens: { usage: PROMPT, source: 'counted' } });
@@ -53,7 +53,7 @@ describe('an attempt that nobody is charged for', () => {
     expect(attempt?.askedAtMs).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  test('of an answer that is too large has its length, at most the output limit', async () => {
+  test('with a response that is too large has output by its length, at most the output limit', async () => {
     const response = (bytes: number) => sendJson({ ...COMPLETION, filling: 'x'.repeat(bytes) });
     const options = { responseBodyBytes: 200 };
     const [long] = await unchargedOf(options, response(10_000));
@@ -64,7 +64,7 @@ describe('an attempt that nobody is charged for', () => {
     expect(short?.tokens?.usage.completionTokens).toBeLessThan(100);
   });
 
-  test('has the id by which its provider can be asked about it', async () => {
+  test('has the provider’s id of the request', async () => {
     const idWith = async (headers: Record<string, string>) =>
       (await unchargedOf({}, sendJson({}, 500, headers)))[0]?.upstreamId;
     expect(await idWith({ 'x-request-id': 'r'.repeat(300) })).toBe('r'.repeat(200));
@@ -72,7 +72,7 @@ describe('an attempt that nobody is charged for', () => {
     expect(await idWith({})).toBeUndefined();
   });
 
-  test('is told with its number, also where a later one succeeds', async () => {
+  test('is recorded with its number, even if a later attempt succeeds', async () => {
     egress.respondWith((response) => response.destroy(), sendJson({}, 500), sendJson(COMPLETION));
     const providers = [provider('alpha'), provider('beta')];
     const { uncharged, charges } = await deliver({ providers, retriesPerTarget: 1 });
@@ -82,7 +82,7 @@ describe('an attempt that nobody is charged for', () => {
     expect(charges).toHaveLength(1);
   });
 
-  test('is told when the delivery closes, though its count takes long, and estimated where much was counted lately', async () => {
+  test('is recorded before the service closes even if its count is slow, and is estimated after much counting', async () => {
     const gate = Promise.withResolvers<void>();
     let nowMs = 1_000_000;
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };

@@ -17,7 +17,7 @@ function codeOf(to: Client): string {
   return JSON.parse(bodyOf(to)).error.code;
 }
 
-describe('a JSON answer', () => {
+describe('a JSON response', () => {
   test("is the provider's with our id, model and cost", async () => {
     egress.respondWith(sendJson(COMPLETION, 200, { 'x-provider-secret': 'org-internal' }));
     const { outcome, charges, to } = await deliver();
@@ -48,7 +48,7 @@ describe('a JSON answer', () => {
     );
   });
 
-  test('asks the provider with its own headers and path, and nothing else', async () => {
+  test('is requested with the provider’s own headers and path, and nothing else', async () => {
     egress.respondWith(sendJson(COMPLETION));
     await deliver({ providers: [provider('alpha', { baseUrl: new URL('http://llm.example:8443/base/v1/') })] });
     expect(egress.asked).toMatchObject([{ path: '/base/v1/chat/completions' }]);
@@ -67,14 +67,14 @@ describe('a JSON answer', () => {
     expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual(fields);
   });
 
-  test('sends no authorization to a provider without a key', async () => {
+  test('is requested without authorization from a provider without a key', async () => {
     egress.respondWith(sendJson(COMPLETION));
     const { apiKey: _, ...keyless } = provider('local');
     await deliver({ providers: [keyless] });
     expect(egress.asked[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('is counted when it has no usage, or one that cannot be true', async () => {
+  test('is counted if its usage is missing or impossible', async () => {
     const { usage: _, ...without } = COMPLETION;
     const impossible = { prompt_tokens: -1, completion_tokens: 2 };
     for (const response of [without, { ...COMPLETION, usage: impossible }, { ...COMPLETION, usage: null }]) {
@@ -118,7 +118,7 @@ describe('a JSON answer', () => {
     expect(JSON.parse(bodyOf(to)).usage.cost).toBe(0.25);
   });
 
-  test('may be announced by interim answers', async () => {
+  test('may follow interim responses', async () => {
     egress.respondWith((response) => {
       response.writeProcessing();
       setTimeout(() => response.end(JSON.stringify(COMPLETION)), 20);
@@ -140,7 +140,7 @@ describe('a JSON answer', () => {
   });
 });
 
-describe('an answer that cannot be passed on', () => {
+describe('a response that cannot be passed on', () => {
   const html: ProviderHandler = (response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sorry</html>');
   const gzipped: ProviderHandler = (response) =>
@@ -172,13 +172,13 @@ describe('an answer that cannot be passed on', () => {
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });
   });
 
-  test('frees the hold before the client knows', async () => {
+  test('releases the hold before the client gets the refusal', async () => {
     egress.respondWith(sendJson({}, 500));
     const { responsesAtRelease } = await deliver({ retriesPerTarget: 0 });
     expect(responsesAtRelease).toEqual([0]);
   });
 
-  test('names no secret of the provider in what it says', async () => {
+  test('shows no secret of the provider in the error', async () => {
     const error = { message: 'secret-of-alpha is not allowed to use this', param: 'model' };
     egress.respondWith(sendJson({ error }, 400));
     const { to } = await deliver();
@@ -189,14 +189,14 @@ describe('an answer that cannot be passed on', () => {
     });
   });
 
-  test('is not read on', async () => {
+  test('is not read any further', async () => {
     egress.respondWith((response) => void response.writeHead(200).write('x'.repeat(10_000)));
     const { to } = await deliver({ responseBodyBytes: 5000 });
     await egress.asked[0]?.cancelled;
     expect(codeOf(to)).toBe('upstream_error');
   });
 
-  test('ends with no_capacity when Envoy does not take the call', async () => {
+  test('is no_capacity if Envoy does not accept the call', async () => {
     const nowhere = another({ egressSocketPath: `${egress.socketPath}.none` });
     const to = client();
     await deliverTo(nowhere, to, admittedRequest());

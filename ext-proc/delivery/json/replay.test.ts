@@ -41,7 +41,7 @@ const PIECES = ['the ', 'same ', 'bytes'];
 const LARGE = 300_000;
 
 describe('a replay', () => {
-  test('gives JSON whole and a stream as a stream, with the generation id of the first', async () => {
+  test('sends JSON whole and a stream as a stream, with the generation id of the first response', async () => {
     const [json, stream] = [client(), client()];
     const budget = new SharedBudget(100);
     expect(await replayResponse(storedIn(PIECES).replay, json.exchange, budget)).toEqual({ answered: true });
@@ -55,7 +55,7 @@ describe('a replay', () => {
     expect([stream.text(), stream.ended, budget.heldBytes]).toEqual(['the same bytes', true, 0]);
   });
 
-  test('of large JSON says how long it is, and goes piece by piece', async () => {
+  test('of large JSON has its content-length, and is sent piece by piece', async () => {
     const to = client();
     const { replay } = storedIn(PIECES, { bytes: LARGE });
     expect(await replayResponse(replay, to.exchange, new SharedBudget(100))).toEqual({ answered: true });
@@ -77,7 +77,7 @@ describe('a replay', () => {
     expect([read(), to.ended]).toEqual([1, false]);
   });
 
-  test('is refused where there is no room, or the answer is gone; and answers nothing then', async () => {
+  test('is refused if there is no memory or the stored response is gone, and sends nothing', async () => {
     const to = client();
     const budget = new SharedBudget(99);
     const refused = { answered: false, refusal: { code: 'no_capacity' } };
@@ -88,7 +88,7 @@ describe('a replay', () => {
     expect([to.responses, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
   });
 
-  test.each([true, false])('that is gone midway is broken off, never complete (stream: %s)', async (streamed) => {
+  test.each([true, false])('whose stored response disappears midway is broken off (stream: %s)', async (streamed) => {
     const to = client();
     const { replay } = storedIn(['one', 'gone'], { streamed, bytes: LARGE });
     const outcome = { answered: true, refusal: { code: 'no_capacity' } };
@@ -96,7 +96,7 @@ describe('a replay', () => {
     expect([to.text(), to.aborted, to.ended]).toEqual(['one', true, false]);
   });
 
-  test('of which a later piece is not what was sealed is broken off, and reported', async () => {
+  test('with a later piece that was tampered with is broken off, and the error is reported', async () => {
     const to = client();
     const budget = new SharedBudget(100);
     const { replay } = storedIn(['one', new Error('changed')], { streamed: true });
@@ -113,7 +113,7 @@ describe('a replay', () => {
   });
 
   test.each([true, false])(
-    'cuts a client off that does not read while others need the room (stream: %s)',
+    'cuts a client off that does not read while others need the memory (stream: %s)',
     async (streamed) => {
       const to = client();
       to.stopReading();

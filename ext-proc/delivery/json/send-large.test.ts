@@ -5,7 +5,7 @@ import { LARGE_BYTES, type Sending, sendLarge } from './send-large.ts';
 
 const NEVER_MS = 60_000;
 
-describe('a large answer that its client does not read', () => {
+describe('a large response that its client does not read', () => {
   const BODY = Buffer.alloc(3 * LARGE_BYTES, 'x');
   const HEAD = { status: 200, headers: { 'content-type': 'application/json' } };
 
@@ -21,14 +21,14 @@ describe('a large answer that its client does not read', () => {
     return { to, sent, findsRoom: () => budget.open('org_d').take(1) };
   }
 
-  test('gives way at once where it can be had again', async () => {
+  test('is evictable at once if it is stored', async () => {
     const { to, sent, findsRoom } = await sending({ isKept: true });
     expect(findsRoom()).toBe(true);
     await sent;
     expect([to.aborted, to.ended]).toEqual([true, false]);
   });
 
-  test('gives way when it has stood still for long where it cannot, and only then', async () => {
+  test('is evictable only after a long stall if it is not stored', async () => {
     const stalls = await sending({ stalledMs: 20 });
     await expect.poll(() => stalls.findsRoom()).toBe(true);
     await stalls.sent;
@@ -40,13 +40,13 @@ describe('a large answer that its client does not read', () => {
     expect([pauses.to.aborted, pauses.to.ended]).toEqual([false, true]);
   });
 
-  test('is cut when the time for it is over, and its room can be freed', async () => {
+  test('is cut off at its time limit, and its memory can be freed', async () => {
     const { to, sent } = await sending({ timeoutMs: 20 });
     await sent;
     expect([to.aborted, to.ended]).toEqual([true, false]);
   });
 
-  test('stays where nobody needs the room, and goes on when its client does', async () => {
+  test('stays if nobody needs the memory, and goes on when its client reads', async () => {
     const { to, sent } = await sending({ stalledMs: 1 });
     await new Promise((resolve) => setTimeout(resolve, 20));
     to.read();

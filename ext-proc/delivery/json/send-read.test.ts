@@ -14,7 +14,7 @@ const readOf = (body: Buffer) => ({
   timeoutMs: 60_000,
 });
 
-test('a small read is answered whole, and a large one piece by piece with its length', async () => {
+test('a small read is sent whole, and a large one piece by piece with its length', async () => {
   const [small, large] = [client(), client()];
   const budget = new SharedBudget(BUDGET_BYTES);
   expect(await sendRead(readOf(Buffer.from('{}')), small.exchange, budget)).toBeUndefined();
@@ -25,7 +25,7 @@ test('a small read is answered whole, and a large one piece by piece with its le
   expect(budget.heldBytes).toBe(0);
 });
 
-test('a large read that its client does not take gives way to others, and its client sees that it is incomplete', async () => {
+test('a large unread response is evicted for others, and its client sees that it is incomplete', async () => {
   const to = client();
   to.stopReading();
   const budget = new SharedBudget(BUDGET_BYTES);
@@ -38,7 +38,7 @@ test('a large read that its client does not take gives way to others, and its cl
   expect([to.aborted, to.ended, budget.heldBytes]).toEqual([true, false, BUDGET_BYTES / 2]);
 });
 
-test('one that gave way before its response began is broken off at once', async () => {
+test('a read that was evicted before its response began is broken off at once', async () => {
   const to = client();
   const budget = new SharedBudget(BUDGET_BYTES);
   const sending = sendRead(readOf(LARGE), to.exchange, budget);
@@ -47,7 +47,7 @@ test('one that gave way before its response began is broken off at once', async 
   expect([to.text(), to.aborted, to.ended]).toEqual(['', true, false]);
 });
 
-test('a read that finds no room is refused, and nothing is answered', async () => {
+test('a read that finds no memory is refused, and nothing is sent', async () => {
   const to = client();
   const budget = new SharedBudget(LARGE.length - 1);
   expect(await sendRead(readOf(LARGE), to.exchange, budget)).toMatchObject({ code: 'no_capacity' });

@@ -29,7 +29,7 @@ function wordsOf(body: unknown): string[] {
 const CODE = { credentials: 'upstream_config_error', funds: 'no_capacity' } as const;
 const STATUS = { credentials: 500, funds: 503 } as const;
 
-describe("an error of the operator's account is nobody's but his", () => {
+describe("an error of the operator's account is shown only to the operator", () => {
   test.each(ACCOUNT_ERRORS)('$from, $status: $kind: $body', async ({ status, body, kind }) => {
     const alone = await answered([send({ status, body })]);
     expect(alone.outcome).toMatchObject({ status: STATUS[kind], refusal: { code: CODE[kind] } });
@@ -57,7 +57,7 @@ describe("an error of the operator's account is nobody's but his", () => {
     expect(statusFailure(status, { error: { message: 'x', code } })).toMatchObject(failure);
   });
 
-  test('also in a 200, and before or within a stream', async () => {
+  test('also inside a 200, and before or within a stream', async () => {
     const error = { message: 'Your credit balance is too low.', type: 'invalid_request_error' };
     expect(bodyFailure({ error })).toMatchObject({ code: 'no_capacity', retry: 'next', account: 'funds' });
     const list = [{ error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT' } }];
@@ -76,7 +76,7 @@ describe("an error of the operator's account is nobody's but his", () => {
   });
 });
 
-describe('an error of the request is told', () => {
+describe('an error of the request is shown to the client', () => {
   test.each(REQUEST_ERRORS)('$from', async ({ shown, param, ...error }) => {
     const { outcome, body, asked } = await answered([send(error)]);
     expect(outcome.status).toBe(400);
@@ -88,7 +88,7 @@ describe('an error of the request is told', () => {
     expect(asked).toBe(1);
   });
 
-  test.each(CONTENT_REFUSALS)("a 403 about the request's content is no account's: $from", async (error) => {
+  test.each(CONTENT_REFUSALS)("a 403 about the request's content is not an account error: $from", async (error) => {
     const two = await answered([send(error), sendJson(COMPLETION)], false, ['alpha', 'beta']);
     expect(two.outcome).toMatchObject({ status: 400, attempts: [{ result: 'status_403_content' }] });
     expect(two.outcome.attempts[0]?.account).toBeUndefined();
@@ -98,7 +98,7 @@ describe('an error of the request is told', () => {
     expect(told.message).toBe("The model's provider refused the content of the request.");
   });
 
-  test.each(CONTEXT_ERRORS)('the prompt is too long: $from', async (error) => {
+  test.each(CONTEXT_ERRORS)('is recognized as a prompt that is too long: $from', async (error) => {
     const { outcome, body } = await answered([send(error)]);
     expect(outcome.status).toBe(400);
     const { error: told } = JSON.parse(body);
@@ -109,7 +109,7 @@ describe('an error of the request is told', () => {
   });
 });
 
-test.each(RATE_LIMITS)('a rate limit is asked again: $from', async (error) => {
+test.each(RATE_LIMITS)('a rate limit is retried: $from', async (error) => {
   const failure = statusFailure(error.status, error.body);
   expect(failure).toMatchObject({ code: 'no_capacity', retry: 'same', result: 'status_429' });
   expect(failure.account).toBeUndefined();

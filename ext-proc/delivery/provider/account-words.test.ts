@@ -60,7 +60,7 @@ describe('words about', () => {
   });
 });
 
-describe('the words are found in', () => {
+describe('error texts are found in', () => {
   test.each([
     { error: 'Invalid API key' },
     { error: { message: { text: 'Invalid API key' } } },

@@ -41,7 +41,7 @@ function picks(stream: ServerHttp2Stream): void {
 
 const pick = () => pickers.pick(new URL(`http://127.0.0.1:${port}`), '/v1/chat/completions', [Buffer.from('{}')]);
 
-test('a connection on which no answer came ends, and the next request gets another', async () => {
+test('a connection without a reply is closed, and the next request opens another', async () => {
   answer = picks;
   const inProgress = await pick();
   expect(inProgress.answer).toEqual({ kind: 'picked', endpoints: PICKED });

@@ -4,7 +4,7 @@ import { DESTINATION, pickerAnswer, pickerRequest } from './picker-messages.ts';
 
 const PREFIX_BYTES = 5;
 
-test('a request is its headers, the body in pieces, and an end', () => {
+test('a request has its headers, the body in pieces, and an end', () => {
   const body = [Buffer.alloc(150_000, 'a'), Buffer.from('end')];
   const messages = [...pickerRequest('/v1/chat/completions', body)].map((framed) => {
     expect(framed.readUInt32BE(1)).toBe(framed.length - PREFIX_BYTES);
@@ -43,7 +43,7 @@ test.each([
   expect(pickerAnswer(answer(name, value))).toEqual(expected);
 });
 
-test('an immediate response is a refusal, and what is no message is an error', () => {
+test('an immediate response is a refusal, and an invalid message throws', () => {
   expect(pickerAnswer(Buffer.from([(7 << 3) | 2, 0]))).toEqual({ kind: 'refused' });
   expect(pickerAnswer(Buffer.alloc(0))).toEqual({ kind: 'unknown' });
   for (const bytes of [[10, 200], [11], [255, 255, 255]])

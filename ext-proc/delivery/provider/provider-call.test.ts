@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe('a call', () => {
-  test('reads no further ahead than its bound, and all of it when it is read', async () => {
+  test('reads ahead up to its bound, and everything when it is read', async () => {
     const bytes = 20_000_000;
     let written = 0;
     egress.response = async (socket) => {
@@ -36,7 +36,7 @@ describe('a call', () => {
   test.each([
     ['head', ''],
     ['body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'],
-  ])('is over at its limit while it waits for its %s', async (_, text) => {
+  ])('fails at its limit while it waits for its %s', async (_, text) => {
     egress.response = (socket) => socket.write(text);
     const call = ask(egress.client);
     call.limit(60, FAILURES.firstByte);
@@ -46,7 +46,7 @@ describe('a call', () => {
     await closed(egress.sockets[0]);
   });
 
-  test('may have its limit put off', async () => {
+  test('may have its limit extended', async () => {
     egress.response = (socket) => setTimeout(() => socket.write(OK), 150);
     const call = ask(egress.client);
     call.limit(50, FAILURES.deadline);
@@ -54,7 +54,7 @@ describe('a call', () => {
     expect(await whole(call)).toBe('ok');
   });
 
-  test('is blamed for silence only while somebody waits for it', async () => {
+  test('fails for silence only while its reader waits', async () => {
     egress.response = (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
     const call = ask(egress.client);
     await call.head();

@@ -32,7 +32,7 @@ async function clientOf(happens: (socket: Socket) => void): Promise<ProviderClie
 
 describe('a call', () => {
   test.each([0, 10, 16 * 1024, 16 * 1024 + 1, 1024 * 1024, 1024 * 1024 + 1, 3_000_000])(
-    'brings all of a body of %i bytes',
+    'returns the whole body of %i bytes',
     async (bytes) => {
       const body = 'abcdefg'.repeat(bytes).slice(0, bytes);
       let arrived: Buffer | undefined;
@@ -46,7 +46,7 @@ describe('a call', () => {
   );
 
   test.each([3, 20_000, 400_000])(
-    'of six pieces, the longest of %i bytes, says once that all of it was sent',
+    'of six pieces, the longest of %i bytes, reports once that the whole request was sent',
     async (bytes) => {
       const pieces = [1, bytes, 1, bytes, bytes, 1].map((length) => Buffer.alloc(length, 'x'));
       const bodyBytes = pieces.reduce((sum, { length }) => sum + length, 0);
@@ -63,7 +63,7 @@ describe('a call', () => {
     },
   );
 
-  test('that cannot be said in headers is not sent', async () => {
+  test('with invalid headers is not sent', async () => {
     expect(await egress.client.call({ path: '/', headers: undefined, body: [], bodyBytes: 0 }).head()).toBe(
       FAILURES.unsendable,
     );
@@ -75,23 +75,23 @@ describe('a call', () => {
     ['half a head', 'HTTP/1.1 200 OK\r\nx'],
     ['something else', 'ICY 200 OK\r\n\r\n'],
     ['an interim answer only', 'HTTP/1.1 100 Continue\r\n\r\n'],
-  ])('fails as reset where the connection brings %s, and is not repeated', async (_, text) => {
+  ])('fails as reset if the connection brings %s, and is not repeated', async (_, text) => {
     egress.response = (socket) => socket.end(text);
     expect(await ask(egress.client).head()).toBe(FAILURES.reset);
     expect(egress.sockets).toHaveLength(1);
   });
 
-  test('gives what came before a reset', async () => {
+  test('returns what came before a reset', async () => {
     egress.response = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
     expect(await whole(ask(egress.client))).toBe('half, then reset');
   });
 
-  test('ends with its connection where the answer has no length', async () => {
+  test('ends with its connection if the response has no length', async () => {
     egress.response = (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it');
     expect(await whole(ask(egress.client))).toBe('all of it');
   });
 
-  test('that is given up takes its connection along, and no later call', async () => {
+  test('that is aborted closes its connection, and affects no later call', async () => {
     egress.response = () => undefined;
     const call = ask(egress.client);
     await expect.poll(() => egress.sockets.length).toBe(1);
@@ -105,7 +105,7 @@ describe('a call', () => {
     expect(await whole(next)).toBe('ok');
   });
 
-  test('after its end has no hold on the connection any more', async () => {
+  test('cannot affect its connection after its end', async () => {
     const first = ask(egress.client);
     expect(await whole(first)).toBe('ok');
     let finish: () => void = () => undefined;
@@ -124,7 +124,7 @@ describe('a call', () => {
 });
 
 describe('connections', () => {
-  test('are used again, the last one first', async () => {
+  test('are reused, the last used one first', async () => {
     const both = [ask(egress.client), ask(egress.client)];
     expect(await Promise.all(both.map(whole))).toEqual(['ok', 'ok']);
     const used = new Set<Socket>();
@@ -137,7 +137,7 @@ describe('connections', () => {
     expect(used.size).toBe(1);
   });
 
-  test('are not more than the bound: other calls wait in order, unless they are given up', async () => {
+  test('are limited: other calls wait in order, unless they are aborted', async () => {
     const two = new ProviderClient(egress.socketPath, 2);
     const admitted: string[] = [];
     const finish: (() => void)[] = [];
@@ -162,7 +162,7 @@ describe('connections', () => {
   test.each([
     ['said that it ends', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
     ['said more than its answer', `${OK}more`],
-  ])('that %s carry nothing more', async (_, text) => {
+  ])('that %s are not reused', async (_, text) => {
     egress.response = (socket) => socket.write(text);
     expect(await whole(ask(egress.client))).toBe('ok');
     expect(await whole(ask(egress.client))).toBe('ok');
@@ -170,7 +170,7 @@ describe('connections', () => {
     await closed(egress.sockets[0]);
   });
 
-  test('that were answered before the request was written carry nothing more', async () => {
+  test('that were answered before the request was written are not reused', async () => {
     const others: Socket[] = [];
     const other = await clientOf((socket) => {
       others.push(socket);
@@ -188,7 +188,7 @@ describe('connections', () => {
     ['ended', (socket) => socket?.end()],
     ['broken', (socket) => socket?.destroy()],
     ['spoken on', (socket) => socket?.write('HTTP/1.1 408 Request Timeout\r\n\r\n')],
-  ])('that are %s while idle are forgotten', async (_, happen) => {
+  ])('that are %s while idle are dropped', async (_, happen) => {
     expect(await whole(ask(egress.client))).toBe('ok');
     happen(egress.sockets[0]);
     await closed(egress.sockets[0]);
@@ -215,13 +215,13 @@ describe('connections', () => {
     aging.close();
   });
 
-  test('that cannot be made say so: nothing was sent', async () => {
+  test('that cannot be made fail as not sent', async () => {
     const nowhere = new ProviderClient(`${egress.socketPath}.none`);
     expect(await ask(nowhere).head()).toBe(FAILURES.egressUnreachable);
     nowhere.close();
   });
 
-  test('that Envoy closes with a request unread say so: no provider has seen it', async () => {
+  test('that Envoy closes with an unread request fail as not sent', async () => {
     expect(await whole(ask(egress.client))).toBe('ok');
     const [first] = egress.sockets;
     first?.pause();
@@ -235,7 +235,7 @@ describe('connections', () => {
   test.each([
     ['', 'HTTP/1.1 200', 'reset'],
     [' without a length', 'HTTP/1.1 200 OK\r\n\r\nhalf', 'half, then reset'],
-  ])('that Envoy closes in the middle of an answer%s have reset it, whatever was unread', async (_, text, outcome) => {
+  ])('that Envoy closes in the middle of a response%s fail as reset, whatever was unread', async (_, text, outcome) => {
     const hasty = await clientOf((socket) => {
       socket.once('data', () => {
         socket.pause();

@@ -87,7 +87,7 @@ describe('what the client is told', () => {
     });
   });
 
-  test('is bounded', () => {
+  test('is cut to a bounded length', () => {
     expect(told(400, { error: { message: 'x'.repeat(5000) } }).message).toHaveLength(1000);
   });
 

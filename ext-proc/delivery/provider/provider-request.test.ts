@@ -35,13 +35,13 @@ test('a secret in Latin-1 is sent as it is', () => {
   expect(headersTo({ apiKey: 'clé\t' })).toContain('Bearer clé\t');
 });
 
-test('each provider has its own headers, also where another is named like it', () => {
+test('each provider has its own headers, even if another has the same name', () => {
   expect(headersTo({ apiKey: 'one' })).toContain('Bearer one');
   expect(headersTo({ apiKey: 'two' })).toContain('Bearer two');
   expect(headersTo({ apiKey: 'two' }, true)).toContain('text/event-stream');
 });
 
-test('a version of the Messages API is sent to targets with that API alone', () => {
+test('a version of the Messages API is sent only to targets with that API', () => {
   const versionTo = (more: Parameters<typeof provider>[1]) => {
     const headers = headersTo(more, false, 'anthropic') ?? [];
     return headers[headers.indexOf('anthropic-version') + 1];
@@ -51,13 +51,13 @@ test('a version of the Messages API is sent to targets with that API alone', () 
   expect(headersTo({ anthropicVersion: '2026-10-21' })).not.toContain('anthropic-version');
 });
 
-test('a key is sent as it is in the header that the provider has for it', () => {
+test('a key is sent unchanged in the header that is configured for it', () => {
   const headers = headersTo({ auth: { kind: 'header', name: 'api-key' } });
   expect(headers?.slice(-2)).toEqual(['api-key', 'secret-of-alpha']);
   expect(headers).not.toContain('authorization');
 });
 
-test('further headers and an encoded query belong to every call', () => {
+test('configured headers and an encoded query are part of every call', () => {
   const more = { headers: { 'x-team': 'gateway', 'user-agent': 'mine' }, query: { 'api-version': 'a b&c', 'ü=': '+' } };
   const { path, headers } = requestTo(more);
   expect(path).toBe('/api/v1/chat/completions?api-version=a%20b%26c&%C3%BC%3D=%2B');

@@ -19,7 +19,7 @@ describe('a response', () => {
     ['with trailers, which are ignored', chunked('1\r\na\r\n0\r\nx: y\r\nz:\r\n\r\n'), 'a'],
     ['without a body, as 204 says', 'HTTP/1.1 204 X\r\n\r\n', ''],
     ['that is compressed, as it comes', 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\na', 'a'],
-  ])('%s is read, and its connection used again', async (_, text, body) => {
+  ])('%s is read, and its connection is reused', async (_, text, body) => {
     egress.response = (socket) => socket.write(text);
     expect(await whole(ask(egress.client))).toBe(body);
     await new Promise(setImmediate);
@@ -55,7 +55,7 @@ describe('a response', () => {
     ['trailers that are none', chunked('0\r\nno\r\n\r\n')],
     ['a head above 64 KiB', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(40_000)}`],
     ['trailers above 64 KiB', chunked(`0\r\n${'x: y\r\n'.repeat(40_000)}`)],
-  ])('with %s is refused, and its connection closed', async (_, text) => {
+  ])('with %s is refused, and its connection is closed', async (_, text) => {
     egress.response = (socket) => socket.write(text);
     expect(await whole(ask(egress.client))).toMatch(/reset$/);
     egress.response = (socket) => socket.write(OK);
@@ -63,7 +63,7 @@ describe('a response', () => {
     expect(egress.sockets).toHaveLength(2);
   });
 
-  test('has headers that come twice joined', async () => {
+  test('has repeated headers joined', async () => {
     egress.response = (socket) =>
       socket.write('HTTP/1.1 200 OK\r\nX-A: 1\r\nx-ab: no\r\nx-a:\t2 \r\nx-c: x-b: no\r\ncontent-length: 0\r\n\r\n');
     const head = await ask(egress.client).head();

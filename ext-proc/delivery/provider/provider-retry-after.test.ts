@@ -21,7 +21,7 @@ describe('a Retry-After', () => {
 });
 
 describe('waiting between attempts', () => {
-  test('grows, with chance in half of it, and never beyond two seconds', () => {
+  test('grows up to two seconds, with half of it random', () => {
     expect([1, 2, 3, 20].map((failed) => retryDelayMs(failed, undefined, () => 0))).toEqual([50, 100, 200, 1000]);
     expect([1, 2, 3, 20].map((failed) => retryDelayMs(failed, undefined, () => 1))).toEqual([100, 200, 400, 2000]);
   });

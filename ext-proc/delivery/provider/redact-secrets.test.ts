@@ -21,7 +21,7 @@ function piecesIn(text: string, key = KEY): string[] {
 }
 
 describe("a provider's key", () => {
-  test.each([990, 960, 999, 1000, 3960, 3990])('does not stand across the cut, after %i characters', (length) => {
+  test.each([990, 960, 999, 1000, 3960, 3990])('does not survive across the cut, after %i characters', (length) => {
     expect(piecesIn(told(`${'x '.repeat(length / 2)}${KEY}`))).toEqual([]);
   });
 
@@ -39,14 +39,14 @@ describe("a provider's key", () => {
     );
   });
 
-  test('that begins as another one does takes the other with it', () => {
+  test('that has the same beginning as another one redacts the other too', () => {
     const other = 'sk-proj-Zz9Yy8Xx7Ww6Vv5';
     expect(redactSecrets(`The value ${other} is odd, and so is ${other.slice(0, 12)}.`, [KEY])).toBe(
       'The value [redacted] is odd, and so is [redacted].',
     );
   });
 
-  test("takes nothing out of the gateway's own words", () => {
+  test("changes nothing in the gateway's own words", () => {
     const body = { error: { message: 'Your input was flagged.', code: 'moderation' } };
     const failed = withoutSecrets(statusFailure(403, body), ['sk-provider-refused-content-of-request']);
     expect(JSON.stringify(envelopeOf(refusalOf(admittedRequest(), failed)))).toContain('provider refused the content');
@@ -62,7 +62,7 @@ describe("a provider's key", () => {
     ...['sk-proj-A1b2C3d4…', '***O5p6', 'O5p6', 'sk-p', 'xa***9Q', 'sk-other-provider-key-of-a-relay'],
     ...['Bearer abcdefgh12345678', `${KEY}${KEY}`, 'org-AbCdEf123456', 'proj_AbCdEf123456'],
     'AIzaSyA1234567890abcdefgh',
-  ])('is known as %s', (form) => {
+  ])('is recognized as %s', (form) => {
     const text = redactSecrets(`The value ${form} is odd.`, [KEY]);
     expect(text).toBe('The value [redacted] is odd.');
   });
@@ -71,11 +71,11 @@ describe("a provider's key", () => {
     "Invalid 'messages[0].content': **bold** text, 2**10, wait... and so on…",
     'maximum of 4096 tokens... got 5000',
     'Unsupported value: org_chart, project_id, sky-blue, task-list-of-items',
-  ])('is not seen where there is none: %s', (text) => {
+  ])('is not found where there is none: %s', (text) => {
     expect(redactSecrets(text, [KEY])).toBe(text);
   });
 
-  test('is not looked for where the provider has none', () => {
+  test('is not searched if the provider has none', () => {
     expect(redactSecrets('top_k is odd', [])).toBe('top_k is odd');
   });
 

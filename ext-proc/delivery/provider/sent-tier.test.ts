@@ -36,14 +36,14 @@ const CASES: readonly Case[] = [
   ['anthropic', undefined, [{ set: { speed: 'fast' } }], 'fast'],
 ];
 
-describe('the tier that a target is sent', () => {
+describe('the tier that is sent to a target', () => {
   it.each(CASES)('%s, asked %s, shaped by %j: %s', (api, serviceTier, entries, sent) => {
     const shaping = shapingOf(...entries);
     expect(sentTierOf({ api, shaping }, { serviceTier, hasTools: false } as never)).toBe(sent);
     expect(tierInBody(api, serviceTier, shaping)).toBe(sent);
   });
 
-  it('is set with tools where the request has some', () => {
+  it('is set by set_with_tools if the request has tools', () => {
     const shaping = shapingOf({ set_with_tools: { service_tier: 'priority' } });
     const sent = (hasTools: boolean) => sentTierOf({ api: 'chat', shaping }, { hasTools });
     expect([sent(true), sent(false)]).toEqual(['priority', undefined]);

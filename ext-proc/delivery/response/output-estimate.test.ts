@@ -13,7 +13,7 @@ it.each([
   ['german.txt', 0.25],
   ['chinese.txt', 0.25],
   ['code-typescript.txt', 0.25],
-])('follows %s as it comes, within %d of a count', (name, error) => {
+])('estimates %s as it arrives, within %d of the count', (name, error) => {
   const text = corpus(name);
   const produced = new ProducedText();
   const estimate = new OutputEstimate(produced, estimateTokens);
@@ -28,7 +28,7 @@ it.each([
   }
 });
 
-it('takes a text beyond what is kept to go on as it was', () => {
+it('assumes that text beyond the kept part continues like it', () => {
   const produced = new ProducedText();
   const estimate = new OutputEstimate(produced, estimateTokens);
   const text = corpus('english.txt');

@@ -36,7 +36,7 @@ function indexes(...deltas: readonly object[]): unknown[] {
 }
 
 describe('a tool call without index', () => {
-  test('gets one: a new id or name begins a call, the rest goes on', () => {
+  test('gets one: a new id or name begins a call, other deltas continue it', () => {
     expect(
       indexes(delta(call('a', 'f', '')), delta(call(undefined, undefined, '{')), delta(call('a', 'f', '}'))),
     ).toEqual([[0], [0], [0]]);
@@ -55,19 +55,19 @@ describe('a tool call without index', () => {
     ).toEqual([[0], [1], [0], [0]]);
   });
 
-  test('counts on after those that have one, and null is none', () => {
+  test('gets one after those that have one, and null counts as none', () => {
     expect(indexes(delta(call('a', 'f', '{}', { index: 3 })), delta(call('b', 'f', '{}', { index: null })))).toEqual([
       [3],
       [4],
     ]);
   });
 
-  test('is counted by choice', () => {
+  test('is counted separately in each choice', () => {
     const other = { ...delta(call('b', 'f', '{}')), index: 1 };
     expect(indexes(delta(call('a', 'f', '{}')), other)).toEqual([[0], [0]]);
   });
 
-  test('is left as it came where it has one', () => {
+  test('is unchanged if it has one', () => {
     const text = '{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1.0"}}]},"logprobs":1.0}]}';
     const completion = completionOf(text);
     expect(new ChunkRepairs().repair(text, completion)).toEqual({ text, completion });
@@ -99,7 +99,7 @@ test('each choice of a whole response has a finish reason', () => {
   expect(withFinishReasons(whole)).toBe(whole);
 });
 
-test('and so has the text that its client gets, in which nothing else changes', () => {
+test('the text for the client has the finish reasons, and nothing else changes', () => {
   const text = (reason: string) => `"big":12345678901234567890,"choices":[{"index":0,"finish_reason":"${reason}"}]`;
   const read = readResponse(`{"id":"c",${text('')}}`, { generationId: 'g', model: 'm', api: 'chat' });
   expect(read).toMatchObject({ open: `{"id":"g",${text('stop')},"model":"m"` });

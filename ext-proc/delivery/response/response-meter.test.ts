@@ -9,8 +9,8 @@ const said = (content: string, index = 0, reason: string | null = null) => ({
   choices: [{ index, delta: { content }, finish_reason: reason }],
 });
 
-describe('an answer that is finished', () => {
-  test('has an end for each choice that was asked for', () => {
+describe('a finished response', () => {
+  test('has a finish reason for each requested choice', () => {
     const meter = new ResponseMeter(admittedRequest({ completions: 2 }));
     expect(meter.allFinished()).toBe(false);
     meter.take(said('a', 0, 'stop'));
@@ -22,7 +22,7 @@ describe('an answer that is finished', () => {
     expect(meter.facts().finishReason).toBe('length');
   });
 
-  test('has no choice left open beyond those', () => {
+  test('has no further choice that is open', () => {
     const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, 'stop'));
     expect(meter.allFinished()).toBe(true);
@@ -30,7 +30,7 @@ describe('an answer that is finished', () => {
     expect(meter.allFinished()).toBe(false);
   });
 
-  test('may go on with what is not a choice, such as an empty delta after the end', () => {
+  test('may continue after the end, such as with an empty delta', () => {
     const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, 'stop'));
     meter.take(said('', 0));
@@ -38,14 +38,14 @@ describe('an answer that is finished', () => {
     expect(meter.allFinished()).toBe(true);
   });
 
-  test('takes an empty finish reason for none', () => {
+  test('treats an empty finish reason as none', () => {
     const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, ''));
     expect(meter.allFinished()).toBe(false);
   });
 });
 
-test("the provider's id is the first that it gives: some begin with a chunk that has none yet", () => {
+test("the provider's id is the first that is not empty: some begin with a chunk without one", () => {
   const meter = new ResponseMeter(admittedRequest());
   for (const id of ['', 'first', 'second']) meter.take({ ...said('a'), id });
   expect(meter.facts().upstreamId).toBe('first');
@@ -54,7 +54,7 @@ test("the provider's id is the first that it gives: some begin with a chunk that
 describe('what is charged', () => {
   const { chat, ...rest } = admittedRequest();
 
-  test("is the provider's usage, also where that is far above the window that requests are checked against", async () => {
+  test("is the provider's usage, even far above the window against which requests are checked", async () => {
     const usage = { prompt_tokens: 900_000, completion_tokens: 2 };
     const charged = async (longestPrompt: number | undefined) => {
       const model = { ...rest.model, contextWindow: 10_000, ...(longestPrompt === undefined ? {} : { longestPrompt }) };
@@ -67,7 +67,7 @@ describe('what is charged', () => {
     expect(await charged(undefined)).toMatchObject({ counted: true });
   });
 
-  test('covers images by their estimate when it has to be counted, and by their ceiling when the client left', async () => {
+  test('includes images by their estimate if it is counted, and by their ceiling if the client left', async () => {
     const meter = new ResponseMeter({ ...rest, chat });
     meter.take(said('a b'));
     const images = { ...chat, hasMedia: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
@@ -79,13 +79,13 @@ describe('what is charged', () => {
     expect((await counted(meter, { ...images, hasMedia: false })).usage.promptTokens).toBe(3);
   });
 
-  test('is all text, however many pieces it came in', async () => {
+  test('is all text, in however many pieces', async () => {
     const meter = new ResponseMeter({ ...rest, chat });
     for (let i = 0; i < 1000; i++) meter.take(said(` w${i}`));
     expect((await counted(meter, chat)).usage.completionTokens).toBe(1000);
   });
 
-  test('is the last usage that can be believed', async () => {
+  test('is the last plausible usage', async () => {
     const meter = new ResponseMeter({ ...rest, chat });
     const usage = { prompt_tokens: 5, completion_tokens: 2 };
     meter.take({ ...said('a'), usage });

@@ -19,7 +19,7 @@ const responseOf = (content: string, more: object = {}) => ({
 const largeText = 'some words '.repeat(200_000);
 const bytesOf = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
-test('a large answer is what a small one would be, number by number', async () => {
+test('a large response is read like a small one, number by number', async () => {
   const tier = { service_tier: 'flex' };
   const { usage: _, ...counted } = responseOf(largeText, { ...tier, provider: 'hidden', cost: 3 });
   for (const response of [responseOf(largeText, tier), counted]) {
@@ -38,7 +38,7 @@ test('a large answer is what a small one would be, number by number', async () =
   }
 });
 
-test('a large text that is no answer fails as a small one', async () => {
+test('a large text that is not a response fails like a small one', async () => {
   const padding = 'x'.repeat(2 * MIB);
   for (const response of [
     `{"choices":[{"message":{"content":"${padding}"}}]`,
@@ -53,7 +53,7 @@ test('a large text that is no answer fails as a small one', async () => {
   }
 });
 
-test('millions of objects are too large, before they fill the heap; in a text they are none', async () => {
+test('millions of objects are refused before they fill the heap; brackets in strings do not count', async () => {
   const brackets = '{},'.repeat(4_100_000);
   const message = { content: brackets };
   const text = await reader.read(bytesOf({ choices: [{ message }] }), NAMES, 'org_a');
@@ -79,7 +79,7 @@ test('organizations take turns', async () => {
   expect(done).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
 });
 
-test('what waits when it is closed fails, and so does what is being read', async () => {
+test('responses that wait or are being read fail when the reader is closed', async () => {
   const closing = new ResponseReader();
   const reading = ['org_a', 'org_a', 'org_b'].map((organization) =>
     closing.read(bytesOf(responseOf(largeText)), NAMES, organization),

@@ -30,8 +30,8 @@ const SHOWN_USAGE = {
 };
 const OFFICIAL = { service_tier: 'default', system_fingerprint: 'fp', obfuscation: 'xx', citations: ['https://x'] };
 
-describe('what the operator pays, and where', () => {
-  test('is not in a JSON answer; what is known is as it came', async () => {
+describe('prices and routes of the operator', () => {
+  test('are not in a JSON response; known members are unchanged', async () => {
     const [choice] = COMPLETION.choices;
     const message = { ...choice?.message, reasoning_details: [{ cost: 1 }], provider_metadata: { cost: 417 } };
     const choices = [{ ...choice, message, usage: PRICES }];
@@ -50,27 +50,30 @@ describe('what the operator pays, and where', () => {
     });
   });
 
-  test.each(['alone', 'on the last chunk', 'on every chunk'])('is not in a stream with its usage %s', async (where) => {
-    const more = { ...OFFICIAL, ...OF_ACCOUNT, usage: where === 'on every chunk' ? USAGE_WITH_PRICES : null };
-    const contents = ['Hello', ' there', ' again', ' and', ' more'].map((content) => chunk({ content }, null, more));
-    const stop =
-      where === 'alone' ? STOP : chunk({ provider_metadata: 417 }, 'stop', { ...more, usage: USAGE_WITH_PRICES });
-    const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
-    const alone = event({ ...base, ...more, choices: [], usage: USAGE_WITH_PRICES });
-    egress.respondWith(sendStream([...contents, stop, ...(where === 'alone' ? [alone] : []), DONE]));
-    const { text } = await deliverStream({ includeUsage: true });
-    expect(text).not.toContain('417');
-    expect(text).not.toContain('provider');
-    const chunks = text
-      .split('\n\n')
-      .filter((line) => line.startsWith('data: {'))
-      .map((line) => JSON.parse(line.slice('data: '.length)));
-    expect(chunks.map(({ choices: [one] }) => one?.delta?.content ?? '').join('')).toBe('Hello there again and more');
-    expect(chunks[0]).toMatchObject(OFFICIAL);
-    expect(chunks.at(-1)?.usage).toEqual(SHOWN_USAGE);
-  });
+  test.each(['alone', 'on the last chunk', 'on every chunk'])(
+    'are not in a stream with its usage %s',
+    async (where) => {
+      const more = { ...OFFICIAL, ...OF_ACCOUNT, usage: where === 'on every chunk' ? USAGE_WITH_PRICES : null };
+      const contents = ['Hello', ' there', ' again', ' and', ' more'].map((content) => chunk({ content }, null, more));
+      const stop =
+        where === 'alone' ? STOP : chunk({ provider_metadata: 417 }, 'stop', { ...more, usage: USAGE_WITH_PRICES });
+      const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
+      const alone = event({ ...base, ...more, choices: [], usage: USAGE_WITH_PRICES });
+      egress.respondWith(sendStream([...contents, stop, ...(where === 'alone' ? [alone] : []), DONE]));
+      const { text } = await deliverStream({ includeUsage: true });
+      expect(text).not.toContain('417');
+      expect(text).not.toContain('provider');
+      const chunks = text
+        .split('\n\n')
+        .filter((line) => line.startsWith('data: {'))
+        .map((line) => JSON.parse(line.slice('data: '.length)));
+      expect(chunks.map(({ choices: [one] }) => one?.delta?.content ?? '').join('')).toBe('Hello there again and more');
+      expect(chunks[0]).toMatchObject(OFFICIAL);
+      expect(chunks.at(-1)?.usage).toEqual(SHOWN_USAGE);
+    },
+  );
 
-  test('hides also under names that mean something to an engine, and given twice', () => {
+  test('are also hidden under special names of JavaScript, and in repeated members', () => {
     const text =
       '{"prompt_tokens":1,"__proto__":{"cost":417},"prompt_tokens":2,"constructor":417,"total_tokens":{"cost":417}}';
     const members = membersOf(text);

@@ -45,7 +45,7 @@ const stream = fc
   .tuple(fc.boolean(), fc.array(fc.tuple(line, lineEnding), { maxLength: 20 }))
   .map(([bom, lines]) => Buffer.from((bom ? '\ufeff' : '') + lines.map(([text, end]) => text + end).join('')));
 
-test('an event above the bound is skipped as a whole, in whatever pieces it comes, and the next is read', () => {
+test('an event above the bound is skipped as a whole, in any pieces, and the next one is read', () => {
   const lines = ['data: first\n\n', `data: ${'x'.repeat(3000)}\ndata: more\n\n`, 'data: last\n\n'];
   const bytes = Buffer.from(lines.join(''));
   fc.assert(
@@ -98,7 +98,7 @@ describe('splitting a stream into events', () => {
     expect(dataOf(text)).toEqual(expected);
   });
 
-  test('keeps the event type to its own event', () => {
+  test('uses an event type only for its own event', () => {
     expect(splitWhole(Buffer.from('event: error\ndata: a\n\ndata: b\n\nevent: lost\n\ndata: c\n\n'))).toEqual([
       { type: 'error', data: 'a' },
       { type: '', data: 'b' },

@@ -36,7 +36,7 @@ describe('a count about a cache that no rule reads', () => {
     ['none where there is no usage', null],
   ])('is not found: %s', (_, usage) => expect(hasUnreadCache(usage)).toBe(false));
 
-  test('is looked for no deeper than usages are', () => {
+  test('is searched only to the depth of a usage', () => {
     let deep: object = { cache: 1 };
     for (let level = 0; level < 100_000; level++) deep = { a: deep };
     expect(hasUnreadCache(deep)).toBe(false);

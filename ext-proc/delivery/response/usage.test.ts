@@ -95,7 +95,7 @@ describe('a usage that a provider sent', () => {
     });
   });
 
-  test('has reasoning added to the completion where the total says that it stands apart', () => {
+  test('has reasoning added to the completion if the total shows that it is separate', () => {
     const usage = { ...COUNTS, total_tokens: 118, completion_tokens_details: { reasoning_tokens: 100 } };
     expect(readUsage(usage, BOUNDS)).toMatchObject({ completionTokens: 108, reasoningTokens: 100 });
   });
@@ -113,7 +113,7 @@ describe('a usage that a provider sent', () => {
     expect(totalMismatch(usage)).toBe('above');
   });
 
-  test('has a total that is ignored where it is none', () => {
+  test('may have an invalid total, which is ignored', () => {
     for (const total_tokens of [null, 'many', -1, 1.5]) {
       const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens };
       expect(readUsage(usage, BOUNDS)?.completionTokens).toBe(5);
@@ -151,7 +151,7 @@ describe('a usage that a provider sent', () => {
     ['an absurd total', { prompt_tokens: 9, completion_tokens: 9, total_tokens: 20_010 }],
     ['an absurd prompt', { prompt_tokens: 10_001, completion_tokens: 1 }],
     ['an absurd output', { prompt_tokens: 1, completion_tokens: 20_001 }],
-  ])('is not believed with %s', (_, usage) => {
+  ])('is rejected with %s', (_, usage) => {
     expect(readUsage(usage, BOUNDS)).toBeUndefined();
   });
 });
@@ -159,7 +159,7 @@ describe('a usage that a provider sent', () => {
 describe('the usage that the client is shown', () => {
   const COUNTED = '"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
 
-  test("keeps the provider's further fields and has the cost", () => {
+  test("keeps the provider's other fields and has the cost", () => {
     const text = `{${COUNTED},"prompt_tokens_details":{"cached_tokens":0},"cost":99}`;
     expect(usageJson(text, CHARGED, 0.00025)).toBe(text.replace('99', '0.00025'));
   });
@@ -200,7 +200,7 @@ describe('the usage that the client is shown', () => {
     expect(tookMs).toBeLessThan(1000);
   });
 
-  test('is made from what was counted where the provider sent none', () => {
+  test('is made from the counted tokens if the provider sent none', () => {
     expect(JSON.parse(usageJson(undefined, CHARGED, 0))).toEqual({ ...COUNTS, total_tokens: 18, cost: 0 });
   });
 });

@@ -15,11 +15,11 @@ const choicesIn = (text: string, from: number, to: number) =>
 const FAILED =
   'data: {"error":{"message":"The model provider failed.","type":"api_error","code":"upstream_error","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
 
-describe('a stream that the provider left imperfect', () => {
+describe('an imperfect stream of a provider', () => {
   test.each<[string, string | null]>([
     ['names none', null],
     ['has an empty one', ''],
-  ])('has a finish reason where it %s', async (_, reason) => {
+  ])('gets a finish reason if it %s', async (_, reason) => {
     egress.respondWith(sendStream([...HELLO, chunk({ content: '!' }, reason), DONE]));
     const { charges, text } = await deliverStream({ includeUsage: true });
     expect(choicesIn(text, 3, -3)).toMatchObject([
@@ -30,7 +30,7 @@ describe('a stream that the provider left imperfect', () => {
     expect(charges).toMatchObject([{ finishReason: 'stop' }]);
   });
 
-  test('has calls with their index, and they are the reason of its end', async () => {
+  test('gets an index for each call, and the finish reason tool_calls', async () => {
     const call = (id: string) =>
       chunk({ tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] });
     egress.respondWith(sendStream([call('a'), call('b'), chunk({}, ''), DONE]));
@@ -77,7 +77,7 @@ describe('a stream that fails midway', () => {
     expect(outcome).toMatchObject({ status: 200, attempts: [{ result }], refusal: { code: 'upstream_error' } });
   });
 
-  test('shows no usage to a client that did not ask', async () => {
+  test('shows no usage to a client that did not request it', async () => {
     egress.respondWith(sendStream(HELLO, resets));
     const { text } = await deliverStream();
     expect(text).toBe(HELLO.map(ours).join('') + FAILED + DONE);
@@ -87,7 +87,7 @@ describe('a stream that fails midway', () => {
     ['a clean end', ends],
     ['a clean end within an event', (response) => response.end('data: [DO')],
     ['a reset', resets],
-  ])('but not when all was said before %s', async (_, after) => {
+  ])('is complete if all finish reasons came before %s', async (_, after) => {
     egress.respondWith(sendStream([...HELLO, STOP], after));
     const { outcome, text } = await deliverStream();
     expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);

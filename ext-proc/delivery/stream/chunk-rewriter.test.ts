@@ -15,7 +15,7 @@ function rewriteAll(...texts: readonly string[]): string[] {
 }
 
 describe('rewriting chunks', () => {
-  test('changes id and model and nothing else, also in chunks that begin alike', () => {
+  test('changes id and model and nothing else, even in chunks with the same beginning', () => {
     const one =
       '{"id":"c-1","object":"chat.completion.chunk","created":12345678901234567890,"model":"m","choices":[{"delta":{"content":"a"}}]}';
     const two = one.replace('"a"', '"\\u00e9 \\"id\\":\\"c-1\\""');
@@ -38,7 +38,7 @@ describe('rewriting chunks', () => {
     ]);
   });
 
-  test('leaves no second id behind in a chunk that begins as one before', () => {
+  test('leaves no second id in a chunk with a known beginning', () => {
     const [, second] = rewriteAll(
       '{"id":"a","model":"m","choices":[]}',
       '{"id":"a","model":"m","choices":[],"id":"secret"}',
@@ -46,7 +46,7 @@ describe('rewriting chunks', () => {
     expect(second).not.toContain('secret');
   });
 
-  test('adds what is missing, and puts a text in for ids of another type', () => {
+  test('adds missing members, and replaces ids of another type', () => {
     expect(
       rewriteAll('{"choices":[]}', '{"id":7,"choices":[],"model":null}', '{"id":7,"choices":[],"model":null}'),
     ).toEqual([
@@ -56,7 +56,7 @@ describe('rewriting chunks', () => {
     ]);
   });
 
-  test('takes the usage out', () => {
+  test('removes the usage', () => {
     const rewriter = new ChunkRewriter('gen-1', 'public');
     const text = '{"id":"a","usage":{"x":[1,"}"]},"model":"m","choices":[]}';
     expect(rewriter.rewriteWithoutUsage(text, parsed(text))).toBe('{"id":"gen-1","model":"public","choices":[]}');

@@ -47,7 +47,7 @@ describe('a heartbeat', () => {
     expect(to.heads).toHaveLength(1);
   });
 
-  test('comes exactly where nothing was sent for so long', async () => {
+  test('comes exactly after each silence of its interval', async () => {
     const pauses = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(pauses, async (waits) => {
@@ -93,7 +93,7 @@ describe('a heartbeat', () => {
     expect([stream.isBegun, to.heads, vi.getTimerCount()]).toEqual([false, [], 0]);
   });
 
-  test('does not wait behind other bytes for a client that reads slowly', async () => {
+  test('is left out while other bytes wait for a slow client', async () => {
     const { to, stream } = begin();
     await stream.open(1000);
     to.stopReading();

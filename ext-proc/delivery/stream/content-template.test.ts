@@ -29,8 +29,8 @@ const ours = (text: string) => text.replaceAll('c-1', 'gen-1').replaceAll('"m"',
 const firstWith = (delta: object, choice: object = {}, more: object = {}) =>
   JSON.stringify({ id: 'c', model: 'm', choices: [{ delta, ...choice }], ...more });
 
-describe('a chunk that differs in its content only', () => {
-  test('matches, and gives the event that editing it would give', () => {
+describe('a chunk that differs only in its content', () => {
+  test('matches, and gives the same event as editing', () => {
     const template = learning(chunk('one'));
     expect(template.match(chunk(' two é漢👩'))).toEqual({
       content: ' two é漢👩',
@@ -90,21 +90,21 @@ describe('a chunk that differs in its content only', () => {
     expect(learning(text).match(text)).toBeUndefined();
   });
 
-  test('matches with escapes, also as servers write them that know ASCII only', () => {
+  test('matches with escapes, even with those of servers that write only ASCII', () => {
     const template = learning(asciiJson(chunk('é\n')));
     const [line, quoted] = [chunk('a\n"b"\\'), asciiJson(chunk('漢👩'))];
     expect(template.match(line)?.content).toBe('a\n"b"\\');
     expect(template.match(quoted)).toEqual({ content: '漢👩', event: dataEvent(ours(quoted)) });
   });
 
-  test('matches without escapes only where its choices are edited', () => {
+  test('matches only without escapes if its choices are edited', () => {
     const priced = (content: string) => chunk(content, { cost: 1 });
     const template = learning(priced('one'));
     expect(template.match(priced('two'))?.event).toBe(dataEvent(ours(chunk('two'))));
     expect(template.match(asciiJson(priced('é')))).toBeUndefined();
   });
 
-  test('is learnt anew when the stream goes on differently', () => {
+  test('is learnt again when the stream changes', () => {
     const other = (content: string) => chunk(content).replace('c-1', 'c-2');
     const template = learning(chunk('one'), other('one'));
     expect(template.match(other('two'))?.content).toBe('two');
@@ -128,7 +128,7 @@ describe('padding', () => {
     expect(template.match(padded('two', 'x').replace('}', ',"usage":{}}'))).toBeUndefined();
   });
 
-  test('is taken in a row, each with its own', () => {
+  test('is matched in sequences, each event with its own', () => {
     const template = learning(padded('one', 'aB3'));
     const alike = [padded('two', ''), padded('', 'xyz'), padded(' é', 'q')].map((text) => `data: ${text}\n\n`).join('');
     expect(template.matchSequence(`${alike}data: ${padded('end', 'a\\x')}\n\n`, 0)).toEqual({
@@ -139,7 +139,7 @@ describe('padding', () => {
   });
 });
 
-describe('events in a row', () => {
+describe('a sequence of events', () => {
   /** Output for the client, and produced text, for a stream in these pieces. */
   function relayed(pieces: readonly string[], inSequences: boolean) {
     const splitter = new SseSplitter(1e6);
@@ -203,7 +203,7 @@ describe('events in a row', () => {
     return Buffer.from(crlf ? joined.replaceAll('\n', '\r\n') : joined).toString('latin1');
   });
 
-  test('give what they give one by one, however the stream is cut', () => {
+  test('gives the same as single events, however the stream is cut', () => {
     let runs = 0;
     fc.assert(
       fc.property(stream, fc.array(fc.nat({ max: 3000 }), { maxLength: 4 }), (bytes, points) => {
@@ -219,7 +219,7 @@ describe('events in a row', () => {
     expect(runs).toBeGreaterThan(50);
   });
 
-  test('are taken together, up to the first that is different', () => {
+  test('is matched up to the first event that is different', () => {
     const template = learning(chunk('one'));
     const alike = [' two', '', ' é漢👩'].map((content) => `data: ${chunk(content)}\n\n`).join('');
     const text = `data: x\n\n${alike}data: ${chunk('end', { finish_reason: 'stop' })}\n\n`;

@@ -26,13 +26,13 @@ describe('a stream', () => {
     expect(outcome.refusal).toBeUndefined();
   });
 
-  test('ends with the usage and its cost if the client asked', async () => {
+  test('ends with the usage and its cost if the client requested it', async () => {
     egress.respondWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
     const { text } = await deliverStream({ includeUsage: true });
     expect(text.endsWith(ours(STOP) + ours(usageChunk(COST)) + DONE)).toBe(true);
   });
 
-  test('is passed on at once: events of one read as one piece, nothing held back', async () => {
+  test('is passed on at once: all events of a read in one piece', async () => {
     let sendMore: () => void = () => undefined;
     egress.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -58,7 +58,7 @@ describe('a stream', () => {
     expect(charges).toHaveLength(1);
   });
 
-  test('is passed on without what says nothing: pings, and events without data', async () => {
+  test('is passed on without pings and events without data', async () => {
     const nothing = ['data:\n\n', 'data: \n\n', event({ type: 'ping' })];
     egress.respondWith(sendStream([...nothing, ...HELLO, ...nothing, STOP, ...nothing, DONE]));
     const { outcome, text } = await deliverStream();
@@ -101,7 +101,7 @@ describe('a stream', () => {
     expect(to.ended).toBe(true);
   });
 
-  test('may have an id that no database takes', async () => {
+  test('may have an id that no database accepts', async () => {
     const odd = event({
       id: `a\u0000${'x'.repeat(197)}\ud83d\ude00`,
       choices: [{ delta: { content: 'a' }, finish_reason: 'st\u0000op' }],
@@ -111,7 +111,7 @@ describe('a stream', () => {
     expect(charges).toMatchObject([{ upstreamId: `a${'x'.repeat(197)}\ufffd`, finishReason: 'stop' }]);
   });
 
-  test('leaves its connection for the next', async () => {
+  test('leaves its connection reusable', async () => {
     egress.respondWith(
       sendStream([...HELLO, STOP, DONE], (response) => {
         response.write(`: ${'x'.repeat(300_000)}\n\n`);
@@ -128,13 +128,13 @@ describe('a stream', () => {
 });
 
 describe('the usage of a stream', () => {
-  test('is asked for always, and no trace of it reaches a client that did not ask', async () => {
+  test('is always requested, and hidden from a client that did not request it', async () => {
     const none = { usage: null };
     egress.respondWith(sendStream([chunk({ content: 'a' }, null, none), chunk({}, 'stop', none), usageChunk(), DONE]));
     expect((await deliverStream()).text).not.toContain('usage');
   });
 
-  test('is left as null on the other chunks for a client that did ask', async () => {
+  test('stays null on the other chunks for a client that requested it', async () => {
     egress.respondWith(sendStream([chunk({ content: 'a' }, 'stop', { usage: null }), usageChunk(), DONE]));
     expect((await deliverStream({ includeUsage: true })).text.match(/"usage":null/g)).toHaveLength(1);
   });
@@ -147,7 +147,7 @@ describe('the usage of a stream', () => {
       'on a chunk without choices',
       [chunk({ content: 'a' }), chunk({ content: ' b' }, 'stop'), event({ usage: USAGE }), DONE],
     ],
-  ])('is moved to the end where the provider put it %s', async (_, pieces) => {
+  ])('is moved to the end if the provider sent it %s', async (_, pieces) => {
     for (const includeUsage of [false, true]) {
       egress.respondWith(sendStream(pieces));
       const { text, charges } = await deliverStream({ includeUsage });
@@ -163,7 +163,7 @@ describe('the usage of a stream', () => {
     }
   });
 
-  test('is left out where it is none: a client reads it once, as it was charged', async () => {
+  test('is removed if it is invalid: the client gets only the charged usage, once', async () => {
     const nonsense = [0, 'none', [USAGE]].map((usage) => chunk({ content: 'a' }, null, { usage }));
     egress.respondWith(sendStream([...nonsense, STOP, usageChunk(), DONE]));
     const { text } = await deliverStream({ includeUsage: true });
@@ -171,7 +171,7 @@ describe('the usage of a stream', () => {
     expect(text).toBe(content.repeat(3) + ours(STOP) + ours(usageChunk(COST)) + DONE);
   });
 
-  test('is counted when none comes', async () => {
+  test('is counted if the provider sends none', async () => {
     egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     const { text, charges } = await deliverStream({ includeUsage: true });
     expect(charges).toMatchObject([{ usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true }]);
@@ -181,7 +181,7 @@ describe('the usage of a stream', () => {
     });
   });
 
-  test('is counted where it cannot be true, and where it claims nothing for an output', async () => {
+  test('is counted if it is impossible, or reports no tokens for an output', async () => {
     for (const usage of [
       { prompt_tokens: 7, completion_tokens: 1e9, prompt_tokens_details: { cached_tokens: 7 } },
       { prompt_tokens: 0, completion_tokens: 0 },
@@ -194,7 +194,7 @@ describe('the usage of a stream', () => {
     }
   });
 
-  test('covers only what came before it', async () => {
+  test('does not cover later output, which is counted', async () => {
     const early = chunk({ content: '' }, null, { usage: { prompt_tokens: 9, completion_tokens: 1 } });
     egress.respondWith(sendStream([early, chunk({ content: 'a b c d' }), STOP, DONE]));
     expect((await deliverStream()).charges).toMatchObject([{ usage: { promptTokens: 9, completionTokens: 4 } }]);

@@ -55,7 +55,7 @@ describe('after a heartbeat', () => {
     ['a busy one', sendJson({}, 429), 'no_capacity', 'No capacity at the moment.'],
     ['a rejected request', sendJson({ error: { message: 'top_p is odd' } }, 400), 'invalid_request', 'top_p is odd'],
   ])(
-    '%s is told by the final event, after the hold is free, and nothing is charged',
+    '%s is reported by the final event, after the hold is released, and nothing is charged',
     async (_, handler, code, message) => {
       const to = client();
       egress.respondWith(onceBeaten(to, handler));
@@ -72,7 +72,7 @@ describe('after a heartbeat', () => {
     },
   );
 
-  test('a client that leaves pays its prompt, as before any answer', async () => {
+  test('a client that leaves pays for the prompt, as before any response', async () => {
     const to = client();
     egress.respondWith(silent);
     const delivering = deliverTo(delivery, to, soon());
@@ -85,7 +85,7 @@ describe('after a heartbeat', () => {
     expect(to.ended).toBe(false);
   });
 
-  test('the end of the process is told by the final event', async () => {
+  test('the end of the process is reported by the final event', async () => {
     const to = client();
     const ends = new AbortController();
     egress.respondWith(silent);
@@ -97,7 +97,7 @@ describe('after a heartbeat', () => {
     expect([to.text().endsWith(DONE), to.ended, charges]).toEqual([true, true, []]);
   });
 
-  test('a bug of ours is told by the final event', async () => {
+  test('a bug of ours is reported by the final event', async () => {
     const to = client();
     const what = soon(two);
     const { encodeFor } = what.chat;
@@ -128,7 +128,7 @@ describe('heartbeats', () => {
   };
   let to: Client;
 
-  test('between events change none, and the stored response has none', async () => {
+  test('do not change events, and are not in the stored response', async () => {
     to = client();
     egress.respondWith(silences);
     const stored: (Buffer | undefined)[] = [];
@@ -143,7 +143,7 @@ describe('heartbeats', () => {
     expect(eventsOf(to)).toContain(ours(chunk({ content: 'Hello' })));
   });
 
-  test('come for no client that has left, whose stream is read on', async () => {
+  test('are not sent to a client that has left, while its stream is read on', async () => {
     to = client();
     egress.respondWith(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
