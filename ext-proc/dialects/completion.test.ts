@@ -3,7 +3,7 @@ import { asCompletion } from './completion.ts';
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 8 };
 
-test('a usage in the first choice is the usage, unless there is one', () => {
+test('a usage in the first choice counts unless the chunk has its own', () => {
   const choices = [{ index: 0, delta: {}, finish_reason: 'stop', usage: USAGE }];
   expect(asCompletion({ choices })).toEqual({ choices, usage: USAGE });
   expect(asCompletion({ choices, usage: null })).toEqual({ choices, usage: USAGE });
@@ -13,7 +13,7 @@ test('a usage in the first choice is the usage, unless there is one', () => {
   expect(asCompletion(without)).toBe(without);
 });
 
-test('only a usage comes without choices', () => {
+test('only a chunk with the usage may lack choices', () => {
   expect(asCompletion({ usage: USAGE })).toEqual({ usage: USAGE, choices: [] });
   expect(asCompletion({ choices: {} })).toBeUndefined();
 });

@@ -14,7 +14,7 @@ function learning(data: string, delta = 'one'): DeltaTemplate {
 
 const like = (more: object) => JSON.stringify({ ...EVENT, ...more });
 
-describe('an event that differs in its delta, padding and number only', () => {
+describe('an event that differs only in its delta, padding and number', () => {
   test('matches', () => {
     const template = learning(like({}));
     expect(template.match(like({ delta: ' "zwei"\né 漢👩', sequence_number: 5, obfuscation: '' }))).toBe(true);
@@ -32,7 +32,7 @@ describe('an event that differs in its delta, padding and number only', () => {
     expect(template).toMatchObject({ delta: 't\\u00e9\\ud83d\\ude00', padding: undefined });
   });
 
-  test('matches only what JSON reads as such, and reads it alike', () => {
+  test('matches only valid JSON, and reads the same values', () => {
     const [head = '', middle = '', tail = ''] = like({ delta: 'X', obfuscation: 'X' }).split('X');
     const units = ['a', '"', '\\', '\n', ',', '}', ':', '\u0000', '\u2028', 'u', '0', 'e', 'n', '/'];
     const raw = fc.string({ unit: fc.constantFrom(...units), maxLength: 8 });
@@ -83,7 +83,7 @@ describe('an event that differs in its delta, padding and number only', () => {
     expect(learning(data).match(data)).toBe(false);
   });
 
-  test('is learnt anew when the stream goes on differently', () => {
+  test('is learnt again when the stream changes', () => {
     const template = learning(like({}));
     template.learn(like({ item: 'msg_2' }), 'one');
     expect(template.match(like({}))).toBe(false);

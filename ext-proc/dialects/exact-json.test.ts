@@ -9,11 +9,11 @@ describe('a body that is parsed and written again', () => {
     '{"maximum":9223372036854775807,"minimum":-9223372036854775808}',
     '{"a":[18446744073709551615,{"b":1e999}],"c":"9223372036854775807","d":0.1}',
     '{"a":12345678901234567890123456789,"b":1e22,"c":1E+30}',
-  ])('has its numbers as they were: %s', (text) => {
+  ])('keeps its numbers: %s', (text) => {
     expect(JSON.stringify(parseExactly(text))).toBe(text);
   });
 
-  test('has them so wherever they stand', () => {
+  test('keeps them at any place', () => {
     const numbers = ['9223372036854775807', '-18446744073709551615', '1E400', '-1.5e+22'];
     const anywhere = fc.record({
       lead: fc.constantFrom('{"a":', '{"a":[', '{"a":[1,', '{"a":{"b":', '{"a":["x",'),
@@ -30,14 +30,14 @@ describe('a body that is parsed and written again', () => {
     );
   });
 
-  test('is parsed once where only texts have many digits, as ids do', () => {
+  test('is parsed only once if only strings have many digits, as ids do', () => {
     const parse = vi.spyOn(JSON, 'parse');
     parseExactly('{"id":"msg_0000000000000000024","call_id":"call_7e12","output":[{"text":"9, 5e9 or 1e5"}]}');
     expect(parse).toHaveBeenCalledTimes(1);
     parse.mockRestore();
   });
 
-  test('is what JSON.parse gives, where doubles hold it', () => {
+  test('equals the result of JSON.parse for numbers that doubles hold', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), (value, isSlow) => {
         const text = JSON.stringify(isSlow ? { ...value, digits: 1e30 } : value);
@@ -48,12 +48,12 @@ describe('a body that is parsed and written again', () => {
     );
   });
 
-  test('keeps a member that is called __proto__ a member', () => {
+  test('keeps a member that is named __proto__', () => {
     const text = '{"__proto__":{"a":1},"digits":1111111111111111}';
     expect(JSON.stringify(parseExactly(text))).toBe(text);
   });
 
-  test("has its keys as they were, whatever key another customer's body had there", () => {
+  test("keeps its keys, whatever keys another customer's body had", () => {
     const held = parseExactly('{"name":[],"\\\\u":0}');
     const body = parseExactly('{"name":1,"\\u540d\\u524d":2}');
     expect([held, body]).toEqual([

@@ -12,7 +12,7 @@ const object = fc.dictionary(name, value, { maxKeys: 6 });
 const indent = fc.constantFrom(undefined, 1, '\t');
 
 describe('editing an object in its text', () => {
-  test('does what editing the parsed object does', () => {
+  test('has the same result as editing the parsed object', () => {
     fc.assert(
       fc.property(
         object,
@@ -34,7 +34,7 @@ describe('editing an object in its text', () => {
     );
   });
 
-  test('finds the members where they stand', () => {
+  test('finds the positions of members', () => {
     const text = ' { "a" : [1, {"b": "]}"}] ,"c\\u0064": "\\\\\\"" , "e":-1.5e+3, "\\"f\\\\":0}';
     expect(membersOf(text).map(({ name, valueStart, valueEnd }) => [name, text.slice(valueStart, valueEnd)])).toEqual([
       ['a', '[1, {"b": "]}"}]'],
@@ -49,12 +49,12 @@ describe('editing an object in its text', () => {
     expect(editObject(text, { id: '"x"' })).toBe(text.replace('"id":1', '"id":"x"'));
   });
 
-  test('edits a name as often as it stands there', () => {
+  test('edits every member of a repeated name', () => {
     expect(editObject('{"id":1,"x":2,"id":3}', { id: '"y"' })).toBe('{"id":"y","x":2,"id":"y"}');
     expect(editObject('{"id":1,"x":2,"\\u0069d":3}', { id: undefined })).toBe('{"x":2}');
   });
 
-  test('adds what is missing, in order, and handles the empty object', () => {
+  test('adds missing members in order, and handles the empty object', () => {
     expect(editObject('{}', { id: '1', gone: undefined, model: '"m"' })).toBe('{"id":1,"model":"m"}');
     expect(editObject('{ "a" : 1 }', { a: undefined })).toBe('{}');
   });
@@ -78,11 +78,11 @@ describe('editing an object in its text', () => {
     ['an array without its end', '{"a":[1,{"b":2}'],
     ['an object without its end', '{"a":{"b":"]"'],
     ['a string without its end inside of an array', '{"a":["b'],
-  ])('throws at %s, which JSON.parse does not accept', (_, text) => {
+  ])('throws for %s, which JSON.parse does not accept', (_, text) => {
     expect(() => inTime(() => membersOf(text))).toThrow('no JSON object');
   });
 
-  test('ends for any text, with members that lie within it', () => {
+  test('ends for any text, with members inside it', () => {
     const texts = fc.oneof(
       fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', ' ', '1', 'a'), maxLength: 30 }),
       fc.tuple(object, fc.nat({ max: 200 })).map(([value, end]) => JSON.stringify(value).slice(0, end)),

@@ -6,8 +6,8 @@ const text = (words: string) => ({ type: 'text', text: words });
 const result = (id: string, content: unknown) => ({ role: 'tool', tool_call_id: id, content });
 const user = (content: unknown) => ({ role: 'user', content });
 
-describe('images of results of tools', () => {
-  it('stand before what the user says next, or in a message of the user, in their order', () => {
+describe('images in tool results', () => {
+  it('move before the text of the next user message, or into one that is added, in order', () => {
     const messages = [
       user('look'),
       result('a', [text('one'), image('AA'), image('AB')]),
@@ -35,7 +35,7 @@ describe('images of results of tools', () => {
     });
   });
 
-  it('are taken along with files, and nothing else is touched', () => {
+  it('move together with files, and nothing else changes', () => {
     const file = { type: 'file', file: { file_data: 'data:application/pdf;base64,AA' } };
     const messages = [user([image('U')]), result('a', [file]), { role: 'assistant', content: [text('a')] }];
     expect(withoutToolMedia({ messages })).toEqual({

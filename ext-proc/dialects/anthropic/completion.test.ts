@@ -34,7 +34,7 @@ describe('a whole message', () => {
 
   const messageOf = (message: object) => completionOf(message).choices[0]?.message;
 
-  test('has its calls and its thinking, with the signatures, in the one message', () => {
+  test('has its calls and thinking, with signatures, in one message', () => {
     expect(messageOf(scenarios.INTERLEAVED)).toEqual({
       role: 'assistant',
       content: 'I look it up.',
@@ -72,7 +72,7 @@ describe('a whole message', () => {
     expect(messageOf(message)).toMatchObject(expected);
   });
 
-  test('has no entry for thinking without a signature, which could not come back', () => {
+  test('has no entry for thinking without a signature, which could not be sent back', () => {
     expect(messageOf(scenarios.CUT_THINKING)).toEqual({
       ...{ role: 'assistant', content: null, refusal: null, reasoning_content: 'Long thoughts' },
     });
@@ -88,12 +88,12 @@ describe('a whole message', () => {
     ['pause_turn', 'stop'],
     ['something_new', 'stop'],
     [null, 'tool_calls'],
-  ])('that ended for %s ended for %s', (stop_reason, reason) => {
+  ])('with the stop reason %s has the finish reason %s', (stop_reason, reason) => {
     const message = { ...scenarios.PARALLEL_CALLS, stop_reason };
     expect(completionOf(message).choices[0]?.finish_reason).toBe(reason);
   });
 
-  test('of a server that says no reason ended by itself', () => {
+  test('of a server without stop reasons has the finish reason stop', () => {
     expect(completionOf({ content: [] }).choices[0]?.finish_reason).toBe('stop');
   });
 });
@@ -122,7 +122,7 @@ describe('usage', () => {
     expect(usageOf(usage)).toEqual(expected);
   });
 
-  test('that is missing is not there', () => {
+  test('is absent if it is missing', () => {
     expect(completionOf({ ...scenarios.TEXT, usage: null })).not.toHaveProperty('usage');
   });
 
@@ -132,7 +132,7 @@ describe('usage', () => {
     [{ service_tier: 'batch', speed: 'standard' }, 'batch'],
     [{ service_tier: 'standard', speed: 'fast' }, 'fast'],
     [{ service_tier: null }, undefined],
-  ])('of %o names the tier %s', (usage, tier) => {
+  ])('of %o reports the tier %s', (usage, tier) => {
     expect(completionOf({ ...scenarios.TEXT, usage }).service_tier).toBe(tier);
   });
 });
@@ -140,7 +140,7 @@ describe('usage', () => {
 describe('a message as the rest of the gateway reads it', () => {
   const read = (body: object) => readResponse(JSON.stringify(completionOf(body)), NAMES);
 
-  test('is one with its usage', () => {
+  test('is complete, with its usage', () => {
     expect(read(scenarios.TEXT)).toMatchObject({
       kind: 'response',
       usage: expect.stringContaining('"cache_write_tokens":300'),
@@ -154,7 +154,7 @@ describe('a message as the rest of the gateway reads it', () => {
       { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
       { code: 'no_capacity', retry: 'same', result: 'error_body' },
     ],
-  ])('fails for %s', (_, body, failure) => {
+  ])('is a failure for %s', (_, body, failure) => {
     expect(read(body)).toMatchObject({ kind: 'failure', ...failure });
   });
 

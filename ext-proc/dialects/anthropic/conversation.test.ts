@@ -21,7 +21,7 @@ const used = (id: string, input: JsonObject = {}) => ({ type: 'tool_use', id, na
 const result = (id: string, content = 'done') => ({ type: 'tool_result', tool_use_id: id, content });
 
 describe('system and developer messages', () => {
-  test('are hoisted in their order, with their caching', () => {
+  test('are hoisted in order, with their cache markers', () => {
     const messages = [
       { role: 'system', content: 'One.' },
       HI,
@@ -34,7 +34,7 @@ describe('system and developer messages', () => {
     });
   });
 
-  test('alone are what is asked', () => {
+  test('become a user message if there is no other message', () => {
     expect(conversationOf([{ role: 'system', content: 'Tell a joke.' }])).toEqual({
       system: [],
       turns: [user(text('Tell a joke.'))],
@@ -73,7 +73,7 @@ describe('parts of a user', () => {
     expect(turnsOf({ role: 'user', content })).toEqual(expected.length === 0 ? [] : [user(...expected)]);
   });
 
-  test('are cached as the message says, on the last of them', () => {
+  test('get the cache marker of their message on the last part', () => {
     expect(turnsOf({ role: 'user', content: [text('a'), text('b')], ...CACHED })).toEqual([
       user(text('a'), text('b', CACHED)),
     ]);
@@ -117,24 +117,24 @@ describe('messages of an assistant', () => {
     expect(spoken(message)).toEqual(expected);
   });
 
-  test('may have arguments that are nested without end', () => {
+  test('may have arguments of any nesting', () => {
     const deep = `{"x":${'['.repeat(200_000)}1234567890123456789${']'.repeat(200_000)}}`;
     expect(spoken({ tool_calls: [call('a', deep)] })).toEqual([used('a', { INVALID_JSON: deep })]);
     const wide = { x: Array.from({ length: 2000 }, () => ({ y: '"[' })) };
     expect(spoken({ tool_calls: [call('a', JSON.stringify(wide))] })).toEqual([used('a', wide)]);
   });
 
-  test('keep integers that no double holds', () => {
+  test('keep integers that a double cannot hold', () => {
     const [block] = spoken(parseExactly(JSON.stringify({ tool_calls: [call('a', '{"id":9223372036854775807}')] })));
     expect(JSON.stringify(block?.input)).toBe('{"id":9223372036854775807}');
   });
 
-  test('that come first follow a user’s', () => {
+  test('that come first get a user message before them', () => {
     const roles = turnsOf({ role: 'assistant', content: 'Hi' }, HI).map(({ role }) => role);
     expect(roles).toEqual(['user', 'assistant', 'user']);
   });
 
-  test('keep white space at their end, where more follows', () => {
+  test('keep white space at their end unless they are last', () => {
     expect(turnsOf(HI, { role: 'assistant', content: 'a ' }, HI)[1]?.content).toEqual([text('a ')]);
   });
 });
@@ -146,13 +146,13 @@ test('a message may have any number of parts', () => {
   expect([system, ...turns.map((turn) => turn.content)].map(({ length }) => length)).toEqual([3e5, 6e5, 6e5, 2]);
 });
 
-describe('results of tools', () => {
+describe('tool results', () => {
   const calls = { role: 'assistant', tool_calls: [call('a'), call('b')] };
   const answer = (id: string, content: unknown = 'done', more: JsonObject = {}) => ({
     ...{ role: 'tool', tool_call_id: id, content, ...more },
   });
 
-  test('of one turn are one message, with what the user says after them', () => {
+  test('of one turn become one message, followed by the user’s text', () => {
     const turns = turnsOf(HI, calls, answer('a'), HI, answer('b'), { role: 'system', content: 'S.' }, HI, calls);
     expect(turns).toEqual([
       user(text('Hi')),
@@ -175,7 +175,7 @@ describe('results of tools', () => {
     expect(turnsOf(HI, { ...calls, tool_calls: [call('a')] }, message)[2]).toEqual(user(expected));
   });
 
-  test('of the deprecated form answer the latest call of their function', () => {
+  test('of the deprecated form belong to the latest call of their function', () => {
     const called = { role: 'assistant', function_call: { name: 'f', arguments: '{}' } };
     const returned = { role: 'function', name: 'f', content: 'done' };
     const turns = turnsOf(HI, called, returned, called, returned);
@@ -187,7 +187,7 @@ describe('results of tools', () => {
     ]);
   });
 
-  test('have the ids of their calls, whatever these are, and each call its own', () => {
+  test('have the ids of their calls, which are accepted and unique', () => {
     const ids = ['functions.f:0', 'call_1|fc_2', 'x'.repeat(200), 'call_1', ''];
     const turns = [1, 2].flatMap(() => [
       { role: 'assistant', tool_calls: ids.map((id) => call(id)) },
@@ -202,7 +202,7 @@ describe('results of tools', () => {
     expect(sent[3]).toBe('call_1');
   });
 
-  test('of calls that are not there are sent as they are', () => {
+  test('of unknown calls are sent unchanged', () => {
     expect(turnsOf(answer('call_9'))).toEqual([user(result('call_9'))]);
   });
 });

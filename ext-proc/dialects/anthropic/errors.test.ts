@@ -50,10 +50,10 @@ describe('the error body of another status', () => {
     [500, 'api_error', 'Internal server error', { code: 'upstream_error', retry: 'same' }],
     [504, 'timeout_error', 'Timed out.', { code: 'request_timeout' }],
     [529, 'overloaded_error', 'Overloaded', BUSY],
-  ])('%i %s "%s" is judged as it would be of chat', (status, type, message, expected, code) => {
+  ])('%i %s "%s" is classified as for chat completions', (status, type, message, expected, code) => {
     const body = bodyOf(type, message, code);
     expect(statusFailure(status, ANTHROPIC.error(body))).toMatchObject(expected);
-    // An error in a stream has no status, and is judged alike.
+    // An error in a stream has no status, and is classified in the same way.
     const inside = bodyFailure(chatError(body.error));
     expect(inside).toMatchObject({ ...expected, result: 'error_body' });
   });
@@ -75,16 +75,16 @@ describe('the error body of another status', () => {
     ['top_p: out of range', 'top_p'],
     ['This model: it does not support prefill', null],
     ['constructor: x', null],
-  ])('"%s" names %s', (message, param) => {
+  ])('"%s" has the param %s', (message, param) => {
     expect(ANTHROPIC.error(bodyOf('invalid_request_error', message))).toMatchObject({ error: { param } });
   });
 
-  test('of a gateway that names the field names it', () => {
+  test('of a gateway with a param keeps it', () => {
     const error = { message: 'tools: no.', type: 'invalid_request_error', code: 'invalid_value', param: 'seed' };
     expect(ANTHROPIC.error({ error })).toEqual({ error });
   });
 
-  test('of any other form comes back as it is', () => {
+  test('of any other form is returned unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         const isEnvelope = isObject(body) && isObject(body.error);
@@ -119,7 +119,7 @@ describe('an error without a status', () => {
     });
   });
 
-  test.each([undefined, null, 'No.', 7, [], {}])('that is %o is one of the provider', (error) => {
+  test.each([undefined, null, 'No.', 7, [], {}])('that is %o is a failure of the provider', (error) => {
     expect(bodyFailure(chatError(error))).toMatchObject({ code: 'upstream_error', retry: 'same' });
   });
 });

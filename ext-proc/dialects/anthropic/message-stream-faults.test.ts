@@ -32,7 +32,7 @@ describe('an error', () => {
     ['invalid_request_error', 'prompt is too long: 3 tokens > 2 maximum', { code: 'context_length_exceeded' }],
     ['invalid_request_error', 'Output blocked by content filtering policy', { code: 'invalid_request' }],
     ['something_new', 'Hm.', { code: 'upstream_error', retry: 'same' }],
-  ])('of the type %s (%s) is judged as its status', (type, message, expected) => {
+  ])('of the type %s (%s) is classified by its status', (type, message, expected) => {
     const events = translated([...BEGUN, { type: 'error', error: { type, message } }]);
     expect(verdictOn(events)).toMatchObject({ kind: 'failure', result: 'error_body', ...expected });
   });
@@ -42,12 +42,12 @@ describe('a stream', () => {
   const take = (events: readonly object[]) => gather(translated(events));
   const [start, ...rest] = scripted(TEXT);
 
-  test('that does not count its output says no usage: the guess of its beginning is none', () => {
+  test('without a count of its output has no usage: the guess at its beginning does not count', () => {
     const events = scripted(TEXT).filter(({ type }) => type !== 'message_delta');
     expect(take(events)).toMatchObject({ finishReason: 'stop', usage: undefined, isDone: true });
   });
 
-  test('that counts its input at its end only has all of its usage', () => {
+  test('that counts its input only at the end has its whole usage', () => {
     const bare = start?.type === 'message_start' ? { ...start, message: { ...start.message, usage: {} } } : {};
     expect(take([bare, ...rest]).usage).toEqual({
       ...{ prompt_tokens: 2400, completion_tokens: 52, total_tokens: 2452 },
@@ -56,7 +56,7 @@ describe('a stream', () => {
     });
   });
 
-  test('that counts several times has the last counts, and those that it does not repeat', () => {
+  test('that counts several times has the last counts, and those that were not repeated', () => {
     const counted = (usage: object) => ({ type: 'message_delta', delta: {}, usage });
     const gathered = take([
       ...scripted(CUT_BY_LIMIT).slice(0, -1),
@@ -70,7 +70,7 @@ describe('a stream', () => {
     });
   });
 
-  test('says nothing after its end', () => {
+  test('has nothing after its end', () => {
     const translator = ANTHROPIC.stream();
     const all = scripted(TEXT).flatMap((event) => translator.take(event.type, JSON.stringify(event)));
     expect(all.at(-1)).toBe('[DONE]');
@@ -78,7 +78,7 @@ describe('a stream', () => {
     expect(translator.take('', '[DONE]')).toEqual([]);
   });
 
-  test('whose calls come in turn has all of them', () => {
+  test('with alternating calls has all of them', () => {
     const events = scripted(PARALLEL_CALLS);
     const of = (index: number) => events.filter((event) => 'index' in event && event.index === index);
     const [first, second] = [of(2), of(3)];
@@ -88,7 +88,7 @@ describe('a stream', () => {
     expect(take([...inTurn, ...end]).message).toEqual(take(events).message);
   });
 
-  test('of a server that sends thinking whole has it', () => {
+  test('may have thinking without deltas', () => {
     const block = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
     const begun = { type: 'content_block_start', index: 0, content_block: block };
     expect(take([begun, { type: 'content_block_stop', index: 0 }]).message).toMatchObject({
@@ -96,7 +96,7 @@ describe('a stream', () => {
     });
   });
 
-  test('may have more thinking than is kept, in several blocks', () => {
+  test('may have more thinking than the bound, in several blocks', () => {
     const delta = { type: 'thinking_delta', thinking: 'x'.repeat(1024 * 1024) };
     const events = Array.from({ length: 9 }, (_, index) => [
       { type: 'content_block_delta', index, delta },
@@ -105,7 +105,7 @@ describe('a stream', () => {
     expect(take([...events.flat(), { type: 'message_stop' }])).toMatchObject({ error: undefined, isDone: true });
   });
 
-  test('of a server that sends the input of a call whole has it', () => {
+  test('may have the input of a call without deltas', () => {
     const input = { city: 'Paris' };
     const block = { type: 'tool_use', id: 'toolu_1', name: 'f', input };
     const events = [
@@ -122,8 +122,8 @@ describe('a stream', () => {
 
 testCutConnection(ANTHROPIC, scripted(INTERLEAVED));
 
-describe('input that is no stream of Messages', () => {
-  test('is left to the readers of chat streams where it is no JSON object', () => {
+describe('input that is not a stream of Messages', () => {
+  test('is left to the readers of chat streams if it is not a JSON object', () => {
     for (const data of ['{"type":"content_block_del', '[1]', 'oops']) {
       expect(ANTHROPIC.stream().take('content_block_delta', data)).toEqual([data]);
       expect(meaningOf({ type: '', data })).toBe(FAILURES.malformed);
@@ -136,7 +136,7 @@ describe('input that is no stream of Messages', () => {
     for (const data of ['', ' ', '[DONE]']) expect(ANTHROPIC.stream().take('', data)).toEqual([]);
   });
 
-  test('with more blocks open than are followed ends with an error', () => {
+  test('with too many open blocks ends with an error', () => {
     const translator = ANTHROPIC.stream();
     const errors: string[] = [];
     for (let index = 0; index < 1000; index++) {
@@ -150,7 +150,7 @@ describe('input that is no stream of Messages', () => {
   test.each([
     ['learnt', 0],
     ['parsed', 1],
-  ])('with more thinking than is kept ends with an error, in events that are %s', (_, step) => {
+  ])('with too much thinking ends with an error, in events that are %s', (_, step) => {
     const translator = ANTHROPIC.stream();
     const thinking = 'x'.repeat(64 * 1024);
     const out: string[] = [];
@@ -162,7 +162,7 @@ describe('input that is no stream of Messages', () => {
     expect(verdictOn(out)).toMatchObject({ kind: 'failure', result: 'error_body' });
   });
 
-  test('may be nested as deeply as a body can be', () => {
+  test('may be nested as deeply as a body', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     const call = `{"type":"tool_use","id":"toolu_1","name":"f","input":{"x":${deep}},"x":${deep}}`;
     const head = `"usage":{"input_tokens":${deep},"output_tokens":1},"stop_details":${deep},"id":${deep}`;

@@ -25,13 +25,13 @@ import { scripted, translated } from './scripted-stream.fixture.ts';
 /** Message as JSON gives it, in the form in which a stream is gathered. */
 const whole = (message: object) => ({ ...wholeOf(ANTHROPIC, message), logprobs: [] });
 
-describe('a stream gives what the whole message gives', () => {
+describe('a stream gives the same as the whole message', () => {
   test.each(Object.entries(SCENARIOS))('%s', (_, message) => {
     expect(gather(translated(scripted(message)))).toEqual(whole(message));
     expect(gather(translated(scripted(message), false))).toEqual(whole(message));
   });
 
-  test('of any message, however its texts are cut', () => {
+  test('for any message, however its texts are cut', () => {
     fc.assert(
       fc.property(arbitraryMessage, arbitraryPlaces, (message, places) => {
         expect(gather(translated(scripted(message, cutAt(places))))).toEqual(whole(message));
@@ -40,7 +40,7 @@ describe('a stream gives what the whole message gives', () => {
     );
   });
 
-  test('whatever white space, pings and events of later versions stand in it', () => {
+  test('with any white space, pings and events of later versions', () => {
     const spaces = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(arbitraryMessage, arbitraryPlaces, spaces, (message, places, widths) => {
@@ -59,7 +59,7 @@ describe('a stream gives what the whole message gives', () => {
     );
   });
 
-  test('also without the ends of its blocks', () => {
+  test('even without the ends of its blocks', () => {
     fc.assert(
       fc.property(arbitraryMessage, arbitraryPlaces, (message, places) => {
         const events = scripted(message, cutAt(places)).filter(({ type }) => type !== 'content_block_stop');
@@ -83,14 +83,14 @@ describe('a stream gives what the whole message gives', () => {
     ['indices and ends of blocks', ({ type }) => type !== 'content_block_stop'],
     ['indices and beginnings of texts and thoughts', (event) => !isOpening(event)],
     ['indices, ends and beginnings', (event) => event.type !== 'content_block_stop' && !isOpening(event)],
-  ])('also without %s', (_, isKept) => {
+  ])('even without %s', (_, isKept) => {
     for (const message of [PARALLEL_CALLS, CALL_WITHOUT_INPUT, INTERLEAVED, TWO_TEXTS]) {
       const events = scripted(message).filter(isKept);
       expect(gather(translated(events.map((event) => ({ ...event, index: undefined }))))).toEqual(whole(message));
     }
   });
 
-  test('also with blocks that come in turn', () => {
+  test('even with alternating blocks', () => {
     const [start, ...rest] = scripted(messageWith([text('One two three.'), thinking('Hm. Well. So.', 'sig')]));
     const of = (index: number) => rest.filter((event) => 'index' in event && event.index === index);
     const mixed = of(1).flatMap((event, at) => [event, ...of(0).slice(at + 2, at + 3)]);
@@ -101,7 +101,7 @@ describe('a stream gives what the whole message gives', () => {
     });
   });
 
-  test('and one that is cut anywhere gives no end, and nothing that the whole lacks', () => {
+  test('and a cut stream gives no end, and nothing that the whole message lacks', () => {
     expectCutStreams(ANTHROPIC, scripted(PARALLEL_CALLS), PARALLEL_CALLS);
   });
 });
@@ -119,7 +119,7 @@ const HEAD =
   /^\{"id":"msg_01XFDUDYJgAACzvnptvVoYEL","object":"chat.completion.chunk","created":\d{10},"model":"claude-sonnet-5-5",/;
 
 describe('chunks', () => {
-  test('of a text, as they are written', () => {
+  test('of a text, byte for byte', () => {
     const events = translated(scripted(TEXT, (text) => [text.slice(0, 3), text.slice(3, 5), text.slice(5)]));
     const rest = JSON.stringify('peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.');
     expect(events.map((data) => data.replace(HEAD, '{'))).toEqual([
@@ -132,7 +132,7 @@ describe('chunks', () => {
     ]);
   });
 
-  test('none before the first output', () => {
+  test('are not sent before the first output', () => {
     const translator = ANTHROPIC.stream();
     const [start, begun, delta] = scripted(CITED);
     expect(translator.take('message_start', JSON.stringify(start))).toEqual([]);
@@ -140,7 +140,7 @@ describe('chunks', () => {
     expect(translator.take('content_block_delta', JSON.stringify(delta))).toHaveLength(1);
   });
 
-  test('of calls name the call once, and then its number', () => {
+  test('of calls have the name once, and then only the index', () => {
     const deltas = callDeltas(translated(scripted(PARALLEL_CALLS)));
     expect(deltas.slice(0, 4)).toEqual([
       { index: 0, id: 'toolu_01paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
@@ -150,7 +150,7 @@ describe('chunks', () => {
     ]);
   });
 
-  test('bring signed thinking whole, once, before the calls that it led to', () => {
+  test('repeat signed thinking as a whole, once, before the calls that follow it', () => {
     const events = translated(scripted(PARALLEL_CALLS));
     const withDetails = events.filter((data) => data.includes('reasoning_details'));
     expect(withDetails).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('chunks', () => {
     [{ type: 'text', text: '' }, 'text_delta', 'text'],
     [{ type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', 'thinking'],
     [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }, 'input_json_delta', 'partial_json'],
-  ])('of %o that goes on are made without parsing', (content_block, type, name) => {
+  ])('for further %o are made without parsing', (content_block, type, name) => {
     const translator = ANTHROPIC.stream();
     translator.take('', JSON.stringify({ type: 'content_block_start', index: 1, content_block }));
     const parse = vi.spyOn(JSON, 'parse');

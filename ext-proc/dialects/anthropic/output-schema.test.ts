@@ -6,7 +6,7 @@ const text = { type: 'string' };
 const open = { type: 'object', properties: { a: text } };
 const closed = { ...open, additionalProperties: false };
 
-describe('the schema of an answer', () => {
+describe('the schema of a response', () => {
   test.each<[string, object, object]>([
     ['of an object', open, closed],
     ['that says so', closed, closed],
@@ -24,7 +24,7 @@ describe('the schema of an answer', () => {
     expect(closedSchema({ ...schema })).toEqual(expected);
   });
 
-  test('keeps a property that is called __proto__, and the schema that it is made of', () => {
+  test('keeps a property that is named __proto__, and does not change its input', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}}}');
     const before = JSON.stringify(schema);
     expect(JSON.stringify(closedSchema(schema))).toBe(
@@ -33,7 +33,7 @@ describe('the schema of an answer', () => {
     expect(JSON.stringify(schema)).toBe(before);
   });
 
-  test('is closed once, whatever it is', () => {
+  test('is not changed by closing it again', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('properties', 'items', 'anyOf', '$defs'), fc.jsonValue()), (schema) => {
         const once = closedSchema(schema);
@@ -42,7 +42,7 @@ describe('the schema of an answer', () => {
     );
   });
 
-  test('may be nested without end', () => {
+  test('may have any nesting', () => {
     let schema: Record<string, unknown> = open;
     for (let depth = 0; depth < 100_000; depth++) schema = { items: schema };
     expect(closedSchema(schema)).toHaveProperty('items.items.items');

@@ -16,7 +16,7 @@ const budgets = new Map(Object.entries({ low: 1024, medium: 8192, high: 24_576 }
 const format = (schema: JsonObject) => ({ output_config: { format: { type: 'json_schema', schema } } });
 
 describe('a chat completion as a request to Messages', () => {
-  test('has the structure that the official types say, whatever valid body it comes from', () => {
+  test('has the structure of the official types, for any valid body', () => {
     const sent = fc.record(
       {
         ...{ model: fc.constant('upstream'), outputLimit: fc.integer({ min: 1, max: 1e5 }) },
@@ -42,7 +42,7 @@ describe('a chat completion as a request to Messages', () => {
     );
   });
 
-  test('that is small is this', () => {
+  test('has this form in a small example', () => {
     const chat = { model: 'public', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5, temperature: 0.5 };
     expect(bodyOf(chat)).toEqual({
       model: 'upstream',
@@ -52,7 +52,7 @@ describe('a chat completion as a request to Messages', () => {
     });
   });
 
-  test('has the fields that the gateway sets, and no others of theirs', () => {
+  test('has the fields that the gateway sets, and not the client’s values of them', () => {
     const chat = { user: 'alice', prompt_cache_key: 'k', service_tier: 'flex', top_k: 5, min_p: 1 };
     const identities = new Map(Object.entries({ user: 'f'.repeat(64), prompt_cache_key: 'e'.repeat(64) }));
     expect(bodyOf(chat, { identities, serviceTier: 'default', extraFields: ['top_k'], stream: true })).toEqual({
@@ -88,7 +88,7 @@ describe('a chat completion as a request to Messages', () => {
       { response_format: { type: 'json_schema', json_schema: { name: 'a' } } },
       format({ type: 'object' }),
     ],
-  ])('asks for %s', (_, chat, expected) => {
+  ])('requests %s', (_, chat, expected) => {
     expect(bodyOf(chat)).toEqual({ ...bodyOf({}), ...expected });
   });
 
@@ -96,7 +96,7 @@ describe('a chat completion as a request to Messages', () => {
     ['default', { service_tier: 'standard_only' }],
     ['priority', { service_tier: 'auto' }],
     ['fast', { speed: 'fast' }],
-  ])('asks for the tier %s', (serviceTier, expected) => {
+  ])('requests the tier %s', (serviceTier, expected) => {
     expect(bodyOf({}, { serviceTier })).toEqual({ ...bodyOf({}), ...expected });
   });
 
@@ -113,7 +113,7 @@ describe('a chat completion as a request to Messages', () => {
     ['service_tier', {}, { serviceTier: 'flex' }],
     ['tools[1].type', { tools: [...TOOLS, { type: 'custom', custom: { name: 'c' } }] }, {}],
     ['tool_choice.type', { tool_choice: { type: 'custom', custom: { name: 'c' } } }, {}],
-  ])('cannot say some of %s', (param, chat, sent) => {
+  ])('cannot express parts of %s', (param, chat, sent) => {
     const translated = ANTHROPIC.request({ messages: [], ...chat }, { ...SENT, ...sent });
     expect(translated).toMatchObject({ kind: 'unsayable', param, problem: expect.stringContaining(param) });
   });
@@ -142,7 +142,7 @@ describe('thinking', () => {
       { reasoning_effort: 'high', response_format: { type: 'json_object' } },
       { thinking: ADAPTIVE, output_config: { effort: 'high', ...format({ type: 'object' }).output_config } },
     ],
-  ])('is asked for by effort: %s', (_, chat, expected) => {
+  ])('is requested by effort: %s', (_, chat, expected) => {
     expect(bodyOf(chat, { isReasoning: true })).toEqual({ ...bodyOf({}), ...expected });
   });
 
@@ -150,7 +150,7 @@ describe('thinking', () => {
     ['low', 5000, { budget_tokens: 1024 }],
     ['medium', 10_000, { budget_tokens: 8192 }],
     ['high', 4096, { budget_tokens: 4095 }],
-  ])('is asked for by budget: %s of %i', (effort, outputLimit, expected) => {
+  ])('is requested by budget: %s of %i', (effort, outputLimit, expected) => {
     const { thinking, output_config } = bodyOf(
       { reasoning_effort: effort },
       { outputLimit, reasoningBudgets: budgets },
@@ -164,20 +164,20 @@ describe('thinking', () => {
     ['with an effort that has no budget', { reasoning_effort: 'max' }, 5000],
     ['beside a tool that must be called', { reasoning_effort: 'low', tools: TOOLS, tool_choice: 'required' }, 5000],
     ['after a call without thinking', { reasoning_effort: 'low', tools: TOOLS, messages: [CALL, RESULT] }, 5000],
-  ])('by budget is not asked for %s', (_, chat, outputLimit) => {
+  ])('by budget is not requested %s', (_, chat, outputLimit) => {
     const sent = { outputLimit, reasoningBudgets: budgets };
     expect(bodyOf({ ...chat, temperature: 0.5 }, sent)).toMatchObject({ temperature: 0.5 });
     expect(bodyOf(chat, sent)).not.toHaveProperty('thinking');
   });
 
-  test('goes on after a call with thinking, and without budgets after any', () => {
+  test('is requested by budget only after a call with thinking, and by effort after any call', () => {
     const messages = [{ ...CALL, reasoning_details: [THOUGHT] }, RESULT];
     const sent = { outputLimit: 5000, reasoningBudgets: budgets };
     expect(bodyOf({ reasoning_effort: 'low', messages }, sent)).toMatchObject({ thinking: { type: 'enabled' } });
     expect(bodyOf({ reasoning_effort: 'low', messages: [CALL, RESULT] })).toMatchObject({ thinking: ADAPTIVE });
   });
 
-  test('stands beside no sampling parameters', () => {
+  test('excludes sampling parameters', () => {
     const chat = { reasoning_effort: 'high', temperature: 0.5, top_p: 0.5, top_k: 5, min_p: 1 };
     const body = bodyOf(chat, { extraFields: ['top_k', 'min_p'] });
     expect(Object.keys(body)).toEqual(['model', 'max_tokens', 'messages', 'thinking', 'output_config', 'min_p']);

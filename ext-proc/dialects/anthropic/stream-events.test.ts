@@ -45,17 +45,17 @@ function without(isLeft: (event: RawMessageStreamEvent) => boolean): [string[][]
 }
 
 describe('every event of the official union', () => {
-  test.each(EVENTS)('%s is missed', (type) => {
+  test.each(EVENTS)('%s makes a difference', (type) => {
     const [left, all] = without((event) => event.type === type);
     expect(left).not.toEqual(all);
   });
 
-  test.each(DELTAS.translated)('%s is missed', (type) => {
+  test.each(DELTAS.translated)('%s makes a difference', (type) => {
     const [left, all] = without((event) => event.type === 'content_block_delta' && event.delta.type === type);
     expect(left).not.toEqual(all);
   });
 
-  test.each([...DELTAS.ignored, 'compaction_delta', 'something_new'])('%s says nothing', (type) => {
+  test.each([...DELTAS.ignored, 'compaction_delta', 'something_new'])('%s is ignored', (type) => {
     const delta = { type, citation: {}, content: 'x', text: 'x', thinking: 'x' };
     const translator = ANTHROPIC.stream();
     const begun = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
@@ -63,12 +63,12 @@ describe('every event of the official union', () => {
     expect(translator.take('', JSON.stringify({ type: 'content_block_delta', index: 0, delta }))).toEqual([]);
   });
 
-  test.each(BLOCKS.translated)('a block %s is told', (type) => {
+  test.each(BLOCKS.translated)('a block %s is translated', (type) => {
     const block = { type, text: 'x', thinking: 'x', data: 'x', id: 'x', name: 'f', input: {} };
     expect(withBlock(block)).not.toEqual([]);
   });
 
-  test.each([...BLOCKS.ignored, 'mcp_tool_use', 'compaction'])('a block %s says nothing', (type) => {
+  test.each([...BLOCKS.ignored, 'mcp_tool_use', 'compaction'])('a block %s is ignored', (type) => {
     const block = { type, id: 'x', name: 'f', input: { a: 1 }, content: [{ type: 'text', text: 'x' }], text: 'x' };
     expect(withBlock(block)).toEqual([]);
   });

@@ -38,7 +38,7 @@ describe('thinking in the next turn', () => {
     return block.type === 'tool_use' ? { type: 'tool_use', id: block.id, name: block.name, input: block.input } : block;
   }
 
-  test('stands where it stood, signed and whole', () => {
+  test('is at its former place, signed and whole', () => {
     expect(blocksFor(said(INTERLEAVED))).toEqual(INTERLEAVED.content.map(again));
     expect(blocksFor(gather(translated(scripted(INTERLEAVED))).message)).toEqual(INTERLEAVED.content.map(again));
   });
@@ -52,7 +52,7 @@ describe('thinking in the next turn', () => {
     return { ...message, content };
   });
 
-  test('of any message stands where it stood, from streams too', () => {
+  test('of any message is at its former place, from streams too', () => {
     fc.assert(
       fc.property(ordered, arbitraryPlaces, (message, places) => {
         const expected = message.content.map(again);
@@ -63,17 +63,17 @@ describe('thinking in the next turn', () => {
     );
   });
 
-  test('that was left out comes back with its signature', () => {
+  test('without a text is sent back with its signature', () => {
     expect(blocksFor(said(OMITTED_THINKING))).toEqual([thinking('', 'sig-only'), { type: 'text', text: 'Hello.' }]);
   });
 
-  test('is not sent without a block that follows it', () => {
+  test('is not sent if no block follows it', () => {
     expect(blocksFor(said(messageWith([thinking('Hm.', 'sig')], 'max_tokens')))).toEqual([]);
     const cut = messageWith([text('Hi'), redacted('x')], 'max_tokens');
     expect(blocksFor(said(cut)).map(({ type }) => type)).toEqual(['redacted_thinking', 'text']);
   });
 
-  test('is there where a client has dropped the text or the calls', () => {
+  test('is sent if a client has dropped the text or the calls', () => {
     const message = messageWith([thinking('1', 's'), text('Hi'), thinking('2', 's'), toolUse('toolu_1', 'f', {})]);
     const types = (more: object) => blocksFor({ ...said(message), ...more }).map(({ type }) => type);
     expect(types({})).toEqual(['thinking', 'text', 'thinking', 'tool_use']);
@@ -81,7 +81,7 @@ describe('thinking in the next turn', () => {
     expect(types({ tool_calls: [] })).toEqual(['thinking', 'thinking', 'text']);
   });
 
-  test('is in the order of its places', () => {
+  test('is ordered by its index', () => {
     const message = said(INTERLEAVED);
     const details = (message.reasoning_details as JsonObject[]).toReversed();
     expect(blocksFor({ ...message, reasoning_details: details })).toEqual(blocksFor(message));

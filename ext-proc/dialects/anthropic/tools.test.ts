@@ -27,7 +27,7 @@ describe('tools', () => {
     expect(membersOf({ tools })).toEqual({ tools: [{ ...SENT_F, ...expected }] });
   });
 
-  test('are cached as the tool says, beside its function', () => {
+  test('keep a cache marker of the tool, beside its function', () => {
     const cache_control = { type: 'ephemeral', ttl: '1h' };
     expect(membersOf({ tools: [F, { ...G, cache_control }] })).toEqual({
       tools: [SENT_F, { ...SENT_G, cache_control }],
@@ -49,7 +49,7 @@ describe('tools', () => {
       { type: 'any', disable_parallel_tool_use: true },
       true,
     ],
-  ])('are chosen from by %s', (_, chat, choice, isForced) => {
+  ])('are chosen by %s', (_, chat, choice, isForced) => {
     const expected = { tools: [SENT_F, SENT_G], ...(choice === undefined ? {} : { tool_choice: choice }) };
     expect(toolSettings({ tools: [F, G], ...chat })).toEqual({ kind: 'tools', members: expected, isForced });
   });
@@ -57,7 +57,7 @@ describe('tools', () => {
   test.each([
     ['auto', 'auto'],
     ['required', 'any'],
-  ])('that are not allowed are left out: %s', (mode, type) => {
+  ])('are left out if they are not allowed: %s', (mode, type) => {
     const tool_choice = { type: 'allowed_tools', allowed_tools: { mode, tools: [G] } };
     expect(membersOf({ tool_choice })).toEqual({ tools: [SENT_G], tool_choice: { type } });
     const none = { type: 'allowed_tools', allowed_tools: { mode, tools: [] } };

@@ -27,7 +27,7 @@ describe('a whole response', () => {
     } satisfies ChatCompletion);
   });
 
-  test('has its calls, reasoning and phase in the one message', () => {
+  test('has its calls, reasoning and phase in one message', () => {
     const [choice] = completionOf(scenarios.CALL_AFTER_TEXT).choices;
     expect(choice).toMatchObject({ finish_reason: 'tool_calls' });
     expect(choice?.message).toEqual({
@@ -53,7 +53,7 @@ describe('a whole response', () => {
     id: expect.stringMatching(/^rs_/),
   });
 
-  test('separates parts of the reasoning and messages by a blank line, parts of a message by nothing', () => {
+  test('separates parts of the reasoning and messages by a blank line, and joins parts of a message', () => {
     const messageOf = (response: object) => completionOf(response).choices[0]?.message;
     expect(messageOf(scenarios.PARALLEL_CALLS)).toMatchObject({
       content: null,
@@ -87,7 +87,7 @@ describe('a whole response', () => {
     ],
     ['empty', scenarios.EMPTY, 'stop'],
     ['of a server that names no status', { ...scenarios.TEXT, status: undefined }, 'stop'],
-  ])('that is %s says why it ended', (_, response, reason) => {
+  ])('that is %s has a finish reason', (_, response, reason) => {
     expect(completionOf(response).choices[0]?.finish_reason).toBe(reason);
   });
 
@@ -103,7 +103,7 @@ describe('a whole response', () => {
     });
   });
 
-  test('tells long cache writes apart, and shows no count that is no number', () => {
+  test('counts long cache writes separately, and omits counts that are not numbers', () => {
     const usage = {
       ...{ input_tokens: 100, output_tokens: 5, total_tokens: 105 },
       input_tokens_details: {
@@ -123,7 +123,7 @@ describe('a whole response', () => {
 describe('a response as the rest of the gateway reads it', () => {
   const read = (body: object) => readResponse(JSON.stringify(completionOf(body)), NAMES);
 
-  test('is one with its usage', () => {
+  test('is complete, with its usage', () => {
     expect(read(scenarios.TEXT)).toMatchObject({
       kind: 'response',
       usage: expect.stringContaining('"cache_write_tokens":64'),
@@ -135,7 +135,7 @@ describe('a response as the rest of the gateway reads it', () => {
     ['a failed one', scenarios.FAILED, { code: 'no_capacity', retry: 'same', result: 'error_body' }],
     ['a cancelled one', { ...scenarios.TEXT, status: 'cancelled' }, { code: 'upstream_error', result: 'error_body' }],
     ['one that is not done', { ...scenarios.TEXT, status: 'queued' }, { code: 'upstream_error', result: 'error_body' }],
-  ])('fails for %s', (_, body, failure) => {
+  ])('is a failure for %s', (_, body, failure) => {
     expect(read(body)).toMatchObject({ kind: 'failure', ...failure });
   });
 

@@ -16,7 +16,7 @@ describe('the error body of another status', () => {
     ['input', 'messages'],
     ['temperature', 'temperature'],
     ['input_audio', 'input_audio'],
-  ])('names %s as %s', (there, here) => {
+  ])('translates the param %s to %s', (there, here) => {
     const error = { message: 'Wrong.', type: 'invalid_request_error', code: 'invalid_value', param: there };
     expect(RESPONSES.error({ error })).toEqual({ error: { ...error, param: here } });
   });
@@ -39,11 +39,11 @@ describe('the error body of another status', () => {
       { code: 'upstream_config_error', account: 'credentials' },
     ],
     [429, QUOTA, { code: 'no_capacity', account: 'funds' }],
-  ])('with the status %i, %j, is judged as one of chat completions', (status, error, expected) => {
+  ])('with the status %i, %j, is classified as for chat completions', (status, error, expected) => {
     expect(statusFailure(status, RESPONSES.error({ error }))).toMatchObject(expected);
   });
 
-  test('of any other form comes back as it is', () => {
+  test('of any other form is returned unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         expect(RESPONSES.error(body)).toBe(body);

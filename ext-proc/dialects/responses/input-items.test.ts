@@ -50,7 +50,7 @@ describe('messages as input items', () => {
     ]);
   });
 
-  test('answer a custom tool with the output of one, and a function in the deprecated form', () => {
+  test('have the result of a custom tool, and of a function in the deprecated form', () => {
     const items = inputItems([
       {
         role: 'assistant',
@@ -75,7 +75,7 @@ describe('messages as input items', () => {
     ]);
   });
 
-  test('shorten an id that OpenAI would refuse, in the call and in its result alike', () => {
+  test('shorten an id that OpenAI would refuse, in the call and in its result', () => {
     const long = 'x'.repeat(65);
     const items = inputItems([
       { role: 'assistant', tool_calls: [called(long, 'f', '')] },

@@ -51,13 +51,13 @@ describe('reasoning of a turn in the next turn', () => {
   test.each([
     ['before parallel calls', PARALLEL_CALLS],
     ['before text and before calls', CALL_AFTER_TEXT],
-  ])('stands where it stood, with all that it had: %s', (_, response) => {
+  ])('is at its former place, with all its members: %s', (_, response) => {
     const { whole, streamed } = returned(response);
     expect(kinds(whole)).toEqual(response.output.map(again));
     expect(streamed).toEqual(whole);
   });
 
-  test('stands where it stood in any response', () => {
+  test('is at its former place for any response', () => {
     fc.assert(
       fc.property(arbitraryResponse, (response) => {
         const { whole, streamed } = returned(response);
@@ -79,7 +79,7 @@ describe('reasoning of a turn in the next turn', () => {
     return Array.isArray(summary) ? summary.filter(({ text }) => text !== '') : summary;
   }
 
-  test('of an open model comes back as its text', () => {
+  test('of an open model is sent back as text', () => {
     const [item] = returned(OPEN_REASONING).whole;
     expect(item).toMatchObject({
       type: 'reasoning',
@@ -88,13 +88,13 @@ describe('reasoning of a turn in the next turn', () => {
     });
   });
 
-  test('is not sent without an item that follows it', () => {
+  test('is not sent if no item follows it', () => {
     expect(returned(ONLY_REASONING).whole).toEqual([]);
     const cut = responseWith([message('Hi'), reasoning([], 'gAAAAAB-last')], { status: 'incomplete' });
     expect(returned(cut).whole.map(({ type }) => type)).toEqual(['reasoning', 'message']);
   });
 
-  test('is there where a client has dropped the text or some of the calls', () => {
+  test('is sent if a client has dropped the text or some of the calls', () => {
     const message = said(CALL_AFTER_TEXT);
     const types = (message: JsonObject) => inputItems([message]).map(({ type }) => type);
     const calls = ['reasoning', 'function_call', 'reasoning', 'reasoning', 'custom_tool_call'];

@@ -12,7 +12,7 @@ import { RESPONSES } from './responses.ts';
 const bodyOf = (chat: JsonObject, sent?: Partial<SentFields>) => bodyBy(RESPONSES, chat, sent);
 
 describe('a chat completion as a request to Responses', () => {
-  test('has the structure that the official types say, whatever valid body it comes from', () => {
+  test('has the structure of the official types, for any valid body', () => {
     const sent = fc.record({
       ...{ model: fc.constant('upstream'), outputLimit: fc.integer({ min: 1, max: 1e6 }), stream: fc.boolean() },
       ...{ isReasoning: fc.boolean(), extraFields: fc.constant([]) },
@@ -29,7 +29,7 @@ describe('a chat completion as a request to Responses', () => {
     );
   });
 
-  test('that is small is this', () => {
+  test('has this form in a small example', () => {
     const chat = { model: 'public', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5, temperature: 0.5 };
     expect(bodyOf(chat)).toEqual({
       model: 'upstream',
@@ -40,7 +40,7 @@ describe('a chat completion as a request to Responses', () => {
     });
   });
 
-  test('has the fields that the gateway sets, and no others of theirs', () => {
+  test('has the fields that the gateway sets, and not the client’s values of them', () => {
     const identity = { user: 'alice', safety_identifier: 'bob', prompt_cache_key: 'k' };
     const chat = { ...identity, service_tier: 'flex', top_k: 5, min_p: 1 };
     const identities = new Map([['user', 'f'.repeat(64)]]);
@@ -50,7 +50,7 @@ describe('a chat completion as a request to Responses', () => {
     });
   });
 
-  test('asks for a stream without asking for its usage', () => {
+  test('requests a stream without include_usage', () => {
     expect(bodyOf({ stream: true, stream_options: { include_usage: true } }, { stream: true })).toEqual({
       ...bodyOf({}),
       stream: true,
@@ -66,7 +66,7 @@ describe('a chat completion as a request to Responses', () => {
     ['no effort', {}, true, { reasoning: { summary: 'auto' }, include }],
     ['an effort', { reasoning_effort: 'high' }, true, { reasoning: { effort: 'high', summary: 'auto' }, include }],
     ['none', { reasoning_effort: 'none' }, true, { reasoning: { effort: 'none' }, include }],
-  ])('asks for reasoning: %s', (_, chat, isReasoning, expected) => {
+  ])('requests reasoning: %s', (_, chat, isReasoning, expected) => {
     expect(bodyOf(chat, { isReasoning })).toEqual({ ...bodyOf({}), ...expected });
   });
 
@@ -123,7 +123,7 @@ describe('a chat completion as a request to Responses', () => {
       { tool_choice: allowed({ allowed_tools: { mode: 'required', tools: [choice('function'), choice('custom')] } }) },
       { tool_choice: allowed({ mode: 'required', tools: [named('function'), named('custom')] }) },
     ],
-  ])('asks for %s', (_, chat, expected) => {
+  ])('requests %s', (_, chat, expected) => {
     expect(bodyOf(chat)).toEqual({ ...bodyOf({}), ...expected });
   });
 
@@ -134,7 +134,7 @@ describe('a chat completion as a request to Responses', () => {
     expect(bodyOf({ ...penalties, ...others, ...more })).toEqual(bodyOf({}));
   });
 
-  test('of several completions cannot be said', () => {
+  test('cannot express several completions', () => {
     expect(RESPONSES.request({ messages: [], n: 2 }, SENT)).toMatchObject({ kind: 'unsayable', param: 'n' });
   });
 

@@ -49,7 +49,7 @@ describe('an error', () => {
     ['image_too_large', { code: 'invalid_request', retry: 'none' }],
     ['context_length_exceeded', { code: 'context_length_exceeded', retry: 'none' }],
     ['something_new', { code: 'upstream_error', retry: 'same' }],
-  ])('of the code %s is judged as its status', (code, expected) => {
+  ])('of the code %s is classified by its status', (code, expected) => {
     const failed = responseWith([], { status: 'failed' });
     const events = translated([
       { type: 'response.failed', response: { ...failed, error: { code, message: 'It went wrong.' } } },
@@ -59,7 +59,7 @@ describe('an error', () => {
 });
 
 describe('other servers than OpenAI', () => {
-  test('give no output_index (llama.cpp)', () => {
+  test('send no output_index (llama.cpp)', () => {
     const events = scripted(PARALLEL_CALLS).map((event) => {
       const { output_index: _, content_index: __, ...rest } = event as unknown as Record<string, unknown>;
       return rest;
@@ -67,7 +67,7 @@ describe('other servers than OpenAI', () => {
     expect(gather(translated(events)).message).toEqual(gather(translated(scripted(PARALLEL_CALLS))).message);
   });
 
-  test('give another item id in each event', () => {
+  test('send another item id in each event', () => {
     let count = 0;
     const events = scripted(PARALLEL_CALLS).map((event) =>
       'item_id' in event ? { ...event, item_id: `x${++count}` } : event,
@@ -75,7 +75,7 @@ describe('other servers than OpenAI', () => {
     expect(gather(translated(events)).message).toEqual(gather(translated(scripted(PARALLEL_CALLS))).message);
   });
 
-  test('name the response anew, or at great length', () => {
+  test('name the response again, or with a very long id', () => {
     const events = scripted(TEXT).map((event, at) =>
       'response' in event ? { ...event, response: { ...event.response, id: `${at}${'x'.repeat(100_000)}` } } : event,
     );
@@ -111,15 +111,15 @@ testCutConnection(
   scripted(PARALLEL_CALLS, (text) => [text]),
 );
 
-describe('input that is no stream of Responses', () => {
-  test('is left to the readers of chat streams where it is no JSON object', () => {
+describe('input that is not a stream of Responses', () => {
+  test('is left to the readers of chat streams if it is not a JSON object', () => {
     for (const data of ['{"type":"response.output_te', '[1]', 'oops']) {
       expect(RESPONSES.stream().take('response.output_text.delta', data)).toEqual([data]);
       expect(meaningOf({ type: '', data })).toBe(FAILURES.malformed);
     }
   });
 
-  test('with more items than are followed ends with an error', () => {
+  test('with too many items ends with an error', () => {
     const translator = RESPONSES.stream();
     const errors: string[] = [];
     for (let index = 0; index < 10_000; index++) {
@@ -134,7 +134,7 @@ describe('input that is no stream of Responses', () => {
     expect(verdictOn([...RESPONSES.stream().take('', JSON.stringify(far))])).toMatchObject({ result: 'error_body' });
   });
 
-  test('may be nested as deeply as a body can be', () => {
+  test('may be nested as deeply as a body', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     const item = `{"type":"message","content":[{"type":"output_text","text":"x","logprobs":[{"token":${deep}}]}],"x":${deep}}`;
     const whole = `{"status":"completed","output":[${item},${deep}],"usage":{"input_tokens":${deep}},"error":${deep}}`;

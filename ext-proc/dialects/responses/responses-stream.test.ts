@@ -19,14 +19,14 @@ function withSortedCalls<Read extends { readonly message: JsonObject }>(read: Re
   return { ...read, message: { ...read.message, tool_calls: sorted } };
 }
 
-describe('a stream gives what the whole response gives', () => {
+describe('a stream gives the same as the whole response', () => {
   test.each(Object.entries(SCENARIOS))('%s', (_name, response) => {
     const { logprobs: _, ...gathered } = gather(translated(scripted(response)));
     expect(gathered).toEqual(whole(response));
     expect(gather(translated(scripted(response), false))).toMatchObject(gathered);
   });
 
-  test('of any response, however its texts are cut', () => {
+  test('for any response, however its texts are cut', () => {
     fc.assert(
       fc.property(arbitraryResponse, arbitraryPlaces, (response, places) => {
         const { logprobs: _, ...gathered } = gather(translated(scripted(response, cutAt(places))));
@@ -42,7 +42,7 @@ describe('a stream gives what the whole response gives', () => {
     ['deltas and ends of parts', /delta$|part|text\.done|arguments\.done/],
     ['first events', /created|in_progress/],
     ['events but the end', /^(?!response\.(?:completed|incomplete)$)/],
-  ])('also without its %s', (_, left) => {
+  ])('even without its %s', (_, left) => {
     fc.assert(
       fc.property(arbitraryResponse, arbitraryPlaces, (response, places) => {
         const events = scripted(response, cutAt(places)).filter(({ type }) => !left.test(type));
@@ -54,7 +54,7 @@ describe('a stream gives what the whole response gives', () => {
     );
   });
 
-  test('and one that is cut anywhere gives no end, and nothing that the whole lacks', () => {
+  test('and a cut stream gives no end, and nothing that the whole response lacks', () => {
     expectCutStreams(RESPONSES, scripted(PARALLEL_CALLS), PARALLEL_CALLS);
   });
 });
@@ -63,7 +63,7 @@ const HEAD =
   '{"id":"resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b","object":"chat.completion.chunk","created":1741476542,"model":"gpt-6-luna-2026-09-17",';
 
 describe('chunks', () => {
-  test('of a text, as they are written', () => {
+  test('of a text, byte for byte', () => {
     const events = translated(scripted(TEXT, (text) => [text.slice(0, 3), text.slice(3, 5), text.slice(5)]));
     const rest = JSON.stringify('peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.');
     const pad = '"obfuscation":"aB3"}';
@@ -77,7 +77,7 @@ describe('chunks', () => {
     ]);
   });
 
-  test('none before the first output', () => {
+  test('are not sent before the first output', () => {
     const translator = RESPONSES.stream();
     const [created, started, added, part, delta] = scripted(TEXT);
     for (const event of [created, started, added, part]) {
@@ -86,7 +86,7 @@ describe('chunks', () => {
     expect(translator.take('response.output_text.delta', JSON.stringify(delta))).toHaveLength(1);
   });
 
-  test('of calls name the call once, and then its number', () => {
+  test('of calls have the name once, and then only the index', () => {
     const deltas = callDeltas(translated(scripted(PARALLEL_CALLS)));
     expect(deltas.slice(0, 4)).toEqual([
       { index: 0, id: 'call_paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
@@ -96,7 +96,7 @@ describe('chunks', () => {
     ]);
   });
 
-  test('bring an encrypted reasoning item whole, once, before the calls that it led to', () => {
+  test('have an encrypted reasoning item as a whole, once, before the calls that follow it', () => {
     const events = translated(scripted(PARALLEL_CALLS));
     const withDetails = events.filter((data) => data.includes('reasoning_details'));
     expect(withDetails).toHaveLength(1);

@@ -59,7 +59,7 @@ const FULL = {
 };
 
 describe('every event of the official union', () => {
-  test.each([...EVENTS.begins, ...EVENTS.repeats, ...EVENTS.ignored, ...LATER])('%s says nothing', (type) => {
+  test.each([...EVENTS.begins, ...EVENTS.repeats, ...EVENTS.ignored, ...LATER])('%s is ignored', (type) => {
     const event = JSON.stringify({ ...FULL, type });
     expect(RESPONSES.stream().take(type, event)).toEqual([]);
     expect(RESPONSES.stream().take('', event)).toEqual([]);
@@ -68,13 +68,13 @@ describe('every event of the official union', () => {
   const streams = [...Object.values(SCENARIOS), FAILED].map((response) => scripted(response));
   const inStreams = new Map(streams.flat().map((event) => [event.type, event]));
 
-  test.each(EVENTS.translated.filter((type) => type !== 'error'))('%s is missed', (type) => {
+  test.each(EVENTS.translated.filter((type) => type !== 'error'))('%s makes a difference', (type) => {
     const withType = streams.filter((events) => events.some((event) => event.type === type));
     const without = withType.map((events) => events.filter((event) => event.type !== type));
     expect(without.map((events) => translated(events))).not.toEqual(withType.map((events) => translated(events)));
   });
 
-  test('that a scripted stream has is known', () => {
+  test('in a scripted stream is known', () => {
     for (const type of inStreams.keys()) expect(Object.values(EVENTS).flat()).toContain(type);
     const unscripted = [...EVENTS.translated, ...EVENTS.repeats].filter((type) => !inStreams.has(type));
     expect(unscripted).toEqual(['error']);
