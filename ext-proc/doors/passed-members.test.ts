@@ -25,7 +25,7 @@ function eventText(event: JsonObject): string {
 test.each<[string, Door, JsonObject]>([
   ['Responses', RESPONSES_DOOR, { id: 'r', output: [MESSAGE, CALL], ...SECRET }],
   ['Messages', MESSAGES_DOOR, { id: 'm', content: [{ type: 'text', text: SAID, ...SECRET }, USE], ...SECRET }],
-])('a passed response of %s shows what the model says, and nothing about the operator', (_, door, response) => {
+])('a passed response of %s shows the model’s output, and nothing about the operator', (_, door, response) => {
   const shown = editObject(JSON.stringify(response), door.passedResponse(response, NAMES));
   expect(shown).not.toMatch(/SECRET|"cost":1/);
   expect(shown.match(/said/g)).toHaveLength(2);
@@ -56,7 +56,7 @@ test.each<[string, Door, JsonObject[]]>([
       { type: 'message_delta', delta: { stop_reason: 'end_turn', ...SECRET }, ...SECRET },
     ],
   ],
-])('passed events of %s do so, one by one and several together', (_, door, events) => {
+])('passed events of %s do the same, one by one and together', (_, door, events) => {
   const [one, other] = [door.passedStream(NAMES), door.passedStream(NAMES)];
   const each = events.map((event) => one.event(String(event.type), JSON.stringify(event))).join('');
   const together = other.several(events.map(eventText).join(''));
@@ -69,7 +69,7 @@ test.each<[string, Door, JsonObject[]]>([
 test.each<[string, Door, JsonObject]>([
   ['Responses', RESPONSES_DOOR, { type: 'response.output_text.delta', delta: '"cost": 1', sequence_number: 5 }],
   ['Messages', MESSAGES_DOOR, { type: 'content_block_delta', delta: { type: 'text_delta', text: '"cost": 1' } }],
-])('events of %s that continue one with nothing to hide pass as they came, others do not', (_, door, delta) => {
+])('events of %s are passed on unchanged if they continue one with nothing to hide', (_, door, delta) => {
   const type = String(delta.type);
   const stream = door.passedStream(NAMES);
   stream.event(type, JSON.stringify(delta));

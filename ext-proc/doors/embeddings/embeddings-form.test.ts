@@ -41,7 +41,7 @@ const input = fc.oneof(
 );
 
 describe('the body of a request for embeddings', () => {
-  test('reaches the provider as it came, but for model and identity, and is never held too low', () => {
+  test('reaches the provider unchanged except for model and identity, and its hold is never too low', () => {
     const options = fc.record(
       {
         dimensions: fc.integer({ min: 1, max: 4096 }),
@@ -71,7 +71,7 @@ describe('the body of a request for embeddings', () => {
     );
   });
 
-  test('is decided for any JSON, without an exception', () => {
+  test('is accepted or refused for any JSON, without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const request = read({ model: 'm', input: value });
@@ -81,7 +81,7 @@ describe('the body of a request for embeddings', () => {
     );
   });
 
-  test('the longest of many texts is measured whole, however long all are together', () => {
+  test('the longest of many texts is measured whole, whatever their total length', () => {
     const long = 'some words of a text '.repeat(400);
     const { inputs } = accepted({ model: 'm', input: [...Array(200).fill(long), `${long}${long}`] }).inputTokens;
     expect(inputs?.longest).toBeCloseTo(estimateTokens(long) * 2, -1);

@@ -54,7 +54,7 @@ function joined(blocks: readonly JsonObject[]): JsonObject[] {
 }
 
 describe('the body of a request at the door of Messages', () => {
-  test('says as a chat completion what it says, and chat takes it', () => {
+  test('becomes a chat completion with the same meaning, which chat accepts', () => {
     fc.assert(
       fc.property(arbitraryRequest, (body: MessageCreateParams) => {
         const { chat } = read(body);
@@ -125,7 +125,7 @@ describe('the body of a request at the door of Messages', () => {
     [{ context_management: { edits: [{ type: ['clear_thinking_20251015'] }] } }, 'context_management.edits[0].type'],
     [{ container: 'c' }, 'container'],
     [{ inference_geo: 'us' }, 'inference_geo'],
-  ])('is refused for what nothing here can do: %j', (more, param) => {
+  ])('is refused for features that are not offered: %j', (more, param) => {
     const body = { ...user('Hello'), max_tokens: 1, ...more };
     expect(readMessagesBody(body, { reasoningEfforts: [] })).toMatchObject({ kind: 'invalid', param });
   });
@@ -141,11 +141,11 @@ describe('the body of a request at the door of Messages', () => {
     [{ thinking: { type: 'enabled', budget_tokens: 2_000 } }, EFFORTS, 'low'],
     [{ thinking: { type: 'enabled', budget_tokens: 32_000 } }, EFFORTS, 'high'],
     [{ thinking: { type: 'adaptive' } }, EFFORTS, undefined],
-  ])('asks for the nearest effort that its model has: %j of %j', (more, efforts, effort) => {
+  ])('gets the nearest effort of its model: %j of %j', (more, efforts, effort) => {
     expect(read({ ...user('Hello'), ...more }, efforts).chat.reasoning_effort).toBe(effort);
   });
 
-  test('has the tools that were deferred once they are loaded', () => {
+  test('has deferred tools once they are loaded', () => {
     const deferred = (name: string) => ({ name, input_schema: {}, defer_loading: true });
     const tools = [{ name: 'find', input_schema: {} }, deferred('a'), deferred('b'), deferred('c')];
     const messages = [
@@ -171,13 +171,13 @@ describe('the body of a request at the door of Messages', () => {
     expect((chat.messages as JsonObject[]).at(-1)).toEqual({ role: 'system', content: 'More tools.' });
   });
 
-  test('has more stop sequences than chat takes, for targets of Messages', () => {
+  test('keeps more stop sequences than chat accepts, for targets of Messages', () => {
     const { chat, mayPass } = read({ ...user('Hello'), stop_sequences: ['a', 'b', 'c', 'd', 'e'] });
     expect([chat.stop, mayPass]).toEqual([['a', 'b', 'c', 'd'], true]);
     expect(read({ ...user('Hello'), stop_sequences: [] }).chat).not.toHaveProperty('stop');
   });
 
-  test('says that a tool failed, and reads documents of text', () => {
+  test('reports that a tool failed, and may have documents of text', () => {
     const result = { type: 'tool_result', tool_use_id: 't', content: 'No such file.', is_error: true };
     const document = { type: 'document', title: 'T', source: { type: 'text', media_type: 'text/plain', data: 'D' } };
     expect(read(user([result, document])).chat.messages).toEqual([

@@ -8,7 +8,7 @@ import { translateRequest } from './translate-request.ts';
 const BODY = Buffer.from(JSON.stringify({ model: 'm', input: 'x'.repeat(100_000) }));
 const JOB = { api: 'responses', model: { reasoningEfforts: [] }, extraFields: [] } as const;
 
-test('a body whose client left while it waited is not translated', async () => {
+test('a body is not translated if its client left while it waited', async () => {
   const translator = new DoorTranslator();
   const ended: string[] = [];
   const translate = async (organizationId: string, isGone: boolean) => {
@@ -22,7 +22,7 @@ test('a body whose client left while it waited is not translated', async () => {
   translator.close();
 });
 
-test('a body that keeps the thread too long is refused as its client, whom it counts against', async () => {
+test('a body that takes the thread too long is refused, and counts against its client', async () => {
   const translator = new DoorTranslator();
   const sent = {
     ...{ body: BODY, contentEncoding: undefined, organizationId: 'org', memory: { take: () => true } },
@@ -35,7 +35,7 @@ test('a body that keeps the thread too long is refused as its client, whom it co
   expect(await read).toMatchObject({ kind: 'refusal', code: 'invalid_request', param: 'input' });
 });
 
-test('a thread hands over what it made of 80,000 messages at once', () => {
+test('a thread transfers the translation of 80,000 messages at once', () => {
   const input = Array.from({ length: 80_000 }, () => ({ role: 'user', content: '' }));
   const result = translateRequest({ ...JOB, bytes: Buffer.from(JSON.stringify({ model: 'm', input })) });
   if (result?.kind !== 'translated') throw new Error(JSON.stringify(result));

@@ -19,7 +19,7 @@ test.each([
     { messages: 'x' },
     'The field messages is required and must be an array with at least one message.',
   ],
-])('what is sent to a model is missing: %s', async (_, door, body, message) => {
+])('messages or input are missing: %s', async (_, door, body, message) => {
   const refusal = await readAt(door, { model: 'm', ...body });
   if (refusal === undefined || !isRefusal(refusal)) throw new Error('not refused');
   expect(envelopeOf(refusal).error).toMatchObject({ code: 'missing_messages', message });

@@ -15,7 +15,7 @@ async function passedInput(json: string): Promise<unknown> {
 }
 
 describe('ids of items, which a provider may have stored', () => {
-  test('do not pass, wherever they stand', async () => {
+  test('are not passed on, at any position', async () => {
     const items = [
       { id: 'msg_1', type: 'message', role: 'user', content: 'a' },
       { role: 'user', id: 'msg_2', content: 'b' },
@@ -29,7 +29,7 @@ describe('ids of items, which a provider may have stored', () => {
     );
   });
 
-  test('are all that is left out of what items say', async () => {
+  test('are the only members of items that are left out', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryRequest, async (request) => {
         const body = JSON.stringify(request);

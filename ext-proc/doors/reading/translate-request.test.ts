@@ -58,7 +58,7 @@ const PLACES: Record<string, (text: string) => JsonObject> = {
   }),
 };
 
-describe('a body that passes', () => {
+describe('a body that is passed on', () => {
   test.each(Object.entries(PLACES))('has no text that is not counted: %s', (_, bodyWith) => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 3 }), fc.integer({ min: 1, max: 5_000 }), (word, times) => {
@@ -74,7 +74,7 @@ describe('a body that passes', () => {
     );
   });
 
-  it('is one of an ordinary conversation', () => {
+  it('may be an ordinary conversation', () => {
     const ids = { id: `msg_${'a'.repeat(50)}`, status: 'completed' };
     const said = { type: 'output_text', text: 'x', annotations: [], logprobs: [] };
     const body = {
@@ -94,7 +94,7 @@ describe('a body that passes', () => {
     expect(translated(body)?.mayPass).toBe(true);
   });
 
-  it('may ask for an effort in a turn of Messages, as Claude Code does, and for nothing else there', () => {
+  it('may request an effort in a turn of Messages, as Claude Code does, and nothing else there', () => {
     const passesWith = (output_config: unknown) =>
       translated({ max_tokens: 1, messages: [USER, { role: 'system', content: 'x', output_config }] }, 'messages')
         ?.mayPass;
@@ -104,7 +104,7 @@ describe('a body that passes', () => {
     expect(passesWith([])).not.toBe(true);
   });
 
-  it('has no reasoning that a provider could only look up, or that nobody judged', () => {
+  it('has no reasoning that a provider would look up, or that was not checked', () => {
     const passesWith = (item: JsonObject) => translated({ input: [USER, item, ASSISTANT] })?.mayPass;
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] };
     expect(passesWith({ ...reasoning, encrypted_content: 'gAAAA' })).toBe(true);
@@ -113,7 +113,7 @@ describe('a body that passes', () => {
     expect(passesWith({ ...reasoning, encrypted_content: 'gAAAA', content: image })).toBe(false);
   });
 
-  it('has no name in another case than that of the API, but for schemas and arguments', () => {
+  it('has no name that differs from the API by case, except in schemas and arguments', () => {
     expect(translated({ input: [{ ...USER, Type: 'web_search' }] })?.mayPass).not.toBe(true);
     expect(translated({ input: [USER], reasoning: { EFFORT: 'high' } })?.mayPass).toBe(false);
     const use = { type: 'tool_use', id: 't', name: 'f', input: { filePath: 'x' } };
@@ -138,11 +138,11 @@ describe('a body that passes', () => {
     { input: [{ type: 'additional_tools', tools: [TOOL], server_url: 'http://x' }, USER] },
     { input: [USER], tools: [TOOL], tool_choice: { ...TOOL, server_label: 'x' } },
     { input: [USER, { type: 'reasoning', id: 'r', encrypted_content: 'a', summary: [{ type: 'input_image' }] }] },
-  ])('has no member that the door has not judged: %j', (body) => {
+  ])('has no member that the door has not checked: %j', (body) => {
     expect(translated(body)?.mayPass).not.toBe(true);
   });
 
-  it('has no choice among tools of a provider', () => {
+  it('has no choice among tools that a provider hosts', () => {
     const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'mcp', server_label: 'x' }] };
     expect(translated({ input: [USER], tools: [TOOL], tool_choice })).toBeUndefined();
   });
@@ -179,7 +179,7 @@ function at(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return name === undefined ? value : at((value as JsonObject)[name], rest);
 }
 
-test.each(REQUESTS)('a body of %s of which any text or object grows is counted, or does not pass', (api, request) => {
+test.each(REQUESTS)('a body of %s with a longer text or object is counted or not passed on', (api, request) => {
   fc.assert(
     fc.property(sentBy(request), fc.nat(), fc.integer({ min: 1_000, max: 5_000 }), (body, place, length) => {
       const paths = pathsIn(body).filter((path) => !['model', 'metadata'].includes(String(path[0])));
@@ -275,7 +275,7 @@ test.each<['responses' | 'messages', string, JsonObject]>([
   expect(result).toEqual({ kind: 'invalid', param, requirement: 'must be an object of at most 64 members' });
 });
 
-test('documents within documents take no more time than as many beside each other', () => {
+test('nested documents take no more time than as many documents in a list', () => {
   const depth = 40;
   const document = (content: JsonObject, index: number): JsonObject => ({
     ...{ type: 'document', source: { type: 'content', content: [content] }, ...many(60, String(index)) },

@@ -22,7 +22,7 @@ function translated(body: string) {
 }
 
 test.each(['1e15', '-1E+15', '1.5e15', '1000000000000000'])(
-  'a number as %s, which is written longer, makes no room for text that nobody counts',
+  'a number such as %s, which JSON.stringify makes longer, does not hide uncounted text',
   (number) => {
     const without = translated(bodyWith(number, 0));
     expect(without).toMatchObject({ mayPass: false });
@@ -31,7 +31,7 @@ test.each(['1e15', '-1E+15', '1.5e15', '1000000000000000'])(
   },
 );
 
-test('stop sequences that chat does not have keep no body from passing, and are not counted', () => {
+test('stop sequences that chat cannot have are not counted, and do not prevent passing on', () => {
   const stops = Array.from({ length: 60 }, (_, index) => `stop ${index}`);
   const read = (stop_sequences: readonly string[]) =>
     translated(
@@ -40,7 +40,7 @@ test('stop sequences that chat does not have keep no body from passing, and are 
   expect(read(stops)).toMatchObject({ mayPass: true, unreadBytes: read(stops.slice(0, 4))?.unreadBytes });
 });
 
-test('the hold covers each byte that passes beside the chat form, whose text it counts already', async () => {
+test('the hold covers each byte that is passed on and not in the chat form', async () => {
   const cited = { type: 'char_location', cited_text: 'w'.repeat(90) };
   const content = [{ type: 'text', text: 'x', citations: [cited] }];
   const block = { type: 'search_result', source: 's', title: 't', content };

@@ -39,7 +39,7 @@ function contentOf(content: unknown): unknown {
 }
 
 describe('the body of a request at the door of Responses', () => {
-  test('says as a chat completion what it says, and chat takes it', () => {
+  test('becomes a chat completion with the same meaning, which chat accepts', () => {
     fc.assert(
       fc.property(arbitraryRequest, (body: ResponseCreateParams) => {
         const { chat } = read(body);
@@ -80,17 +80,17 @@ describe('the body of a request at the door of Responses', () => {
     [{ tools: [{ type: 'namespace', name: 'a', tools: [{ type: 'shell' }] }] }, 'tools[0].tools[0].type'],
     [{ tool_choice: { type: 'web_search' } }, 'tool_choice.type'],
     [{ tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }], tool_choice: 'required' }, 'tools[1].type'],
-  ])('is refused for what nothing here can do: %j', (more, param) => {
+  ])('is refused for features that are not offered: %j', (more, param) => {
     expect(readResponsesBody({ model: 'm', input: 'Hello', ...more })).toMatchObject({ kind: 'invalid', param });
   });
 
-  test('has so many tools in namespaces, whose names are kept with the request', () => {
+  test('has at most 4,096 tools in namespaces, whose names are kept with the request', () => {
     const tools = Array.from({ length: 5_000 }, (_, at) => ({ type: 'function', name: `f${at}` }));
     const body = { model: 'm', input: 'Hello', tools: [{ type: 'namespace', name: 'a', tools }] };
     expect(readResponsesBody(body)).toMatchObject({ kind: 'invalid', param: 'tools[0].tools[4096]' });
   });
 
-  test('leaves out a web search that the model may choose beside its own tools', () => {
+  test('loses a web search beside other tools among which the model may choose', () => {
     const { chat, mayPass } = read({
       input: 'Hello',
       tools: [
@@ -101,7 +101,7 @@ describe('the body of a request at the door of Responses', () => {
     expect([chat.tools, mayPass]).toEqual([[{ type: 'function', function: { name: 'f' } }], false]);
   });
 
-  test('has namespaces of tools in their names, and in those of their calls', () => {
+  test('has the namespaces of tools in their names, and in the names of their calls', () => {
     const tools = [{ type: 'namespace', name: 'agents', tools: [{ type: 'function', name: 'spawn' }] }];
     const input = [
       { type: 'additional_tools', role: 'developer', tools },
@@ -120,12 +120,12 @@ describe('the body of a request at the door of Responses', () => {
     ]);
   });
 
-  test('takes a type that is null for one that is absent', () => {
+  test('treats a type that is null as absent', () => {
     const { chat } = read({ input: [{ type: null, id: null, role: 'user', content: 'Go.' }] });
     expect(chat.messages).toEqual([{ role: 'user', content: 'Go.' }]);
   });
 
-  test.each([{}, { tools: [] }, { tools: null }])('has no settings of tools beside none: %j', (more) => {
+  test.each([{}, { tools: [] }, { tools: null }])('has no settings of tools if it has no tools: %j', (more) => {
     expect(read({ input: 'Go.', tool_choice: 'auto', parallel_tool_calls: true, ...more }).chat).toEqual({
       model: 'm',
       messages: [{ role: 'user', content: 'Go.' }],
@@ -144,7 +144,7 @@ describe('the body of a request at the door of Responses', () => {
     expect(chat.messages).toEqual([{ role: 'user', content: 'Go.' }]);
   });
 
-  test('takes no more out of carried reasoning than what was put there', () => {
+  test('reads from carried reasoning only what the gateway puts there', () => {
     const carried = (json: string) => `gw1.${Buffer.from(json).toString('base64url')}`;
     const deep = `{"details":[{"type":"reasoning.text","text":"a","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}]}`;
     const nested = '{"details":[{"type":"reasoning.text","text":"a","x":[[]]}]}';
