@@ -15,17 +15,17 @@ describe('the text of tool calls', () => {
     ['{"2":"x","1":{}}', '{"1": {}, "2": "x"}'],
     ['', '{}'],
     [' ', '{}'],
-  ])('is the same for arguments that a client has written again: %s', (produced, returned) => {
+  ])('is the same for arguments that a client has serialized again: %s', (produced, returned) => {
     expect(textOf(call(produced))).toBe(textOf(call(returned)));
   });
 
-  it('is as it was written for long arguments', () => {
+  it('has long arguments unchanged', () => {
     const long = (space: string) => call(`{"a":${space}"${'x'.repeat(16 * 1024)}"}`);
     expect(textOf(long(''))).toBe(textOf(long('')));
     expect(textOf(long(''))).not.toBe(textOf(long(' ')));
   });
 
-  it('is the same however JSON is written', () => {
+  it('is the same for any notation of JSON', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (members) => {
         const turned = Object.fromEntries(Object.entries(members).toReversed());
@@ -40,14 +40,14 @@ describe('the text of tool calls', () => {
     ['another name', call('{"a":1}', { function: { name: 'see', arguments: '{"a":1}' } })],
     ['a list for an object', call('[["a",1]]')],
     ['a custom tool', { id: 'call_1', type: 'custom', custom: { name: 'look', input: '{"a":1}' } }],
-  ])('is another one for %s', (_, other) => {
+  ])('is different for %s', (_, other) => {
     const text = textOf(call('{"a":1}'));
     expect(textOf(other)).toBeDefined();
     expect(textOf(other)).not.toBe(text);
     expect(textOf(call('{"a":1}'), other)).not.toBe(text);
   });
 
-  it('is that of the arguments where they are no JSON, or nested without end', () => {
+  it('has the arguments unchanged if they are not JSON, or nested too deeply', () => {
     expect(textOf(call('{"a":'))).not.toBe(textOf(call('{"b":')));
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     expect(textOf(call(deep))).toBe(textOf(call(deep)));

@@ -54,7 +54,7 @@ const lookup = (lacks: ReasoningMember, ...messages: readonly (readonly object[]
 });
 
 describe('kept reasoning', () => {
-  it('is found by the calls of its message, with the target that it came from', async () => {
+  it('is found by the calls of its message, with the target that made it', async () => {
     const { kept, results, memory } = opened();
     await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
     const other = { ...CALL, id: 'call_2' };
@@ -76,7 +76,7 @@ describe('kept reasoning', () => {
     memory.close();
   });
 
-  it('is that of a stream whose calls came in pieces', async () => {
+  it('is kept from a stream whose calls came in pieces', async () => {
     const { kept, memory } = opened();
     const streamed = produced(
       DETAILS,
@@ -97,7 +97,7 @@ describe('kept reasoning', () => {
     memory.close();
   });
 
-  it('is the text of a provider of chat completions, whole, and no other member’s', async () => {
+  it('is the whole text of a provider of chat completions, and of no other member', async () => {
     const { kept, memory } = opened();
     const pieces = Array.from({ length: 5_000 }, (_, at) => `${at}é `);
     const choices = pieces.map((text) => ({ delta: { reasoning_content: text, reasoning_details: [DETAIL] } }));
@@ -110,7 +110,7 @@ describe('kept reasoning', () => {
     memory.close();
   });
 
-  it('is no text that never ends', () => {
+  it('is not a text without end', () => {
     const message = new ProducedMessage('reasoning_content');
     message.take([{ delta: { tool_calls: [{ index: 0, ...CALL }] } }]);
     for (let at = 0; at < 300; at++) message.take([{ delta: { reasoning_content: 'x'.repeat(1_000) } }]);
@@ -129,7 +129,7 @@ describe('kept reasoning', () => {
       ['full'],
       produced(DETAILS, { message: { tool_calls: [CALL], reasoning_details: Array(257).fill(DETAIL) } }),
     ],
-  ])('is not found for the same calls of a response that %s, whichever comes first', async (_, result, other) => {
+  ])('is not found for the same calls of a response that %s, in any order', async (_, result, other) => {
     for (const order of [
       [PRODUCED, other],
       [other, PRODUCED],
@@ -142,7 +142,7 @@ describe('kept reasoning', () => {
     }
   });
 
-  it('is not found for the same calls after something else', async () => {
+  it('is not found for the same calls after another message', async () => {
     const { kept, memory } = opened();
     const asked = lookup(DETAILS, [CALL]);
     const messages = asked.messages.map((message) => ({ ...message, heard: 'other' }));
@@ -152,7 +152,7 @@ describe('kept reasoning', () => {
     memory.close();
   });
 
-  it('is sealed: no other API key finds it, and what somebody else wrote is not opened', async () => {
+  it('is sealed: no other API key finds it, and foreign entries are not opened', async () => {
     const sealedBytes: Buffer[] = [];
     const { kept, memory } = opened();
     const writing = createKeptReasoning({
@@ -212,13 +212,13 @@ describe('kept reasoning', () => {
       },
     ],
     ['is of no known form', { message: { tool_calls: [7], reasoning_details: {} } }],
-  ])('is none where a message %s', (_, choice) => {
+  ])('is not kept if a message %s', (_, choice) => {
     const message = new ProducedMessage(DETAILS);
     message.take([choice]);
     expect(message.produced()).toBeUndefined();
   });
 
-  it('is too much where one detail is longer than is kept', () => {
+  it('is not kept if one detail exceeds the bound', () => {
     const long = { ...DETAIL, data: 'x'.repeat(300_000) };
     const { reasoning } = produced(DETAILS, { message: { tool_calls: [CALL], reasoning_details: [long] } });
     expect(reasoning).toBe('too_much');

@@ -94,7 +94,7 @@ async function bytesOfSteps(request: ReasoningLookup) {
 }
 
 describe('a look-up of reasoning', () => {
-  it('opens one message in a step, once there is memory for all of them', async () => {
+  it('opens one message in each step, once there is memory for all of them', async () => {
     await keepLoop('org-1');
     const request = lookup(...LOOP);
     const { steps, found } = await bytesOfSteps(request);
@@ -109,7 +109,7 @@ describe('a look-up of reasoning', () => {
     expect(Math.max(...without.steps)).toBeLessThan(1_000);
   });
 
-  it('reads the arguments of one call in a step, and no more than 256 KiB of all', async () => {
+  it('reads the arguments of one call in each step, and at most 256 KiB in total', async () => {
     const input = JSON.stringify(Array(5_000).fill(1));
     const messages = Array.from({ length: 64 }, (_, at) =>
       Array.from({ length: 4 }, (_, call) => sentCall(`call_${at}_${call}`, input)),

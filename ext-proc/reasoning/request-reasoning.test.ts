@@ -71,7 +71,7 @@ async function afterTurn(...given: Parameters<typeof withStore>) {
 }
 
 describe('the reasoning of a request', () => {
-  it('is put into the message whose calls it belongs to', async () => {
+  it('is inserted into the message with its calls', async () => {
     const { find, close } = await afterTurn();
     const { reasoning } = await find(TURN);
     expect(reasoning?.of(OPENAI)).toEqual(FOUND);
@@ -89,7 +89,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('is held for as if the client had sent it', async () => {
+  it('is part of the hold, as if the client had sent it', async () => {
     const { find, memory, close } = await afterTurn();
     const without = chatRequest({ ...BODY, messages: TURN }).inputTokens;
     const sent = TURN.with(1, { ...TURN[1], reasoning_details: DETAILS });
@@ -106,7 +106,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('is free with the body', async () => {
+  it('is freed with the body', async () => {
     const { find, close } = await afterTurn();
     const { chat, reasoning } = await find(TURN);
     chat.keepText(0);
@@ -114,7 +114,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('is the text that a provider of chat completions wants in every message', async () => {
+  it('is the text that a provider of chat completions requires in every message', async () => {
     const { find, memory, close } = await afterTurn([DEEPSEEK]);
     const spoken = [...TURN, { role: 'user', content: 'And now?' }];
     const sent = spoken.with(1, { ...TURN[1], reasoning_content: TEXT });
@@ -138,7 +138,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('is a space that is held for, where it was lost', async () => {
+  it('is a space, which is part of the hold, if it was lost', async () => {
     const { find, close } = withStore([DEEPSEEK]);
     const messages = TURN.with(1, { ...TURN[1], reasoning_content: '' });
     const asSent = chatRequest({ ...BODY, messages: TURN.with(1, { ...TURN[1], reasoning_content: ' ' }) }).inputTokens;
@@ -152,7 +152,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('goes to each of the targets of a model as that target wants it', async () => {
+  it('goes to each target of a model in the form of that target', async () => {
     const { find, close } = await afterTurn([OPENAI, DEEPSEEK]);
     // Both have answered the same calls, so neither reasoning is known to be that of the message.
     expect((await find(TURN)).reasoning?.of(DEEPSEEK)).toEqual([]);
@@ -168,7 +168,7 @@ describe('the reasoning of a request', () => {
     store.close();
   });
 
-  it('is not kept where several completions were asked for', async () => {
+  it('is not kept if several completions were requested', async () => {
     const { find, close } = withStore([DEEPSEEK]);
     expect((await find(TURN)).reasoning?.messageOf(DEEPSEEK)).toBeDefined();
     expect((await find(TURN, { n: 2 })).reasoning?.messageOf(DEEPSEEK)).toBeUndefined();
@@ -179,7 +179,7 @@ describe('the reasoning of a request', () => {
     ['the user has spoken since', [...TURN, { role: 'user', content: 'And now?' }]],
     ['the client has sent it', TURN.with(1, { ...TURN[1], reasoning_details: DETAILS })],
     ['the calls are others', TURN.with(1, { ...TURN[1], tool_calls: [{ ...CALL, id: 'call_2' }] })],
-  ])('is left alone where %s', async (_, messages) => {
+  ])('is unchanged if %s', async (_, messages) => {
     const { find, close } = await afterTurn();
     const { chat, reasoning } = await find(messages);
     expect(reasoning?.of(OPENAI)).toEqual([]);
@@ -190,14 +190,14 @@ describe('the reasoning of a request', () => {
   it.each<[string, readonly JsonObject[]]>([
     ['in parts, with a marker of the cache', TURN.with(0, { role: 'user', content: [MARKED] })],
     ['after another prompt of the system', [{ role: 'system', content: 'Be brief.' }, ...TURN]],
-  ])('is found where the client sends the conversation %s', async (_, messages) => {
+  ])('is found if the client sends the conversation %s', async (_, messages) => {
     const { find, close } = await afterTurn();
     const message = messages.findIndex(({ role }) => role === 'assistant');
     expect((await find(messages)).reasoning?.of(OPENAI)).toMatchObject([{ message }]);
     close();
   });
 
-  it('is that of the conversation: the same calls after another message have none', async () => {
+  it('belongs to its conversation: the same calls after another message have none', async () => {
     const { find, close } = await afterTurn();
     const other = TURN.with(0, { role: 'user', content: 'Look!' });
     expect((await find(other)).reasoning?.of(OPENAI)).toEqual([]);
@@ -206,7 +206,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('is that of the loop: each message has its own, after the result of a tool', async () => {
+  it('belongs to its step in a loop: each message after a tool result has its own', async () => {
     const { find, close } = await afterTurn();
     const { reasoning } = await find(TURN);
     const message = reasoning?.messageOf(OPENAI);
@@ -224,7 +224,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it.each([null, []])('is found where the client sends %j for it', async (empty) => {
+  it.each([null, []])('is found if the client sends %j for it', async (empty) => {
     const { find, close } = await afterTurn();
     const messages = TURN.with(1, { ...TURN[1], reasoning_details: empty });
     const { reasoning } = await find(messages);
@@ -232,7 +232,7 @@ describe('the reasoning of a request', () => {
     close();
   });
 
-  it('makes no request longer than the context window, and takes no memory that is not there', async () => {
+  it('makes no request longer than the context window, and needs memory', async () => {
     const long = await afterTurn([OPENAI], { contextWindow: 500 });
     const { chat, reasoning } = await long.find(TURN);
     expect(reasoning?.of(OPENAI)).toEqual([]);
@@ -244,7 +244,7 @@ describe('the reasoning of a request', () => {
     full.close();
   });
 
-  it('is none where all targets speak chat completions', async () => {
+  it('is not looked up if all targets speak chat completions', async () => {
     const { find, close } = withStore([{ ...OPENAI, api: 'chat' }]);
     expect(await find(TURN)).not.toHaveProperty('reasoning');
     close();

@@ -39,7 +39,7 @@ function chatRequest(messages: readonly JsonObject[]): ChatRequest {
   return chat;
 }
 
-test('the estimate of a prompt is that of what its target was sent', () =>
+test('the estimate of a prompt is the estimate of what was sent to its target', () =>
   fc.assert(
     fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.boolean(), async (turns, hasImage) => {
       const messages = turns.flatMap((_, at): JsonObject[] => [
