@@ -86,14 +86,14 @@ describe.each(PLACES)('a marker in %s', (place, body) => {
     }
   });
 
-  it('needs that for an hour beyond five minutes', () => {
+  it('needs a price for one hour if it requests more than five minutes', () => {
     const mark = '"cache_control":{"type":"ephemeral","ttl":"1h"}';
     expect(judge(body(mark), FREE)).toBe(`invalid_request ${place}cache_control`);
     expect(judge(body(mark), SHORT)).toBe(`invalid_request ${place}cache_control`);
     expect(judge(body(mark), LONG)).toBe('ok');
   });
 
-  it('is absent where it is null', () => expect(judge(body('"cache_control":null'), FREE)).toBe('ok'));
+  it('counts as absent if it is null', () => expect(judge(body('"cache_control":null'), FREE)).toBe('ok'));
 });
 
 describe('a request field about the cache', () => {
@@ -109,7 +109,7 @@ describe('a request field about the cache', () => {
     ['"prompt_cache_retention":""', 'prompt_cache_retention', 'long'],
     ['"cache_control":{"type":"ephemeral"}', 'cache_control', 'short'],
     ['"cache_control":{"type":"ephemeral","ttl":"1h"}', 'cache_control', 'long'],
-  ])('%s is judged by its prices', (field, param, lasting) => {
+  ])('%s needs a price', (field, param, lasting) => {
     const body = withFields(field);
     expect(judge(body, FREE)).toBe(`invalid_request ${param}`);
     expect(judge(body, SHORT)).toBe(lasting === 'short' ? 'ok' : `invalid_request ${param}`);
@@ -117,7 +117,7 @@ describe('a request field about the cache', () => {
   });
 });
 
-describe('how long a marker asks for', () => {
+describe('the lifetime that a marker requests', () => {
   const lasts = (value: string) => {
     const body = withPart(`"type":"text","text":"b","cache_control":${value}`);
     return judge(body, SHORT) === 'ok' ? 'short' : 'long';
@@ -125,7 +125,7 @@ describe('how long a marker asks for', () => {
 
   it.each([
     ...['{}', '{"ttl":null}', '{"ttl":"5m"}', '{"ttl":"5\\u006d"}', '{"ttl":"1m"}', '{"ttl":"300s"}', '{"ttl":"0s"}'],
-  ])('%s is five minutes at most', (value) => expect(lasts(value)).toBe('short'));
+  ])('%s is at most five minutes', (value) => expect(lasts(value)).toBe('short'));
 
   it.each([
     ...['{"ttl":"1h"}', '{"ttl":"6m"}', '{"ttl":"301s"}', '{"ttl":"24h"}', '{"ttl":"1d"}', '{"ttl":"30m"}'],
@@ -135,7 +135,7 @@ describe('how long a marker asks for', () => {
     ...['true', '"ephemeral"', '3600', '[]', '[{"ttl":"5m"}]', 'false'],
   ])('%s counts as longer', (value) => expect(lasts(value)).toBe('long'));
 
-  it('is that of the member that is sent, where it is given twice', () => {
+  it('is that of the last member if it is repeated', () => {
     expect(lasts('{"ttl":"1h","ttl":"5m"}')).toBe('short');
     expect(lasts('{"ttl":"1h"},"cache_control":{"ttl":"5m"}')).toBe('short');
     expect(lasts('{"ttl":"5m"},"cache_con\\u0074rol":{"ttl":"1h"}')).toBe('long');
@@ -144,7 +144,7 @@ describe('how long a marker asks for', () => {
 });
 
 describe('of several markers', () => {
-  it('the first is named, and the first that asks for longer where only that has no price', () => {
+  it('the first is named, or the first with a long lifetime if only that has no price', () => {
     const parts = [CONTROL, '"cache_control":{"ttl":"1h"}', BREAKPOINT].map(
       (mark) => `{"type":"text","text":"a",${mark}}`,
     );
@@ -165,7 +165,7 @@ describe('of several markers', () => {
   });
 });
 
-describe('what only looks like a marker', () => {
+describe('a name that only looks like a marker', () => {
   it.each([
     ['a property of a schema', withTool(`"function":{"name":"f","parameters":{"properties":{${CONTROL}}}}`)],
     [
@@ -178,17 +178,17 @@ describe('what only looks like a marker', () => {
     ['metadata, which is not sent', withFields('"metadata":{"cache_control":"1h"}')],
     ['a text', withPart('"type":"text","text":"cache_control"')],
     ['a longer name', withMessage('"my_cache_control":{},"cache_control_":{},"cache-control":{}')],
-  ])('passes: %s', (_, body) => expect(judge(body, FREE)).toBe('ok'));
+  ])('is accepted: %s', (_, body) => expect(judge(body, FREE)).toBe('ok'));
 
-  it('is a marker in a member that has the name of a schema elsewhere', () => {
+  it('is a marker in a member that is named like a schema at another place', () => {
     expect(judge(withMessage(`"parameters":{${CONTROL}}`), FREE)).toBe(
       'invalid_request messages[0].parameters.cache_control',
     );
   });
 });
 
-describe('another case of the name', () => {
-  it('is no field where names are official, and a marker where they are not', () => {
+describe('a marker in another case', () => {
+  it('is refused as a field among official names, and is a marker elsewhere', () => {
     expect(judge(withMessage('"Cache_Control":{}'), LONG)).toBe('invalid_request messages[0].Cache_Control');
     expect(judge(withMessage('"Prompt_Cache_Breakpoint":{}'), LONG)).toBe(
       'invalid_request messages[0].Prompt_Cache_Breakpoint',
@@ -199,7 +199,7 @@ describe('another case of the name', () => {
   });
 });
 
-it('a path of unknown members is cut', () => {
+it('a long path of unknown members is cut', () => {
   const deep = `${`{"${'x'.repeat(1000)}":`.repeat(100)}{${CONTROL}}${'}'.repeat(100)}`;
   expect(judge(withMessage(`"a":${deep}`), FREE).length).toBeLessThan(600);
 });

@@ -16,7 +16,7 @@ function lacking(member: ReasoningMember, messages: readonly object[]): readonly
 
 const indexes = (...given: Parameters<typeof lacking>) => lacking(...given).map(([message]) => message);
 
-test('details are looked for since the last message of the user, content in every message', () => {
+test('details are needed since the user’s last message, content in every message', () => {
   const messages = [says('user'), called('1'), result('1'), says('user'), called('2'), result('2'), says('system')];
   expect(lacking('reasoning_details', messages)).toEqual([[4, calls('2')]]);
   expect(lacking('reasoning_content', messages)).toEqual([
@@ -27,7 +27,7 @@ test('details are looked for since the last message of the user, content in ever
   expect(indexes('reasoning_details', [...messages, says('user')])).toEqual([]);
 });
 
-test('messages without calls, and those that bring their reasoning, lack none', () => {
+test('messages without calls, or with their reasoning, lack nothing', () => {
   const details = [{ type: 'reasoning.text', text: 'x' }];
   const messages = [
     says('user'),
@@ -48,14 +48,14 @@ test('messages without calls, and those that bring their reasoning, lack none', 
   expect(indexes('reasoning_content', messages)).toEqual([2, 3, 7, 8, 12]);
 });
 
-test('the newest messages of a long conversation are looked for', () => {
+test('only the newest messages of a long conversation are looked up', () => {
   const loop = Array.from({ length: 600 }, (_, at) => called(`${at}`));
   const newest = Array.from({ length: 512 }, (_, at) => 89 + at);
   expect(indexes('reasoning_details', [says('user'), ...loop])).toEqual(newest);
   expect(indexes('reasoning_content', [says('user'), ...loop])).toEqual(newest);
 });
 
-test('messages that lack one member or both are found once', () => {
+test('messages that lack one or both members are returned once', () => {
   const messages = [says('user'), called('1'), says('user'), called('2'), called('3', { reasoning_content: 'x' })];
   const found = acceptedChat({ model: 'm', messages }).calledMessages(
     new Set(['reasoning_details', 'reasoning_content'] as const),

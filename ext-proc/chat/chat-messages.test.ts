@@ -115,7 +115,7 @@ describe('messages that are refused', () => {
 });
 
 describe('images', () => {
-  it('are noticed, with the place of the first remote one', () => {
+  it('are recognized, with the place of the first remote one', () => {
     expect(read(image(PIXEL))).toMatchObject({ hasImages: true, hasRemoteImages: false });
     const remote = image('HTTPS://example.test/a.png');
     expect(read(HELLO, image(PIXEL), remote, remote)).toMatchObject({
@@ -132,7 +132,7 @@ describe('images', () => {
     });
   });
 
-  it('that are remote do not hide a later field of the wrong type', () => {
+  it('that are remote are refused only after fields of a wrong type', () => {
     expect(verdict(image('http://example.test/a.png'), { role: 'user', content: 1 })).toBe(
       'invalid_request messages[1].content',
     );
@@ -140,7 +140,7 @@ describe('images', () => {
 });
 
 describe('promptText', () => {
-  it('is all that the model reads as text, unescaped, and no image', () => {
+  it('has all text of the prompt, unescaped, and no images', () => {
     const promptText = acceptedChat({
       model: 'm',
       messages: [

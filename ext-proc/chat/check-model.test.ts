@@ -67,7 +67,7 @@ describe('refusals', () => {
     expect(isRefusal(refusal) && envelopeOf(refusal).error.param).toBe(param);
   });
 
-  it('say what is accepted', () => {
+  it('name what is accepted', () => {
     expect(messageOf({ reasoning_effort: 'x' })).toContain('low, high');
     expect(messageOf({ max_tokens: 9000 }, { organization: { maxTokens: 123 } })).toContain('123');
     expect(messageOf({ max_tokens: 8000 }, { model: { contextWindow: 8001 } })).toMatch(/about 80\d\d tokens.*8001/);
@@ -75,7 +75,7 @@ describe('refusals', () => {
     expect(messageOf({}, { model: { problem: 'no secret for provider openai' } })).not.toContain('openai');
   });
 
-  it('spare what a model can do, and what asks for nothing', () => {
+  it('do not affect what a model can do, or fields without effect', () => {
     expect(
       check({ tools: TOOLS, messages: IMAGE, response_format: { type: 'json_object' }, reasoning_effort: 'low', n: 2 }),
     ).toMatchObject({ outputLimit: 4000 });
@@ -109,7 +109,7 @@ describe('the output limit', () => {
     expect(limit({}, { model: { contextWindow: estimate + 1 } })).toBe(1);
   });
 
-  it('is one token where the input fills the window, and none fits where it overflows', () => {
+  it('is one token if the input fills the window; longer input is refused', () => {
     expect(limit({}, { model: { contextWindow: estimate } })).toBe(1);
     expect(limit({}, { model: { contextWindow: estimate - 1 } })).toBe('context_length_exceeded');
     expect(limit({ max_tokens: 10 }, { model: { contextWindow: estimate + 10 } })).toBe(10);
@@ -117,7 +117,7 @@ describe('the output limit', () => {
   });
 });
 
-it('holds the least output that the API of a target takes, and sends the limit as it was given', () => {
+it('holds the least output that the API of a target accepts, and sends the limit unchanged', () => {
   const { targets } = modelWith();
   const speaking = (api: 'responses' | 'anthropic') => ({ targets: targets.flatMap((one) => [one, { ...one, api }]) });
   const limits = { outputLimit: 5, heldOutputTokens: 5 };

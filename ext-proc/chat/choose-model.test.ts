@@ -35,10 +35,10 @@ async function choose(chat: ChatRequest, config: GatewayConfig, boundTokens: Bou
 const CHEAP = 'internationalization '.repeat(400);
 const TRUTH = encode(CHEAP).length;
 
-describe('input that the estimate finds too long', () => {
+describe('input whose estimate is too long', () => {
   const window = TRUTH + 100;
 
-  it('is counted, and served when it fits', async () => {
+  it('is counted, and accepted if it fits', async () => {
     const chat = chatOf(CHEAP, { max_tokens: 50 });
     expect(chat.inputTokens.estimate).toBeGreaterThan(window);
     const chosen = await choose(chat, configOf({ contextWindow: window }), counter.boundTokens);
@@ -52,7 +52,7 @@ describe('input that the estimate finds too long', () => {
     expect(normalizedCeiling).toBe(ceiling);
   });
 
-  it('is refused with the count when that does not fit either', async () => {
+  it('is refused with its count if that does not fit either', async () => {
     const chat = chatOf(CHEAP, { max_tokens: 200 });
     const refusal = await choose(chat, configOf({ contextWindow: window }), counter.boundTokens);
     expect(isRefusal(refusal) && refusal.code).toBe('context_length_exceeded');
@@ -63,14 +63,14 @@ describe('input that the estimate finds too long', () => {
     ['the tokenizer is not known', { tokenizer: 'bytes' as const }, never],
     ['it is far too long', { contextWindow: 300 }, never],
     ['it cannot be counted in time', {}, async () => undefined],
-  ])('is refused as it is when %s', async (_, changes, boundTokens) => {
+  ])('is refused without a count if %s', async (_, changes, boundTokens) => {
     const config = configOf({ contextWindow: window, ...changes });
     const refusal = await choose(chatOf(CHEAP), config, boundTokens);
     expect(isRefusal(refusal) && refusal.code).toBe('context_length_exceeded');
   });
 });
 
-it('is not counted when it fits, nor a second time', async () => {
+it('input is not counted if it fits, nor a second time', async () => {
   const chosen = await choose(chatOf(CHEAP), configOf({}), never);
   if (isRefusal(chosen)) throw new Error(chosen.code);
   const counted = await chooseByCount(chosen.chat, principal, configOf({}), counter.boundTokens);
@@ -79,7 +79,7 @@ it('is not counted when it fits, nor a second time', async () => {
   expect(await chooseByCount(counted.chat, principal, configOf({}), never)).toBeUndefined();
 });
 
-it('keeps what is no text in the ceiling as it was', async () => {
+it('a count does not change the ceiling of anything but text', async () => {
   const tools = [{ type: 'function', function: { name: 'find', description: 'x'.repeat(1000) } }];
   const chat = chatOf(CHEAP, { tools });
   const counted = await chooseByCount(chat, principal, configOf({}), counter.boundTokens);
@@ -88,7 +88,7 @@ it('keeps what is no text in the ceiling as it was', async () => {
   expect(counted.chat.inputTokens.ceiling).toBeLessThan(chat.inputTokens.ceiling);
 });
 
-it('is decided near the window by all of a long text, not by samples of it, which differ between processes', async () => {
+it('near the window the whole text decides, because samples differ between processes', async () => {
   const chat = chatOf('Once upon a time, in 1987, there was a {"key": "value"} 狐狸. '.repeat(3000));
   const whole = finish(chat.wholeEstimate());
   const inWindow = (contextWindow: number) => choose(chat, configOf({ tokenizer: 'bytes', contextWindow }), never);
@@ -98,7 +98,7 @@ it('is decided near the window by all of a long text, not by samples of it, whic
   expect(isRefusal(refusal) && refusal.values.estimated_tokens).toBe(whole);
 });
 
-it('is given up when the client leaves', async () => {
+it('the choice is abandoned when the client leaves', async () => {
   const chat = chatOf('word '.repeat(3000));
   const left = await chooseModel(chat, principal, configOf({ contextWindow: 3000 }), never, async () => undefined);
   expect(left).toBeUndefined();

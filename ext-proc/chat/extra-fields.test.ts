@@ -23,7 +23,7 @@ function refusedWith(members: string, extra = EXTRA) {
   return isRefusal(result) ? [result.code, result.param] : result.extraFields;
 }
 
-test('the fields of the API are those that the configuration knows as official', () => {
+test('the fields of the API are the official fields of the configuration', () => {
   expect([...OFFICIAL_FIELDS].toSorted()).toEqual([...CHAT_FIELDS.keys()].toSorted());
 });
 
@@ -47,12 +47,12 @@ describe('a field beside the official ones', () => {
     expect(refusedWith(members)).toEqual(expected);
   });
 
-  test('is unknown where it is not configured', () => {
+  test('is unknown if it is not configured', () => {
     expect(refusedWith('"top_k":40', new Map())).toEqual(['unknown_parameter', 'top_k']);
     expect(refusedWith('"top_k":40', new Map([['topk', 'integer']]))).toEqual(['unknown_parameter', 'top_k']);
   });
 
-  test('is sent as it was written, once', () => {
+  test('is sent as written, once', () => {
     const members = '"top_k":1,"seed":2,"top_k" : 12345678901234567890,"chat_template_kwargs":{"a":1.0}';
     expect(sentBody(acceptedChat(bodyWith(members), EXTRA))).toContain(
       '"seed":2,"top_k" : 12345678901234567890,"chat_template_kwargs":{"a":1.0}}',
@@ -81,13 +81,13 @@ describe('the targets of a request with extra fields', () => {
     return isRefusal(model) ? [model.code, model.param] : model.targets.map((target) => target.provider.name);
   };
 
-  test('are those that take all of them, in their order', () => {
+  test('are those that accept all of them, in their order', () => {
     expect(withTargetsFor(base, [])).toBe(base);
     expect(namesFor('top_k')).toEqual(['one', 'both']);
     expect(namesFor('min_p', 'top_k')).toEqual(['both']);
   });
 
-  test('are none where no provider takes them', () => {
+  test('are none if no provider accepts them', () => {
     expect(namesFor('top_k', 'guided_regex')).toEqual(['invalid_request', 'guided_regex']);
     expect(namesFor('min_p', 'think')).toEqual(['invalid_request', 'min_p']);
     const unusable: Model = { ...base, targets: [], problem: 'missing secret' };

@@ -63,7 +63,7 @@ describe('parts of type file', () => {
     ['invalid_request .file.File_Data', { file_data: PDF, File_Data: PDF }],
   ])('%s: %j', (expected, file) => expect(verdict(withFile(file))).toBe(expected));
 
-  it('carry no media of another type', () => {
+  it('must not contain media of another type', () => {
     expect(verdict(withFile({ file_data: PDF }, { image_url: { url: 'http://10.0.0.1/' } }))).toBe(
       'invalid_request .image_url',
     );
@@ -77,7 +77,7 @@ describe('parts of type file', () => {
     expect(await choose(withFile({ file_data: PDF }))).toHaveProperty('choice.model.id', 'model-1');
   });
 
-  it('reach the provider as they were sent', () => {
+  it('reach the provider unchanged', () => {
     const file = { filename: 'a.pdf', file_data: PDF };
     const sent = sentBody(acceptedChat(withFile(file)));
     expect(JSON.parse(sent).messages).toEqual(withFile(file).messages);
@@ -89,14 +89,14 @@ describe('tokens of files', () => {
   const estimate = (bytes: number) => acceptedChat(withFile({ file_data: ofBytes(bytes) })).inputTokens.estimate;
   const besides = acceptedChat(TEXT).inputTokens.estimate;
 
-  it('are estimated by bytes, between a page and a bound', () => {
+  it('are estimated by bytes, between one page and a bound', () => {
     expect(estimate(10) - besides).toBe(2000);
     expect(estimate(500_000) - besides).toBeGreaterThanOrEqual(10_000);
     expect(estimate(500_000) - besides).toBeLessThan(10_010);
     expect(estimate(6_000_000) - besides).toBe(100_000);
   });
 
-  it('have the longest prompt that the provider reads as their ceiling, where its window is larger', async () => {
+  it('have the longest prompt of the provider as their ceiling, even above the context window', async () => {
     const { chat } = await chosen(withFile({ file_data: PDF }), { longestPrompt: 20 * WINDOW });
     expect(chat.inputTokens).toMatchObject({
       ...{ ceiling: 20 * WINDOW, normalizedCeiling: 20 * WINDOW, fileCeiling: 20 * WINDOW },
@@ -105,7 +105,7 @@ describe('tokens of files', () => {
     expect(inputTokens.ceiling).toBeLessThan(200);
   });
 
-  it('are held at no less than any prompt costs that the provider reads, at each length and in the tier', async () => {
+  it('are held at no less than the cost of any prompt that the provider reads, at any length', async () => {
     const prices = (input: number) => ({ ...NO_PRICES, inputPicoUsd: BigInt(input), outputPicoUsd: BigInt(2 * input) });
     const step = fc.record({ inputTokens: fc.integer({ min: 1, max: 25 * WINDOW }), input: fc.nat(1000) });
     await fc.assert(
@@ -131,7 +131,7 @@ describe('tokens of files', () => {
     );
   });
 
-  it('have the context window as their ceiling, however many there are and however long the text is', async () => {
+  it('have the context window as their ceiling, for any number of files and length of text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 100_000 }), async (files, letters) => {
         const parts = Array.from({ length: files }, () => ({ type: 'file', file: { file_data: PDF } }));

@@ -12,7 +12,7 @@ function requestOf(messages: unknown[], isAscii = false) {
 describe('keepText', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 30 });
 
-  test('keeps the beginning of the text, in whole characters, and no more than it may', () => {
+  test('keeps the beginning of the text, in whole characters, up to the bound', () => {
     fc.assert(
       fc.property(
         fc.array(text, { minLength: 1, maxLength: 5 }),
@@ -36,7 +36,7 @@ describe('keepText', () => {
     );
   });
 
-  test('what is left out is estimated, once', () => {
+  test('estimates the rest, once', () => {
     const chat = requestOf([{ role: 'user', content: 'some words '.repeat(100_000) }]);
     const all = estimateTokens(chat.promptText().join());
     expect(chat.keepText(200_000)).toBe(200_000);
@@ -51,7 +51,7 @@ describe('keepText', () => {
     }
   });
 
-  test('without any text the estimate of the request remains, images included', () => {
+  test('leaves the estimate of the request if no text is kept, images included', () => {
     const url = `data:image/png;base64,${'A'.repeat(4000)}`;
     const chat = requestOf([{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]);
     expect(chat.tokensOmitted()).toBe(0);
@@ -59,7 +59,7 @@ describe('keepText', () => {
     expect(chat.tokensOmitted()).toBe(chat.inputTokens.estimate);
   });
 
-  test('nothing can be sent any more', () => {
+  test('leaves nothing that can be sent', () => {
     const chat = requestOf([{ role: 'user', content: 'hi' }]);
     chat.keepText(1000);
     expect(() => sentBody(chat)).toThrow('free already');

@@ -16,7 +16,7 @@ const withTool = (members: string) => withField(`"tools":[{"type":"function",${m
 const withFormat = (members: string) => withField(`"response_format":{${members}}`);
 const SCHEMA = '"type":"json_schema","json_schema":{"name":"a",';
 
-describe('a nested name that is a known one but for its case', () => {
+describe('a nested name that differs from a known one only by case', () => {
   it.each([
     ['a second address beside the judged one', withImage('"URL"'), 'messages[0].content[0].image_url.URL'],
     ['the same, escaped', withImage('"\\u0055\\u0052L"'), 'messages[0].content[0].image_url.URL'],
@@ -52,7 +52,7 @@ describe('a nested name that is a known one but for its case', () => {
     ],
     ['the schema of a response', withFormat(`${SCHEMA}"schema":{"Type":"object"}}`)],
     ['members that nobody knows', withMessage('"reasoning_content":"x","Reasoning":{"Type":1},"URLs":[{"URL":1}]')],
-  ])('passes in %s', (_, body) => expect(verdict(body)).toBe('ok'));
+  ])('is accepted in %s', (_, body) => expect(verdict(body)).toBe('ok'));
 });
 
 describe('media of another type in a part', () => {
@@ -68,14 +68,14 @@ describe('media of another type in a part', () => {
     expect(verdict(withPart(part))).toBe(`invalid_request messages[0].content[0].${member}`),
   );
 
-  it('passes where it is null, as some clients write what they leave out', () =>
+  it('is accepted if it is null, as some clients write an absent member', () =>
     expect(verdict(withPart('{"type":"text","text":"hi","image_url":null,"file":null}'))).toBe('ok'));
 });
 
 const sent = (body: string) => sentBody(acceptedChat(body));
 
-describe('a member that is given twice', () => {
-  it('reaches the provider once, as the last of them', () => {
+describe('a repeated member', () => {
+  it('reaches the provider once, with its last value', () => {
     const body = sent(withPart(`{"type":"image_url","image_url":{"url":"${INSIDE}","\\u0075rl":"${IMAGE}"}}`));
     expect(body).not.toContain('169.254');
     expect(body).toContain(`"\\u0075rl":"${IMAGE}"`);
@@ -87,7 +87,7 @@ describe('a member that is given twice', () => {
     ['stop', '["one"]', '["two"]'],
     ['stream_options', '{"include_usage":true}', '{"include_obfuscation":false}'],
     ['tools', '[]', '[{"type":"function","function":{"name":"f"}}]'],
-  ])('%s: nothing of the first, %s, is read or sent', (name, first, last) => {
+  ])('%s: the first one, %s, is neither read nor sent', (name, first, last) => {
     const others = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
     const front = JSON.stringify({ ...others, [name]: 0 }).replace(`"${name}":0`, `"${name}":${first}`);
     const body = sent(`${front.slice(0, -1)},"${name}":${last}}`);
@@ -95,7 +95,7 @@ describe('a member that is given twice', () => {
     expect(JSON.parse(body)[name]).toEqual(JSON.parse(last));
   });
 
-  it('a nested one is stepped over with all that it contains', () => {
+  it('is skipped with all its contents if it is nested', () => {
     const content = '[{"type":"text","text":"one"},{"type":"image_url","image_url":{"url":"http://10.0.0.1/"}}]';
     expect(sent(withMessage(`"content":${content},"content":"two"`))).toContain('"content":"two"');
   });

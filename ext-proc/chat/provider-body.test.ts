@@ -13,7 +13,7 @@ const encode = (body: string, provider: Partial<ProviderFields> = {}) =>
   sentBody(acceptedChat(body), { ...FIELDS, ...provider });
 
 describe('the body for a provider', () => {
-  it('has the provider’s model and an output limit, always', () => {
+  it('always has the provider’s model and an output limit', () => {
     expect(encode(`{"model":"m",${MESSAGES}}`)).toBe(`${HEAD},${MESSAGES}}`);
     expect(JSON.parse(encode(`{"model":"m",${MESSAGES}}`, { model: 'a"b\\ü' })).model).toBe('a"b\\ü');
   });
@@ -39,13 +39,13 @@ describe('the body for a provider', () => {
     );
   });
 
-  it('leaves out what is null or replaced', () => {
+  it('omits fields that are null or replaced', () => {
     expect(encode(`{"n":2,"stop":"a","stop":"b","n":null,"model":"m",${MESSAGES},"user":null}`)).toBe(
       `${HEAD},"stop":"b",${MESSAGES}}`,
     );
   });
 
-  it('has identities that are the gateway’s, read as a client means them, and no other', () => {
+  it('has the gateway’s identities, made from the decoded values, and no others', () => {
     const sent = `{"model":"m",${MESSAGES},"user":"\\u0061b","prompt_cache_key" : "" ,"safety_identifier":"é"}`;
     expect(encode(sent)).toBe(
       `${HEAD},${MESSAGES},"user":"user of 2","prompt_cache_key":"prompt_cache_key of 0","safety_identifier":"safety_identifier of 1"}`,
@@ -53,7 +53,7 @@ describe('the body for a provider', () => {
     expect(encode(`{"model":"m",${MESSAGES},"user":null}`)).not.toContain('user of');
   });
 
-  it('asks for usage in every stream, and keeps the client’s other options', () => {
+  it('requests the usage in every stream, and keeps the client’s other options', () => {
     const options = (given: string) =>
       encode(`{"model":"m",${MESSAGES},"stream":true${given}}`).split('"stream":true')[1];
     const asked = ',"stream_options":{"include_usage":true';
@@ -66,14 +66,14 @@ describe('the body for a provider', () => {
     );
   });
 
-  it('asks for nothing where there is no stream', () => {
+  it('requests no usage without a stream', () => {
     expect(encode(`{"model":"m",${MESSAGES},"stream":false}`)).toBe(`${HEAD},${MESSAGES},"stream":false}`);
     expect(encode(`{"model":"m",${MESSAGES},"stream_options":{"include_usage":true}}`)).toContain(
       '"stream_options":{"include_usage":true}',
     );
   });
 
-  it('has the official form of images that are plain strings, wherever they stand', () => {
+  it('has the official form of images that are plain strings, at any place', () => {
     const url = 'data:image/png;base64,QUJD';
     const part = fc.oneof(
       fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'grapheme' }) }),
@@ -90,7 +90,7 @@ describe('the body for a provider', () => {
     );
   });
 
-  it('means what the client’s body means, for any order, spacing and values of the fields', () => {
+  it('has the meaning of the client’s body, for any order, spacing and values of the fields', () => {
     const value = {
       messages: fc.array(
         fc.record({ role: fc.constant('user'), content: fc.string({ unit: 'grapheme' }), extra: fc.jsonValue() }),
@@ -113,7 +113,7 @@ describe('the body for a provider', () => {
     );
   });
 
-  it('has the reasoning of tool calls where the provider wants it, and is the same but for that', () => {
+  it('has the reasoning of tool calls for a provider that requires it, and no other change', () => {
     const calls = '"tool_calls" : [{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]';
     const written = (kept: readonly [string, string, string]) =>
       `"messages":[{"role":"user","content":"x"}, {${calls}${kept[0]} ,"role":"assistant"},{"role":"assistant",${kept[1]}"content":"\\u00e9",${calls}},` +

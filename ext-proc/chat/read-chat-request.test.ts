@@ -12,7 +12,7 @@ const verdictOn = (fields: object) => verdict(bodyWith(fields));
 const verdictOnText = (text: string) => verdict(`{"model":"m","messages":[{"role":"user","content":"x"}],${text}}`);
 
 describe('the body as a whole', () => {
-  it('is refused when it is compressed, whatever is in it', () => {
+  it('is refused if it is compressed, with any content', () => {
     const coded = (coding: string) => verdictOf(readChatRequest(Buffer.from(JSON.stringify(bodyWith({}))), coding));
     for (const coding of ['gzip', 'br', 'identity, gzip', 'x'])
       expect(coded(coding)).toBe('invalid_request content-encoding');
@@ -26,12 +26,12 @@ describe('the body as a whole', () => {
     ['max_output_tokens', /send max_completion_tokens\.$/],
     ['system', /as a message with the role system\.$/],
     ['zeta', /^Unknown parameter: zeta\.$/],
-  ])('says what to send instead of %s', (field, message) => {
+  ])('is refused with advice what to send instead of %s', (field, message) => {
     const refusal = readBody(bodyWith({ [field]: 'x' }));
     expect(isRefusal(refusal) && envelopeOf(refusal).error.message).toMatch(message);
   });
 
-  it('names the first unknown field, where it stood first', () => {
+  it('is refused for the first unknown field, by first occurrence', () => {
     expect(verdict('{"zeta":1,"alpha":2,"zeta":3}')).toBe('unknown_parameter zeta');
     expect(verdict('{"model":"m","\\u0061b":null}')).toBe('unknown_parameter ab');
     expect(verdict('{"__proto__":{"model":"m"}}')).toBe('unknown_parameter __proto__');
@@ -39,7 +39,7 @@ describe('the body as a whole', () => {
     expect(verdict(`{"${'x'.repeat(1000)}":1}`)).toBe(`unknown_parameter ${'x'.repeat(128)}`);
   });
 
-  it('needs a model and at least one message', () => {
+  it('must have a model and at least one message', () => {
     for (const model of [null, '', 1, {}, ['m']]) expect(verdict({ model, messages: HELLO })).toBe('missing_model');
     for (const messages of [null, '', 'x', {}, [], 1])
       expect(verdict({ model: 'm', messages })).toBe('missing_messages');
@@ -49,7 +49,7 @@ describe('the body as a whole', () => {
     );
   });
 
-  it('counts the last of two fields only', () => {
+  it('has only the last value of a repeated field', () => {
     expect(verdictOnText('"n":"bad","n":2')).toBe('ok');
     expect(verdictOnText('"n":2,"n":"bad"')).toBe('invalid_request n');
     expect(verdict('{"model":"m","model":null,"messages":[]}')).toBe('missing_model');
@@ -59,8 +59,8 @@ describe('the body as a whole', () => {
   });
 });
 
-describe('what a request says', () => {
-  it('has defaults', () => {
+describe('the facts of a request', () => {
+  it('have defaults', () => {
     expect(accepted()).toMatchObject({
       ...{ model: 'm', stream: false, includeUsage: false, completions: 1 },
       ...{ jsonFormat: false, hasTools: false, hasImages: false, hasRemoteImages: false },
@@ -69,7 +69,7 @@ describe('what a request says', () => {
     expect(accepted()).not.toHaveProperty('reasoningEffort');
   });
 
-  it('takes null for absent', () => {
+  it('treat null as absent', () => {
     const nulls = [
       ...['max_tokens', 'n', 'stream', 'stream_options', 'response_format', 'reasoning_effort'],
       ...['tools', 'stop', 'seed', 'logit_bias', 'user'],
@@ -80,7 +80,7 @@ describe('what a request says', () => {
     });
   });
 
-  it('is read from its fields', () => {
+  it('are read from its fields', () => {
     expect(accepted({ stream: true, stream_options: { include_usage: true }, n: 3, max_tokens: 5 })).toMatchObject({
       ...{ stream: true, includeUsage: true, completions: 3 },
       ...{ maxTokens: 5, maxTokensParam: 'max_tokens' },
@@ -163,11 +163,11 @@ describe('types and ranges of fields', () => {
     tools: [{}, 'x', 1],
   };
 
-  it.each(Object.entries(good))('%s takes good values', (name, values) => {
+  it.each(Object.entries(good))('%s accepts good values', (name, values) => {
     for (const value of values) expect([value, verdictOn({ [name]: value })]).toEqual([value, 'ok']);
   });
 
-  it.each(Object.entries(bad))('%s refuses bad values and names itself', (name, values) => {
+  it.each(Object.entries(bad))('%s refuses bad values with its name', (name, values) => {
     for (const value of values)
       expect([value, verdictOn({ [name]: value })]).toEqual([value, `invalid_request ${name}`]);
   });
@@ -207,7 +207,7 @@ describe('types and ranges of fields', () => {
     ['response_format.json_schema.name', { response_format: { type: 'json_schema', json_schema: {} } }],
   ])('names %s', (param, fields) => expect(verdictOn(fields)).toBe(`invalid_request ${param}`));
 
-  it('takes numbers by their value, as they are written', () => {
+  it('accepts numbers by their value, in any notation', () => {
     expect(verdictOnText('"n":1.0,"max_tokens":1e2,"temperature":-0')).toBe('ok');
     expect(verdictOnText('"max_tokens":1e300')).toBe('ok');
     expect(verdictOnText('"n":1e-1')).toBe('invalid_request n');

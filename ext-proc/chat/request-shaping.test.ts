@@ -26,7 +26,7 @@ const TOOLS = '"tools":[{"type":"function","function":{"name":"f"}}]';
 const HEAD = '{"model":"upstream","max_tokens":77';
 
 describe('a shaped body', () => {
-  test('drops, renames, sets, and sets with tools, in this order', () => {
+  test('has members dropped, renamed, set, and set with tools, in this order', () => {
     const step = {
       drop: ['seed', 'stop'],
       rename: { user: 'end_user', top_p: 'seed' },
@@ -50,7 +50,7 @@ describe('a shaped body', () => {
     );
   });
 
-  test('swaps names, and a renamed member replaces another', () => {
+  test('may swap names, and a renamed member replaces another', () => {
     const swap = { rename: { top_p: 'temperature', temperature: 'top_p' } };
     expect(encode(`{"model":"m",${MESSAGES},"top_p":0.1,"temperature":2}`, [swap])).toBe(
       `${HEAD},${MESSAGES},"temperature":0.1,"top_p":2}`,
@@ -60,7 +60,7 @@ describe('a shaped body', () => {
     );
   });
 
-  test('knows names and roles however they are written', () => {
+  test('has names and roles recognized in any notation', () => {
     const messages = String.raw`"messages":[ {"r\u006fle" : "\u0064eveloper" , "content":"\"role\":\"developer\""},
       {"content":[{"type":"text","text":"x","role":"developer"}],"role":"user"},{"role":"tool","role":"developer","content":"y"}]`;
     expect(
@@ -81,7 +81,7 @@ describe('a shaped body', () => {
     );
   });
 
-  test('has no stream_options where the provider takes none', () => {
+  test('has no stream_options if the provider accepts none', () => {
     for (const stream of ['true', 'false']) {
       const body = `{"model":"m",${MESSAGES},"stream":${stream},"stream_options":{"include_usage":true}}`;
       expect(encode(body, [], { streamOptions: false })).toBe(`${HEAD},${MESSAGES},"stream":${stream}}`);
@@ -109,7 +109,7 @@ describe('a shaped body', () => {
     );
   });
 
-  test('is long messages in few pieces', () => {
+  test('has long messages in few pieces', () => {
     const developer = (content: string) => ({ role: 'developer', content });
     const many = Array.from({ length: 3000 }, (_, index) => developer('x'.repeat(index % 300)));
     const chat = acceptedChat({ model: 'm', messages: [...many, developer('y'.repeat(9000))] });
@@ -156,7 +156,7 @@ describe('any body', () => {
     { requiredKeys: ['model', 'messages'] },
   );
 
-  test('in bytes is shaped as the object that it means, and the rest is left byte for byte', () => {
+  test('is shaped like its parsed object, and the rest is unchanged byte for byte', () => {
     fc.assert(
       fc.property(
         body,

@@ -60,7 +60,7 @@ describe('official fields about the service', () => {
     ['prediction', { type: 'content', content: 'x', Content: 'y' }, 'invalid_request prediction.Content'],
   ])('%s: %j is %s', (name, value, expected) => expect(verdictOf(read({ [name]: value }))).toBe(expected));
 
-  it('say what is offered instead', () => {
+  it('are refused with what is offered instead', () => {
     const message = (fields: object) => {
       const refusal = read(fields);
       return isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
@@ -71,13 +71,13 @@ describe('official fields about the service', () => {
     expect(message({ store: true })).toContain('stored');
   });
 
-  it('are absent where they are null, as every known field', () => {
+  it('count as absent if they are null, like every known field', () => {
     const nulls = [...CHAT_FIELDS.keys()].filter((name) => name !== 'model' && name !== 'messages');
     expect(nulls).toHaveLength(37 - 2);
     expect(sent(Object.fromEntries(nulls.map((name) => [name, null])))).toEqual({ max_tokens: 1 });
   });
 
-  it('stay here, but for prediction and service_tier', () => {
+  it('are not sent, except prediction and service_tier', () => {
     expect(sent({ store: false, metadata: { a: 'b' }, modalities: ['text'] })).toEqual({ max_tokens: 1 });
     const prediction = { type: 'content', content: 'x' };
     expect(sent({ prediction })).toEqual({ max_tokens: 1, prediction });
@@ -86,7 +86,7 @@ describe('official fields about the service', () => {
     }
   });
 
-  it('keep metadata as JSON, each name once', () => {
+  it('include metadata, kept as JSON with each name once', () => {
     const body = `{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":{"a":"1","__proto__":"2","a":"\\u0000é"}}`;
     expect(acceptedChat(body)).toHaveProperty('metadata', '{"__proto__":"2","a":"\ufffdé"}');
     expect(accepted({ metadata: {} })).not.toHaveProperty('metadata');
@@ -94,7 +94,7 @@ describe('official fields about the service', () => {
     expect(accepted({ user: '' }).user).toBe('');
   });
 
-  it('hold the text of a prediction as input', () => {
+  it('include a prediction, whose text is held as input', () => {
     const without = accepted({}).inputTokens.ceiling;
     expect(accepted({ prediction: { type: 'content', content: 'x'.repeat(1000) } }).inputTokens.ceiling).toBe(
       without + 1000,
@@ -113,7 +113,7 @@ describe('fields that depend on the model', () => {
     ['prompt_cache_retention', { prompt_cache_retention: '24h' }],
   ];
 
-  it('are accepted where the model has their price', () => {
+  it('are accepted if the model has their price', () => {
     const flat = flatTable(NO_PRICES);
     const serviceTiers = new Map([['flex', flat]]);
     const writes = { pricesCacheWrites: true, pricesLongCacheWrites: true } as const;
@@ -128,7 +128,7 @@ describe('fields that depend on the model', () => {
     expect(sent(fields)).toEqual({ max_tokens: 1, ...fields });
   });
 
-  it('are refused by name, unless they ask for what every model has', () => {
+  it('are refused by name, unless they request what every model has', () => {
     for (const [param, fields] of DEPENDENT) expect(judge(fields)).toBe(`invalid_request ${param}`);
     for (const service_tier of ['auto', 'default', null]) expect(judge({ service_tier })).toBe('ok');
   });

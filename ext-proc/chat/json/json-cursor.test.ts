@@ -80,7 +80,7 @@ const value = fc.letrec((tie) => ({
 })).any;
 
 describe('JsonCursor', () => {
-  it('reads what JSON.stringify wrote, and stops behind it', () => {
+  it('reads values of JSON.stringify, and stops behind them', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 1, '\t', ' \n'), (wanted, indent) => {
         const cursor = cursorAt(`${JSON.stringify(wanted, null, indent)}, "end":17`);
@@ -103,7 +103,7 @@ describe('JsonCursor', () => {
     );
   });
 
-  it('says where a value stands, and a text without its quotes', () => {
+  it('returns the position of a value, and of a text without its quotes', () => {
     const text = '{"value": "a\\"b" }';
     const cursor = cursorIn(text);
     cursor.eachMember(() => true);
@@ -115,13 +115,13 @@ describe('JsonCursor', () => {
     ]);
   });
 
-  it('cuts a text where it is told to, escaped or not', () => {
+  it('cuts a text at the given length, escaped or not', () => {
     expect(cursorAt('"abcdef"').text(3)).toBe('abc');
     expect(cursorAt('"\\u0061\\n\\ud83d\\ude00b"').text(4)).toBe('a\n😀');
     expect(cursorAt(`"${'é'.repeat(50)}"`).text(7)).toBe('é'.repeat(7));
   });
 
-  it('gives keys and texts that are words without making a string, however they are spelled', () => {
+  it('returns keys and texts that are words without making a string, in any notation', () => {
     const cursor = cursorIn('{"role":"user","\\u0063ontent":"\\u0075ser","Role":"User","other":"users"}');
     const read: [string, string, string][] = [];
     cursor.eachMember((word) => void read.push([word, cursor.nameBesidesCase(), cursor.word()]));
@@ -133,7 +133,7 @@ describe('JsonCursor', () => {
     ]);
   });
 
-  it('leaves out members that are replaced, but not where keys alone are asked for', () => {
+  it('skips replaced members, but not if only keys are read', () => {
     const text = '{"role":1,"user":{"n":1},"role":2}';
     const [members, keys]: [string[], string[]] = [[], []];
     const cursor = cursorIn(text);
@@ -148,7 +148,7 @@ describe('JsonCursor', () => {
     ]);
   });
 
-  it('steps over replaced members of every kind, with all that they contain', () => {
+  it('steps over replaced members of every kind, with all their contents', () => {
     const written = fc.constantFrom('1', '"b"', 'null', '[]', '{}', '[["a",{"b":1}],"a"]', '{"a":["b"],"b":{"a":"}"}}');
     const members = fc.array(fc.tuple(fc.constantFrom('"a"', '"\\u0061"', '"b"', '"c"'), written), { maxLength: 12 });
     const joined = (all: readonly (readonly [string, string])[]) => `{${all.map((member) => member.join(':')).join()}}`;
@@ -161,7 +161,7 @@ describe('JsonCursor', () => {
     );
   });
 
-  it('stops at the first answer', () => {
+  it('stops at the first result', () => {
     const seen: string[] = [];
     const cursor = cursorIn('{"n":1,"stop":2,"user":3}');
     const answer = cursor.eachMember((key) => {

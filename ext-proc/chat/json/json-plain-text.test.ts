@@ -4,7 +4,7 @@ import { PlainText } from './json-plain-text.ts';
 
 const isPlain = (value: number) => value >= 0x20 && value !== 0x22 && value !== 0x5c;
 
-test('finds the end of plain text as reading byte by byte does, wherever the text lies in memory', () => {
+test('finds the same end of plain text as a byte-by-byte search, at any alignment', () => {
   const plain = fc.integer({ min: 0, max: 255 }).filter(isPlain);
   const long = fc.array(plain, { minLength: 20, maxLength: 200 });
   fc.assert(
@@ -27,7 +27,7 @@ test('finds the end of plain text as reading byte by byte does, wherever the tex
   );
 });
 
-test('sees each byte that ends plain text, at each place of a word', () => {
+test('finds each byte that ends plain text, at each place in a word', () => {
   for (let byte = 0; byte < 256; byte++) {
     for (let place = 0; place < 8; place++) {
       const bytes = Buffer.alloc(100, 'x');

@@ -12,7 +12,7 @@ function scanJsonObject(bytes: Buffer) {
   return scan.result();
 }
 
-describe('in steps', () => {
+describe('a scan in steps', () => {
   function stepsOf(text: string): number {
     const scan = new JsonScan(Buffer.from(text));
     let steps = 1;
@@ -20,7 +20,7 @@ describe('in steps', () => {
     return steps;
   }
 
-  it('comes to the same, wherever a step ends', () => {
+  it('has the same result, wherever a step ends', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', 'a', '\n', 'é', '😀'), maxLength: 30 });
     fc.assert(
       fc.property(fc.dictionary(text, fc.oneof(text, fc.jsonValue())), fc.nat(60), (value, before) => {
@@ -37,14 +37,14 @@ describe('in steps', () => {
     );
   });
 
-  it('takes as many as the text is long', () => {
+  it('takes steps in proportion to the length of the text', () => {
     expect(stepsOf(`{"a":"${'x'.repeat(1000)}"}`)).toBe(1);
     expect(stepsOf(`{"a":"${'\\"'.repeat(5 * STEP_BYTES)}"}`)).toBeGreaterThanOrEqual(10);
     expect(stepsOf(`{"a":[${'1,'.repeat(100_000)}1]}`)).toBe(4);
   });
 });
 
-describe('bodies made to be slow', () => {
+describe('bodies that are made to be slow', () => {
   const SIZE = 4 * 1024 * 1024;
   const wide = (count: number, member: (index: number) => string) =>
     `{"a":{${Array.from({ length: count }, (_, i) => member(i)).join(',')}}}`;
@@ -60,7 +60,7 @@ describe('bodies made to be slow', () => {
     ['white space', () => `{"a":${' '.repeat(SIZE)}1}`],
   ];
 
-  it('as many values as there may be are read, one more is refused', () => {
+  it('with the most allowed values are read, one more is refused', () => {
     expect(scanJsonObject(Buffer.from(wide(MAX_VALUES - 1, (i) => `"k${i}":1`))).kind).toBe('object');
     expect(scanJsonObject(Buffer.from(wide(MAX_VALUES, (i) => `"k${i}":1`)))).toMatchObject({
       kind: 'problem',

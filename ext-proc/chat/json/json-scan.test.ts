@@ -93,7 +93,7 @@ describe('what is JSON', () => {
     }
   });
 
-  it('refuses numbers that overflow a double, however they are written, and no others', () => {
+  it('refuses numbers that overflow a double, in any notation, and no others', () => {
     const edge = '1.7976931348623157e308';
     const small = ['1e307', '0e999', '0.0e9999', '1e-9999', '9'.repeat(308), `0.${'0'.repeat(400)}1e500`];
     for (const text of [edge, `-${edge}`, ...small]) expect(problemOf(`{"a":${text}}`)).toBeUndefined();
@@ -102,7 +102,7 @@ describe('what is JSON', () => {
   });
 });
 
-it('refuses a number that is longer than any reader takes', () => {
+it('refuses a number that is longer than any reader accepts', () => {
   expect(accepts(`{"a":0.${'1'.repeat(4000)}}`)).toBe(true);
   expect(problemOf(`{"a":0.${'1'.repeat(5000)}}`)).toBe('a number is longer than 4096 bytes (byte 5)');
 });
@@ -146,7 +146,7 @@ describe('against JSON.parse', () => {
     );
   });
 
-  it('agrees on noise made of the grammar', () => {
+  it('agrees on random tokens of the grammar', () => {
     const piece = fc.constantFrom(...'{}[],: 1', '"a"', '"\\u0061"', '"b"', '-0.5e1', 'true', 'null');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => compare(`{"a":${pieces.join('')}}`)),
@@ -165,7 +165,7 @@ describe('duplicate keys', () => {
     ['{"é":1,"\\u00e9":2}', '{       "\\u00e9":2}'],
   ])('keeps the last of %j', (text, expected) => expect(cleaned(text)).toBe(expected));
 
-  it('keeps what is not a duplicate', () => {
+  it('keeps keys that are not duplicates', () => {
     for (const text of ['{"a":1,"A":2,"a ":3}', '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}', '{"ab":1,"a":2,"b":3}']) {
       expect(cleaned(text)).toBe(text);
     }

@@ -29,7 +29,7 @@ describe('counting tokens', () => {
     expect(await countTokens(texts)).toEqual(whole);
   });
 
-  test('bounds prompts with the tokenizer that is asked for: never below the whole count, and close above it', async () => {
+  test('bounds prompts with the requested tokenizer: never below the whole count, and close above it', async () => {
     const texts = [ENGLISH, 'ありがとう世界中の皆さん'.repeat(200), 'zvq@<'.repeat(500), ''];
     for (const [tokenizer, whole] of [
       ['o200k_base', countWhole],
@@ -44,12 +44,12 @@ describe('counting tokens', () => {
     }
   });
 
-  test('keeps many callers apart', async () => {
+  test('returns to each of many callers its own count', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => countTokens([' word'.repeat(i)])));
     expect(answers).toEqual(Array.from({ length: 50 }, (_, i) => [i]));
   });
 
-  test('does not take the square of a text without boundaries, and stays near the whole count', async () => {
+  test('takes linear time for a text without boundaries, and stays near the whole count', async () => {
     const text = 'ありがとう世界中の皆さん'.repeat(2000);
     const before = process.cpuUsage();
     const [counted = 0] = await countTokens([text]);
@@ -58,7 +58,7 @@ describe('counting tokens', () => {
     expect(counted).toBeLessThan(12_000 * 1.02);
   });
 
-  test('keeps the event loop free', async () => {
+  test('does not block the event loop', async () => {
     await countTokens(['start']);
     const [ofAll, ofThis] = [process.cpuUsage(), process.threadCpuUsage()];
     await countTokens(['qwxzjk'.repeat(200_000)]);
@@ -66,8 +66,8 @@ describe('counting tokens', () => {
   });
 });
 
-describe('what cannot be counted in time', () => {
-  test('is estimated, and does not hold up the others', async () => {
+describe('text that cannot be counted in time', () => {
+  test('is estimated, and does not delay the others', async () => {
     // The time goes by when the test says so: how long the next thread takes to start is not
     // judged.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -82,7 +82,7 @@ describe('what cannot be counted in time', () => {
     expect(await quick).toEqual([2]);
   });
 
-  test('is estimated when too much waits already, or after the end', async () => {
+  test('is estimated if too much text waits, or after the end', async () => {
     const tokens = counter({ maxQueuedCharacters: 100 });
     const { countTokens } = tokens;
     expect(await countTokens([ENGLISH])).toEqual([estimateTokens(ENGLISH)]);
@@ -92,7 +92,7 @@ describe('what cannot be counted in time', () => {
     expect(await countTokens(['12345678'])).toEqual([2]);
   });
 
-  test('is estimated when the process ends, after the time that is left', async () => {
+  test('is estimated when the process ends, after the remaining time', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const tokens = counter({});
     const { countTokens } = tokens;
@@ -104,7 +104,7 @@ describe('what cannot be counted in time', () => {
   });
 });
 
-test('prompts are not counted when too much of them waits, answers then are', async () => {
+test('prompts are not counted if too much of their text waits; responses still are', async () => {
   const { boundTokens, countTokens } = counter({ maxPromptCharacters: 100, timeoutMs: 60_000 });
   const [first, second] = await Promise.all([
     boundTokens('o200k_base', [' word'.repeat(15)]),
@@ -115,7 +115,7 @@ test('prompts are not counted when too much of them waits, answers then are', as
   expect(await boundTokens('o200k_base', [' word'.repeat(15)])).toEqual([15]);
 });
 
-test('pieces put together are the text, none is long, and no character is cut', () => {
+test('joined pieces equal the text, none is long, and no character is cut', () => {
   const long = ['x'.repeat(600), ' '.repeat(600), '👩‍👧'.repeat(300)];
   const part = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constantFrom(...long));
   const text = fc.array(part, { maxLength: 6 });

@@ -23,14 +23,14 @@ const FILES: readonly [string, Buffer][] = [
 describe('imageSize', () => {
   it.each(FILES)('%s is 640 x 480', (_, file) => expect(imageSize(file)).toEqual({ width: 640, height: 480 }));
 
-  it('is unknown for anything else', () => {
+  it('is undefined for anything else', () => {
     for (const file of [bytes(''), bytes('BM', ZEROS, ZEROS), bytes('<svg>'), bytes('RIFF', ZEROS, ZEROS)]) {
       expect(imageSize(file)).toBeUndefined();
     }
     expect(imageSize(bytes('GIF89a', [0, 0, 1, 0]))).toBeUndefined();
   });
 
-  it('reads nothing behind the end, and ends, on cut and damaged files', () => {
+  it('reads nothing behind the end, and ends, for cut and damaged files', () => {
     fc.assert(
       fc.property(fc.constantFrom(...FILES), fc.nat(64), fc.uint8Array({ maxLength: 40 }), ([, file], cut, tail) => {
         const size = imageSize(Buffer.concat([file.subarray(0, cut), tail]));

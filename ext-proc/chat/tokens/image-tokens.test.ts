@@ -16,12 +16,12 @@ describe('imageTokens', () => {
     expect(tokens.ceiling).toBeGreaterThanOrEqual(ceiling);
   });
 
-  it('counts pixels in its ceiling, for models that do', () => {
+  it('counts pixels in the ceiling, for models that bill by pixels', () => {
     const patches = (8000 / 28) * (6000 / 28);
     expect(imageTokens({ width: 8000, height: 6000 }).ceiling).toBeGreaterThanOrEqual(patches);
   });
 
-  it('has no size to fear', () => {
+  it('bounds images of any size', () => {
     const huge = imageTokens({ width: 2 ** 32 - 1, height: 2 ** 32 - 1 });
     expect(huge).toEqual({ estimate: 765, ceiling: 100_000_000 });
     expect(imageTokens({ width: 2 ** 32 - 1, height: 1 }).estimate).toBe(85 + 170 * 4);

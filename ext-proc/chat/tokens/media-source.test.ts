@@ -59,7 +59,7 @@ describe('imageSource', () => {
     `data:image/${'x'.repeat(300)};base64,QUJD`,
   ])('%s is invalid', (literal) => expect(sourceOf(literal).kind).toBe('invalid'));
 
-  it('reads the size from the data, also behind the metadata of a photograph', () => {
+  it('reads the size from the data, even behind the metadata of a photograph', () => {
     expect(sourceOf(`data:image/png;base64,${PIXEL}`)).toEqual({ kind: 'inline', size: { width: 1, height: 1 } });
     const segment = Buffer.concat([Buffer.from([0xff, 0xe1, 0xff, 0xff]), Buffer.alloc(0xfffd, 7)]);
     const frame = Buffer.from([0xff, 0xc2, 0, 17, 8, 0x0b, 0xb8, 0x0f, 0xa0, 3, 0, 0]);

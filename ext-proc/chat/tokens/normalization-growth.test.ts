@@ -27,7 +27,7 @@ const COMPOSED = POINTS.filter((point) => {
   return character !== '\\' && character.normalize('NFKD') !== character;
 });
 
-it('covers every character there is, alone and before a mark that belongs before its own', () => {
+it('covers every character, alone and before a mark that belongs before its own', () => {
   const short = [0x0323, 0x0328, 0x0345, 0x05b0, 0x093c, 0x094d, 0x3099].map((mark) => String.fromCodePoint(mark));
   const missed = POINTS.filter((point) => {
     const character = point === 0x5c ? '\\\\' : String.fromCodePoint(point);
@@ -59,7 +59,7 @@ it('covers any text of composed characters, marks and others, escaped or not', (
   );
 });
 
-it('is the same for a text that is read in parts', () => {
+it('is the same if a text is read in parts', () => {
   const character = fc.constantFrom(...COMPOSED, ...MARKS).map((point) => String.fromCodePoint(point));
   fc.assert(
     fc.property(
@@ -81,7 +81,7 @@ it('is the same for a text that is read in parts', () => {
   );
 });
 
-it('makes ordinary text no dearer', () => {
+it('adds nothing to ordinary text', () => {
   const scripts = ['请把下面这段话翻译成英文', 'Страница не найдена, Ёлка', 'สวัสดีชาวโลก', '안녕하세요'];
   for (const text of [...scripts, '😀🎉👨‍👩‍👧‍👦', 'ありがとう、カレー']) {
     // A letter in the end may be followed by a mark in the next text.

@@ -33,7 +33,7 @@ describe('TextMeter', () => {
     }
   });
 
-  it('adds up over texts', () => {
+  it('sums up several texts', () => {
     const meter = new TextMeter(false);
     const bytes = Buffer.from('one two');
     meter.add(bytes, 0, 3);
@@ -42,7 +42,7 @@ describe('TextMeter', () => {
     expect(meter.estimatedTokens()).toBeGreaterThan(1.5);
   });
 
-  it('samples what goes beyond 32 KiB, within 5 % of the whole, and never counts too few bytes', () => {
+  it('samples text beyond 32 KiB, within 5 % of the whole, and never counts too few bytes', () => {
     const sentence = 'The quick brown fox jumps over 12 lazy dogs;\n\nпотом 狐狸 "rests" \\o/ 😀. ';
     const text = sentence.repeat(60_000);
     const perSentence = measure(JSON.stringify(sentence)).estimatedTokens();
@@ -55,7 +55,7 @@ describe('TextMeter', () => {
     }
   });
 
-  it('cannot be told where it looks: a text that is cheap in one block of four is as dear wherever those lie', () => {
+  it('samples secret blocks: cheap text in one block of four does not lower the estimate', () => {
     const block = Buffer.from('!@$%^&*('.repeat(32));
     const blank = Buffer.alloc(256, ' ');
     const estimates = [0, 1, 2, 3].map((cheap) => {
@@ -68,7 +68,7 @@ describe('TextMeter', () => {
     for (const estimate of estimates) expect(estimate / (3000 * 256 * 0.55)).toBeGreaterThan(0.8);
   });
 
-  it('comes to the same in steps', () => {
+  it('has the same result in steps', () => {
     const text = 'The quick brown fox, jumps 12 !@# lazy dogs. \\ud834\\udd60 é\u{1d160} \\n'.repeat(8000);
     const bytes = Buffer.from(text);
     for (const samples of [true, false]) {
@@ -81,7 +81,7 @@ describe('TextMeter', () => {
     }
   });
 
-  it('samples nothing where all has to be measured', () => {
+  it('measures everything without samples', () => {
     const bytes = Buffer.from('The quick brown fox, jumps 12 !@# lazy dogs. '.repeat(5000));
     const [whole, pieces] = [new TextMeter(true, false), new TextMeter(true, false)];
     whole.add(bytes, 0, bytes.length);
@@ -90,7 +90,7 @@ describe('TextMeter', () => {
     expect(whole.bytes()).toBe(bytes.length);
   });
 
-  it('counts enough bytes where the beginning of every sampled block cuts an escape', () => {
+  it('counts enough bytes if every sampled block begins inside an escape', () => {
     // A backslash, escaped, and behind it what then looks like an escape of its own.
     const cut = '\\\\u00e9';
     const bytes = Buffer.alloc(1024 * 1024, 'a');

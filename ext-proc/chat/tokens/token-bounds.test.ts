@@ -61,7 +61,7 @@ const bodyOf = (content: string) => JSON.stringify({ model: 'm', messages: [{ ro
 const inputTokens = (content: string) => acceptedChat(bodyOf(content)).inputTokens;
 
 describe('the estimate', () => {
-  it('of 30,000 random signs is what they are, to a third', () => {
+  it('of 30,000 random signs is right within a third', () => {
     let state = 7;
     const text = Array.from({ length: 30_000 }, () => {
       state = (state * 48_271) % 2_147_483_647;
@@ -96,7 +96,7 @@ describe('the estimate', () => {
 });
 
 describe('the ceiling', () => {
-  it('is never below the truth, nor below the bytes of the text as a tokenizer may normalize it', () => {
+  it('is never below the true count, nor below the bytes of the normalized text', () => {
     fc.assert(
       fc.property(adversarial, (text) => {
         const { ceiling, normalizedCeiling } = inputTokens(text);
@@ -108,7 +108,7 @@ describe('the ceiling', () => {
     );
   });
 
-  it('covers what normalization adds in long texts too, where only samples are measured', () => {
+  it('covers normalization even in long texts, where only samples are measured', () => {
     for (const [character, longest] of [
       ['\u{1d160}', 12],
       ['\ufdfa', 33],

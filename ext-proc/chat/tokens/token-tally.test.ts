@@ -79,7 +79,7 @@ describe('the ceiling', () => {
     );
   });
 
-  it('covers tool definitions as templates write them: indented, and with every letter outside ASCII escaped', () => {
+  it('covers tool definitions in the notation of templates: indented, with escapes for all but ASCII', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -98,7 +98,7 @@ describe('the ceiling', () => {
     );
   });
 
-  it('covers a tool in the longest writing there is, without counting on any tokenizer', () => {
+  it('covers a tool in the longest notation, with any tokenizer', () => {
     for (const letter of ['é', '中', '😀']) {
       const description = letter.repeat(4000);
       const tool = { type: 'function', function: { name: 'f', description } };
@@ -107,13 +107,13 @@ describe('the ceiling', () => {
     }
   });
 
-  it('is at most a little above the bytes, so that small balances can be used', () => {
+  it('is only a little above the bytes, so that small balances can be used', () => {
     expect(tokensOfText('Hello').ceiling).toBeLessThan(200);
     expect(tokensOfText('x'.repeat(1000)).ceiling).toBeLessThan(1200);
   });
 });
 
-describe('everything a model reads', () => {
+describe('the tally of a prompt', () => {
   const base = tokensOfText('x');
   const call = {
     id: 'call_1',
@@ -133,14 +133,14 @@ describe('everything a model reads', () => {
     ['tools', [user('x')], { tools: [{ type: 'function', function: { name: 'f' } }] }],
     ['a response schema', [user('x')], { response_format: schema }],
     ['an image', [user([text('x'), image])]],
-  ])('counts %s', (_, messages, more) => {
+  ])('includes %s', (_, messages, more) => {
     const tokens = tokensOf(messages, more);
     expect(tokens.estimate).toBeGreaterThan(base.estimate);
     expect(tokens.ceiling).toBeGreaterThan(base.ceiling);
     expect(tokens.ceiling).toBeGreaterThanOrEqual(tokens.estimate);
   });
 
-  it('does not count what it does not read', () => {
+  it('excludes fields that a model does not read', () => {
     const extra = { user: 'someone', stop: ['x'], temperature: 1, logit_bias: { 1: 1 }, seed: 1 };
     expect(tokensOf([user('x')], { ...extra, tool_choice: 'none', stream: true })).toEqual(base);
   });
