@@ -102,7 +102,7 @@ export function testCutConnection(dialect: Dialect, events: readonly { readonly 
     return out;
   }
 
-  test('a connection that is cut at any byte gives the events that came whole, and no end', () => {
+  test('a connection that is cut at any byte gives its complete events, and no end', () => {
     for (let length = 0; length < bytes.length - 2; length++) {
       const out = cutAfter(length);
       const isCutEvent = out.length > 0 && verdictOn(out) === FAILURES.malformed;
@@ -131,7 +131,7 @@ export function testHostileEvents(
     ),
   })).value;
 
-  test('input that is no stream of the API never throws, and gives chunks, an error or nothing', () => {
+  test('input that is not a stream of the API never throws, and gives chunks, an error or nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom(...types), hostile), { maxLength: 12 }), (events) => {
         const translator = dialect.stream();
@@ -164,7 +164,7 @@ export function testAnyResponse(dialect: Dialect, response: fc.Arbitrary<JsonObj
     expect(read).toMatchObject({ kind: 'failure', ...failure });
   });
 
-  test('an answer is an error or a completion, and nothing is thrown, whatever the provider sends', () => {
+  test('any response becomes an error or a completion, and nothing is thrown', () => {
     fc.assert(
       fc.property(fc.oneof(response, fc.dictionary(fc.string(), fc.jsonValue())), (body) => {
         const completion = dialect.response(body);
@@ -190,7 +190,7 @@ export function bodyBy(dialect: Dialect, chat: JsonObject, sent: Partial<SentFie
 }
 
 export function testUnchangedBody(dialect: Dialect, chat: fc.Arbitrary<object>): void {
-  test('does not change the body that it is made of', () => {
+  test('does not change the body from which it is made', () => {
     fc.assert(
       fc.property(chat, (body) => {
         const before = JSON.stringify(body);

@@ -46,7 +46,7 @@ export interface OpenedJson {
   readonly response: ProviderResponse;
   /** Share of the response budget. Released when the response leaves memory. */
   readonly reservation: MemoryReservation;
-  /** When the call and the response began, since the delivery began. */
+  /** Start of the call and of the response, in ms since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
 }

@@ -16,7 +16,7 @@ export interface OpenedStream {
   readonly source: StreamSource;
   /** True if the provider's own events are passed on. */
   readonly isPassed: boolean;
-  /** When the call was made and the first chunk arrived, since the delivery began. */
+  /** Start of the call and arrival of the first chunk, in ms since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
 }

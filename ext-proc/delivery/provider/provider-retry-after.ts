@@ -12,8 +12,8 @@ const LONGEST_MS = 2000;
 const BACK_OFF = { firstMs: 100, longestMs: LONGEST_MS, jitter: 0.5 };
 
 /**
- * The delay before the same target is asked again: the back-off, or what the provider asks for if
- * that is longer.
+ * The delay before the same target is retried: the back-off, or what the provider asks for if that
+ * is longer.
  */
 export function retryDelayMs(failedAttempts: number, retryAfterMs: number | undefined, random?: () => number): number {
   return Math.min(LONGEST_MS, Math.max(backOffMs(failedAttempts, BACK_OFF, random), retryAfterMs ?? 0));

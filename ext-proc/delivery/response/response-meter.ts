@@ -43,7 +43,7 @@ export class ResponseMeter {
       this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
     }
     if (typeof completion.model === 'string') this.#model ??= storable(completion.model, MAX_MODEL_CHARACTERS);
-    // The last one counts: a stream may begin with the tier that was asked for.
+    // The last one counts: a stream may begin with the requested tier.
     if (typeof completion.service_tier === 'string' && completion.service_tier !== '') {
       this.#serviceTier = storable(completion.service_tier, MAX_TIER_CHARACTERS);
     }

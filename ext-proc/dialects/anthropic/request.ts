@@ -51,7 +51,7 @@ const UNKNOWN_TIER: Unsayable = {
 
 const MOST_TEMPERATURE = 1;
 
-/** Some models refuse both together, and the newest refuse either: shaping drops them there. */
+/** Some models refuse the two together, and the newest refuse each. Shaping then drops them. */
 function samplingSettings({ temperature, top_p }: JsonObject): JsonObject {
   return {
     ...(typeof temperature === 'number' ? { temperature: Math.min(temperature, MOST_TEMPERATURE) } : {}),
