@@ -17,18 +17,18 @@ import { serveStripeWebhook } from './serve-webhook.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 
-/** Far above any form of the page. */
+/** Far above the size of any form on the page. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODIES_BYTES = 32 * 1024 * 1024;
-/** Of a conversation with images. Its bytes are taken until the response has ended. */
+/** Bound of a conversation with images. Its memory is held until the response has ended. */
 const MAX_PLAY_BYTES = 4 * 1024 * 1024;
 const MAX_PLAYS_BYTES = 64 * 1024 * 1024;
-/** A quarter: one organization keeps nobody else from playing. */
+/** A quarter, so that one organization cannot keep others from playing. */
 const MAX_PLAYS_BYTES_OF_ORGANIZATION = MAX_PLAYS_BYTES / 4;
-/** Stripe sends again what was not answered with 2xx, for three days. */
+/** Stripe repeats events without a 2xx response for three days. */
 const MAX_EVENTS_AT_ONCE = 32;
 
-/** The dashboard as one HTTP application: the routes of the page's own interface, and the page. */
+/** The dashboard as one HTTP application: the page, and the routes of its API. */
 export function createApp(routes: readonly Route[], deps: Deps, files: StaticFiles, log: Log): App {
   const app: App = new Hono();
   const memory = new Bound(MAX_BODIES_BYTES);
@@ -50,7 +50,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   app.get('/live', (context) => context.text('live\n'));
   app.get('*', (context) => {
     const { brand = {} } = deps.settings();
-    // Served at every address of the page, which does its own routing.
+    // The page is served at each of its addresses, and does its own routing.
     const page = files.get('/index.html');
     const found = files.get(context.req.path) ?? (isPageAddress(context.req.path) ? page : undefined);
     const isBranded = found?.type === page?.type && Object.keys(brand).length > 0;
@@ -68,7 +68,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
       return sendProblem(context, unavailable('The database does not respond at the moment.'));
     }
     const { incoming } = context.env;
-    // A client that leaves before the end of its body gets no response. Logging it would let
+    // A client that leaves before the end of its body gets no response. Logging this would let
     // anybody fill the log.
     if (incoming.destroyed && !incoming.complete) return context.body(null, 400);
     log.error({ err: error, path: context.req.routePath }, 'a request of the dashboard failed');

@@ -4,7 +4,7 @@ import { notFound, type Problem, problem } from './http/problem.ts';
 import type { Access, Deps } from './http/route.ts';
 import { roleIn } from './sign-in/session.ts';
 
-/** Rights that a route can rely on, as far as its access asks for them. */
+/** Rights that a route can rely on, depending on its access. */
 export interface Granted {
   readonly session?: SignedIn;
   readonly organizationId?: string;
@@ -26,7 +26,7 @@ export async function authorize(
     return problem('not_allowed', 'Only operators may do this.');
   }
   const role = roleIn(session, organizationId);
-  // Only its members and operators may learn whether an organization exists.
+  // Only members of an organization and operators may learn whether it exists.
   if (role === undefined) return notFound('organization');
   if (role === 'operator' && !(await administration.organization(organizationId))) return notFound('organization');
   if (access !== 'user' && RANK[role] < RANK[access]) return problem('not_allowed', `Only an ${access} may do this.`);

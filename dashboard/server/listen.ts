@@ -7,23 +7,23 @@ import type { App } from './app.ts';
 
 export interface Listener {
   readonly port: number;
-  /** Waits for requests in progress, for at most 3 s. */
+  /** Waits at most 3 s for requests in flight. */
   close(): Promise<void>;
 }
 
-/** A connection that stays silent for longer is closed. */
+/** Time limits for headers, for requests, and for idle connections. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 };
-/** A connection of which nothing is read or taken is closed within twice the time. */
+/** A connection without any progress in either direction is closed within twice this time. */
 const SILENT_MS = 120_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 2_000;
 const CLOSE_MS = 3_000;
 
-/** Resolves when it listens. Rejects if it cannot. */
+/** Resolves once it listens. Rejects if it cannot. */
 export function listenOn(app: App, { host, port }: Address): Promise<Listener> {
   const options = { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES };
   const server = createServer(options, oneAtATime(getRequestListener(app.fetch)));
-  // Node would refuse them itself, any number of a connection at once.
+  // Otherwise Node would refuse such requests itself, any number of them on one connection.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   boundConnections(server, MAX_CONNECTIONS);
   server.setTimeout(SILENT_MS);
@@ -41,16 +41,16 @@ export function listenOn(app: App, { host, port }: Address): Promise<Listener> {
 }
 
 /**
- * Ends a connection whose client sends a request before the response to the one before it has been
- * written (pipelining). Browsers and proxies never do. Node reads 64 KiB at once, which are a
- * thousand requests, and would keep their responses for a client that reads nothing.
+ * Closes a connection whose client pipelines: it sends a request before the previous response has
+ * been written. Browsers and proxies never do. Node reads 64 KiB at once, which may be a thousand
+ * requests, and would keep their responses for a client that reads nothing.
  */
 function oneAtATime(serve: RequestListener): RequestListener {
   const newest = new WeakMap<Socket, ServerResponse>();
   return (request, response) => {
     const { socket } = request;
     if (newest.get(socket)?.writableFinished === false) socket.destroy();
-    // Requests that have been read are still passed on after the end of their connection.
+    // Node still emits requests that it has read after their connection was destroyed.
     if (socket.destroyed) return;
     newest.set(socket, response);
     serve(request, response);

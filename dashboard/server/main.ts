@@ -35,20 +35,20 @@ import { Playground } from './playground/playground.ts';
 import { ROUTES } from './routes.ts';
 
 /**
- * The dashboard process: configuration, database, page, listener, in this order; then `{type:
- * 'listening'}` to the supervisor. Ends on SIGTERM, or when the supervisor is gone.
+ * The dashboard process. Opens configuration, database, page and listener in this order. Then sends
+ * `{type: 'listening'}` to the supervisor. Ends on SIGTERM, or when the supervisor is gone.
  */
 
-/** The message on standard error says what to change. */
+/** Exit code for a configuration error. The message on standard error says what to change. */
 const EXIT_CONFIGURATION = 78;
 const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
-/** An organization under load spends its threshold in minutes at the most. */
+/** Even under load an organization needs minutes to spend the amount of its threshold. */
 const AUTOMATIC_EVERY_MS = 5_000;
 const OPEN_EVERY_MS = 15_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 
-/** Loads no others: the dashboard calls no provider and no collector, and keeps no limits. */
+/** Loads only the dashboard's secrets: it calls no provider and no collector, and has no limits. */
 const load = () => loadConfig(configPath, process.env, { secrets: 'dashboard' });
 
 async function main(): Promise<void> {
@@ -63,7 +63,8 @@ async function main(): Promise<void> {
   const log = createLog(process.env.LOG_LEVEL ?? 'info').child({ process: 'dashboard' });
   const connections = pool.administration;
   const open = () => openAdministration({ url: postgres.url, log, timeouts, connections });
-  // The first process of a container has no default for signals, and may wait for its database.
+  // In a container the first process has no default signal handlers, and it may be waiting for the
+  // database.
   const endAtOnce = () => process.exit(0);
   process.once('SIGTERM', endAtOnce);
   const opening = process.connected ? open() : untilUsable(open, log);
@@ -122,8 +123,8 @@ async function serve(
     config.close();
     await Promise.all([database.end(), entry.end(), background.end(), stores.close()]);
   });
-  // Written now and not at exit, which a killed process does not reach. The next start takes half
-  // the CPU.
+  // Flushed now, because a process that is killed later does not flush at its exit. With the cache
+  // the next start needs half the CPU.
   flushCompileCache();
   await collectStartGarbage();
 }
@@ -148,8 +149,8 @@ function followConfig(initial: LoadedConfig<DashboardProcessConfig>, log: Log): 
 }
 
 /**
- * Looks for balances below their threshold and for payments without an event, until it is closed.
- * `config`: absent while payments are off.
+ * Checks for balances below their threshold and for payments without an event, until it is closed.
+ * `config` returns undefined while payments are off.
  */
 function watchPayments(deps: PaymentDeps, config: () => StripeConfig | undefined): Background {
   const whileOn = (work: (config: StripeConfig, deps: PaymentDeps) => Promise<void>) => async () => {
@@ -183,8 +184,8 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
 }
 
 /**
- * Not a configuration error: the supervisor retries, and a late database or migration is found
- * then. A process without one has waited.
+ * Not a configuration error: the supervisor restarts this process, which then finds a late database
+ * or migration. Without a supervisor, this process has already waited.
  */
 function explainUnavailable(error: unknown): undefined {
   if (error instanceof TransactionPooler) {

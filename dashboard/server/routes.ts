@@ -15,7 +15,7 @@ import { TOP_UP_ROUTES } from './routes/top-up-routes.ts';
 import { USER_ROUTES } from './routes/users-routes.ts';
 import { VIEW_ROUTES } from './routes/views-routes.ts';
 
-/** Every route of the page's API. Each names its access, which app.ts checks. */
+/** All routes of the page's API. Each declares its access, which app.ts checks. */
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...KEY_ROUTES,

@@ -65,12 +65,12 @@ async function decide(
     const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.session.value);
     return authorize(deps, route.access, session, params.organization);
   };
-  // Before the body, so that bodies of strangers take no memory.
+  // Checked before the body is read, so that strangers' bodies use no memory.
   const allowed = await check();
   if (isProblem(allowed)) return allowed;
   const sent = route.method === 'GET' ? undefined : await readBody(context, bodies, ownerOf(allowed));
   if (sent !== undefined && isProblem(sent)) return sent;
-  // Again, because a body may take 30 s to arrive, and rights may end meanwhile.
+  // Checked again, because a body may take 30 s to arrive, and rights may end meanwhile.
   const granted = sent === undefined ? allowed : await check();
   if (isProblem(granted)) return granted;
   const input = readInput(context, route, sent && new TextDecoder().decode(sent));
@@ -84,7 +84,7 @@ async function decide(
   return route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
 }
 
-/** Whose share of the memory a body takes. */
+/** Whose share of the memory a body uses. */
 function ownerOf({ session, ...place }: Granted): string | undefined {
   if (session === undefined) return undefined;
   const { organizationId, userId } = takerOf({ session, ...place });
@@ -92,8 +92,8 @@ function ownerOf({ session, ...place }: Granted): string | undefined {
 }
 
 /**
- * Limits changes, because each writes an audit event, which stays for ever. Changes that end access
- * count against a limit of the user alone. Operators do not use up the limit of the organization.
+ * Limits changes, because each writes a permanent audit event. Changes that end access count only
+ * against a limit of the user. Operators do not use up the organization's limit.
  */
 async function limitChanges(
   { entry, changeLimits }: Pick<Deps, 'entry' | 'changeLimits'>,
@@ -113,7 +113,7 @@ async function limitChanges(
   return problem('too_many_requests', message, { retryAfterSeconds });
 }
 
-/** `40 seconds`, `3 hours` */
+/** For example `40 seconds` or `3 hours`. */
 function waitText(seconds: number): string {
   if (seconds < 90) return seconds === 1 ? 'a second' : `${seconds} seconds`;
   const minutes = Math.ceil(seconds / 60);
@@ -132,20 +132,20 @@ function needsPassword(
 
 const PASSWORD_NEEDED = problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
 
-/** Requests without a session use the entry connections, signed-in users take turns. */
+/** Requests without a session use the entry connections. Signed-in users take turns. */
 function storesFor(deps: Deps, { access }: Route, { session, ...place }: Granted): Partial<Deps> {
   if (access === 'anyone' || session === undefined) return { database: deps.entry };
   return storesInTurn(deps, takerOf({ session, ...place }));
 }
 
-/** Names the remedy for a TLS proxy that is not configured. */
+/** Explains the remedy if a TLS proxy is not configured. */
 function crossSite(head: RequestHead, { origin }: Caller): Problem {
   const isOnlyTls = head.header('origin')?.replace(/^https:/, 'http:') === origin;
   const remedy = isOnlyTls ? ' Behind TLS, the configuration needs `dashboard.url` or `trusted_proxies`.' : '';
   return problem('cross_site', `This request came from another site.${remedy}`);
 }
 
-/** `sent` is the body; absent if the query is the input. */
+/** `sent` is the body. Absent: the query is the input. */
 function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {
   const given = sent === undefined ? readQuery(new URL(context.req.url).search) : parseBody(context, sent);
   if (given === undefined) return problem('invalid', 'The body must be JSON.');

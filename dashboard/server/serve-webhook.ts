@@ -7,8 +7,8 @@ import type { Deps } from './http/route.ts';
 import { takeStripeEvent, type WebhookAnswer } from './payments/webhook.ts';
 
 /**
- * Takes events of Stripe. They have no session: their signature is the proof. They take turns at
- * the database as one user.
+ * Handles events from Stripe. They have no session; their signature is the proof. At the database
+ * they take turns as if they were one user.
  */
 export async function serveStripeWebhook(
   context: AppContext,

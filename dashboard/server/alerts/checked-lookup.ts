@@ -4,19 +4,19 @@ import type { LookupFunction } from 'node:net';
 import { inRanges, parseIpAddress } from '#core/net/ip-ranges.ts';
 import { createWorkQueue } from '../fairness/work-queue.ts';
 
-/** Addresses that are reached although they are not public, also over http. */
+/** Networks that may be reached although they are not public, over http as well. */
 export type PrivateNetworks = readonly string[];
 type Resolve = (host: string) => Promise<LookupAddress[]>;
 
 /**
- * Names that are resolved at once: each holds one of libuv's four threads until the name servers of
- * a customer answer, and passwords need them too.
+ * Names that are resolved at once. Each occupies one of libuv's four threads until a customer's
+ * name servers respond, and password hashing needs these threads too.
  */
 export const MAX_LOOKUPS = 2;
 
-/** Azure's metadata and DNS service has an address of the public range. */
+/** Azure's metadata and DNS service, whose address is in a public range. */
 const METADATA = new Set(['168.63.129.16']);
-/** The only IPv6 addresses that are routed on the Internet. */
+/** First bits of the only IPv6 addresses that are routed on the Internet. */
 const GLOBAL_UNICAST_FIRST_BITS = 0b001;
 
 export class RefusedAddress extends Error {}
@@ -26,10 +26,9 @@ export function isAllowed(address: string, isHttp: boolean, networks: PrivateNet
 }
 
 /**
- * Lookup for one connection. It resolves the name, checks every address, and hands the first to the
- * connection, which asks no name server again: the answer of a later question could be an address
- * that is not allowed. If one address is refused, all are. A lookup that still waits when `signal`
- * is aborted is not made.
+ * Lookup for one connection. It resolves the name and checks every address before the connection
+ * gets them, so no later reply of a name server can lead to an address that is not allowed. If one
+ * address is refused, all are. A lookup that is still waiting when `signal` aborts is not made.
  */
 export function checkedLookup(isHttp: boolean, networks: PrivateNetworks, signal: AbortSignal): LookupFunction {
   return (host, options, callback) => {
@@ -48,7 +47,7 @@ export function checkedLookup(isHttp: boolean, networks: PrivateNetworks, signal
 
 const inTurn = lookupsInTurn((host) => dns.lookup(host, { all: true, order: 'verbatim' }));
 
-/** Resolves so many names at once, in the order of arrival. */
+/** Resolves at most MAX_LOOKUPS names at once, in the order of arrival. */
 export function lookupsInTurn(resolve: Resolve): (host: string, signal: AbortSignal) => Promise<LookupAddress[]> {
   const turn = createWorkQueue({ atOnce: MAX_LOOKUPS, maxWaiting: Number.POSITIVE_INFINITY });
   return async (host, signal) => {
@@ -56,14 +55,14 @@ export function lookupsInTurn(resolve: Resolve): (host: string, signal: AbortSig
       signal.throwIfAborted();
       return resolve(host);
     });
-    // The queue is never full.
+    // Cannot be `busy`, because the queue is never full.
     return found === 'busy' ? [] : found;
   };
 }
 
 /**
- * True for an address on the Internet: not one of this machine, a private network, a carrier's, a
- * cloud's metadata service, or a way of writing one of them in IPv6.
+ * True for an address on the Internet. False for addresses of this machine, a private network, a
+ * carrier or a cloud's metadata service, and for IPv6 forms of these.
  */
 export function isPublicAddress(text: string): boolean {
   const address = parseIpAddress(text);

@@ -13,20 +13,23 @@ import { passwordMail } from './link-mail.ts';
 const BY_ADDRESS: ChangeLimits = { perMinute: 5, perDay: 50 };
 const BY_NETWORK: ChangeLimits = { perMinute: 50, perDay: 500 };
 const BY_ACCOUNT: ChangeLimits = { perMinute: 2, perDay: 10 };
-/** Of an account, from one place: nobody uses up what its owner may ask for from another. */
+/**
+ * For an account from one network, so that nobody uses up the requests that its owner may make from
+ * another.
+ */
 const BY_PAIR: ChangeLimits = { perMinute: 2, perDay: 4 };
 
 /**
- * Links of strangers' requests have the configured address: a request may name any host, and would
- * lead whoever opens its mail there.
+ * Links in mails that strangers request contain the configured URL. A request may name any host,
+ * and would lead whoever opens the mail there.
  */
 export function resetsByMail({ mail, url, signIn }: Settings): boolean {
   return signIn.password && mail !== undefined && url !== undefined;
 }
 
 /**
- * Mails a link that sets a new password. The response and its time are the same whether or not the
- * address has an account, also where the account has got enough mails today.
+ * Mails a link that sets a new password. Response and response time are the same whether or not the
+ * address has an account, and even if the account has received the day's maximum of mails.
  */
 export async function askForReset(call: EntryCall, typed: string): Promise<Empty | Problem> {
   const { deps, caller } = call;
@@ -46,7 +49,7 @@ export async function askForReset(call: EntryCall, typed: string): Promise<Empty
   const email = normalizeEmail(typed);
   await call.afterResponse(async () => {
     const user = allowed && email !== undefined ? await findCredentials(deps.database, email) : undefined;
-    // Without a password there is none to forget: invited people, and those of single sign-on.
+    // Invited people and users of single sign-on have no password that they could forget.
     if (email === undefined || user?.passwordHash === undefined || user.disabled) return;
     const { userId } = user;
     const mail = passwordMail({ userId, purpose: 'forgotten', email, origin: caller.origin });

@@ -12,8 +12,8 @@ import { newToken } from '../sign-in/session-token.ts';
 import { alertText, type MailText, mailText, slackBody, webhookBody } from './message-texts.ts';
 
 /**
- * Mails that carry a link. The link is made when it is sent, so that no token is in the outbox; a
- * mail that is sent again has another link, and ends the former one.
+ * Mails with a link. The link is made when the mail is sent, so that the outbox contains no token.
+ * A mail that is sent again has a new link, and invalidates the former one.
  */
 const PURPOSES: Readonly<Record<string, Exclude<LinkPurpose, 'sign_in'>>> = {
   invitation: 'invitation',
@@ -21,7 +21,9 @@ const PURPOSES: Readonly<Record<string, Exclude<LinkPurpose, 'sign_in'>>> = {
   reset: 'reset',
   forgotten: 'forgotten',
 };
-/** Nobody waits longer for the link of a forgotten password, and a late one would surprise. */
+/**
+ * A link for a forgotten password is needed at once. Later mails would surprise, and are dropped.
+ */
 const FORGOTTEN_FOR_MS = 30 * MINUTE_MS;
 
 const RETRY_SECONDS = 3_600;
@@ -50,7 +52,7 @@ export function passwordMail({ userId, purpose, email, origin }: PasswordMail): 
   return { channel: 'mail', receiver: email, kind, content: { user_id: userId, origin } };
 }
 
-/** Sends the mail where mail is configured; otherwise the caller gets the link. */
+/** Sends the mail if mail is configured. Otherwise returns the link to the caller. */
 export async function handOver({ deps }: UserCall, link: LinkView, mail: NewMessage): Promise<LinkView | Problem> {
   if (deps.settings().mail === undefined) return link;
   if (await addMessage(deps.database, mail)) return { expiresAtMs: link.expiresAtMs };
@@ -68,8 +70,7 @@ export async function handOverPasswordLink(
 }
 
 /**
- * `base` is the dashboard's URL, if it is configured. `undefined`: there is nothing to send any
- * more.
+ * `base` is the dashboard's URL, if it is configured. `undefined`: there is nothing left to send.
  */
 export async function textOf(database: Database, message: LeasedMessage, base?: URL): Promise<MailText | undefined> {
   const purpose = PURPOSES[message.kind];
@@ -78,7 +79,7 @@ export async function textOf(database: Database, message: LeasedMessage, base?: 
   return isLate ? undefined : textWithLink(database, message, purpose);
 }
 
-/** What was sent, for people. `undefined`: a link is made when it is sent, and none is shown. */
+/** The sent text, for display. `undefined`: the mail has a link, which is not shown. */
 export function bodyOf(message: DeliveryRecord, base?: URL): string | undefined {
   if (message.channel === 'webhook') return webhookBody(message);
   if (message.channel === 'slack') return slackBody(message, base);

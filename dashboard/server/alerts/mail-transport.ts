@@ -8,22 +8,22 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The same in each attempt. */
+  /** The same in all attempts. */
   readonly messageId: string;
 }
 
-/** For the name, the connection and the greeting each, and for a silence after them. */
+/** Time limits for name lookup, connection and greeting each, and for silence after them. */
 const CONNECT_MS = 10_000;
 const SOCKET_MS = 20_000;
 /**
- * For the whole mail. Less than the lease of a message (one minute), after which another dashboard
- * sends it again.
+ * Time limit of the whole mail. Less than a message's lease (one minute), after which another
+ * dashboard would send it again.
  */
 const DEADLINE_MS = 40_000;
-/** Less than the doctor gives a check. */
+/** Less than the time that the doctor gives a check. */
 const CHECK_MS = 12_000;
 
-/** The attempt's result, without its time. */
+/** Returns the result of the attempt, without its duration. */
 export async function sendMail(
   { server, from }: MailConfig,
   mail: Mail,
@@ -41,7 +41,7 @@ export async function sendMail(
     : { kind: 'failed', text: wrong };
 }
 
-/** Connects and logs in, and sends nothing. Returns what is wrong. */
+/** Connects and logs in without sending anything. Returns the problem, if any. */
 export function checkMailServer(server: SmtpServer): Promise<string | undefined> {
   return within(CHECK_MS, server, (transport) => transport.verify());
 }
@@ -51,12 +51,12 @@ async function within(
   { host, port, tls, login, plaintext }: SmtpServer,
   work: (transport: Transporter) => Promise<unknown>,
 ): Promise<string | undefined> {
-  // Loaded with the first mail: it takes 2.6 MB of memory.
+  // Loaded with the first mail, because it needs 2.6 MB of memory.
   const { createTransport } = await import('nodemailer');
   const transport: Transporter = createTransport({
     ...{ host, port, secure: tls },
-    // Links that open accounts are not sent in the clear, and a password never is, except within
-    // this machine.
+    // Links that open accounts, and passwords, are sent only over TLS, except within this machine.
+    // `plaintext` allows mails without TLS if there is no login.
     requireTLS: !tls && !isThisMachine(host) && (login !== undefined || plaintext !== true),
     ...(login === undefined ? {} : { auth: { user: login.user, pass: login.password } }),
     ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: SOCKET_MS, dnsTimeout: CONNECT_MS },
@@ -68,7 +68,7 @@ async function within(
     const late = sleep(deadlineMs, undefined, { signal: ended.signal, ref: false }).then(() => {
       throw Object.assign(new Error('late'), { code: 'ETIMEDOUT' });
     });
-    // The one that loses may fail later.
+    // The loser of the race may reject later.
     for (const one of [done, late]) one.catch(() => undefined);
     await Promise.race([done, late]);
     return undefined;

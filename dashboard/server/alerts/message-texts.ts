@@ -2,7 +2,7 @@ import { countOf } from '#core/count-of.ts';
 import { NANO_PER_USD, usdNumber } from '#core/money.ts';
 import type { LeasedMessage, MessageContent } from '#database/alerts/outbox.ts';
 
-/** Texts of mails, by kind of message. Names of customers are data: they stay on one line. */
+/** Texts of mails, by kind of message. Customers' names in them are kept on one line. */
 export interface MailText {
   readonly subject: string;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface MailText {
 
 type Texts = (content: Values) => MailText;
 
-/** Values of the content as text without line breaks. */
+/** Values of the content, as text without line breaks. */
 type Values = (name: string) => string;
 
 const NANO_USD = '_nano_usd';
@@ -87,7 +87,7 @@ function noteOf(value: Values): string {
   return note === '' ? '' : ` Its note: “${note}”.`;
 }
 
-/** Texts that customers write. */
+/** Values that customers write. */
 const OF_CUSTOMERS: ReadonlySet<string> = new Set(['organization', 'key_name', 'key_note']);
 
 function wordsOf(name: string, value: MessageContent[string] | undefined): string {
@@ -100,7 +100,7 @@ export function mailText({ kind, content }: Pick<LeasedMessage, 'kind' | 'conten
   return text && { subject: text.subject, text: `${text.text}\n` };
 }
 
-/** Page on which the receiver of an alert acts. */
+/** The page on which the receiver of an alert can act. */
 const PAGES: Readonly<Record<string, string>> = {
   test: 'alerts',
   'balance.low': 'credits',
@@ -109,7 +109,9 @@ const PAGES: Readonly<Record<string, string>> = {
   'top_up.failed': 'credits',
 };
 
-/** Names the organization, since people may be in several, and leads to the page for the alert. */
+/**
+ * Names the organization, because people may be members of several, and links to the alert's page.
+ */
 export function alertText(
   message: Pick<LeasedMessage, 'kind' | 'content' | 'organizationId' | 'organizationName'>,
   base: URL | undefined,
@@ -123,8 +125,8 @@ export function alertText(
 }
 
 /**
- * What an incoming webhook of Slack takes: plain text, in which names of customers are no markup,
- * link or mention. `undefined`: a kind without a text.
+ * Body for an incoming webhook of Slack: plain text in which customers' names cannot be markup,
+ * links or mentions. `undefined`: the kind has no text.
  */
 export function slackBody(message: Parameters<typeof alertText>[0], base: URL | undefined): string | undefined {
   const text = alertText(message, base);
@@ -132,15 +134,17 @@ export function slackBody(message: Parameters<typeof alertText>[0], base: URL | 
 }
 
 /**
- * Slack's own three escapes. Programs that take the same, such as Mattermost, read Markdown and
- * plain mentions too, and know no escape of Slack for these: they are taken apart.
+ * Applies Slack's own three escapes. Compatible programs such as Mattermost also parse Markdown and
+ * plain mentions, for which Slack has no escapes, so these are broken up.
  */
 function escaped(text: string): string {
   const inert = text.replaceAll('@', '@\u2060').replaceAll('](', '] (');
   return inert.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are USD, as in the API. */
+/**
+ * Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are in USD, as in the API.
+ */
 export function webhookBody({
   kind,
   content,
@@ -162,14 +166,17 @@ function oneLine(value: MessageContent[string] | undefined, most = MAX_VALUE): s
 }
 
 /**
- * Mail programs and Slack make links of addresses by themselves. Owners name their organization and
- * invite anybody, so its name would be a link to anywhere in a mail of the operator.
+ * Mail programs and Slack turn addresses into links. Owners choose their organization's name and
+ * may invite anybody, so the name could be a link to anywhere in a mail from the operator.
  */
 function withoutLinks(text: string): string {
   return text.replaceAll('://', ':\u2060//').replaceAll(/\.(?=\p{L})/gu, '.\u2060');
 }
 
-/** `$57.46`: dollars to cents, towards zero, so that no balance is said to be more than it is. */
+/**
+ * For example `$57.46`. Dollars, rounded to cents towards zero, so that no balance appears larger
+ * than it is.
+ */
 function usd(text: string): string {
   const nanoUsd = /^-?\d+$/.test(text) ? BigInt(text) : 0n;
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
@@ -181,7 +188,7 @@ function usd(text: string): string {
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-/** `24 November 2026, 13:05 UTC`, which is read the same everywhere. */
+/** For example `24 November 2026, 13:05 UTC`, which is unambiguous everywhere. */
 function moment(iso: string): string {
   const at = new Date(iso);
   return Number.isNaN(at.getTime()) ? iso : `${day.format(at)}, ${at.toISOString().slice(11, 16)} UTC`;

@@ -14,7 +14,7 @@ import { sendWebhook } from './webhook-request.ts';
 
 export interface DeliverySettings {
   readonly mail?: MailConfig;
-  /** Address of the dashboard. Absent: mails about alerts have no link. */
+  /** URL of the dashboard. Absent: mails about alerts contain no link. */
   readonly url?: URL;
   readonly brand: BrandConfig;
   readonly privateNetworks: PrivateNetworks;
@@ -22,13 +22,13 @@ export interface DeliverySettings {
 
 const EVERY_MS = 1_000;
 /**
- * So many messages are sent at once, one to a receiver. So slow receivers of one organization
- * occupy at most as many places as it has receivers.
+ * Messages that are sent at once, one to each receiver. So an organization's slow receivers occupy
+ * at most as many slots as it has receivers.
  */
 const MAX_AT_ONCE = 32;
 const CLOSE_MS = 3_000;
 
-/** Sends what is in the outbox, beside every other dashboard. */
+/** Sends the messages in the outbox, concurrently with other dashboards. */
 export function deliverOutbox(database: Database, settings: () => DeliverySettings, log: Log): Background {
   const sending = new Set<Promise<void>>();
   const deliver = async (message: LeasedMessage): Promise<void> => {
@@ -47,7 +47,7 @@ export function deliverOutbox(database: Database, settings: () => DeliverySettin
       if (free <= 0) return;
       for (const message of await leaseMessages(database, free)) {
         const one = deliver(message)
-          // The lease ends, and the message is sent again.
+          // The lease then expires, and the message is sent again.
           .catch((error: unknown) => log.warn({ err: error }, 'the result of a message was not stored'))
           .finally(() => sending.delete(one));
         sending.add(one);
@@ -84,7 +84,7 @@ async function byMail(
 async function byWebhook(database: Database, message: LeasedMessage, settings: DeliverySettings): Promise<Result> {
   const { webhook } = await findAlertSettings(database, message.receiver);
   const { channel } = message;
-  // Of another kind it is another receiver.
+  // A webhook of another kind counts as another receiver.
   if (webhook?.kind !== channel) return { kind: 'cancelled', text: 'there is no such webhook any more' };
   const body = channel === 'slack' ? slackBody(message, settings.url) : webhookBody(message);
   if (body === undefined) return { kind: 'cancelled', text: 'there is nothing to send any more' };

@@ -7,14 +7,14 @@ import type { Database } from '../fairness/stores.ts';
 import type { Deps } from '../http/route.ts';
 import { deliverOutbox } from './outbox-delivery.ts';
 
-/** Alerts are a few seconds late; one look reads by index what its settings ask for. */
+/** Alerts may be some seconds late. One check reads by index only what the settings need. */
 const LOOK_EVERY_MS = 2_000;
 const COMPARE_EVERY_MS = 60_000;
-/** Spend of months and lifetimes is a sum of days, which a look reads less often. */
+/** Monthly and lifetime spend is a sum over days, so it is checked less often. */
 const SUM_EVERY_MS = 60_000;
 const SHOWN_MODELS = 5;
 
-/** Finds what is to be reported, and sends it. */
+/** Finds new conditions and sends alerts about them. */
 export function sendAlerts(
   database: Database,
   { settings, compareWithCatalogue }: Pick<Deps, 'settings' | 'compareWithCatalogue'>,
@@ -30,7 +30,8 @@ export function sendAlerts(
   let summedAtMs = Number.NEGATIVE_INFINITY;
   const readsSums = () => {
     const isDue = performance.now() - summedAtMs >= SUM_EVERY_MS;
-    // Sums that time out delay no other alert before they are due again.
+    // Set before the read, so that sums that time out do not delay other alerts until they are due
+    // again.
     if (isDue) summedAtMs = performance.now();
     return isDue;
   };

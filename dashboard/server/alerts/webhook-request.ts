@@ -5,8 +5,8 @@ import type { AttemptResult } from '#database/alerts/outbox.ts';
 import { checkedLookup, isAllowed, type PrivateNetworks, RefusedAddress } from './checked-lookup.ts';
 
 /**
- * Request to an URL of a customer's choice. Nothing of the response is kept but its status, so a
- * receiver learns nothing of this network, and a customer nothing of a service in it.
+ * A request to a URL that a customer chose. Only the status of the response is kept, so that a
+ * customer learns nothing about services in this network.
  */
 export interface WebhookRequest {
   readonly url: string;
@@ -15,12 +15,15 @@ export interface WebhookRequest {
 }
 
 const DEADLINE_MS = 10_000;
-/** Read and discarded: a receiver that gets a reset may count the delivery as failed. */
+/**
+ * The response is read up to this size and discarded. A receiver whose response is reset may count
+ * the delivery as failed.
+ */
 const MAX_RESPONSE_BYTES = 64 * 1024;
-/** The same for a name without any address, so that names of this network cannot be found. */
+/** Also used for names without an address, so that names in this network cannot be discovered. */
 const REFUSED_ADDRESS = 'this is no address on the Internet';
 
-/** The attempt's result, without its time. */
+/** Returns the result of the attempt, without its duration. */
 export async function sendWebhook(
   { url: text, headers, body }: WebhookRequest,
   networks: PrivateNetworks,
@@ -41,7 +44,9 @@ export async function sendWebhook(
   }
 }
 
-/** Why no request may go there, as far as the URL alone shows. */
+/**
+ * Returns the reason why requests to this URL are not allowed, as far as the URL itself shows it.
+ */
 export function webhookUrlProblem(url: URL, networks: PrivateNetworks): string | undefined {
   const isHttp = url.protocol === 'http:';
   if (url.protocol !== 'https:' && !(isHttp && networks.length > 0)) return 'the URL must begin with https://';
@@ -67,14 +72,15 @@ function statusOf(
     const request = (isHttp ? requestHttp : requestHttps)(url, {
       method: 'POST',
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-      // A connection of its own: its address was checked for this request.
+      // Uses a new connection, because its address is checked for this request.
       agent: false,
       lookup: checkedLookup(isHttp, networks, signal),
       signal,
       maxHeaderSize: 16 * 1024,
     });
     request.once('error', reject);
-    // Node destroys a request that is answered by an upgrade, and emits no error and no response.
+    // If the response is an upgrade, Node destroys the request and emits neither an error nor a
+    // response.
     request.once('close', () => reject(new Error('closed without a response')));
     request.once('response', (response) => {
       let bytes = 0;
@@ -102,7 +108,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ABORT_ERR: 'no response in time',
 };
 
-/** Words of ours: an error of a library may quote what the receiver sent. */
+/** The gateway's own words. An error of a library may quote the receiver's response. */
 function wordsOf(error: unknown): string {
   if (error instanceof RefusedAddress) return REFUSED_ADDRESS;
   const { code = '', name } = error as NodeJS.ErrnoException;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 
-/** Work beside the requests of users. */
+/** Background work of the dashboard process. */
 export interface Background {
-  /** Stops, and gives what is being done a moment. */
+  /** Stops the work. Waits briefly for what is in progress. */
   close(): Promise<void>;
 }
 
-/** Repeats work until it is closed. A failure is logged, once until the work succeeds again. */
+/** Repeats work until it is closed. A failure is logged once, until the work succeeds again. */
 export function repeat(
   everyMs: number,
   log: Log,

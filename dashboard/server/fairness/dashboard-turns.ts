@@ -1,8 +1,8 @@
 import { NoTurn, type TurnLimits, Turns, type TurnTaker } from '#core/fairness/turns.ts';
 
 /**
- * One turn for each connection. A page sends about ten requests at once, none of which takes a
- * second.
+ * One turn for each connection. A page sends about ten requests at once, each of which takes less
+ * than a second.
  */
 export const TURN_LIMITS: TurnLimits = {
   atOnce: 6,
@@ -11,7 +11,7 @@ export const TURN_LIMITS: TurnLimits = {
   waitMs: 5_000,
 };
 
-/** Turns of signed-in users. Where too many calls wait, one more is refused at once. */
+/** Turns of signed-in users. If too many calls wait, another call is refused immediately. */
 export class DashboardTurns extends Turns {
   constructor() {
     super(TURN_LIMITS);

@@ -3,13 +3,13 @@ import { NoTurn, Turns, type TurnTaker } from '#core/fairness/turns.ts';
 export interface PlaceLimits {
   readonly ofUser: number;
   readonly ofOrganization: number;
-  /** Of a process. */
+  /** Limit of one process. */
   readonly ofAll: number;
 }
 
 /**
- * Places for what a user keeps open, such as a play. Nobody waits for one. Shares keep one user or
- * organization from taking those of others.
+ * Slots for what a user keeps open, such as a play. Nobody waits for a slot. Shares keep one user
+ * or organization from occupying all of them.
  */
 export class Places {
   readonly #turns: Turns;
@@ -24,8 +24,8 @@ export class Places {
   }
 
   /**
-   * Takes a place. The returned function gives it back, and may be called again. A refusal says
-   * whether it is because of places of the same user or organization.
+   * Takes a slot. The returned function frees it, and may be called again. A refusal says whether
+   * the same user or organization occupies the slots.
    */
   async take(taker: TurnTaker): Promise<(() => void) | { readonly isOwn: boolean }> {
     const end = await this.#turns.take(taker).catch((error: unknown) => {

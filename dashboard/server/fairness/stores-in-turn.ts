@@ -9,7 +9,7 @@ interface Stores {
   readonly administration: Administration;
 }
 
-/** The same stores, except that every statement and transaction waits for a turn. */
+/** Wraps the stores so that every statement and transaction waits for a turn. */
 export function storesInTurn({ turns, database, administration }: Stores, taker: TurnTaker) {
   return {
     database: databaseInTurn(database, turns, taker),
@@ -29,7 +29,7 @@ async function connectInTurn(database: Database, turns: Turns, taker: TurnTaker)
   const end = await turns.take(taker);
   try {
     const client = await database.connect();
-    // The pool gives each checkout its own `release`.
+    // The pool gives each checkout a `release` of its own.
     const release = client.release.bind(client);
     client.release = (error) => {
       release(error);

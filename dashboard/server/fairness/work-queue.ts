@@ -1,12 +1,12 @@
 export interface QueueBounds {
   readonly atOnce: number;
-  /** Applies to each of the two queues. */
+  /** Bound of each of the two queues. */
   readonly maxWaiting: number;
 }
 
 /**
  * `known` callers have proved an earlier session, link or browser. They never wait behind
- * strangers, and strangers cannot fill their queue.
+ * strangers, who cannot fill their queue either.
  */
 export type Precedence = 'known' | 'stranger';
 
@@ -14,7 +14,7 @@ export type Turn = <T>(precedence: Precedence, work: () => Promise<T>) => Promis
 
 /**
  * Runs at most `atOnce` tasks. Others wait in order of arrival, known callers before strangers.
- * Resolves to `busy` at once when the queue is full.
+ * Resolves with `busy` immediately if the queue is full.
  */
 export function createWorkQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
   let running = 0;
@@ -23,7 +23,7 @@ export function createWorkQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
     const queue = waiting[precedence];
     if (running >= atOnce) {
       if (queue.length >= maxWaiting) return 'busy';
-      // A finished task hands its place to the next one, so that a newcomer cannot take it.
+      // A finished task hands its slot to the next in the queue, so that a newcomer cannot take it.
       await new Promise<void>((resolve) => queue.push(resolve));
     } else {
       running++;

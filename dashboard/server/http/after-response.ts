@@ -1,13 +1,13 @@
 import type { Log } from '#core/log/log.ts';
 import type { AppContext } from './responses.ts';
 
-/** Work of responses that have ended. */
+/** Bound of pending work after responses. */
 const MOST_UNDONE = 100;
 const undone = new Set<Promise<void>>();
 
 /**
- * Does the work when the response has ended, so that its time says nothing of the work. Resolves at
- * once, unless very much is undone: then the response waits for it.
+ * Does the work after the response has ended, so that the response time does not reveal the work.
+ * Resolves immediately, unless too much work is pending. Then the response waits for the work.
  */
 export async function afterResponse(
   { env: { outgoing } }: AppContext,
@@ -27,7 +27,7 @@ export async function afterResponse(
   if (waits) await done;
 }
 
-/** Resolves when all of it is done. Called when no response is under way any more. */
+/** Resolves when all pending work is done. Called when no response is in progress any more. */
 export async function responsesDone(): Promise<void> {
   await Promise.all(undone);
 }

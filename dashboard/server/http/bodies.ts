@@ -3,35 +3,37 @@ import { type Problem, problem, unavailable } from './problem.ts';
 import type { AppContext } from './responses.ts';
 
 /**
- * Bodies of requests: read as they arrive, within bounds that all of them share. When a bound is
- * reached, the oldest unfinished body gives way: bodies of the page and of Stripe arrive within
- * moments, so the oldest one has stalled, even if single bytes still arrive.
+ * Request bodies are read as they arrive, within shared bounds. When a bound is reached, the oldest
+ * unfinished body is evicted. Bodies from the page and from Stripe arrive within moments, so the
+ * oldest has stalled, even if single bytes still arrive.
  */
 export interface BodyBounds {
-  /** For one body. */
+  /** Bound of one body. */
   readonly mostBytes: number;
-  /** For all of them together. */
+  /** Bound of all bodies together. */
   readonly memory: Bound;
-  /** A place for each body of this kind, which is taken before the body is read. */
+  /** A slot for each body of this kind, taken before the body is read. */
   readonly places?: Bound;
 }
 
-/** So much of something at once, of bodies that are read or that their requests work with. */
+/**
+ * A bounded amount that bodies share, held while they are read and while their requests use them.
+ */
 export class Bound {
   readonly #limit: number;
   readonly #share: number;
   #taken = 0;
   readonly #takenBy = new Map<string | undefined, number>();
-  /** The one that began first is the first. */
+  /** In the order in which the uploads began. */
   readonly #unfinished = new Set<Upload>();
 
-  /** `share`: the most of bodies with the same owner. */
+  /** `share`: bound for all bodies of the same owner. */
   constructor(limit: number, share = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
     this.#share = share;
   }
 
-  /** A problem: what is taken belongs to whole bodies and this one. */
+  /** Returns a problem if only finished bodies and this one hold the amount. */
   take(upload: Upload, amount: number): Problem | undefined {
     this.#unfinished.add(upload);
     for (;;) {
@@ -39,7 +41,7 @@ export class Bound {
       if (!isOwn && this.#taken + amount <= this.#limit) break;
       const why = isOwn ? BUSY_YOURSELF : BUSY;
       const first = this.#oldest(isOwn ? upload : undefined);
-      // An upload is asked once, whatever it does.
+      // Each upload is evicted at most once.
       this.#unfinished.delete(first ?? upload);
       if (first === undefined || first === upload) return why;
       first.giveWay(why);
@@ -61,7 +63,7 @@ export class Bound {
     return this.#takenBy.get(owner) ?? 0;
   }
 
-  /** `like`: of the same owner. */
+  /** `like`: only uploads of the same owner. */
   #oldest(like: Upload | undefined): Upload | undefined {
     for (const upload of this.#unfinished) if (like === undefined || upload.owner === like.owner) return upload;
     return undefined;
@@ -76,9 +78,9 @@ export class Bound {
 }
 
 /**
- * The body, whole. Its memory and its place are free when the response has ended; no response of
- * another request is before it (listen.ts). `owner`: whose share of the memory it takes. Rejects
- * where the client leaves.
+ * Reads the whole body. Its memory and slot are freed when the response has ended. Responses to
+ * other requests cannot delay that (listen.ts). `owner`: whose share of the memory it uses. Rejects
+ * if the client leaves.
  */
 export async function readBody(context: AppContext, bounds: BodyBounds, owner?: string): Promise<Buffer | Problem> {
   const { incoming, outgoing } = context.env;
@@ -89,7 +91,7 @@ export async function readBody(context: AppContext, bounds: BodyBounds, owner?: 
   return Buffer.isBuffer(read) ? read : refuseBody(context, bounds, read);
 }
 
-/** Refuses it unread. The connection is closed, so that nothing more of it is taken. */
+/** Refuses the body without reading it. Closes the connection, so that no more of it arrives. */
 export function refuseBody(context: AppContext, bounds: BodyBounds, why: Problem): Problem {
   context.header('connection', 'close');
   return declaresMore(context.env.incoming, bounds) ? TOO_LARGE : why;
@@ -124,7 +126,7 @@ class Upload {
     return this.#done.promise;
   }
 
-  /** Others need what it has. */
+  /** Evicts this body in favour of others. */
   giveWay(why: Problem): void {
     this.#refuse(why);
   }
@@ -149,8 +151,8 @@ class Upload {
   };
 
   /**
-   * Pieces are copied into one buffer: a piece of one byte takes a hundred by itself. What a body
-   * takes follows what has arrived of it. What it declares costs its sender nothing.
+   * Pieces are copied into one buffer, because a piece of one byte would use a hundred bytes.
+   * Memory grows with what has arrived, since declaring a large body costs its sender nothing.
    */
   #grow(size: number): Problem | undefined {
     const { mostBytes, memory } = this.#bounds;

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { BrandConfig } from '#core/config/dashboard-config.ts';
 import { fileOf, type StaticFile } from './static-files.ts';
 
-/** The page as the build made it says this. */
+/** The name in the built page. */
 const NAME = 'Inference Gateway';
 const ICON = 'href="/favicon.svg" type="image/svg+xml"';
 const LOGO = '/brand/logo';
@@ -16,8 +16,8 @@ export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFi
 }
 
 /**
- * Pages by their brand. They are kept because anybody may ask for one, and making it takes up to
- * 1 ms. A reload brings another brand object, and the old one's pages are forgotten with it.
+ * Pages by brand. They are cached, because anybody may request one, and making it takes up to 1 ms.
+ * A reload creates another brand object, and the old one's pages are collected with it.
  */
 const made = new WeakMap<BrandConfig, Map<StaticFile, StaticFile>>();
 
@@ -48,7 +48,7 @@ function withBrand(page: StaticFile, { name = NAME, logo, accent }: BrandConfig)
   return { ...file, gzip: gzipSync(file.plain) };
 }
 
-/** All tones of the accent from one, which is dark enough for white text. */
+/** Derives all tones from one accent, which is dark enough for white text. */
 function coloursOf(accent: string): string {
   const light = `oklch(from ${accent} min(l, 0.5) c h)`;
   const pale = `oklch(from ${accent} 0.8 min(c, 0.11) h)`;

@@ -3,16 +3,16 @@ import { inRanges, normalizeAddress } from '#core/net/ip-ranges.ts';
 import type { Settings } from './settings.ts';
 
 export interface Caller {
-  /** The peer, or the client that a trusted proxy names. */
+  /** Address of the peer, or of the client that a trusted proxy names. */
   readonly address: string;
   /**
-   * Present if the peer forwards, or claims to forward, for this address and is not a trusted
-   * proxy.
+   * Present if the peer is not a trusted proxy, but sent headers that name this address as its
+   * client.
    */
   readonly claimedAddress?: string;
   /** At most 200 characters. */
   readonly userAgent?: string;
-  /** Origin under which the browser knows this server: `https://dashboard.example.com`. */
+  /** Origin under which the browser knows this server, such as `https://dashboard.example.com`. */
   readonly origin: string;
 }
 
@@ -40,7 +40,7 @@ export function isTrustedProxy(address: string, { trustedProxies }: Pick<Setting
   return inRanges(address, trustedProxies);
 }
 
-/** The last forwarded address, which an untrusted proxy added, if there is one. */
+/** The last forwarded address, if an untrusted proxy added one. */
 function claimOf(head: RequestHead, { trustedProxies }: Settings): string | undefined {
   const forwardedFor = head.header('x-forwarded-for');
   const forwarded = head.header('forwarded');
@@ -62,8 +62,9 @@ function originOf(head: RequestHead, { url, trustedProxies }: Settings): string 
 }
 
 /**
- * Requests that change something come from our own page. Browsers send the origin with each of
- * them, and other sites cannot forge it. The cookie's SameSite is a second barrier.
+ * False only for requests from our own page if they change something. Browsers send the origin with
+ * each of them, and other sites cannot forge it. The cookie's SameSite attribute is a second
+ * barrier.
  */
 export function isCrossSite(method: string, head: RequestHead, { origin }: Caller): boolean {
   const site = head.header('sec-fetch-site');

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 
 interface Cookie {
-  /** As it was received. */
+  /** The value that was received. */
   readonly value: string | undefined;
   set(value: string, maxAgeSeconds: number): void;
   clear(): void;
@@ -18,9 +18,9 @@ export interface Cookies {
 const SECURE_PREFIX = '__Host-';
 
 /**
- * HttpOnly hides the cookie from scripts. SameSite=Lax keeps it from requests of other sites, while
- * links from a mail still arrive signed in. Behind TLS it is Secure and, by its prefix, bound to
- * this host.
+ * HttpOnly hides the cookie from scripts. SameSite=Lax excludes it from other sites' requests,
+ * while links in mails still arrive signed in. Behind TLS the cookie is Secure, and its prefix
+ * binds it to this host.
  */
 export function cookiesOf(context: Context, isHttps: boolean): Cookies {
   const cookie = (ownName: string, sameSite: 'Lax' | 'Strict'): Cookie => {
@@ -32,7 +32,7 @@ export function cookiesOf(context: Context, isHttps: boolean): Cookies {
   return {
     session: cookie('gateway_session', 'Lax'),
     browser: cookie('gateway_browser', 'Lax'),
-    // Only the page that the issuer sends the browser back to needs it.
+    // Needed only by the page to which the issuer redirects the browser.
     flow: cookie('gateway_oidc', 'Strict'),
   };
 }

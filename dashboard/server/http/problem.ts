@@ -18,22 +18,22 @@ export function isProblem(value: object): value is Problem {
   return 'kind' in value && value.kind === 'problem';
 }
 
-/** A dependency is unavailable or busy, and may respond again in some seconds. */
+/** A dependency is unavailable or busy. It may respond again within seconds. */
 export function unavailable(message: string, retryAfterSeconds = 5): Problem {
   return problem('unavailable', message, { retryAfterSeconds });
 }
 
-/** Does not reveal whether it exists elsewhere. */
+/** Does not reveal whether the object exists in another organization. */
 export function notFound(what: string): Problem {
   return problem('not_found', `There is no such ${what}.`);
 }
 
-/** The only wrong field. */
+/** A problem with a single wrong field. */
 export function wrongField(field: string, message: string): Problem {
   return problem('invalid', message, { fields: { [field]: message } });
 }
 
-/** The request is well formed, but this field conflicts with the present state. */
+/** The request is well formed, but this field conflicts with the current state. */
 export function conflictingField(field: string, message: string): Problem {
   return problem('conflict', message, { fields: { [field]: message } });
 }

@@ -8,8 +8,8 @@ import type { Relay } from './route.ts';
 const PASSED_ON = ['x-request-id', 'x-generation-id', 'retry-after'];
 
 /**
- * Opens the request to the gateway and passes its response on, at the pace of the browser. A
- * browser that leaves ends the request, as any client does.
+ * Opens the request to the gateway and relays its response at the pace of the browser. A browser
+ * that leaves cancels the request, like any client.
  */
 export async function relay(context: AppContext, { open, end }: Relay, log: Log): Promise<Response> {
   const { outgoing } = context.env;
@@ -35,7 +35,7 @@ function passOn(context: AppContext, { status, headers, body }: GatewayResponse,
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
   context.header('content-type', isStream ? 'text/event-stream; charset=utf-8' : 'application/json');
   context.header(GATEWAY_STATUS, String(status));
-  // A proxy in front that buffered the stream would show it only at its end.
+  // Keeps a proxy from buffering the stream, which would then appear only at its end.
   context.header('x-accel-buffering', 'no');
   for (const name of PASSED_ON) {
     const value = headers[name];
@@ -45,8 +45,8 @@ function passOn(context: AppContext, { status, headers, body }: GatewayResponse,
 }
 
 /**
- * Ends as if complete when the request is cut: the page misses the last event of the stream, and
- * says so.
+ * If the request is cut off, ends without an error. The page notices that the stream's last event
+ * is missing, and says so.
  */
 async function* piecesOf(body: AsyncIterable<Buffer>, end: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   try {

@@ -7,8 +7,8 @@ import type { Problem } from './problem.ts';
 import type { Table } from './table.ts';
 
 /**
- * A reader has so long for a piece of 64 KiB. One that takes nothing would keep its text in memory,
- * and one of the few places for tables.
+ * Time in which a reader must accept a piece of 64 KiB. One that reads nothing would keep text in
+ * memory, and occupy one of the few slots for tables.
  */
 const TAKE_MS = 120_000;
 
@@ -24,12 +24,12 @@ export function sendProblem(context: Context, { status, view }: Problem): Respon
 }
 
 /**
- * Writes the table as it is read, at the pace of its reader, so that a long table is never whole in
- * memory.
+ * Writes a table while it is read, at the pace of its reader, so that long tables are never in
+ * memory as a whole.
  */
 export function streamCsv(context: AppContext, { lines, end }: Table, log: Log, takeMs: number = TAKE_MS): Response {
   const { outgoing } = context.env;
-  // Pieces that nobody begins to read, as for HEAD, end nothing themselves.
+  // If nobody reads the pieces, as for HEAD, the generator does not run and cannot end the table.
   outgoing.once('close', end);
   if (outgoing.destroyed) end();
   const name = new URL(context.req.url).pathname.split('/').at(-1) ?? 'table.csv';
@@ -37,13 +37,14 @@ export function streamCsv(context: AppContext, { lines, end }: Table, log: Log, 
   context.header('content-disposition', `attachment; filename="${name}"`);
   const broken = (error: unknown) => {
     log.warn({ err: error, path: context.req.routePath }, 'a table could not be written to its end');
-    // The status has been sent. Only a broken connection shows that the table is incomplete.
+    // The status has already been sent, so only a broken connection shows that the table is
+    // incomplete.
     outgoing.destroy();
   };
   return context.body(ReadableStream.from(piecesOf({ lines, end }, outgoing, takeMs, broken)));
 }
 
-/** Empty pieces only check whether the reader has left. */
+/** Empty pieces only serve to check whether the reader has left. */
 async function* piecesOf(
   { lines, end }: Table,
   outgoing: Writable,

@@ -23,15 +23,15 @@ import { type Table, tooManyTables } from './table.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
- * The rights that a route needs at least: none, a session, or a role in the organization of the
- * path. They are checked before the route runs (authorize.ts), so that no route can forget it;
+ * The least rights that a route needs: none, a session, or a role in the organization of the path.
+ * They are checked before the route runs (authorize.ts), so that no route can forget it.
  * test/integration/dashboard/access.test.ts tries every route with every kind of user.
  */
 export type Access = 'anyone' | 'user' | Role;
 
 export interface Deps {
   readonly log: Log;
-  /** Statements of a route take turns with those of other routes (stores-in-turn.ts). */
+  /** Statements of one route take turns with those of others (stores-in-turn.ts). */
   readonly database: Database;
   /**
    * Connections for sessions and for routes without a session. Signed-in users cannot exhaust them.
@@ -58,9 +58,9 @@ interface AnyCall {
   readonly params: Readonly<Record<string, string>>;
   readonly caller: Caller;
   readonly cookies: Cookies;
-  /** Does something whose time the response must not show (after-response.ts). */
+  /** Does work whose duration the response time must not reveal (after-response.ts). */
   afterResponse(work: () => Promise<void>): Promise<void>;
-  /** For routes that count what they change. A problem: the user has changed too much. */
+  /** For routes that count their own changes. A problem: the user has made too many changes. */
   countChange(): Promise<Problem | undefined>;
 }
 
@@ -69,7 +69,8 @@ export interface UserCall extends AnyCall {
 }
 
 /**
- * A call within an existing organization, in which the caller has at least the role of the route.
+ * A call within an existing organization, in which the caller has at least the role that the route
+ * needs.
  */
 export interface OrganizationCall extends UserCall {
   readonly organizationId: string;
@@ -82,7 +83,7 @@ export type Call<E extends Endpoint, A extends Access> = {
 } & (A extends 'anyone' ? AnyCall : 'organization' extends PathParameter<E> ? OrganizationCall : UserCall);
 
 /**
- * True when the password must have been given recently (step-up). Used where the effect outlives a
+ * True if the password must have been entered recently (step-up). Used if the effect outlasts a
  * hijacked browser session.
  */
 export type NeedsFreshPassword<I> = (input: I, role: Role | undefined) => boolean;
@@ -92,18 +93,19 @@ export type Definition<E extends Endpoint, A extends Access> = {
   /** Default: never. */
   readonly needsFreshPassword?: NeedsFreshPassword<Input<E>>;
   /**
-   * Removes access. Such changes have a limit of their own, which other changes do not use up.
+   * True if the route removes access. Such changes have a limit of their own, which other changes
+   * cannot use up.
    */
   readonly endsAccess?: true;
   handle(call: Call<E, A>): Promise<ResponseOf<E> | Problem>;
 } & (keyof Input<E> extends never
   ? { readonly input?: undefined }
   : {
-      /** Schema of the body, or of the query for GET. Strict, with explicit bounds. */
+      /** Schema of the body, or of the query of a GET. It is strict, with explicit bounds. */
       readonly input: z.ZodType<Input<E>>;
     });
 
-/** A route as app.ts serves it. Its calls have been checked against `access` and `input`. */
+/** A route as served by app.ts. Its calls have been checked against `access` and `input`. */
 export interface Route {
   readonly method: string;
   readonly path: string;
@@ -112,7 +114,7 @@ export interface Route {
   readonly input: z.ZodType;
   readonly kind: 'json' | 'csv' | 'relay';
   readonly endsAccess?: true;
-  /** Changes nothing by itself. What it does change it counts with `countChange`. */
+  /** True if calls are not counted as changes. The route counts its changes with `countChange`. */
   readonly countsItself?: true;
   serve(call: UncheckedCall): Promise<object>;
 }
@@ -127,7 +129,7 @@ export interface UncheckedCall extends AnyCall {
 export function route<E extends Endpoint, A extends Access>(endpoint: E, definition: Definition<E, A>): Route {
   const [method = '', path = ''] = endpoint.split(' ');
   const { access, input = nothing, endsAccess, needsFreshPassword } = definition;
-  // Here and below: values that were checked at run time get the types of the route.
+  // Casts values that were checked at run time to the route's types, here and below.
   const serve = definition.handle as unknown as Route['serve'];
   return {
     ...{ method, path, access, input, kind: 'json', serve },
@@ -136,14 +138,14 @@ export function route<E extends Endpoint, A extends Access>(endpoint: E, definit
   };
 }
 
-/** A route whose response is no JSON. */
+/** A route with a response other than JSON. */
 interface OtherDefinition<I, Response> {
   readonly access: Access;
   readonly input: z.ZodType<I>;
   handle(call: OrganizationCall & { readonly input: I }): Promise<Response | Problem>;
 }
 
-/** A table as CSV, with the filter of its page: whole lines, in pieces of any size. */
+/** A table as CSV, with the filter of its page. Pieces of any size consist of whole lines. */
 export function csvRoute<I>(path: string, definition: OtherDefinition<I, AsyncIterable<string>>): Route {
   const { access, input, handle } = definition;
   const serve = async (call: Parameters<typeof handle>[0]): Promise<Table | Problem> => {
@@ -155,15 +157,15 @@ export function csvRoute<I>(path: string, definition: OtherDefinition<I, AsyncIt
   return { method: 'GET', path, access, input, kind: 'csv', serve: serve as unknown as Route['serve'] };
 }
 
-/** A request to the gateway that is made when all checks are passed. */
+/** A request to the gateway, made once all checks have passed. */
 export interface Relay {
-  /** `left` ends the request. Rejects if the gateway cannot be reached. */
+  /** `left` cancels the request. Rejects if the gateway cannot be reached. */
   open(left: AbortSignal): Promise<GatewayResponse>;
-  /** Called when the response has ended, whatever happened, at least once. */
+  /** Called at least once when the response has ended for any reason. */
   end(): void;
 }
 
-/** A response of the gateway, passed on as it arrives. */
+/** A route that relays a response of the gateway as it arrives. */
 export function relayRoute<I>(path: string, definition: OtherDefinition<I, Relay>): Route {
   const { access, input, handle } = definition;
   const serve = handle as unknown as Route['serve'];
@@ -174,9 +176,7 @@ export function actorOf({ session, caller }: Pick<UserCall, 'session' | 'caller'
   return { actor: session.user.email, userId: session.user.id, address: caller.address };
 }
 
-/**
- * Whose share of the server a call takes. Operators do not use up that of an organization.
- */
+/** Whose share of the server a call uses. Operators do not use that of an organization. */
 export function takerOf({
   session,
   organizationId,

@@ -1,6 +1,6 @@
 /**
- * Sent with every response. The page has no inline script or style, loads nothing from other hosts
- * and may not be framed.
+ * Headers of every response. The page has no inline scripts or styles, loads nothing from other
+ * hosts and may not be framed.
  */
 const POLICY = [
   "default-src 'none'",
@@ -19,7 +19,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // Outgoing links do not reveal the page that they are on.
+  // Outgoing links do not reveal the page that contains them.
   'referrer-policy': 'no-referrer',
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
   'cross-origin-opener-policy': 'same-origin',

@@ -3,13 +3,13 @@ import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
 import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
 import { present } from '#core/present.ts';
 
-/** As in the configuration: all that are absent there are absent here. */
+/** Settings as in the configuration. Absent ones are absent here too. */
 type FromConfig = 'trustedProxies' | 'signIn' | 'brand' | 'topUpUrl' | 'mail' | 'privateNetworks' | 'stripe';
 
 export interface Settings extends Pick<DashboardProcessConfig, FromConfig> {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;
-  /** APIs that clients may speak beside chat completions. */
+  /** APIs that clients may use besides chat completions. */
   readonly apis: readonly DoorApi[];
   readonly session: DashboardSessionConfig;
   readonly url?: URL;
@@ -39,9 +39,9 @@ function withoutSlash(url: string | undefined): string | undefined {
   return url?.replace(/\/+$/, '');
 }
 
-/** Warnings about values that are valid, and a mistake in most places. */
+/** Warnings about values that are valid, but usually a mistake. */
 export function risksOf({ dashboard, trustedProxies, mail, stripe }: DashboardProcessConfig): readonly string[] {
-  // TLS ends in front of this process, which does not speak it.
+  // This process does not support TLS, so a proxy in front terminates it.
   const isNamelessProxy = dashboard.url?.startsWith('https:') === true && trustedProxies.length === 0;
   return [
     ...(isNamelessProxy

@@ -4,11 +4,14 @@ import { extname, join, relative } from 'node:path';
 import type { Context } from 'hono';
 
 /**
- * The built page, in memory, by path. It is small, and no request path reaches the file system.
+ * The built page in memory, by path. It is small, and this way no request path reaches the file
+ * system.
  */
 export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
-/** Every response sends the same bytes: a copy would be kept for a client that does not read it. */
+/**
+ * All responses send the same bytes. Copies would stay in memory for clients that do not read them.
+ */
 type Content = Buffer<ArrayBuffer>;
 
 export interface StaticFile {
@@ -17,7 +20,7 @@ export interface StaticFile {
   /** True if the file name contains a hash of the content. */
   readonly immutable: boolean;
   readonly plain: Content;
-  /** The build makes both, for files that get smaller (dashboard/web/vite.config.ts). */
+  /** Both are made by the build, for files that become smaller (dashboard/web/vite.config.ts). */
   readonly gzip?: Content | undefined;
   readonly brotli?: Content | undefined;
 }
@@ -35,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-/** A missing folder has no files: the page has not been built. */
+/** Empty if the folder is missing, because the page has not been built. */
 export async function loadStaticFiles(folder: string): Promise<StaticFiles> {
   const files = new Map<string, StaticFile>();
   for (const path of await filesBelow(folder)) {

@@ -1,14 +1,14 @@
 import type { PlaceLimits } from '../fairness/places.ts';
 import { type Problem, problem, unavailable } from './problem.ts';
 
-/** A table that is being downloaded, as CSV. */
+/** A table that is being downloaded as CSV. */
 export interface Table {
   readonly lines: AsyncIterable<string>;
-  /** Gives its place back. May be called again. */
+  /** Frees the table's slot. May be called again. */
   end(): void;
 }
 
-/** An open table keeps up to 4 MB of text while it waits for its reader. */
+/** An open table keeps up to 4 MB of text in memory while it waits for its reader. */
 export const TABLE_PLACES: PlaceLimits = { ofUser: 2, ofOrganization: 3, ofAll: 16 };
 
 const OWN_TABLES =

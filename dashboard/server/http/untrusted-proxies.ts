@@ -1,9 +1,14 @@
 import type { Log } from '#core/log/log.ts';
 
-/** Detects proxies that are not configured: behind one, all callers seem to have one address. */
+/**
+ * Detects proxies that are not configured. Behind one, all callers seem to have the same address.
+ */
 export interface UntrustedProxies {
   note(address: string): void;
-  /** The last address within an hour that sent X-Forwarded-For and is not in `trusted_proxies`. */
+  /**
+   * The latest address within the last hour that sent X-Forwarded-For, but is not in
+   * `trusted_proxies`.
+   */
   newest(): string | undefined;
 }
 
@@ -13,7 +18,8 @@ const WARNING =
   'a request came with X-Forwarded-For from an address that is not in trusted_proxies: if that is your proxy, name it there; limits and addresses in the audit log take all of its callers for one';
 
 /**
- * `record` stores it for `doctor` and may fail. It and the log are called at most once a minute.
+ * `record` stores the address for `doctor` and may fail. It and the log are called at most once a
+ * minute.
  */
 export function watchProxies(
   log: Log,

@@ -13,12 +13,12 @@ import {
 import type { OidcConfig } from '#core/config/dashboard-config.ts';
 import { isEndpoint } from './bounded-fetch.ts';
 
-/** The secrets of one sign-in, which only the browser that began it has. */
+/** Secrets of one sign-in, which only the browser that began it has. */
 export interface Flow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
-  /** The user was asked to prove himself again. */
+  /** True if the issuer was asked to authenticate the user again. */
   readonly again: boolean;
 }
 
@@ -38,12 +38,12 @@ export function newFlow(again: boolean): Flow {
   return { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier(), again };
 }
 
-/** Page to which the issuer sends the browser back. */
+/** Page to which the issuer redirects the browser. */
 export function redirectUri(origin: string): string {
   return `${origin}/sign-in/callback`;
 }
 
-/** `undefined`: the issuer's metadata has no address that a browser may be sent to. */
+/** `undefined`: the issuer's metadata contains no endpoint to which a browser may be sent. */
 export async function authorizationUrl(
   issuer: Configuration,
   { issuer: name, scopes }: OidcConfig,
@@ -64,19 +64,21 @@ export async function authorizationUrl(
   return url.href;
 }
 
-/** Claims of a user, with the ID token that they were verified by. */
+/** Claims of a user, with the ID token from which they are. */
 export interface VerifiedUser {
   readonly idToken: string;
   readonly claims: IDToken;
-  /** Seconds since 1970 at which the user signed in at the issuer, 0 if that is not known. */
+  /**
+   * Time at which the user authenticated at the issuer, in seconds since 1970. 0 if it is unknown.
+   */
   readonly provedAt: number;
 }
 
 const ADDRESS = ['email', 'email_verified'];
 
 /**
- * Redeems the code of an authorization response, and verifies the ID token: signature, issuer,
- * audience, lifetime, nonce. Throws for a response that is not valid.
+ * Redeems the code of an authorization response. Verifies the ID token's signature, issuer,
+ * audience, lifetime and nonce. Throws if the response is invalid.
  */
 export async function verifyResponse(
   issuer: Configuration,
@@ -94,7 +96,7 @@ export async function verifyResponse(
   if (claims === undefined || tokens.id_token === undefined) throw new Error('an expected ID token is not there');
   const verified = { idToken: tokens.id_token, provedAt: provedAtOf(issuer, claims, again) };
   const isAbsent = (name: string) => claims[name] === undefined;
-  // Both from one place: the word about verification is about the address beside it.
+  // Both come from one source, because `email_verified` refers to the address next to it.
   const ofAddress = ADDRESS.some(isAbsent) ? ADDRESS : [];
   const absent = [...ofAddress, ...(operatorClaim === undefined ? [] : [operatorClaim.name].filter(isAbsent))];
   if (absent.length === 0 || issuer.serverMetadata().userinfo_endpoint === undefined) return { ...verified, claims };
@@ -104,9 +106,9 @@ export async function verifyResponse(
 }
 
 /**
- * A browser can take `prompt` and `max_age` out of the address that it is sent to, and the issuer
- * then asks for nothing. An issuer that knows `auth_time` must send it where it is asked with
- * `max_age` (OpenID Connect Core, 2). Of one that does not (Google) the time of the token counts.
+ * A browser can remove `prompt` and `max_age` from the URL, so that the issuer does not
+ * authenticate again. An issuer that supports `auth_time` must send it if `max_age` was requested
+ * (OpenID Connect Core, 2). For others, such as Google, the time of the token counts.
  */
 function provedAtOf(issuer: Configuration, claims: IDToken, again: boolean): number {
   if (claims.auth_time !== undefined) return claims.auth_time;
@@ -115,10 +117,10 @@ function provedAtOf(issuer: Configuration, claims: IDToken, again: boolean): num
   return again && !sendsIt ? claims.iat : 0;
 }
 
-/** The longest ID token in an URL. */
+/** Longest ID token that is put into a URL. */
 const MAX_HINT_CHARACTERS = 6_000;
 
-/** Address of the sign-out at the issuer. `undefined`: it has none. */
+/** URL for signing out at the issuer. `undefined`: it has none. */
 export function endSessionUrl(
   issuer: Configuration,
   { issuer: name }: OidcConfig,

@@ -1,16 +1,16 @@
 import type { CustomFetch } from 'openid-client';
 
-/** A request or a response of the issuer that this server does not make or read. */
+/** A request to the issuer that is not allowed, or a response that is not usable. */
 export class UnusableIssuer extends Error {
   override readonly name = 'UnusableIssuer';
 }
 
-/** Far above any metadata, key set, token response or user of an issuer. */
+/** Far above the size of an issuer's metadata, key set, token response or user info. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /**
- * A fetch for one issuer, which may be hostile: bodies are bounded after decompression, redirects
- * are not followed, and its metadata cannot lead to another host without a public name.
+ * A fetch for one issuer, which may be hostile. Bodies are bounded after decompression, redirects
+ * are not followed, and metadata cannot lead to another host unless that has a public name.
  */
 export function boundedFetch(issuer: URL): CustomFetch {
   return async (url, options) => {
@@ -23,14 +23,14 @@ export function boundedFetch(issuer: URL): CustomFetch {
 
 const IP_LITERAL = /^(?:[\d.]+|\[.*\])$/;
 /**
- * Names that mean something on this machine or network alone: RFC 6761, 6762, 8375, ICANN's
- * reservation of `internal`, services of Kubernetes, and what routers use.
+ * Names that have a meaning only on this machine or network: RFC 6761, 6762, 8375, ICANN's
+ * reservation of `internal`, services of Kubernetes, and names that routers use.
  */
 const OWN_NETWORK = /(?:^|\.)(?:localhost|local|internal|home\.arpa|svc|lan|home|corp|intranet)$/;
 
 /**
- * True if an endpoint of the issuer's metadata may be asked, or shown to a browser. Names of the
- * own network have no dot but the root's; the issuer itself may have such a name.
+ * True if an endpoint from the issuer's metadata may be called or shown to a browser. Names without
+ * a dot are of the own network. Only the issuer itself may have such a name.
  */
 export function isEndpoint(issuer: URL, endpoint: URL | null): endpoint is URL {
   if (endpoint === null || endpoint.username !== '' || endpoint.password !== '') return false;

@@ -1,6 +1,6 @@
 const MAX_REASON_CHARACTERS = 200;
 
-/** For the process log, and of bounded length, because an issuer chooses the words. */
+/** Reason for the process log. Its length is bounded, because the issuer chooses the words. */
 export function explainFailure(error: unknown): string {
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
   const inner = cause instanceof Error ? cause.message : undefined;

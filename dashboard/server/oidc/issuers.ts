@@ -14,16 +14,21 @@ import { createWorkQueue } from '../fairness/work-queue.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { explainFailure } from './explain-failure.ts';
 
-/** For each of up to four requests of a sign-in: less than the page waits in all. */
+/**
+ * For each of up to four requests of a sign-in, so that together they take less than the page
+ * waits.
+ */
 const REQUEST_SECONDS = 4;
 const METADATA_MS = 3_600_000;
-/** An issuer that does not respond is asked again after this time. */
+/** An issuer that does not respond is not called again for this time. */
 const HOLD_OFF_MS = 5_000;
-/** Sign-ins that wait for the issuer: a slow one keeps few of them. */
+/** Sign-ins that may wait for the issuer at once. */
 const MAX_AT_ONCE = 32;
 
 export interface Issuers {
-  /** `undefined`: unavailable, or no metadata of this issuer. It has been logged. */
+  /**
+   * `undefined`: the issuer is unavailable or has no valid metadata. The reason has been logged.
+   */
   find(config: OidcConfig): Promise<Configuration | undefined>;
   /** `busy`: too many already wait for the issuer. */
   ask<T>(work: () => Promise<T>): Promise<T | 'busy'>;
@@ -62,12 +67,12 @@ export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issu
   };
 }
 
-/** Asks the issuer for its metadata. Returns the reason of a failure, of bounded length. */
+/** Fetches the issuer's metadata. Returns the reason of a failure, with bounded length. */
 export async function checkIssuer(config: OidcConfig): Promise<string | undefined> {
   return discoverIssuer(config).then(() => undefined, explainFailure);
 }
 
-/** Without the checks the library trusts TLS alone for the signature of an ID token. */
+/** Enables signature checks. Without them the library relies on TLS alone for ID tokens. */
 function discoverIssuer({ issuer, clientId, clientSecret }: OidcConfig): Promise<Configuration> {
   const url = new URL(issuer);
   const execute = [enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [allowInsecureRequests] : [])];
@@ -75,7 +80,10 @@ function discoverIssuer({ issuer, clientId, clientSecret }: OidcConfig): Promise
   return discovery(url, clientId, {}, clientAuth(clientSecret), options);
 }
 
-/** The method that the issuer supports; by default in the header, as the standard says. */
+/**
+ * The authentication method that the issuer supports. By default it is the header, as in the
+ * standard.
+ */
 function clientAuth(secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, client, body, headers) => {

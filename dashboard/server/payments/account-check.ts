@@ -1,7 +1,7 @@
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { isStripeAway, isStripeError, stripeClient } from './stripe-client.ts';
 
-/** `unknown`: a key of a form that Stripe did not have when this was written. */
+/** `unknown`: the key has a form that Stripe did not use when this was written. */
 export type StripeMode = 'live' | 'test' | 'unknown';
 
 export type StripeCheck =
@@ -10,7 +10,7 @@ export type StripeCheck =
 
 const TIMEOUT_MS = 5_000;
 
-/** Asks Stripe for something that every key of the dashboard may read. Changes nothing there. */
+/** Reads something from Stripe that every key of the dashboard may read. Changes nothing there. */
 export async function checkStripe(config: StripeConfig): Promise<StripeCheck> {
   try {
     const stripe = await stripeClient(config);
@@ -24,7 +24,7 @@ export async function checkStripe(config: StripeConfig): Promise<StripeCheck> {
   }
 }
 
-/** Secret keys and restricted ones name their mode: `sk_live_…`, `rk_test_…`. */
+/** Secret keys and restricted keys contain their mode: `sk_live_…`, `rk_test_…`. */
 function modeOf(secretKey: string): StripeMode {
   const mode = /^[a-z]+_(live|test)_/.exec(secretKey)?.[1];
   return mode === 'live' || mode === 'test' ? mode : 'unknown';

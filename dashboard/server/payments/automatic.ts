@@ -13,26 +13,26 @@ import { refusalText } from './read-payment.ts';
 import { type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
 
-/** Errors that concern this card or this payment, not the operator's key. */
+/** Errors about this card or this payment, not about the operator's key. */
 const REFUSALS = ['StripeCardError', 'StripeInvalidRequestError', 'StripeIdempotencyError'] as const;
 
 /** Top-ups of one round. */
 const MOST_DUE = 20;
-/** The newest payments of a customer, among which one is looked for. */
+/** Number of a customer's newest payments among which one is looked for. */
 const MOST_PAYMENTS = 1_000;
 const PAGE = 100;
 
-/** For people. Stripe's own words are about keys of requests. */
+/** Shown to people, because Stripe's own message is about idempotency keys. */
 const CARD_REPLACED = 'Nothing was charged: the card was replaced before Stripe answered.';
 
 /**
- * Begins what is due, and asks Stripe for it, one after the other. Rejects at the first that Stripe
- * does not answer; the next round begins with another one.
+ * Begins due top-ups and requests their payments from Stripe, one after another. Rejects if Stripe
+ * does not respond. The next round then begins with another top-up.
  */
 export async function topUpAutomatically(config: StripeConfig, deps: PaymentDeps): Promise<void> {
   const { database, nowMs } = deps;
   const stripe = await stripeClient(config);
-  // A card that was charged before a restore would be charged again.
+  // Otherwise a card that was charged before a restore would be charged again.
   const epoch = await settleForgottenPayments({ ...deps, stripe });
   await beginAutomaticTopUps(database, () => newId('top', nowMs()), epoch);
   for (let taken = 0; taken < MOST_DUE; taken++) {
@@ -58,23 +58,24 @@ async function charge(stripe: StripeClient, config: StripeConfig, deps: PaymentD
         description: 'Automatic top-up',
         metadata: { ...metadataOf(id, organizationId, 'true') },
       },
-      // One charge, whatever process asks, and however often.
+      // Ensures a single charge, whichever process makes the request and however often.
       { idempotencyKey: id },
     )
     .catch(async (error: unknown) => {
       if (isStripeAway(error) || !isStripeError(error, REFUSALS)) throw error;
-      // Stripe was asked with another card before. It may be charged, and the answer was lost.
+      // An earlier request to Stripe had another card, which may have been charged although the
+      // response was lost.
       const wasOther = error.type === 'StripeIdempotencyError';
       if (wasOther && (await settleMadeBefore(stripe, deps, due))) return undefined;
       deps.log.warn({ topUpId: id, organizationId, code: error.code }, 'an automatic top-up failed');
       await failDueTopUp(deps.database, due, wasOther ? CARD_REPLACED : refusalText(error.message));
       return undefined;
     });
-  // An error of this read is no refusal: the card was charged, and the payment is read again.
+  // An error of this read is no refusal. The card was charged, and the payment is read again later.
   if (payment !== undefined) await settleFromStripe({ ...deps, stripe }, payment.id);
 }
 
-/** Settles the payment of a top-up that was asked for before. False: Stripe has made none. */
+/** Settles the payment of a top-up that was requested before. False: Stripe has made none. */
 async function settleMadeBefore(stripe: StripeClient, deps: PaymentDeps, due: DueTopUp): Promise<boolean> {
   const made = await findPayment(stripe, due);
   if (made !== undefined) await settleFromStripe({ ...deps, stripe }, made);
@@ -89,7 +90,7 @@ async function findPayment(stripe: StripeClient, { id, customerId }: DueTopUp): 
       if (++read === MOST_PAYMENTS) break;
     }
   } catch (error) {
-    // The customer was deleted, or the key is that of another account by now.
+    // The customer was deleted, or the key now belongs to another account.
     if (!isMissingAtStripe(error)) throw error;
   }
   return undefined;

@@ -9,21 +9,21 @@ import type { Database } from '../fairness/stores.ts';
 import type { TopUpMetadata } from './read-payment.ts';
 import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
 
-/** The payer, and the address to come back to. */
+/** Who pays, and where the browser returns to. */
 export interface CheckoutFor {
   readonly database: Database;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly userId: string;
-  /** Absent: an operator, whose address is not for the customer. */
+  /** Absent for an operator, whose address is not shown to the customer. */
   readonly email?: string;
   readonly billing: BillingData;
-  /** Origin of the dashboard, as the browser knows it. */
+  /** The dashboard's origin, as the browser knows it. */
   readonly origin: string;
   readonly nowMs: number;
 }
 
-/** Begins a payment in Stripe Checkout. The top-up is there before Stripe knows of it. */
+/** Begins a payment in Stripe Checkout. The top-up is stored before Stripe knows of it. */
 export async function beginTopUp(
   config: StripeConfig,
   work: CheckoutFor,
@@ -40,7 +40,8 @@ export async function beginTopUp(
     const session = await stripe.checkout.sessions.create(
       {
         mode: 'payment',
-        // Otherwise Stripe may charge in the payer's currency, and the payment does not match.
+        // Otherwise Stripe may charge in the payer's currency, and the payment would not match the
+        // top-up.
         adaptive_pricing: { enabled: false },
         client_reference_id: id,
         ...present({ customer_email: work.billing.billingEmail ?? work.email }),
@@ -70,7 +71,7 @@ export async function beginTopUp(
   }
 }
 
-/** Begins the saving of a card in Stripe Checkout. Nothing is charged. */
+/** Begins saving a card in Stripe Checkout. Nothing is charged. */
 export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): Promise<{ readonly url: string }> {
   const stripe = await stripeClient(config);
   const page = pageOf(work.origin, work.organizationId);
@@ -89,13 +90,16 @@ export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): 
     return await begin(customer);
   } catch (error) {
     if (!isMissingAtStripe(error)) throw error;
-    // Deleted there, or one of test mode or another account, which the operator has left.
+    // The customer was deleted at Stripe, or belongs to test mode or another account that the
+    // operator no longer uses.
     await closePaymentAccount(work.database, work.organizationId, customer);
     return begin(await customerOf(stripe, work));
   }
 }
 
-/** Stripe asks for the address and the tax id, and makes the invoice when the payment is made. */
+/**
+ * Stripe asks for the billing address and tax ID, and makes the invoice once the payment is made.
+ */
 function invoiceWith({ legalName, billingAddress, taxId }: BillingData) {
   const fields = Object.entries({ 'Billed to': legalName, 'Tax ID': taxId });
   const custom_fields = fields.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
@@ -111,7 +115,7 @@ function invoiceWith({ legalName, billingAddress, taxId }: BillingData) {
 }
 
 /**
- * The page of the invoice of a paid session, whose address Stripe changes from time to time.
+ * URL of the invoice of a paid session. It is read each time, because Stripe changes it.
  * `undefined`: there is none.
  */
 export async function invoiceUrlOf(config: StripeConfig, sessionId: string, log: Log): Promise<string | undefined> {
@@ -122,7 +126,7 @@ export async function invoiceUrlOf(config: StripeConfig, sessionId: string, log:
     return url?.startsWith('https://') ? url : undefined;
   } catch (error) {
     if (isStripeAway(error) || !isStripeError(error)) throw error;
-    // The key may not read invoices, or is of another account by now.
+    // The key may not read invoices, or now belongs to another account.
     log.warn({ err: error, sessionId }, 'an invoice could not be read from Stripe');
     return undefined;
   }
@@ -132,7 +136,7 @@ export function metadataOf(topUpId: string, organizationId: string, automatic: '
   return { gateway_top_up: topUpId, gateway_organization: organizationId, gateway_automatic: automatic };
 }
 
-/** One customer of Stripe for each organization; of two processes the first one's stays. */
+/** The organization's customer at Stripe. If two processes create one, the first is kept. */
 async function customerOf(stripe: StripeClient, work: CheckoutFor): Promise<string> {
   const { database, organizationId, organizationName: name, email } = work;
   const contact = email === undefined ? { name } : { name, email };

@@ -29,7 +29,7 @@ async function keepCard(database: Database, { customer, setup_intent: setup }: S
   });
 }
 
-/** The id of an object, which may be expanded. */
+/** The id of an object, whether or not it is expanded. */
 export function idOf(value: unknown): string | undefined {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : value;
   return typeof id === 'string' && ID.test(id) ? id : undefined;

@@ -6,23 +6,23 @@ import { idOf } from './follow-session.ts';
 import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
 import { type PaymentDeps, type StripeDeps, settleFromStripe } from './settle.ts';
 
-/** A restored backup is younger, and Stripe keeps events for as long. */
+/** A restored backup is younger than this, and Stripe keeps events for the same time. */
 const LOOKS_BACK_SECONDS = 30 * 86_400;
-/** A dispute may be decided as long after it began. */
+/** A dispute may be decided this long after it began. */
 const DISPUTES_LAST_SECONDS = 90 * 86_400;
 const PAGE = 100;
-/** Bound for each kind: the newest are read. */
+/** Bound for each kind of object. The newest are read. */
 const MOST_OBJECTS = 100_000;
-/** Money is here, or on its way. */
+/** The money has arrived or is on its way. */
 const MADE: readonly Stripe.PaymentIntent.Status[] = ['succeeded', 'processing'];
 
-/** The ledger epoch in which this process has looked for forgotten payments. */
+/** Ledger epoch in which this process has compared payments. */
 const lookedIn = new WeakMap<Database, string>();
 
 /**
- * Settles what Stripe has and the database has forgotten: once when the process starts, and again
- * in each other ledger epoch, because the database may have gone back in time. Rejects where Stripe
- * does not answer; what was settled until then stays. Returns the epoch in which all is settled.
+ * Settles payments that Stripe has but the database does not: once after the start of the process,
+ * and again in each new ledger epoch, because the database may have gone back in time. Rejects if
+ * Stripe does not respond; payments that were settled until then stay. Returns the epoch.
  */
 export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): Promise<string> {
   const { stripe, database, nowMs, log } = deps;

@@ -17,9 +17,9 @@ type OpenDeps = Pick<PaymentDeps, 'database' | 'log'>;
 const MOST_READS = 20;
 
 /**
- * Reads open payments from Stripe without waiting for events: the operator may have set up no
- * webhook, and Stripe gives up on one after three days. Reads those that are due, one after the
- * other. Rejects at the first that Stripe does not answer.
+ * Reads open payments from Stripe without waiting for events. The operator may have configured no
+ * webhook, and Stripe stops repeating events after three days. Reads those that are due, one after
+ * another. Rejects as soon as Stripe does not respond.
  */
 export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Promise<void> {
   await endUnboundTopUps(deps.database);
@@ -35,7 +35,7 @@ export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Pr
   }
 }
 
-/** Reads the payment of somebody who is back from paying. A Stripe that is away is no error. */
+/** Reads the payment of a user who returns from paying. It is no error if Stripe is unavailable. */
 export async function checkTopUp(
   config: StripeConfig,
   deps: OpenDeps,
@@ -57,7 +57,7 @@ async function read(config: StripeConfig, { database, log }: OpenDeps, open: Ope
     if (sessionId !== undefined) await followSession(deps, sessionId);
     else if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId);
   } catch (error) {
-    // The key may be that of another account by now.
+    // The key may belong to another account by now.
     if (!isMissingAtStripe(error)) throw error;
     const ended = await endMissingTopUp(database, open.id);
     log.warn({ topUpId: open.id, ended }, 'Stripe does not know the payment of an open top-up: look at it there');

@@ -4,20 +4,20 @@ import type { PaymentFacts, PaymentOutcome, Reversal } from '#database/payments/
 import type { DescribedTopUp } from '#database/payments/top-ups.ts';
 import type { StripeClient } from './stripe-client.ts';
 
-/** The dashboard recognizes its own payments by this metadata. */
+/** Metadata by which the dashboard recognizes its own payments. */
 export interface TopUpMetadata {
   readonly gateway_top_up: string;
   readonly gateway_organization: string;
   readonly gateway_automatic: 'true' | 'false';
 }
 
-/** A payment has a handful; more than this would be an attack or a fault. */
+/** A payment has a handful of these. More than this would be an attack or a fault. */
 const MOST_REVERSALS = 1_000;
 const PAGE = 100;
 const MAX_URL = 2_000;
 const MAX_REASON = 300;
 
-/** The top-up that a payment says it is for. `undefined`: it is none of the dashboard's. */
+/** The top-up that a payment names. `undefined`: the payment is not of this dashboard. */
 export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<DescribedTopUp | undefined> {
   const { amount, metadata } = await stripe.paymentIntents.retrieve(id);
   const { gateway_top_up: topUpId = '', gateway_organization: organizationId = '', gateway_automatic: word } = metadata;
@@ -27,8 +27,8 @@ export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<
 }
 
 /**
- * All that Stripe says about a payment now. `isCheckoutOver`: the page for paying is closed, so
- * nobody tries another card there.
+ * Everything that Stripe currently has about a payment. `isCheckoutOver`: its payment page is
+ * closed, so nobody can try another card there.
  */
 export async function readPayment(stripe: StripeClient, id: string, isCheckoutOver = false): Promise<PaymentFacts> {
   const [payment, refunds, disputes] = await Promise.all([
@@ -54,7 +54,7 @@ function outcomeOf(payment: Stripe.PaymentIntent, isCheckoutOver: boolean): Paym
     return { kind: 'paid', amountCents: BigInt(amount_received), ...receipt };
   }
   if (status === 'canceled') return { kind: 'failed', reason: 'The payment was cancelled.' };
-  // In Checkout a person may try another card. A bank refuses a debit days after Checkout.
+  // In Checkout a person may still try another card. A bank may refuse a debit days after Checkout.
   const isOver =
     metadata.gateway_automatic === 'true'
       ? error !== null || status === 'requires_action'
@@ -62,12 +62,12 @@ function outcomeOf(payment: Stripe.PaymentIntent, isCheckoutOver: boolean): Paym
   return isOver ? { kind: 'failed', reason: refusalText(error?.message) } : { kind: 'open' };
 }
 
-/** For people, in Stripe's words. */
+/** Stripe's message, shown to people. */
 export function refusalText(message: string | undefined): string {
   return message === undefined || message === '' ? 'The card was declined.' : message.slice(0, MAX_REASON);
 }
 
-/** The money has left with the request for it, unless the refund fails. */
+/** Money of a refund is taken when the refund is requested, unless it fails. */
 export function isRefundTaken({ status }: Stripe.Refund): boolean {
   return status !== 'failed' && status !== 'canceled';
 }
@@ -77,8 +77,8 @@ function reversalOfRefund(refund: Stripe.Refund): Reversal {
 }
 
 /**
- * Statuses in which the operator has the disputed amount; an inquiry (`warning_…`) takes nothing.
- * In any other one the bank has it, also in those that Stripe adds later.
+ * Statuses in which the operator has the disputed amount. An inquiry (`warning_…`) takes none. In
+ * all others, including those that Stripe may add, the bank has it.
  */
 const NOT_TAKEN = /^(won|prevented|warning_.*)$/;
 
@@ -88,7 +88,7 @@ export function isDisputeTaken({ status }: Stripe.Dispute): boolean {
 
 function reversalOfDispute(dispute: Stripe.Dispute, payment: Stripe.PaymentIntent): Reversal {
   const { id, amount, currency } = dispute;
-  // A bank may dispute in its own currency, which no rate of ours converts.
+  // A bank may dispute in its own currency, which we cannot convert.
   const disputed = currency === payment.currency ? amount : payment.amount_received;
   return { id, kind: 'dispute', amountCents: isDisputeTaken(dispute) ? BigInt(disputed) : 0n };
 }

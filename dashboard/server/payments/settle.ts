@@ -11,16 +11,16 @@ export interface PaymentDeps {
   readonly log: Log;
 }
 
-/** With the client of the configuration in force. */
+/** Dependencies with the Stripe client of the current configuration. */
 export interface StripeDeps extends Pick<PaymentDeps, 'database' | 'log'> {
   readonly stripe: StripeClient;
 }
 
 /**
- * Brings ledger and top-up to what Stripe says about the payment. Repeating it changes nothing. A
- * top-up that the database has forgotten, as after a restore, is made again as its payment
- * describes it. Rejects if Stripe does not have the payment (`isMissingAtStripe`).
- * `isCheckoutOver`: see `readPayment`.
+ * Updates ledger and top-up to what Stripe has about the payment. Repeating it changes nothing. If
+ * the database lacks the top-up, as after a restore, it is created from the payment's description.
+ * Rejects if Stripe does not have the payment (`isMissingAtStripe`). `isCheckoutOver`: see
+ * `readPayment`.
  */
 export async function settleFromStripe(
   { stripe, database, log }: StripeDeps,
@@ -31,7 +31,7 @@ export async function settleFromStripe(
   if (topUp === undefined) return;
   const { id: topUpId, organizationId } = topUp;
   const about = { topUpId, paymentIntentId, organizationId };
-  // Before the facts are read: of two reads the one that began later knows more.
+  // Numbered before the facts are read: of two reads, the one that began later has newer facts.
   let readNumber = await beginRead(database, topUpId);
   if (readNumber === undefined) {
     await keepForgottenTopUp(database, topUp);

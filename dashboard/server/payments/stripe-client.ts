@@ -3,9 +3,9 @@ import type { StripeConfig } from '#core/config/dashboard-config.ts';
 
 export type StripeClient = Stripe;
 
-/** A page waits for it. Stripe answers within a second as a rule. */
+/** A page waits for the response. Stripe usually responds within a second. */
 const TIMEOUT_MS = 8_000;
-/** Each carries the idempotency key of the first. */
+/** Each retry carries the idempotency key of the first request. */
 const RETRIES = 2;
 
 const HTTP_CONFLICT = 409;
@@ -13,8 +13,8 @@ const HTTP_CONFLICT = 409;
 let latest: { readonly config: StripeConfig; readonly client: Promise<StripeClient> } | undefined;
 
 /**
- * The client of this configuration; a reload makes a new one. The library is loaded with the first:
- * it takes 4.5 MB of memory, and payments are off as a rule.
+ * The client for this configuration. A reload creates another one. The library is loaded with the
+ * first, because it needs 4.5 MB of memory and payments are usually off.
  */
 export function stripeClient(config: StripeConfig): Promise<StripeClient> {
   if (latest?.config !== config) latest = { config, client: createStripeClient(config) };
@@ -43,8 +43,9 @@ export async function createStripeClient(
 type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
 
 /**
- * Responses without the key, which Stripe's errors may quote and the log would get; and with a
- * deadline for each step. The library's own time limit begins once there is a connection.
+ * Removes the API key from responses, because Stripe's errors may quote it and would be logged.
+ * Adds a deadline for each step, because the library's own time limit begins only once there is a
+ * connection.
  */
 function guarded(client: HttpClient, secret: string, inTime: <T>(work: Promise<T>) => Promise<T>): HttpClient {
   const makeRequest = client.makeRequest.bind(client);
@@ -70,7 +71,7 @@ type StripeErrorKind =
 
 const AWAY: readonly StripeErrorKind[] = ['StripeConnectionError', 'StripeAPIError', 'StripeRateLimitError'];
 
-/** An error of Stripe's library, of one of these kinds if there are any. */
+/** True for an error of Stripe's library. `kinds`: only of these kinds. */
 export function isStripeError(
   error: unknown,
   kinds?: readonly StripeErrorKind[],
@@ -80,13 +81,13 @@ export function isStripeError(
   return kinds === undefined ? type.startsWith('Stripe') : kinds.some((kind) => kind === type);
 }
 
-/** Stripe did not answer, or not now: the same call may succeed later. */
+/** True if Stripe does not respond, or not now. The same call may succeed later. */
 export function isStripeAway(error: unknown): boolean {
-  // Conflict: another process asks with the same idempotency key just now.
+  // Conflict: another process is using the same idempotency key.
   return isStripeError(error, AWAY) || (isStripeError(error) && error.statusCode === HTTP_CONFLICT);
 }
 
-/** Stripe has no such object: another account or mode, or nothing at all. */
+/** True if Stripe has no such object. It may belong to another account or mode. */
 export function isMissingAtStripe(error: unknown): boolean {
   return isStripeError(error, ['StripeInvalidRequestError']) && error.code === 'resource_missing';
 }

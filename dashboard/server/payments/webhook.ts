@@ -6,16 +6,16 @@ import { followSession, idOf } from './follow-session.ts';
 import { type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
 
-/** Far above any event about a payment. */
+/** Far above the size of any event about a payment. */
 export const MAX_EVENT_BYTES = 256 * 1024;
-/** As Stripe recommends. An event that was recorded is refused later. */
+/** As recommended by Stripe. Later, a recorded event is refused. */
 const TOLERANCE_SECONDS = 300;
 
 export type WebhookAnswer = 'received' | 'forged' | 'later';
 
 /**
- * Takes an event. `body` is as it was sent, byte for byte. An event only says which payment to look
- * at: what is booked is read from Stripe.
+ * Handles an event. `body` must have the exact bytes that were sent. An event only names the
+ * payment to read; what is booked is read from Stripe.
  */
 export async function takeStripeEvent(
   config: StripeConfig,
@@ -56,7 +56,7 @@ function verified(
   }
 }
 
-/** A signature says who sent an event, and nothing about its form. */
+/** The signature only proves the sender of an event, not its form. */
 async function follow(stripe: StripeClient, deps: PaymentDeps, event: unknown): Promise<void> {
   const { type, data } = isObject(event) ? event : {};
   if (typeof type !== 'string') return;

@@ -2,11 +2,11 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as overHttp } f
 import { request as overHttps } from 'node:https';
 
 export interface GatewayRequest {
-  /** Base URL, ending in `/v1`. */
+  /** Base URL, which ends in `/v1`. */
   readonly url: string;
   readonly secret: string;
   readonly body: string;
-  /** Ends the request, also in the middle of the response. */
+  /** Cancels the request, even during the response. */
   readonly signal: AbortSignal;
 }
 
@@ -16,14 +16,17 @@ export interface GatewayResponse {
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** Longer than any wait of the gateway for a first token, which sends heartbeats meanwhile. */
+/**
+ * Longer than any silence of the gateway, which sends heartbeats while it waits for a first token.
+ */
 const SILENT_MS = 120_000;
-/** A response of more is cut. Some 30,000 tokens of a stream. */
+/** Longer responses are cut off. This is some 30,000 tokens of a stream. */
 export const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Sends a completion to the API as any client does. The connection ends with the response, so that
- * nothing outlives a play. Redirects are not followed. Rejects if the gateway cannot be reached.
+ * Sends a completion to the API like any client. The connection is closed with the response, so
+ * that nothing outlives a play. Redirects are not followed. Rejects if the gateway cannot be
+ * reached.
  */
 export function askGateway({ url, secret, body, signal }: GatewayRequest): Promise<GatewayResponse> {
   const target = new URL(`${url}/chat/completions`);
@@ -44,7 +47,7 @@ export function askGateway({ url, secret, body, signal }: GatewayRequest): Promi
   });
 }
 
-/** Stops reading, which ends the request, when there is more than the page may be sent. */
+/** Stops reading, which cancels the request, if the response exceeds the bound. */
 async function* bounded(response: IncomingMessage): AsyncGenerator<Buffer> {
   let left = MAX_RESPONSE_BYTES;
   for await (const piece of response as AsyncIterable<Buffer>) {

@@ -1,9 +1,9 @@
 import type { NanoUsd } from '#core/money.ts';
 
 export const KEY_LIFETIME_MS = 15 * 60_000;
-/** The most that a key spends. An expensive request is refused, and a mistake costs no more. */
+/** Most that a key can spend. An expensive request is refused, and a mistake costs no more. */
 export const KEY_BUDGET_NANO_USD: NanoUsd = 1_000_000_000n;
-/** Secrets that a process remembers. Beyond them the oldest is forgotten, and its key expires. */
+/** Number of cached secrets. Beyond this the oldest is dropped, and its key expires. */
 const MAX_REMEMBERED = 10_000;
 
 export interface PlaygroundKey {
@@ -14,16 +14,16 @@ export interface PlaygroundKey {
 }
 
 /**
- * Keys of the playground, one for each holder: a user in an organization. Secrets are in this
- * process's memory and nowhere else.
+ * Playground keys, one for each holder, which is a user in an organization. Secrets exist only in
+ * this process's memory.
  */
 export class PlaygroundKeys {
   readonly #remembered = new Map<string, PlaygroundKey>();
   readonly #working = new Map<string, Promise<unknown>>();
 
   /**
-   * Works with the holder's key after all former work with it. Two tabs that begin together use one
-   * key: otherwise each would revoke the other's.
+   * Runs `work` with the holder's key after all earlier work with it. So two tabs that begin
+   * together use one key; otherwise each would revoke the other's.
    */
   async inTurn<T>(holder: string, work: () => Promise<T>): Promise<T> {
     const before = this.#working.get(holder) ?? Promise.resolve();

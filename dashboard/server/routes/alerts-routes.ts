@@ -97,7 +97,7 @@ async function deliveriesOf({ database, settings }: Deps, organizationId: string
   });
 }
 
-/** One of another kind was never shown to whom it concerns. */
+/** Keeps the secret only if the kind is the same. The secret of another kind was never shown. */
 function keptSecret(webhook: Webhook | undefined, kind: Webhook['kind']): string | undefined {
   return webhook?.kind === kind ? webhook.secret : undefined;
 }

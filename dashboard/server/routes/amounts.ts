@@ -1,6 +1,6 @@
 import type { NanoUsd } from '#core/money.ts';
 
-/** Values as the page has them: amounts are decimal text. */
+/** Values for the page, with amounts as decimal text. */
 type Shown<Values> = {
   [Name in keyof Values]: NanoUsd extends Values[Name] ? string | Exclude<Values[Name], NanoUsd> : Values[Name];
 };
@@ -13,7 +13,7 @@ export function shownAmounts<Values extends object>(values: Values): Shown<Value
   return Object.fromEntries(shown);
 }
 
-/** Values as the database has them. The names of amounts end in `NanoUsd`. */
+/** Values for the database. Names of amounts end in `NanoUsd`. */
 type Stored<Values> = {
   [Name in keyof Values]: Name extends `${string}NanoUsd` ? NanoUsd | Exclude<Values[Name], string> : Values[Name];
 };

@@ -6,15 +6,15 @@ import { isProblem, type Problem, wrongField } from '../http/problem.ts';
 import { csvRoute, type Route, route } from '../http/route.ts';
 import { costColumns } from './csv-tables.ts';
 
-/** Bound on the rows of the page. The CSV has all of them. */
+/** Bound of rows on the page. The CSV has all rows. */
 const MOST_ROWS = 2_000;
-/** For each day, or for the whole period if rows are not grouped by day. */
+/** Bound for each day, or for the whole period if rows are not grouped by day. */
 const MOST_CSV_ROWS = 100_000;
-/** All generations of the days are read. */
+/** Bound of days, because all their generations are read. */
 const MOST_DAYS = 366;
 const GROUPS: readonly CostGroupName[] = ['day', 'model', 'provider', 'organization'];
 
-/** Operators see what providers are paid, customers never do. */
+/** Operators see what providers are paid, which customers never do. */
 export const COSTS_ROUTES: readonly Route[] = [
   route('GET /api/costs', {
     access: 'operator',

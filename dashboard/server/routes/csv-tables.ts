@@ -4,7 +4,7 @@ import type { RequestDetail } from '#contract/request-log.ts';
 import { APIS } from '#core/config/apis.ts';
 import { type Column, type Columns, csvTime, csvUsd } from '#core/csv.ts';
 
-/** Columns by the field of the row: a field that is neither here nor left out does not compile. */
+/** Columns by field of the row. A field that is neither here nor in LeftOut does not compile. */
 type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
   Record<Exclude<keyof Row, LeftOut>, Column<Row>>
 >;
@@ -39,7 +39,7 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
   metadata: ['metadata', ({ metadata }) => metadata],
 };
 const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_COLUMNS_BY_FIELD);
-/** Of requests for output of a model; reads have none. */
+/** API of requests that generate output. Reads have none. */
 const API_COLUMN: Column<RequestDetail> = ['api', ({ route }) => APIS.find((api) => api === route)];
 
 const ORGANIZATION_COLUMNS: Columns<RequestDetail> = [
@@ -47,7 +47,7 @@ const ORGANIZATION_COLUMNS: Columns<RequestDetail> = [
   ['organization_name', ({ organizationName }) => organizationName],
 ];
 
-/** `hasDoors`: clients may speak other APIs than chat completions. */
+/** `hasDoors`: clients may use other APIs than chat completions. */
 export function requestColumns(hasDoors: boolean, isOfAll: boolean): Columns<RequestDetail> {
   return [...(isOfAll ? ORGANIZATION_COLUMNS : []), ...CSV_REQUEST_COLUMNS, ...(hasDoors ? [API_COLUMN] : [])];
 }

@@ -6,7 +6,7 @@ import { type Problem, wrongField } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { exploreView } from './explore-view.ts';
 
-/** The explorer of an organization, and of all. */
+/** The explorer for one organization, and for all of them. */
 export const EXPLORE_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/explore', {
     access: 'member',

@@ -103,8 +103,8 @@ function stepsOf(cells: readonly ExploreCell[], count: number, showsMargin: bool
 }
 
 /**
- * Upper bounds of the buckets in milliseconds (database/schema/tables.sql). The last bucket has
- * no bound.
+ * Upper bounds of the buckets in milliseconds (database/schema/tables.sql). The last bucket is
+ * unbounded.
  */
 const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
 

@@ -8,14 +8,14 @@ import type { Deps, OrganizationCall } from '../http/route.ts';
 
 const MAX_USABLE_KEYS = 1_000;
 /**
- * Revoked keys stay in the database. The bound allows each key to be replaced three times a day and
- * keeps the table and every page small.
+ * Revoked keys stay in the database. This bound allows every key to be replaced three times a day,
+ * and keeps the table and every page small.
  */
 const MAX_KEYS_A_DAY = 3_000;
 
 /**
- * Concurrent creations may exceed the bounds slightly. Only the page and the database depend on
- * them.
+ * Concurrent creations may slightly exceed the bounds, which only protect the page and the
+ * database.
  */
 export async function checkRoom({ deps, organizationId }: OrganizationCall): Promise<Problem | undefined> {
   const { usable, madeWithinDay } = await countKeys(deps.database, organizationId);
@@ -46,9 +46,9 @@ export function aboveOrganization({ limit, organizationLimit }: AboveOrganizatio
 }
 
 /**
- * Accepts only models of the current configuration, disabled ones included, or models that the key
- * has already. While no process has reported a configuration, every model is accepted: a key for an
- * unknown model does no harm.
+ * Accepts only models of the current configuration, including disabled ones, and models that the
+ * key already has. If no process has reported a configuration, all models are accepted, because a
+ * key for an unknown model does no harm.
  */
 export async function checkModels(
   { database }: Deps,

@@ -8,7 +8,7 @@ import type { KeyRecord } from '#database/keys/key-records.ts';
 import type { OrganizationCall, UserCall } from '../http/route.ts';
 import { shownAmounts } from './amounts.ts';
 
-/** Owners and operators manage everything of an organization. Members manage what they made. */
+/** Owners and operators may manage every key of the organization, members only their own. */
 export function mayManage(
   { role, session }: Pick<UserCall, 'session'> & { readonly role?: Role },
   { createdBy }: { readonly createdBy?: string },
@@ -22,12 +22,12 @@ export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<K
 }
 
 /**
- * Bound on the listed revoked keys. A user who makes thousands of keys must not make the page
+ * Bound of revoked keys in the list, so that a user who makes thousands cannot make the page
  * unusable for others.
  */
 export const MAX_REVOKED = 1_000;
 
-/** Newest first; `keys` are oldest first. */
+/** Returns the views newest first. `keys` are oldest first. */
 export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
   const details = await detailsFor(
     call,

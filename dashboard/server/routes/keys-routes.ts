@@ -23,7 +23,7 @@ import { storedAmounts } from './amounts.ts';
 import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
 
-/** A key with the longest lists of models and networks is some 6 KB: a step is below 4 MB. */
+/** A key with the longest lists of models and networks needs some 6 KB, so a step is below 4 MB. */
 const CSV_STEP_ROWS = 250;
 
 const keyFilter = z.strictObject({
@@ -124,7 +124,7 @@ function storedSettings(organizationId: string, restrictions: KeyRestrictions): 
   return { organizationId, name, scopes, ...optional, limits: storedAmounts(limits) };
 }
 
-/** Members manage only the keys that they made. */
+/** Members may manage only their own keys. */
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
   const key = await call.deps.administration.key(call.organizationId, call.params.key);
   if (key === undefined) return notFound('key');
@@ -142,7 +142,7 @@ const NOT_REPLACED = {
 
 async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise<KeyView | Problem> {
   const { deps, organizationId } = call;
-  // Fields that the form returns unchanged are not checked again: an expiry may have passed
+  // Fields that the form returns unchanged are not checked again, because an expiry may have passed
   // meanwhile.
   const moved = wanted.expiresAtMs === key.expiresAtMs ? undefined : checkExpiry(call, wanted);
   const wrong = moved ?? (await checkModels(deps, wanted.models, key.models));

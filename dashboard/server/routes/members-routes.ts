@@ -122,7 +122,8 @@ async function newInvitationLink(call: OrganizationCall, id: string): Promise<Li
     case 'not_invited': {
       const member = await findMember(deps.database, organizationId, id);
       if (!member) return notFound('member');
-      // A link for a user gives access to all organizations of the user.
+      // A password link gives access to all organizations of the user, so an owner may not make
+      // one.
       return member.invited && !byOperator
         ? operatorsOwn('for a new link')
         : handOverPasswordLink(call, { userId: id, purpose: 'invitation', email: member.email });
@@ -139,7 +140,9 @@ function operatorsOwn(wish: string): Problem {
   return problem('conflict', `The operator invited this person: ask there ${wish}.`);
 }
 
-/** Keys are revoked unless the request hands them over. The default new owner is the caller. */
+/**
+ * Keys are revoked unless the request hands them over. By default the caller becomes their owner.
+ */
 function keysOfLeaver(
   { session, params }: OrganizationCall,
   { revokeKeys, keysTo }: { readonly revokeKeys?: boolean; readonly keysTo?: string },

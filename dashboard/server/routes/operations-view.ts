@@ -11,7 +11,7 @@ import { NO_LIST, pricesView } from './price-table-view.ts';
 
 type ReportedMapping = Omit<MappingView, 'catalogue'>;
 
-/** The current mapping, with the health of each provider as the live processes report it. */
+/** The current mapping, with the health of each provider from the reports of live processes. */
 export function mappingView(
   configuration: ReportedConfiguration | undefined,
   processes: readonly ReportedProcess[],

@@ -14,7 +14,7 @@ export async function organizationView(deps: Deps, organizationId: string): Prom
   ]);
   if (record === undefined || money === undefined) return notFound('organization');
   const { id, name, createdAtMs, suspendedAtMs, priceList } = record;
-  // Where a card is charged in time, or every request is refused, it does not end.
+  // If a card is charged in time, or every request is refused, the balance does not end.
   const ends = !money.topsUpItself && suspendedAtMs === undefined;
   const forecast = ends ? balanceForecast(money, createdAtMs, deps.nowMs()) : undefined;
   const { topsUpItself: _, spentWeekNanoUsd: _week, ...sums } = money;
@@ -25,14 +25,15 @@ export async function organizationView(deps: Deps, organizationId: string): Prom
   };
 }
 
-/** Days of the mean: this one and those before it. */
+/** Number of days for the mean: today and those before. */
 const DAYS = 7;
-/** A later end says nothing. */
+/** No forecast beyond this, because it would be meaningless. */
 const LONGEST_MS = 365 * DAY_MS;
 
 /**
  * When the balance less holds ends at the mean rate of the last days, or since the organization was
- * made, over a day at least. `undefined`: nothing is left or spent, or the end is a year away.
+ * created, but at least over a day. `undefined`: nothing is left, nothing was spent, or the end is
+ * more than a year away.
  */
 export function balanceForecast(
   { balanceNanoUsd, heldNanoUsd, spentWeekNanoUsd }: OrganizationMoney,
@@ -53,7 +54,7 @@ function organizationLimits(record: OrganizationRecord): OrganizationLimits {
   return { ...shownAmounts(limits), ...present({ maxTokens }), concurrency, allowMultipleCompletions };
 }
 
-/** What its owners set. */
+/** Settings that owners change themselves. */
 export function ownSettings(record: OrganizationRecord | undefined): OwnSettings | Problem {
   if (record === undefined) return notFound('organization');
   const { name, legalName, billingAddress, taxId, billingEmail } = record;

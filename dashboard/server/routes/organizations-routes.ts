@@ -125,7 +125,7 @@ async function suspend(call: OrganizationCall, suspended: boolean): Promise<Orga
   return organizationView(deps, organizationId);
 }
 
-/** A repeated reference changed nothing. The refusal states the amount of the first booking. */
+/** A repeated reference changed nothing. The refusal contains the amount of the first booking. */
 function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Problem {
   switch (result.kind) {
     case 'repeated': {

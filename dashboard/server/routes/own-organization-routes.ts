@@ -62,7 +62,7 @@ export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** A model as customers see it. A mapping problem is shown as a state, without its cause. */
+/** A model as customers see it. A problem of the mapping is shown as a state, without its cause. */
 export function modelView({ disabled, problem, ...model }: ReportedModel, list: PriceList, nowMs: number): ModelView {
   const { id, capabilities, reasoningEfforts, contextWindow, maxOutputTokens, defaultOutputTokens } = model;
   return {

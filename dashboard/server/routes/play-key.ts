@@ -6,9 +6,11 @@ import { isProblem, notFound, type Problem, wrongField } from '../http/problem.t
 import { actorOf, type OrganizationCall } from '../http/route.ts';
 import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type PlaygroundKey } from '../playground/playground-keys.ts';
 
-/** Shown wherever the key is: in the request log, the usage and the audit log. */
+/** Name of the key in the request log, the usage and the audit log. */
 const NAME = 'Playground';
-/** A key with less time to live is not used any more. Clocks of two machines may differ by less. */
+/**
+ * A key with less lifetime left is not used. The clocks of two machines differ by less than this.
+ */
 const LEAST_LEFT_MS = 60_000;
 
 export interface PlayRestrictions {
@@ -18,9 +20,9 @@ export interface PlayRestrictions {
 }
 
 /**
- * Restricts a play to the chosen models, and to what the chosen key of the organization may. A key
- * that lacks one of them passes on its own models, so that the gateway refuses the request as it
- * would refuse one with that key.
+ * Restricts a play to the chosen models, and to the rights of the chosen key. If that key lacks one
+ * of the models, the play gets the key's own models instead, so that the gateway refuses the
+ * request as it would with that key.
  */
 export async function restrictionsOf(
   { deps, organizationId }: OrganizationCall,
@@ -31,7 +33,7 @@ export async function restrictionsOf(
   if (like && (like.revoked || (like.expiresAtMs !== undefined && like.expiresAtMs <= deps.nowMs()))) {
     return wrongField('likeKey', 'This key has been revoked, or has expired.');
   }
-  // In the same order for both of them.
+  // Sorted, so that both requests have the same order.
   const wanted = [...new Set([chat.model, beside])].toSorted();
   const { scopes = ['chat'] as const, models, limits = {} } = like ?? {};
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd: budget } = limits;
@@ -42,13 +44,13 @@ export async function restrictionsOf(
     limits: {
       ...present({ requestsPerMinute, tokensPerMinute }),
       dailyBudgetNanoUsd: least,
-      // The daily budget alone would be given twice to a key that lives across midnight.
+      // Without it, a key that lives across midnight would have two daily budgets.
       lifetimeBudgetNanoUsd: KEY_BUDGET_NANO_USD,
     },
   };
 }
 
-/** The secret of the user's key, which is made if there is no usable one. */
+/** Returns the secret of the user's key. Creates a key if there is no usable one. */
 export async function playSecret(call: OrganizationCall, restrictions: PlayRestrictions): Promise<string | Problem> {
   const { keys } = call.deps.playground;
   const { scopes, models, limits } = restrictions;
@@ -64,7 +66,7 @@ export async function playSecret(call: OrganizationCall, restrictions: PlayRestr
   });
 }
 
-/** An owner may have revoked it, or another dashboard made a newer one. */
+/** An owner may have revoked the key, or another dashboard may have made a newer one. */
 async function isUsable({ deps, organizationId }: OrganizationCall, id: string): Promise<boolean> {
   const key = await deps.administration.key(organizationId, id);
   if (key === undefined || key.revoked) return false;

@@ -7,12 +7,12 @@ import { type OrganizationCall, type Relay, type Route, relayRoute, takerOf } fr
 import { askGateway } from '../playground/ask-gateway.ts';
 import { playSecret, restrictionsOf } from './play-key.ts';
 
-/** A play is ended after it. */
+/** Longest duration of a play. */
 const PLAY_MS = 5 * 60_000;
 
 const modelId = z.string().refine(isModelId, { error: 'This is no model id.' });
 
-/** Bounded by the body of a request as a whole. The gateway judges everything else. */
+/** Only bounded by the size of the whole body. The gateway checks everything else. */
 const chat = z.looseObject({
   model: modelId,
   messages: z
@@ -64,7 +64,7 @@ function relayTo(url: string, secret: string, body: string, end: () => void): Re
   };
 }
 
-/** The request as any client would send it. `undefined`: it is deeper than can be written. */
+/** The request that any client would send. `undefined`: it is too deeply nested to be written. */
 function bodyOf(request: CheckedPlay['chat']): string | undefined {
   try {
     return JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } });

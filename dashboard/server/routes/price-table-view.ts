@@ -13,16 +13,16 @@ import type {
 
 type PricesView = PricesInTimeView & { readonly priceTable: TableJson };
 
-/** Prices of a model on a list that are in force, and those that come. */
+/** A model's current and scheduled prices on a price list. */
 export function pricesView(reported: ReportedPrices & Pick<ReportedModel, 'id'>, list: PriceList, nowMs: number) {
   const own = pricesOf(reported);
   return viewOf(pricesOn(list, reported.id, own) ?? own, nowMs);
 }
 
-/** The models' own prices. */
+/** Stands for the models' own prices. */
 export const NO_LIST: PriceList = { models: new Map() };
 
-/** The list of an organization; `NO_LIST` if it has none, or none that is in force. */
+/** The price list of an organization. `NO_LIST` if it has none, or if it is not in force. */
 export function priceListOf(
   reported: ReportedConfiguration['priceLists'] | undefined,
   name: string | undefined,

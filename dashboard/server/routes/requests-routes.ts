@@ -22,11 +22,12 @@ import { csvRoute, type Deps, type Route, route } from '../http/route.ts';
 import { requestColumns } from './csv-tables.ts';
 
 const PAGE_ROWS = 50;
-/** Rows of a step of the CSV, while they are read. At most six steps are read at once. */
+/** Rows that one step of the CSV reads. At most six steps are read at once. */
 const STEP_ROWS = 250;
 /**
- * Customers choose 16 names of 64 and texts of 512 characters a row. Metadata of so many characters
- * becomes at most 4 MB of CSV: two bytes each, and quotes twice. Sixteen open tables take 64 MB.
+ * A row may have 16 metadata names of 64 characters and texts of 512, which customers choose.
+ * Metadata of this many characters becomes at most 4 MB of CSV: two bytes each, and quotes are
+ * doubled. Sixteen open tables need 64 MB.
  */
 const STEP_METADATA = 1_000_000;
 
@@ -76,7 +77,7 @@ async function requestPage(
   return { requests: rows.map(requestView), ...rest, ...omitted };
 }
 
-/** Without an organization: of all of them. */
+/** Without an organization, reads requests of all of them. */
 export async function readRequests(
   database: Database,
   organizationId: string | undefined,
@@ -96,7 +97,7 @@ function requestLines({ database, settings }: Deps, organizationId: string | und
   return csvLines(columns, read, { stepRows: STEP_ROWS });
 }
 
-/** The next step begins behind the row with which the text of this one is long enough. */
+/** Ends a step with the row at which its text is long enough. The next step begins after it. */
 function shortened({ rows, next }: FoundRequests): Step<RequestDetail, string> {
   const kept: RequestDetail[] = [];
   let length = 0;

@@ -14,8 +14,8 @@ import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/s
 import { enter, PASSWORDS_OFF, signIn } from '../sign-in/sign-in.ts';
 
 /**
- * Only compared, never stored. The response must not depend on whether it could be an address or a
- * password.
+ * Text that is only compared, never stored. The response must not depend on whether it could be an
+ * address or a password.
  */
 const typed = upTo(2_048);
 const token = upTo(100);
@@ -24,7 +24,7 @@ function upTo(characters: number) {
   return z.string({ error: 'This must be text.' }).max(characters, { error: 'This is too long.' });
 }
 
-/** Refuses the call while passwords are off. */
+/** Refuses calls while passwords are off. */
 function ifPasswords<Call extends { readonly deps: Deps }, Response>(
   handle: (call: Call) => Promise<Response | Problem>,
 ): (call: Call) => Promise<Response | Problem> {

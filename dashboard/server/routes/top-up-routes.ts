@@ -84,7 +84,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('PUT /api/organizations/:organization/automatic-top-up', {
     access: 'owner',
-    // Charges go on after the session has ended.
+    // Charges continue after the session has ended.
     needsFreshPassword: ({ settings }) => settings !== undefined,
     input: automaticTopUpChange,
     async handle(call) {
@@ -100,7 +100,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** For work that needs Stripe. If it does not answer, the refusal has this advice. */
+/** Does work that needs Stripe. If Stripe does not respond, the refusal contains this advice. */
 async function atStripe<T>(
   { deps }: OrganizationCall,
   advice: string,

@@ -12,7 +12,7 @@ import { conflictingField, notFound, type Problem, problem } from '../http/probl
 import { actorOf, type Route, route, type UserCall } from '../http/route.ts';
 import { mayManage } from './key-view.ts';
 
-/** Without an organization: over all of them, for operators. */
+/** Without an organization, the views are the operators' over all organizations. */
 type ViewCall = UserCall & { readonly organizationId?: string; readonly role?: Role };
 
 const OWNERS = [

@@ -11,7 +11,7 @@ import { findSignedIn, sessionView } from './session.ts';
 import { enter, provePassword } from './sign-in.ts';
 
 /**
- * A user with an account accepts with its password, as in a sign-in. For a new user the password
+ * Users with an account accept with its password, as in a sign-in. For a new user the password
  * becomes that of the new account.
  */
 export async function acceptInvitation(
@@ -30,7 +30,7 @@ export async function acceptInvitation(
       return enter(call, { id, passwordHash: passwordHash.hash });
     case 'gone':
       return LINK_GONE;
-    // The account was created a moment ago, concurrently.
+    // The account was created just now, concurrently.
     case 'has_account':
       return acceptWithPassword(call, tokenHash, { email, password });
     case 'operators_first':

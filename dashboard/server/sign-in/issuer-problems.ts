@@ -2,12 +2,14 @@ import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'open
 import { type Problem, problem } from '../http/problem.ts';
 import { UnusableIssuer } from '../oidc/bounded-fetch.ts';
 
-/** Errors with which the person or the issuer ends the sign-in. */
+/** Errors with which the user or the issuer ends the sign-in. */
 const REFUSALS = ['access_denied', 'login_required', 'consent_required', 'interaction_required'];
-/** Failures of the connection, and responses that are none of the protocol. */
+/** Failures of the connection, and responses that violate the protocol. */
 const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
 
-/** The problem that the sign-in page shows for a failed sign-in. Never words of the issuer. */
+/**
+ * The problem that the sign-in page shows for a failed sign-in. Never contains the issuer's words.
+ */
 export function problemOfFailure(error: unknown): Problem {
   if (error instanceof AuthorizationResponseError) {
     return REFUSALS.includes(error.error) ? ISSUER_REFUSED : ISSUER_UNAVAILABLE;
@@ -18,7 +20,7 @@ export function problemOfFailure(error: unknown): Problem {
   return IDENTITY_REFUSED;
 }
 
-/** The library wraps an error of its fetch. */
+/** The library wraps errors of its fetch. */
 function isUnusable(error: unknown): boolean {
   return error instanceof UnusableIssuer || (error instanceof Error && error.cause instanceof UnusableIssuer);
 }

@@ -33,10 +33,10 @@ import { BUSY, enter, tooManyAttempts } from './sign-in.ts';
 
 const FLOW_SECONDS = 600;
 const MAX_ID_TOKEN_CHARACTERS = 16_384;
-/** As OpenID Connect defines it. */
+/** As defined by OpenID Connect. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 
-/** Begins a sign-in at the issuer: the browser keeps its secrets and is sent there. */
+/** Begins a sign-in at the issuer. The browser gets its secrets and is redirected there. */
 export async function beginAtIssuer(call: EntryCall, again: boolean): Promise<{ readonly url: string } | Problem> {
   const { deps, cookies, caller } = call;
   const { oidc } = deps.settings().signIn;
@@ -49,17 +49,17 @@ export async function beginAtIssuer(call: EntryCall, again: boolean): Promise<{ 
   return { url };
 }
 
-/** `query` is that of the page to which the issuer sent the browser back. */
+/** `query` is the query of the page to which the issuer redirected the browser. */
 export async function finishAtIssuer(call: EntryCall, query: string): Promise<SessionView | Problem> {
   const { deps, cookies, caller } = call;
   const { oidc } = deps.settings().signIn;
   if (oidc === undefined) return notFound('identity provider');
   const flow = readFlow(cookies.flow.value);
   const url = URL.parse(`${redirectUri(caller.origin)}?${query.replace(/^\?/, '')}`);
-  // A response that this browser did not ask for could sign its user in as somebody else.
+  // A response that this browser did not request could sign its user in as somebody else.
   if (flow === undefined || url === null || url.searchParams.get('state') !== flow.state) return SIGN_IN_EXPIRED;
   cookies.flow.clear();
-  // Each attempt is one of its own, so that only those of an address and its network are bounded.
+  // Each attempt has its own subject, so only the limits of its address and network apply.
   const attempt = { ...attemptOf(call, flow.state), atIssuer: true } as const;
   const counted = await countAttempt(deps.database, attempt);
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
@@ -85,7 +85,7 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
   const { claims, idToken, provedAt } = user;
   if (!SUBJECT.test(claims.sub)) return IDENTITY_REFUSED;
   const email = typeof claims.email === 'string' ? normalizeEmail(claims.email) : undefined;
-  // Amazon Cognito sends text.
+  // Amazon Cognito sends it as text.
   if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean)) return EMAIL_UNVERIFIED;
   const { issuer, operatorClaim } = oidc;
   const session = await findSignedIn(deps, cookies.session.value);
@@ -130,7 +130,7 @@ function refusalOf({ kind }: Exclude<IdentityResult, { kind: 'user' }>, email: s
   }
 }
 
-/** Address of the sign-out at the issuer at which the ended session began. */
+/** URL for signing out at the issuer at which the ended session began. */
 export async function signOutUrl(
   { deps, caller }: EntryCall,
   { issuer: name, idToken }: EndedSession,

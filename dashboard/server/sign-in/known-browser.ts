@@ -5,13 +5,13 @@ import type { EntryCall } from '../http/route.ts';
 import { hashToken, newToken } from './session-token.ts';
 
 /**
- * OWASP's device cookie. A browser with an earlier sign-in keeps a token of the account, so that
- * wrong passwords of others do not lock it out. The token alone grants no access. Each sign-in
- * renews it; a new password, or disabling the user, deletes all of them.
+ * OWASP's device cookie. A browser that has signed in before keeps a token of the account, so that
+ * other people's wrong passwords do not lock it out. The token alone grants no access. Each sign-in
+ * renews it. A new password, or disabling the user, deletes all tokens.
  */
 const MAX_AGE_SECONDS = KNOWN_BROWSER_DAYS * 86_400;
 
-/** The sign-in attempt of a call, for the typed address. */
+/** The sign-in attempt of a call, with the typed address. */
 export function attemptOf({ caller, cookies }: Pick<EntryCall, 'caller' | 'cookies'>, email: string): SignInAttempt {
   const { address, claimedAddress } = caller;
   return { email, address, ...present({ claimedAddress, browserHash: browserHashOf(cookies) }) };

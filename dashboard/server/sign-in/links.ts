@@ -16,7 +16,7 @@ export interface LinkWanted {
   readonly purpose: LinkPurpose;
 }
 
-/** The token is in the fragment, which browsers never send, so that no server log has it. */
+/** The token is in the fragment, which browsers never send, so that no server log contains it. */
 export function linkWith(token: string, expiresAtMs: number, { origin }: Pick<Caller, 'origin'>): Required<LinkView> {
   return { url: `${origin}/link#${token}`, expiresAtMs };
 }
@@ -33,7 +33,7 @@ const NOT_MADE = {
   has_password: problem('conflict', 'This user has set a password already. Operators can reset it.'),
 };
 
-/** A valid link: to set a user's password, or to join an organization. */
+/** A valid link, which sets a user's password or joins an organization. */
 export type FoundLink =
   | (PasswordLink & { readonly kind: 'password'; readonly tokenHash: Buffer })
   | (OpenInvitation & { readonly kind: 'invitation'; readonly tokenHash: Buffer });

@@ -11,8 +11,8 @@ const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
 };
 
 /**
- * Checks and hashes a chosen password for the user of this address. `field` names the form field
- * for the message.
+ * Checks and hashes a new password for the user with this address. `field` is the form field for
+ * the message.
  */
 export async function newPasswordHash(
   password: string,

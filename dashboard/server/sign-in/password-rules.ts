@@ -5,7 +5,7 @@ export type PasswordProblem = 'too_short' | 'too_long' | 'is_email' | 'too_commo
 export const MIN_PASSWORD = 12;
 export const MAX_PASSWORD = 256;
 
-/** Frequent passwords of twelve and more characters. */
+/** Common passwords of twelve or more characters. */
 const COMMON = new Set(
   `123456789012 1234567890123 12345678901234 123456789101112 012345678901 123123123123 123321123321 112233445566 121212121212
   1q2w3e4r5t6y 1qaz2wsx3edc 1q2w3e4r5t6y7u 1qazxsw23edc qwertyuiop12 qwertyuiop123 qwertyuiop1234 qwerty123456 qwerty12345678
@@ -20,10 +20,10 @@ const COMMON = new Set(
   ),
 );
 
-/** The reason why the user with this e-mail address cannot have this password, or undefined. */
+/** The reason why the user with this email address cannot have this password, or undefined. */
 export function passwordProblem(password: string, email: string): PasswordProblem | undefined {
-  // A text of so many UTF-16 units exceeds the bound however its characters combine, so it is not
-  // normalized.
+  // A text with this many UTF-16 units exceeds the bound however its characters combine, so it is
+  // not normalized.
   if (password.length > MAX_PASSWORD * 8) return 'too_long';
   const characters = [...password.normalize('NFC')];
   if (characters.length < MIN_PASSWORD) return 'too_short';
@@ -33,12 +33,12 @@ export function passwordProblem(password: string, email: string): PasswordProble
   return COMMON.has(folded) || new Set(characters).size < 3 ? 'too_common' : undefined;
 }
 
-/** Without letters that look alike. */
+/** Excludes characters that look alike. */
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz';
 const GROUPS = 5;
 const GROUP_LENGTH = 4;
 
-/** 20 characters of 31, 99 bits, in groups for reading aloud: `h7kq-…`. */
+/** 20 characters of 31, which is 99 bits, in groups for reading aloud: `h7kq-…`. */
 export function randomPassword(): string {
   const group = () => Array.from({ length: GROUP_LENGTH }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('');
   return Array.from({ length: GROUPS }, group).join('-');

@@ -1,24 +1,26 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createWorkQueue, type Precedence, type Turn } from '../fairness/work-queue.ts';
 
-/** argon2id with OWASP's parameters: 19 MiB, two passes; 33 ms on the reference machine. */
+/**
+ * argon2id with OWASP's parameters: 19 MiB, two passes. It takes 33 ms on the reference machine.
+ */
 const MEMORY_KIB = 19_456;
 const PASSES = 2;
 const PARALLELISM = 1;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** Upper bounds for a stored hash. Larger parameters cannot have been written by us. */
+/** Upper bounds for a stored hash. Larger parameters cannot be from this code. */
 const MAX_MEMORY_KIB = 262_144;
 const MAX_PASSES = 16;
 
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** The queue is full. A longer wait would outlast the patience of the caller. */
+/** The queue is full. Callers would not wait any longer. */
 export type Busy = 'busy';
 
 /**
- * Hashes a new password. Callers have shown a link, a session or a terminal, so they count as
+ * Hashes a new password. Callers have proved a link, a session or a terminal, so they count as
  * known.
  */
 export async function hashPassword(password: string): Promise<string | Busy> {
@@ -29,14 +31,14 @@ export async function hashPassword(password: string): Promise<string | Busy> {
   return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(salt)}$${base64(digest)}`;
 }
 
-/** Longer than any password that could be set (password-rules.ts), so it is not normalized. */
+/** Longer than any password that can be set (password-rules.ts), so such text is not normalized. */
 const MAX_UNITS = 4_096;
 
-/** Hash of a random password. An unknown e-mail address takes as long as a known one. */
+/** Hash of a random password. With it an unknown email address takes as long as a known one. */
 const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(randomBytes(SALT_BYTES))}$${base64(randomBytes(HASH_BYTES))}`;
 
 /**
- * `phc` is absent for an unknown user or one without a password. The result is then `false`, after
+ * `phc` is absent for an unknown user, or one without a password. The result is then `false`, after
  * the same time.
  */
 export async function verifyPassword(
@@ -63,7 +65,7 @@ function readPhc(phc: string): { salt: Buffer; digest: Buffer; cost: Cost } {
   return { salt: Buffer.from(salt, 'base64'), digest: Buffer.from(digest, 'base64'), cost };
 }
 
-/** Each run takes 19 MiB and a core. Two at once leave threads of the process for other work. */
+/** Each run needs 19 MiB and a core. Two at once leave threads of the process for other work. */
 const queue: Turn = createWorkQueue({ atOnce: 2, maxWaiting: 60 });
 
 async function derive(
@@ -73,7 +75,7 @@ async function derive(
   bytes: number,
   cost: Cost,
 ): Promise<Buffer | Busy> {
-  // Keyboards differ: one letter may be one code point or two.
+  // Keyboards differ: the same letter may be one code point or two.
   const message = password.normalize('NFC');
   return queue(
     precedence,

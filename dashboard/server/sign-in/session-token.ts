@@ -1,14 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * Length of the tokens of sessions and links. 256 random bits cannot be guessed, so a plain SHA-256
- * is stored.
+ * Length of session and link tokens. 256 random bits cannot be guessed, so their plain SHA-256 is
+ * stored.
  */
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Token {
-  /** Goes into the cookie or the link and is not stored. */
+  /** Put into the cookie or link, and not stored. */
   readonly token: string;
   readonly tokenHash: Buffer;
 }
@@ -18,7 +18,7 @@ export function newToken(): Token {
   return { token, tokenHash: hash('sha256', token, 'buffer') };
 }
 
-/** `undefined` for a text that cannot be a token, so that no query is needed. */
+/** `undefined` for a text that cannot be a token, so that no query is made. */
 export function hashToken(token: string): Buffer | undefined {
   return TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined;
 }

@@ -16,7 +16,7 @@ export function sessionView(
   const { user, memberships, invitations, passwordHandedOut, beganBy } = signedIn;
   const settings = current();
   const proxy = user.isOperator ? untrustedProxies.newest() : undefined;
-  // The configuration may have been changed meanwhile.
+  // The configuration may have changed meanwhile.
   const isNamed = proxy === undefined || isTrustedProxy(proxy, settings);
   return {
     user,
@@ -43,7 +43,7 @@ const PLAYGROUND: PlaygroundView = {
   keyMinutes: KEY_LIFETIME_MS / 60_000,
 };
 
-/** The configured URL. Otherwise the host of the dashboard with Envoy's port. */
+/** The configured URL. Otherwise the dashboard's host with Envoy's port. */
 function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: Settings): string {
   if (configured !== undefined) return configured;
   const { hostname = 'localhost' } = URL.parse(origin) ?? {};
@@ -52,7 +52,7 @@ function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: S
 
 /**
  * The user of a session token. Undefined if the session has ended, the user is disabled, or the way
- * to sign in is no longer configured.
+ * of signing in is no longer configured.
  */
 export async function findSignedIn(
   { database, settings }: Deps,
@@ -63,13 +63,13 @@ export async function findSignedIn(
   return found && mayContinue(found, settings().signIn) ? found : undefined;
 }
 
-/** A session ends when its way of signing in is switched off. */
+/** A session ends when its way of signing in is turned off. */
 function mayContinue({ beganBy, issuer }: SignedIn, { password, oidc }: Settings['signIn']): boolean {
   if (beganBy === 'password') return password;
   return beganBy === 'link' || issuer === oidc?.issuer;
 }
 
-/** `undefined` for a user outside the organization. */
+/** `undefined` for a user outside of the organization. */
 export function roleIn(
   { user, memberships }: Pick<SignedIn, 'user' | 'memberships'>,
   organizationId: string,

@@ -14,7 +14,7 @@ import { newPasswordHash } from './new-password.ts';
 import { verifyPassword } from './password.ts';
 import { BUSY, enter, tooManyAttempts } from './sign-in.ts';
 
-/** Sets a password by a link, or accepts an invitation, and signs the user in. */
+/** Sets a password with a link, or accepts an invitation, and signs the user in. */
 export async function setPasswordByLink(
   call: EntryCall,
   given: { readonly token: string; readonly password: string },
@@ -31,7 +31,7 @@ export async function setPasswordByLink(
   return enter(call, { id: used.userId, passwordHash: passwordHash.hash });
 }
 
-/** Ends every other session of the user. */
+/** Changes the password, and ends every other session of the user. */
 export async function changePassword(
   call: UserCall,
   given: { readonly current: string; readonly next: string },
@@ -53,7 +53,7 @@ export async function changePassword(
   return undefined;
 }
 
-/** Verifies the password again for a step-up. It then counts as given now. */
+/** Verifies the password again for a step-up. It then counts as entered now. */
 export async function confirmPassword(call: UserCall, password: string): Promise<Problem | undefined> {
   const proved = await proveOwnPassword(call, password, 'password');
   if (isProblem(proved)) return proved;
@@ -62,8 +62,8 @@ export async function confirmPassword(call: UserCall, password: string): Promise
 }
 
 /**
- * Counts attempts like sign-ins: a hijacked browser must not allow guessing. `field` names the form
- * field for the message.
+ * Counts attempts like sign-ins, because a hijacked browser must not allow guessing. `field` is the
+ * form field for the message.
  */
 async function proveOwnPassword(
   call: UserCall,

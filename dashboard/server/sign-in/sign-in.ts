@@ -26,7 +26,7 @@ export interface ProvedUser {
   readonly passwordHash: string;
 }
 
-/** A user who came by another way. */
+/** A user who signed in without a password. */
 interface PasswordlessUser {
   readonly id: string;
   readonly beganBy: SessionStart;
@@ -43,8 +43,9 @@ export async function provePassword(
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const email = normalizeEmail(given.email);
   const user = email === undefined ? undefined : await findCredentials(deps.database, email);
-  // Unknown, invited and disabled users get the same response after the same time. Failures of
-  // unknown addresses are mostly counted only, so they are written when it has ended.
+  // Unknown, invited and disabled users get the same response after the same time. Failures are
+  // recorded after the response, because most of those for unknown addresses are only counted,
+  // which is faster.
   const passwordHash = user?.disabled ? undefined : user?.passwordHash;
   const verified = await verifyPassword(given.password, passwordHash, counted.knownBrowser ? 'known' : 'stranger');
   if (verified === 'busy') return BUSY;
@@ -84,7 +85,7 @@ export async function enter(
   if (!(await createSession(database, session, lengths))) return WRONG_PASSWORD;
   if (former) await deleteSession(database, former.user, former.session.id, address);
   const signedIn = await findSignedIn(deps, token);
-  // The user was disabled or the password changed a moment ago.
+  // The user was disabled, or the password changed, just now.
   if (!signedIn) return WRONG_PASSWORD;
   cookies.session.set(token, Math.ceil(lengths.absoluteMs / 1000));
   if (user.passwordHash !== undefined) await noteBrowser({ deps, cookies }, user);
@@ -97,10 +98,10 @@ export function tooManyAttempts(retryAfterSeconds: number): Problem {
   return problem('too_many_attempts', message, { retryAfterSeconds });
 }
 
-/** Password hashing is expensive by design, and the queue is full. */
+/** Password hashing is expensive by design, and its queue is full. */
 export const BUSY = unavailable('Too many people sign in at this moment. Try again in some seconds.');
 
-/** `password: false` takes passwords away. */
+/** Problem of calls that need a password while `password` is false. */
 export const PASSWORDS_OFF = problem('passwords_off', 'Passwords are off here: sign in with single sign-on.');
 
 const WRONG_PASSWORD = problem('wrong_password', 'The email address or the password is wrong.');
