@@ -8,13 +8,12 @@ import type { FlagSpec } from '../command-line/arguments.ts';
 import {
   type Command,
   type CommandCall,
-  flaglessCommand,
   idProblem,
   onDatabase,
   operatorHere,
   unknown,
 } from '../command-line/command.ts';
-import { configPath } from '../command-line/database.ts';
+import { configPath, type Environment, withDatabase } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
@@ -79,7 +78,7 @@ const create: Command = {
         );
         decided = true;
         return created.kind === 'created'
-          ? withListWarning(call, priceList, one(created.organization))
+          ? one(call, created.organization)
           : refused(bookedElsewhere(reference, created.organizationId));
       },
     );
@@ -87,20 +86,34 @@ const create: Command = {
   },
 };
 
-const list = flaglessCommand('org list', 'List all organizations, oldest first.', [], async ({ administration }) => {
-  const organizations = await administration.organizations();
-  const rows = organizations.map(({ id, name, balanceNanoUsd, suspendedAtMs }) => [
-    id,
-    `${formatUsd(balanceNanoUsd)} USD`,
-    suspendedAtMs === undefined ? 'active' : 'suspended',
-    name,
-  ]);
-  return {
-    kind: 'done',
-    json: { organizations: organizations.map(organizationJson) },
-    text: rows.length === 0 ? 'There are no organizations.' : table([['ID', 'BALANCE', 'STATE', 'NAME'], ...rows]),
-  };
-});
+const list: Command = {
+  name: 'org list',
+  summary: 'List all organizations, oldest first.',
+  run: ({ env }) =>
+    withDatabase(env, async ({ administration }) => {
+      const organizations = await administration.organizations();
+      const warningOf = await listWarnings(env, organizations);
+      const rows = organizations.map(({ id, name, balanceNanoUsd, suspendedAtMs }) => [
+        id,
+        `${formatUsd(balanceNanoUsd)} USD`,
+        suspendedAtMs === undefined ? 'active' : 'suspended',
+        name,
+      ]);
+      const warnings = new Set(organizations.flatMap((one) => warningOf(one) ?? []));
+      const shown =
+        rows.length === 0 ? 'There are no organizations.' : table([['ID', 'BALANCE', 'STATE', 'NAME'], ...rows]);
+      return {
+        kind: 'done',
+        json: {
+          organizations: organizations.map((one) => ({
+            ...organizationJson(one),
+            ...present({ warning: warningOf(one) }),
+          })),
+        },
+        text: [shown, ...warnings].join('\nwarning: '),
+      };
+    }),
+};
 
 const show = onOrganization('org show', 'Show one organization.', [], nothing, (call, administration) =>
   administration.organization(call),
@@ -204,29 +217,34 @@ function onOrganization<T>(
       return onDatabase(call, readValues, async ({ administration }, values) => {
         const organization = await change(id, administration, values);
         if (organization === undefined) return unknown('org', id);
-        return withListWarning(call, call.flags.get('price-list') && organization.priceList, one(organization));
+        return one(call, organization);
       });
     },
   };
 }
 
-function one(organization: OrganizationRecord): Extract<Result, { kind: 'done' }> {
-  return { kind: 'done', json: organizationJson(organization), text: table(organizationLines(organization)) };
+async function one({ env }: CommandCall, organization: OrganizationRecord): Promise<Result> {
+  const warning = (await listWarnings(env, [organization]))(organization);
+  const text = table(organizationLines(organization));
+  return {
+    kind: 'done',
+    json: { ...organizationJson(organization), ...present({ warning }) },
+    text: warning === undefined ? text : `${text}\nwarning: ${warning}`,
+  };
 }
 
-/** Warns if the configuration lacks the price list. It may be added later, or be a mistake. */
-async function withListWarning(
-  { env }: CommandCall,
-  given: string | null | undefined,
-  result: Extract<Result, { kind: 'done' }>,
-): Promise<Result> {
-  if (!given) return result;
+/** Warns of a price list that the configuration lacks. It may be added later, or be a mistake. */
+async function listWarnings(env: Environment, organizations: readonly OrganizationRecord[]) {
+  const none = () => undefined;
+  if (organizations.every(({ priceList }) => priceList === undefined)) return none;
   const { loadConfig } = await import('#core/config/load.ts');
   const loaded = await loadConfig(configPath(env), env, { secrets: 'none' });
-  if (!loaded.ok || loaded.declared.priceLists.includes(given)) return result;
-  const known = loaded.declared.priceLists.join(', ') || 'none';
-  const warning = `The configuration has no price list ${given}: until it does, the models' own prices apply. It has: ${known}.`;
-  return { ...result, json: { ...result.json, warning }, text: `${result.text}\nwarning: ${warning}` };
+  if (!loaded.ok) return none;
+  const { priceLists } = loaded.declared;
+  return ({ priceList }: OrganizationRecord): string | undefined =>
+    priceList === undefined || priceLists.includes(priceList)
+      ? undefined
+      : `The configuration has no price list ${priceList}: until it does, the models' own prices apply. It has: ${priceLists.join(', ') || 'none'}.`;
 }
 
 function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): Result {

@@ -70,11 +70,17 @@ test('a list that the configuration lacks is given with a warning; a malformed n
   const { id, warning } = await done('org', 'create', '--name', 'A', '--price-list', 'partnr');
   expect(warning).toContain('has no price list partnr');
   expect(await done('org', 'update', id, '--price-list', 'gone')).toHaveProperty('warning');
-  expect(await done('org', 'update', id, '--rpm', '5')).not.toHaveProperty('warning');
+  for (const command of ['update', 'show', 'suspend', 'resume'])
+    expect((await done('org', command, id)).warning).toContain('has no price list gone');
+  const listed = await runCommandLine(['org', 'list'], env);
+  expect(listed).toMatchObject({
+    json: { organizations: expect.arrayContaining([expect.objectContaining({ id, warning: expect.any(String) })]) },
+    text: expect.stringContaining('\nwarning: The configuration has no price list gone'),
+  });
   for (const name of ['*', 'a b', '-x', 'x'.repeat(65)]) {
     expect(await runCommandLine(['org', 'update', id, `--price-list=${name}`], env)).toMatchObject({ kind: 'usage' });
   }
-  await done('org', 'update', id, '--price-list', 'none');
+  expect(await done('org', 'update', id, '--price-list', 'none')).not.toHaveProperty('warning');
 });
 
 test('the doctor names the organizations whose list the configuration does not have', async () => {
