@@ -17,7 +17,7 @@ const queryClient = createQueryClient(() => {
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
   if (askInForm()) return;
-  // Navigates first, because the present page still uses the cache.
+  // Navigates first, because the current page still uses the cache.
   void router.navigate({ to: '/sign-in', search: { back: href } }).then(() => queryClient.clear());
 });
 const router = createPageRouter(queryClient);
@@ -31,7 +31,7 @@ if (!place) throw new Error('index.html has no place for the page');
 
 createRoot(place).render(
   <StrictMode>
-    {/* The policy allows no style elements, and none is needed. */}
+    {/* The security policy allows no style elements, and none is needed. */}
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queryClient}>
         <ToastProvider>
@@ -53,11 +53,11 @@ export function createPageRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
     context: { queryClient },
-    // Values stay texts, which the pages read, and lists are repeated, as people would write them.
+    // Parses all values as text, and lists as repeated parameters, as people would write them.
     parseSearch: readQuery,
     stringifySearch: queryText,
     defaultPreload: 'intent',
-    // TanStack Query caches the data, not the router.
+    // Data is cached by TanStack Query instead of the router.
     defaultPreloadStaleTime: 0,
     defaultErrorComponent: PageFailed,
     defaultNotFoundComponent: PageNotFound,

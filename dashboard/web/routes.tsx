@@ -68,7 +68,7 @@ const organization = createRoute({
   },
 });
 
-/** Makes routes of pages, which are loaded when they are opened. */
+/** Makes routes for pages whose code is loaded when they are opened. */
 function pagesBelow<Parent extends typeof root | typeof app | typeof organization>(parent: Parent) {
   return <const Path extends string, Name extends string, State extends object = object>(
     path: Path,
@@ -112,7 +112,7 @@ const organizationPages = [
   inOrganization('audit', () => import('./pages/audit/audit-page.tsx'), 'AuditPage', auditSearch),
 ] as const;
 
-/** The former page for usage is a view of the overview. */
+/** The former usage page is now a view of the overview. */
 const usage = createRoute({
   getParentRoute: () => organization,
   path: 'usage',
@@ -144,7 +144,7 @@ const otherPages = [
   inApp('/account', () => import('./pages/account/account-page.tsx'), 'AccountPage'),
 ] as const;
 
-/** Within the shell, which has the navigation. */
+/** Within the shell, so that the navigation is shown. */
 const unknown = createRoute({ getParentRoute: () => app, path: '$', component: PageNotFound });
 
 export const routeTree = root.addChildren([

@@ -11,21 +11,22 @@ const server = process.env.DASHBOARD_URL;
 const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack|@base-ui\/react\/csp-provider)\//;
 
 /**
- * Modules of most pages in one chunk. Excludes those that are loaded on demand or bring dialogs
- * along.
+ * Modules that most pages need, in one chunk. Excludes modules that are loaded on demand or include
+ * dialogs.
  */
 const SHARED =
   /\/(?:core\/field-bounds|contract\/(?:define|explore)-search|dashboard\/web\/(?:api|format|components|search|shell|forms\/(?:choices|filter-bar|form)|overlays\/(?:hint-layer|menu)))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
 
-/** What comes with the first dialog. */
+/** Modules that are loaded with the first dialog. */
 const DIALOGS =
   /\/dashboard\/web\/(?:forms\/(?:form-dialog|form-prompts)|overlays\/dialog|explore\/view-dialog)\.tsx?$/;
 
 const COMPRESSIBLE = /\.(?:html|js|css|svg|md|yaml|webmanifest)$/;
 
 /**
- * Writes NAME.br and NAME.gz beside each file of text. At its start the dashboard's server would
- * need 0.1 s of CPU for worse ones, and would keep 46 MB that the compressor had used (measured).
+ * Writes NAME.br and NAME.gz next to each text file. If the dashboard's server compressed them at
+ * its start, it would need 0.1 s of CPU for larger files, and keep 46 MB that the compressor used
+ * (measured).
  */
 const compressed: Plugin = {
   name: 'compressed-files',
@@ -49,7 +50,7 @@ const WEB = import.meta.dirname;
 const DOCS = join(WEB, '../../docs');
 const read = (path: string) => readFileSync(path, 'utf8');
 
-/** Adds the documents as pages of their own, with the dashboard's styles and without its code. */
+/** Adds the documents as separate pages, with the dashboard's styles but without its code. */
 const documents: Plugin = {
   name: 'documents',
   generateBundle(_, bundle) {
@@ -71,19 +72,19 @@ const config = defineConfig({
   build: {
     outDir: '../dist',
     emptyOutDir: true,
-    // test/page-size.test.ts reads it.
+    // Read by test/page-size.test.ts.
     manifest: true,
-    // The policy forbids `data:` for scripts, styles and fonts, and inlined assets cannot be cached
-    // alone.
+    // The policy forbids `data:` for scripts, styles and fonts. Also, inlined assets cannot be
+    // cached on their own.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // These browsers know light-dark(), nesting and :has().
+    // The first versions with light-dark(), nesting and :has().
     target: ['chrome125', 'firefox128', 'safari17.5'],
     rolldownOptions: {
-      // Would warn of the two seconds for compression.
+      // Disables a warning about the two seconds for compression.
       checks: { pluginTimings: false },
       output: {
-        // Otherwise the shared modules become fifty chunks of a kilobyte, each with its own
+        // Otherwise the shared modules would become fifty chunks of one kilobyte, each with its own
         // request.
         codeSplitting: {
           groups: [
@@ -100,5 +101,5 @@ const config = defineConfig({
   server: server === undefined ? {} : { proxy: { '/api': { target: server } } },
 });
 
-// Vite asks for a default export.
+// Vite needs a default export.
 export { config as default };

@@ -30,7 +30,7 @@ export interface Issuers {
    * `undefined`: the issuer is unavailable or has no valid metadata. The reason has been logged.
    */
   find(config: OidcConfig): Promise<Configuration | undefined>;
-  /** `busy`: too many already wait for the issuer. */
+  /** `busy`: too many sign-ins already wait for the issuer. */
   ask<T>(work: () => Promise<T>): Promise<T | 'busy'>;
   readonly log: Pick<Log, 'warn'>;
 }

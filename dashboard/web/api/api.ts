@@ -47,7 +47,7 @@ async function request(
   }
 }
 
-/** `undefined` for text that is no JSON. An empty body counts as an empty object. */
+/** Parses JSON. `undefined` if it is malformed. An empty body counts as an empty object. */
 function readJson(text: string): unknown {
   if (text === '') return {};
   try {

@@ -7,13 +7,14 @@ const ASK_EVERY_MS = 2_000;
 
 let asking: ReturnType<typeof setInterval> | undefined;
 
-// The page is online while the server answers. That the network is back does not say so.
+// The page counts as online while the server responds. The browser's `online` event does not prove
+// that.
 onlineManager.setEventListener((setOnline) => {
   const onOffline = () => setOnline(false);
   window.addEventListener('offline', onOffline);
   return () => window.removeEventListener('offline', onOffline);
 });
-// Most pages ask only once and would not notice that the server is back.
+// Most pages fetch only once, and would not notice that the server is back.
 onlineManager.subscribe((isOnline) => {
   clearInterval(asking);
   if (!isOnline) asking = setInterval(() => void checkConnection(), ASK_EVERY_MS);
@@ -62,7 +63,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         staleTime: 10_000,
         gcTime: 5 * 60_000,
         refetchOnWindowFocus: true,
-        // A refused request would be refused again.
+        // A request that was refused would be refused again.
         retry: (failures, error) => error instanceof ApiProblem && error.isConnection && failures < RETRIES,
         retryDelay: (failuresBefore) => backOffMs(failuresBefore + 1, BACK_OFF),
         networkMode: 'always',

@@ -1,6 +1,6 @@
 import { useEffect, useId, useSyncExternalStore } from 'react';
 
-/** Ids of the forms on the screen, the newest last. */
+/** Ids of the forms on the screen, newest last. */
 let forms: readonly string[] = [];
 let hasSessionEnded = false;
 let answerPassword: ((entered: boolean) => void) | undefined;
@@ -15,7 +15,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** What is asked over the caller's form, while that is the newest on the screen. */
+/** The prompt to show over the caller's form, if that is the newest one on the screen. */
 export function useFormPrompt(): 'sign-in' | 'password' | undefined {
   const id = useId();
   useEffect(() => {
@@ -32,7 +32,8 @@ export function useFormPrompt(): 'sign-in' | 'password' | undefined {
 }
 
 /**
- * Asks to sign in again over the newest form. `false` without a form: the page may then be left.
+ * Prompts for a sign-in over the newest form. `false` if there is no form, so that the page may be
+ * left.
  */
 export function askInForm(): boolean {
   if (forms.length === 0) return false;
@@ -47,8 +48,8 @@ export function sessionGoesOn(): void {
 }
 
 /**
- * Asks over the newest form. Resolves to whether the password was given; `false` at once without a
- * form.
+ * Prompts for the password over the newest form. Resolves with whether it was entered; with `false`
+ * immediately if there is no form.
  */
 export function askForPassword(): Promise<boolean> {
   if (forms.length === 0) return Promise.resolve(false);

@@ -31,7 +31,7 @@ export function askKey<E extends AskEndpoint>(endpoint: E, input: AskInput<E>): 
   return [endpoint, input.params ?? {}, input.query ?? {}];
 }
 
-/** An input without the parameter `organization`, which is then that of the page. */
+/** An input whose parameter `organization` may be left out, because the page's is used. */
 export type OnPage<Input> = Input extends { readonly params: infer P extends { readonly organization: string } }
   ? Omit<Input, 'params'> & WithoutOrganization<Omit<P, 'organization'>>
   : Input;
@@ -44,7 +44,7 @@ export function useOrganizationOfPage(): string | undefined {
   return useParams({ strict: false }).organization;
 }
 
-/** Completes inputs with the organization of the page, for endpoints that need one. */
+/** Adds the page's organization to the inputs of endpoints that need one. */
 function useOnPage(endpoint: AskEndpoint | SendEndpoint): <Input>(given: OnPage<Input> | undefined) => Input {
   const organization = useOrganizationOfPage();
   return (given) => {
@@ -85,7 +85,7 @@ export function askPagesKey<E extends PagedEndpoint>(endpoint: E, input: AskInpu
   return [...askKey(endpoint, input), 'pages'];
 }
 
-/** All loaded pages of a list. `cursor` names the query parameter that takes `next`. */
+/** Loads a list page by page. `cursor` is the query parameter that accepts `next`. */
 export function useAskPages<E extends PagedEndpoint>(
   endpoint: E,
   given: OnPage<AskInput<E>>,
@@ -110,7 +110,7 @@ interface SendOptions<E extends SendEndpoint> {
   /** Endpoints to refetch. Default: everything on the screen. */
   readonly changes?: readonly AskEndpoint[];
   readonly onDone?: (response: ResponseOf<E>) => void;
-  /** For requests of a button, which has no place for the problem: `useFailureToast()`. */
+  /** For requests of a button without room for an error message: `useFailureToast()`. */
   readonly onFailed?: (problem: ApiProblem) => void;
 }
 
@@ -131,8 +131,8 @@ export function useSend<E extends SendEndpoint>(
       try {
         return await attempt();
       } catch (error) {
-        // The refusal came before any effect. The same request is repeated once the password is
-        // given.
+        // The request was refused before it had any effect. It is repeated once the password is
+        // entered.
         const isAsked = error instanceof ApiProblem && error.problem === 'password_needed' && (await askForPassword());
         if (!isAsked) throw error;
         return attempt();

@@ -26,14 +26,14 @@ export function startSession(client: QueryClient, session: SessionView): void {
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
-/** Leads to the sign-in. Navigates first, because the present page still uses the cache. */
+/** Leaves for the sign-in page. Navigates first, because the current page still uses the cache. */
 export function useLeave(): () => void {
   const client = useQueryClient();
   const navigate = useNavigate();
   return () => void navigate({ to: '/sign-in' }).then(() => client.clear());
 }
 
-/** Resumes after a sign-in over a form. The page stays, unless another user signed in. */
+/** Continues after a sign-in over a form. The page stays, unless another user signed in. */
 export function resumeSession(client: QueryClient, session: SessionView): void {
   if (client.getQueryData(sessionQuery.queryKey)?.user.id !== session.user.id) {
     window.location.assign('/');
@@ -51,7 +51,7 @@ export function useSession(): SessionView {
   return data;
 }
 
-/** Kept outside the cache of queries, which is cleared on the way to the page to sign in. */
+/** Kept outside of the query cache, which is cleared on the way to the sign-in page. */
 let known: SignInMethodsView = { password: false };
 
 /** Ways to sign in: none until they are known, passwords if the server does not respond. */
@@ -71,7 +71,10 @@ export function useSignInMethods(): SignInMethodsView {
 
 const LUGGAGE = 'gateway-luggage';
 
-/** Address to return to and token of a link, across the page of the issuer. */
+/**
+ * Data that is kept while the browser visits the issuer: the address to return to and a link's
+ * token.
+ */
 export interface Luggage {
   readonly back?: string | undefined;
   readonly linkToken?: string;

@@ -43,7 +43,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.credited'].sort();
 
-/** Choice of a filter: `Revoked a key`. */
+/** A choice of the action filter, such as `Revoked a key`. */
 export function actionChoice(action: string): { readonly value: string; readonly label: string } {
   const label = action === 'organization.credited' ? 'Added credit' : (WORDS[action] ?? action);
   const general = label
@@ -53,7 +53,7 @@ export function actionChoice(action: string): { readonly value: string; readonly
   return { value: action, label: general.replace('{}', 'somebody') };
 }
 
-/** The text of an event, with a name in the middle. */
+/** The text of an event, with the subject's name in the middle. */
 export interface ActionLabel {
   readonly before: string;
   /** Absent for events without a subject. */
@@ -74,7 +74,7 @@ function creditLabel({ balanceNanoUsd }: AuditEventView['changes']): string {
   return amount < 0n ? `Took ${shown} back from {}` : `Added ${shown} to {}`;
 }
 
-/** A logged value, or a moment to show in the reader's zone. */
+/** A logged value, or a moment that is shown in the reader's time zone. */
 export type ChangedValue =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'instant'; readonly atMs: number }
@@ -90,9 +90,9 @@ export interface ChangeLine {
 
 const FIELDS: Readonly<Record<string, Pick<Setting, 'label' | 'none'>>> = AUDIT_FIELDS;
 
-/** Fields that the action already implies. */
+/** Fields that are already implied by the action. */
 const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
-/** For these fields the page does not show that there was no value before. */
+/** For these fields an absent former value is not shown. */
 const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
 const ORDER = Object.keys(FIELDS);
 

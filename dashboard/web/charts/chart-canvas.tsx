@@ -63,7 +63,7 @@ interface ChartTipProps extends DrawnChart {
   readonly plot: uPlot;
 }
 
-/** The values at the pointer, on its side that has more room. Screen readers get `describe`. */
+/** The values at the pointer, shown on the side with more room. Screen readers get `describe`. */
 function ChartTip({ at, plot, kind, series, startsMs, step, format, before, hidden }: ChartTipProps): ReactNode {
   const leftPx = plot.over.offsetLeft + plot.valToPos((startsMs[at] ?? 0) / 1000, 'x');
   const isRight = leftPx > plot.width / 2;

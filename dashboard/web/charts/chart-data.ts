@@ -6,34 +6,36 @@ export type ChartValue = number | undefined;
 export interface ChartSeries {
   readonly id: string;
   readonly label: string;
-  /** One value for each step. `undefined`: not known. The chart has a gap there. */
+  /** One value for each step. `undefined`: unknown, shown as a gap. */
   readonly values: readonly ChartValue[];
-  /** The sum of all series that are not shown by themselves. Grey. */
+  /** True for the grey sum of all series without a line or bar of their own. */
   readonly isOther?: boolean;
 }
 
 export interface ChartProps {
-  /** Title of the chart: `Spend by model`. */
+  /** Title of the chart, such as `Spend by model`. */
   readonly label: string;
   readonly kind: 'stacked-bars' | 'lines';
-  /** Start of each step, ascending. Absent while loading; the chart keeps its space. */
+  /**
+   * Start of each step, in ascending order. Absent while loading. The chart then keeps its space.
+   */
   readonly startsMs: readonly number[] | undefined;
   /** The first series is at the bottom. At most 8, and one `isOther`. */
   readonly series: readonly ChartSeries[];
   /**
-   * Formats a value: `formatDollars`, `formatCompact`. Labels of an axis name its step, because all
-   * of them have the decimals that it needs.
+   * Formats a value, such as `formatDollars` or `formatCompact`. Labels of an axis pass its step,
+   * because all of them get the decimals that the step needs.
    */
   readonly format: (value: number, axisStep?: number) => string;
   /** Unit of the steps. `day` steps are UTC days. */
   readonly step: 'hour' | 'day';
   readonly heightPx?: number;
-  /** Values of the same steps of an earlier time, all series together: a line across the chart. */
+  /** Values of an earlier range for the same steps, summed over all series. Drawn as a line. */
   readonly before?: readonly ChartValue[] | undefined;
   /** Ids of hidden series, and the action of a click in the legend. */
   readonly hidden?: ReadonlySet<string>;
   readonly onToggle?: (id: string) => void;
-  /** Called for the time that a click or a drag chooses. The end is exclusive. */
+  /** Called with the range that a click or drag selects. The end is exclusive. */
   readonly onSpan?: ((fromMs: number, toMs: number) => void) | undefined;
 }
 
@@ -65,12 +67,12 @@ export function valueText(value: ChartValue, format: (value: number) => string):
   return value === undefined ? 'not known' : format(value);
 }
 
-/** A series without any value but zero says nothing, so no legend has it. */
+/** True for a series with only zeros, which the legend leaves out. */
 export function isNothing({ values }: Pick<ChartSeries, 'values'>): boolean {
   return values.every((value) => value === 0);
 }
 
-/** The sum. Not known if one of the values is not. */
+/** The sum. Unknown if any value is. */
 export function sumOf(values: readonly ChartValue[]): ChartValue {
   return values.reduce<ChartValue>(plus, 0);
 }
@@ -80,8 +82,8 @@ export function plus(a: ChartValue, b: ChartValue): ChartValue {
 }
 
 /**
- * Running sums over the series. The last one has the full height of each step. Values that are not
- * known have no height.
+ * Running sums over the series. The last has the full height of each step. Unknown values have no
+ * height.
  */
 export function stack(series: readonly (readonly ChartValue[])[]): number[][] {
   let below: readonly number[] = [];

@@ -12,7 +12,7 @@ export function seriesColour(index: number, isOther = false): string {
 
 type ChartLegendProps = Pick<ChartProps, 'kind' | 'series' | 'format' | 'hidden' | 'onToggle'>;
 
-/** All series that have values, with their sum. Lines may be medians, which have none. */
+/** All series with values, and their sums. Lines have no sums, because they may be medians. */
 export function ChartLegend({ kind, series, format, hidden, onToggle }: ChartLegendProps): ReactNode {
   return (
     <figcaption className={styles.legend}>

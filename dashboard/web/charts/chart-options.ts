@@ -6,7 +6,7 @@ import type { DrawnChart } from './chart-data.ts';
 interface ChartSetup extends Pick<DrawnChart, 'kind' | 'step' | 'heightPx' | 'format'> {
   readonly stepMs: number;
   readonly widthPx: number;
-  /** True if all values are whole. The axis then has no fractional steps. */
+  /** True if all values are integers, so that the axis has no fractional steps. */
   readonly isWhole: boolean;
   readonly hasBefore: boolean;
   /** Series in drawing order. `colour` is the name of a custom property. */
@@ -88,7 +88,7 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
   };
 }
 
-/** Without any value the axis has no scale, so only its zero is named. */
+/** Without values the axis has no scale, so only its zero is labelled. */
 function valueLabels(
   chart: uPlot,
   splits: readonly number[],
@@ -100,8 +100,8 @@ function valueLabels(
 }
 
 /**
- * Width of the value axis. Fractions of a cent have long labels. uPlot asks in CSS pixels and draws
- * in device pixels.
+ * Width of the value axis, because fractions of a cent have long labels. uPlot needs CSS pixels but
+ * draws in device pixels.
  */
 function axisWidthPx(context: CanvasRenderingContext2D, font: string, labels: readonly string[] | null): number {
   context.save();
@@ -117,7 +117,7 @@ function seriesOptions(label: string, colour: string, kind: ChartSetup['kind']):
   return { label, fill: colour, width: 0, points: { show: false }, ...(paths && { paths }) };
 }
 
-/** Indices of values between gaps, which have no line. */
+/** Indices of values between two gaps, which no line connects. */
 const lonePoints: uPlot.Series.Points.Filter = (chart, seriesIndex) => {
   const values = chart.data[seriesIndex] ?? [];
   const isGap = (index: number) => (values[index] ?? null) === null;
@@ -126,7 +126,7 @@ const lonePoints: uPlot.Series.Points.Filter = (chart, seriesIndex) => {
 
 const utcDayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-/** The day if ticks are days apart or a day begins, otherwise the hour. */
+/** The day if ticks are days apart or a day begins. Otherwise the time. */
 function tickLabel(seconds: number, splits: readonly number[], step: 'hour' | 'day'): string {
   if (step === 'day') return utcDayText.format(seconds * 1000);
   const apart = (splits[1] ?? 0) - (splits[0] ?? 0);
@@ -141,7 +141,7 @@ interface Palette {
   readonly font: string;
 }
 
-/** Resolves the custom properties to colours, because a canvas does not know them. */
+/** Resolves custom properties to colours, because a canvas cannot use them. */
 export function readPalette(place: HTMLElement): Palette {
   const probe = document.createElement('span');
   probe.className = styles.probe ?? '';

@@ -8,7 +8,7 @@ import { chartOptions, readPalette } from './chart-options.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Draws into the box. A new shape or theme creates a new plot; new values only update it. */
+/** Draws into the box. A new shape or theme creates a new plot. New values only update it. */
 export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void) {
   const { kind, series, format, step, heightPx, before, onSpan } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -75,11 +75,11 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
 function useData({ kind, startsMs, series, before, hidden = NONE }: DrawnChart): uPlot.AlignedData {
   return useMemo(() => {
     const seconds = startsMs.map((startMs) => startMs / 1000);
-    // A hidden series keeps its place and colour, so the plot stays the same.
+    // A hidden series keeps its position and colour, so that the plot stays the same.
     const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => undefined) : one.values));
     // The highest stack is drawn first, so that lower ones cover it.
     const lines = before === undefined ? [] : [before];
-    // uPlot joins the points beside an undefined value and leaves a gap for null.
+    // uPlot connects the neighbours of an undefined value, but leaves a gap for null.
     const withGaps = (all: typeof values) => all.map((one) => one.map((value) => value ?? null));
     if (kind === 'stacked-bars') return [seconds, ...stack(values).reverse(), ...withGaps(lines)];
     return [seconds, ...withGaps([...values, ...lines])];

@@ -3,14 +3,14 @@ import { Skeleton } from '../components/panels.tsx';
 import styles from './chart.module.css';
 import { type ChartProps, type DrawnChart, formatStep, stepLengthMs, valueText } from './chart-data.ts';
 
-// uPlot and its CSS are a fifth of the page, so they are loaded on demand.
+// uPlot and its CSS are a fifth of the page's code, so they are loaded on demand.
 const load = () => import('./chart-canvas.tsx');
 const ChartCanvas = lazy(() => load().then((module) => ({ default: module.ChartCanvas })));
 
-/** Values over time. Pointer or arrow keys select a step; a hidden table serves screen readers. */
+/** Values over time. Pointer or arrow keys select a step. A hidden table serves screen readers. */
 export function Chart(props: ChartProps): ReactNode {
   const { label, startsMs, heightPx = 240 } = props;
-  // Preloads while the figures are loading.
+  // Loads the code while the figures are loading.
   useEffect(() => void load().catch(() => {}), []);
   const loading = (
     <>

@@ -79,7 +79,7 @@ export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProp
  */
 export const LinkButton = createLink(ButtonAnchor);
 
-/** In a link that opens a new tab. */
+/** Marks a link that opens in a new tab. */
 export function NewTab(): ReactNode {
   return (
     <>

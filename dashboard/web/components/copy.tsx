@@ -7,7 +7,7 @@ interface CopyButtonProps {
   readonly text: string;
   /** Name of the copied thing: `key`, `request id`. */
   readonly what: string;
-  /** With a text beside the icon. */
+  /** True for a text next to the icon. */
   readonly wide?: boolean;
   readonly onCopied?: (text: string) => void;
 }
@@ -47,7 +47,7 @@ export function CopyButton({ text, what, wide = false, onCopied }: CopyButtonPro
   );
 }
 
-/** A one-time text with a copy button. */
+/** A text that is shown only once, with a copy button. */
 export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied'>): ReactNode {
   return (
     <div className={styles.box}>
@@ -58,7 +58,7 @@ export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied
 }
 
 /**
- * The clipboard API needs HTTPS or loopback, which a dashboard in a private network may not have.
+ * Copies a text. The clipboard API needs HTTPS or loopback, which a private network may not have.
  */
 async function copyText(text: string): Promise<boolean> {
   try {
@@ -73,7 +73,7 @@ function copyBySelection(text: string): boolean {
   const box = document.createElement('textarea');
   box.value = text;
   box.className = 'visually-hidden';
-  // An open dialog traps the focus.
+  // Inserted next to the focused element, because an open dialog traps the focus.
   const parent = document.activeElement?.parentElement ?? document.body;
   const focused = document.activeElement;
   parent.append(box);

@@ -59,7 +59,7 @@ interface IconProps {
   readonly className?: string | undefined;
 }
 
-/** A decorative icon. A text or the button's label has its meaning. */
+/** A decorative icon. Its meaning is given by text or by the button's label. */
 export function Icon({ name, className }: IconProps): ReactNode {
   return (
     <svg className={classNames('icon', className)} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

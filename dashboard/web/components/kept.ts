@@ -1,4 +1,4 @@
-/** What this browser keeps under a name. Absent: nothing, or it has no storage. */
+/** Reads a value from this browser's storage. `undefined`: there is none, or no storage. */
 export function kept(name: string): string | undefined {
   try {
     return localStorage.getItem(name) ?? undefined;
@@ -7,12 +7,12 @@ export function kept(name: string): string | undefined {
   }
 }
 
-/** Keeps a value, or forgets it. */
+/** Stores a value, or removes it. */
 export function keep(name: string, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(name);
     else localStorage.setItem(name, value);
   } catch {
-    // Without storage a choice lasts until the page is closed.
+    // Without storage a choice lasts only until the page is closed.
   }
 }

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
 
-/** A component whose code is loaded when it is first shown. Until then it is the fallback. */
+/** A component whose code is loaded when it is first shown. Until then the fallback is shown. */
 export function loadedLater<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
   fallback?: ReactNode,

@@ -12,19 +12,19 @@ export interface PageHeaderProps {
   readonly title: string;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
-  /** What the documentation says of it: `api.html#alerts`. */
+  /** Link to the documentation, such as `api.html#alerts`. */
   readonly help?: string;
 }
 
-/** The organization of the page, for the title of the tab. */
+/** Name of the page's organization, for the tab's title. */
 export const TitlePlace = createContext<string | undefined>(undefined);
 
-/** The first page keeps the focus that the browser chose. */
+/** The first page does not take the focus, which the browser has chosen. */
 let firstPath: string | undefined;
 
 /**
- * Heading and document title. Takes the focus after each navigation, so that screen readers begin
- * there. One for each page.
+ * Heading and document title. Takes the focus after each navigation, so that screen readers start
+ * there. Each page has one.
  */
 export function PageHeader({ title, description, actions, help }: PageHeaderProps): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -87,11 +87,11 @@ interface StatProps {
   readonly label: string;
   /** Absent while loading. */
   readonly value: ReactNode;
-  /** One line below: a comparison or limit. */
+  /** One line below the value, with a comparison or limit. */
   readonly note?: ReactNode;
 }
 
-/** One figure. Its box keeps its size when the value arrives. */
+/** One figure. The box has the same size before the value is loaded. */
 export function Stat({ label, value, note }: StatProps): ReactNode {
   return (
     <div className={styles.stat}>
@@ -102,7 +102,7 @@ export function Stat({ label, value, note }: StatProps): ReactNode {
   );
 }
 
-/** As many figures in a row as fit. */
+/** A row with as many figures as fit. */
 export function StatRow({ children }: { readonly children: ReactNode }): ReactNode {
   return <dl className={styles.stats}>{children}</dl>;
 }
@@ -135,7 +135,7 @@ interface EmptyStateProps {
   readonly action?: ReactNode;
 }
 
-/** An empty list, or a filter without matches: the reason and what to do. */
+/** Replaces an empty list or one without matches. Shows the reason and what to do. */
 export function EmptyState({ icon, title, children, action }: EmptyStateProps): ReactNode {
   return (
     <div className={styles.empty}>
@@ -171,7 +171,7 @@ export function ErrorState({
         icon={problem.problem === 'not_allowed' ? 'lock' : 'errors'}
         title={title}
         action={
-          // A retry does not change the rights.
+          // Trying again does not change the rights.
           problem.problem !== 'not_allowed' && (
             <Button icon="refresh" onClick={onRetry}>
               Try again
@@ -191,7 +191,8 @@ export type Query<Data> = Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error
 };
 
 /**
- * Shows the problem of a query that has loaded nothing. The children show skeletons while it loads.
+ * Shows the problem of a query that has loaded nothing yet. While it loads, the children show
+ * skeletons.
  */
 export function UnlessFailed(props: { readonly query: Query<unknown>; readonly children: ReactNode }): ReactNode {
   const { query, children } = props;
@@ -201,14 +202,14 @@ export function UnlessFailed(props: { readonly query: Query<unknown>; readonly c
 
 interface LoadedProps<Data> {
   readonly query: Query<Data>;
-  /** As large as the content. */
+  /** Has the same size as the content. */
   readonly skeleton: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
 
 /**
- * Loading, failed or loaded. A loaded response stays when a refetch fails: the banner of the shell
- * reports the lost connection.
+ * Shows loading, failure or data. Loaded data stays if a refetch fails, because the shell's banner
+ * reports a lost connection.
  */
 export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): ReactNode {
   if (query.data !== undefined) return children(query.data);

@@ -22,13 +22,13 @@ export function useToast(): (message: ToastMessage) => void {
   return useContext(ToastContext);
 }
 
-/** Says why a request failed that a button without a form has sent. */
+/** Reports why a request failed that was sent by a button without a form. */
 export function useFailureToast(): (problem: Error) => void {
   const toast = useToast();
   return ({ message }) => toast({ tone: 'bad', text: message });
 }
 
-/** Ends an overlay with the news of its success: `finish('Key revoked')`. */
+/** Closes an overlay and reports its success: `finish('Key revoked')`. */
 export function useFinish(onClose: () => void): (text: string) => void {
   const toast = useToast();
   return (text) => {

@@ -16,7 +16,7 @@ import styles from './values.module.css';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'accent';
 
-/** A coloured word: scope, role, capability, code. */
+/** A coloured word for a scope, role, capability or code. */
 export function Badge({
   tone = 'neutral',
   children,
@@ -41,7 +41,7 @@ export function StatusPill({ tone, children }: { readonly tone: Tone; readonly c
   );
 }
 
-/** Values by label: `<Facts of={{ Model: 'gpt-5' }} />`. Those without a value are left out. */
+/** Labels with values: `<Facts of={{ Model: 'gpt-5' }} />`. Absent values are left out. */
 export function Facts({ of: facts }: { readonly of: Readonly<Record<string, ReactNode>> }): ReactNode {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== false);
   return (
@@ -60,7 +60,7 @@ export function Muted({ children }: { readonly children: ReactNode }): ReactNode
   return <span className="muted">{children}</span>;
 }
 
-/** Stands for a value that is not there, for reasons that the words say. */
+/** A dash for an absent value. The words give the reason. */
 export function Dash({ words, hint }: { readonly words: string; readonly hint?: string }): ReactNode {
   return (
     <span className="muted" data-hint={hint}>
@@ -72,11 +72,11 @@ export function Dash({ words, hint }: { readonly words: string; readonly hint?: 
 
 interface DetailedProps {
   readonly children: ReactNode;
-  /** A smaller line below. Absent: none. */
+  /** A smaller line below the value. */
   readonly detail?: ReactNode;
 }
 
-/** A value with a detail about it, such as in a cell of a table. */
+/** A value with a detail below, for example in a table cell. */
 export function Detailed({ children, detail }: DetailedProps): ReactNode {
   return (
     <span className="stack">
@@ -86,7 +86,7 @@ export function Detailed({ children, detail }: DetailedProps): ReactNode {
   );
 }
 
-/** A number: short from ten thousand on (`12.3K`), exact as a tooltip. */
+/** A number. From ten thousand on it is shortened (`12.3K`), with the exact number as a tooltip. */
 export function Count({ value }: { readonly value: number }): ReactNode {
   const shown = formatCompact(value);
   const exact = formatCount(value);
@@ -103,11 +103,13 @@ export function Duration({ milliseconds }: { readonly milliseconds: number }): R
 
 interface MoneyProps {
   readonly nanoUsd: string;
-  /** In a column of fractions of a cent: room for six decimals, so that points are aligned. */
+  /**
+   * For columns of fractions of a cent: reserves room for six decimals, so that points are aligned.
+   */
   readonly aligned?: boolean;
 }
 
-/** An amount. The tooltip has all digits if some are not shown. */
+/** An amount. If digits are left out, the tooltip shows all of them. */
 export function Money({ nanoUsd, aligned = false }: MoneyProps): ReactNode {
   const shown = formatMoney(nanoUsd);
   const room = aligned ? '000000'.slice(shown.length - shown.indexOf('.') - 1) : undefined;
@@ -123,8 +125,8 @@ export function Money({ nanoUsd, aligned = false }: MoneyProps): ReactNode {
 interface InstantProps {
   readonly atMs: number;
   /**
-   * `short` leaves out today's date, for dense lists; `relative`: 5 minutes ago; `date` has no
-   * time; `full` adds UTC.
+   * `short` leaves out today's date, for dense lists. `relative` is like "5 minutes ago". `date`
+   * has no time. `full` adds UTC.
    */
   readonly show?: keyof typeof TEXTS;
 }
@@ -139,7 +141,7 @@ const TEXTS = {
   full: formatInstant,
 };
 
-/** A moment in the reader's zone. The tooltip has UTC. */
+/** A moment in the reader's time zone. The tooltip shows UTC. */
 export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
   const nowMs = useNow(show === 'relative');
   const utc = formatUtc(atMs);
@@ -156,7 +158,7 @@ export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
   );
 }
 
-/** How long ago something happened last, or that it never did. */
+/** How long ago something last happened, or "Never". */
 export function LastTime({ atMs }: { readonly atMs: number | undefined }): ReactNode {
   if (atMs === undefined) return <span className="muted">Never</span>;
   return <Instant atMs={atMs} show="relative" />;
@@ -181,7 +183,7 @@ interface ProgressBarProps {
   readonly text: string;
 }
 
-/** The used part of a budget. Warns at 80 %, bad at 100 %. */
+/** The used part of a budget. Warns at 80 %, turns bad at 100 %. */
 export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactNode {
   const share = Math.min(1, Math.max(0, fraction));
   const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : undefined;

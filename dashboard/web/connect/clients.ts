@@ -5,14 +5,14 @@ export interface Client {
   readonly note: string;
   readonly language: string;
   readonly code: string;
-  /** An API that the gateway must offer beside chat completions. */
+  /** An API that the gateway must offer besides chat completions. */
   readonly needs?: string;
 }
 
 const GROUPS: Readonly<Record<string, Client['group']>> = { Snippets: 'Libraries', Agents: 'Agents' };
 const FENCED = /^([\s\S]*?)```(\w+)\n([\s\S]*?)\n```/;
 
-/** Reads the snippets of docs/clients.md, which `npm run test:clients` runs. */
+/** Parses the snippets in docs/clients.md, which `npm run test:clients` runs. */
 export function clientsIn(markdown: string): readonly Client[] {
   return markdown.split(/^## /m).flatMap((section) => {
     const [heading = '', ...entries] = section.split(/^### /m);
@@ -30,7 +30,7 @@ function clientOf(group: Client['group'], entry: string): Client | undefined {
   return { name, group, note, language, code, ...(needs !== undefined && { needs }) };
 }
 
-/** The settings that all of them take from the environment. */
+/** The environment variables that all snippets read. */
 export function environment(apiUrl: string, secret: string, model: string): string {
   const values = { GATEWAY_URL: apiUrl, GATEWAY_KEY: secret, GATEWAY_MODEL: model };
   return Object.entries(values)

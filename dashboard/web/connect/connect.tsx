@@ -17,13 +17,15 @@ import { type Client, clientsIn, environment } from './clients.ts';
 import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
 
 interface ConnectProps {
-  /** A new key, whose secret is shown. Otherwise one of the keys is chosen, without its secret. */
+  /**
+   * A new key, whose secret is shown. Absent: the user chooses an existing key, without its secret.
+   */
   readonly created?: CreatedKeyView;
   readonly model?: string | undefined;
   readonly onCopied?: (text: string) => void;
 }
 
-/** Base URL, key and the code of a client, until the first request arrives. */
+/** Base URL, key and code for a client. Shows when the first request arrives. */
 export function Connect({ created, onCopied, ...first }: ConnectProps): ReactNode {
   const { apiUrl, apis } = useSession();
   const keys = useAsk('GET /api/organizations/:organization/keys', {}, { enabled: !created }).data?.keys;
@@ -77,12 +79,12 @@ const choiceOfModel = ({ id }: ModelView) => ({ value: id, label: id });
 
 interface CodeProps {
   readonly settings: Parameters<typeof snippets>[0];
-  /** Absent: only examples of reading. */
+  /** Absent: the key can only read, so there are only examples for that. */
   readonly apis: readonly string[] | undefined;
   readonly onCopied?: (text: string) => void;
 }
 
-/** The whole example in a language, or the settings and code of a client. */
+/** The complete example in a language, or settings and code for a client. */
 function Code({ settings, apis, ...copying }: CodeProps): ReactNode {
   const { apiUrl, secret, model = MODEL_TO_FILL_IN } = settings;
   const [name, setName] = useState('');
@@ -128,11 +130,11 @@ const POLL_MS = 3_000;
 
 interface ArrivalProps {
   readonly keyId: string | undefined;
-  /** The key has had no request before. */
+  /** True if the key has had no request yet. */
   readonly isNew: boolean;
 }
 
-/** Looks for the first request from now on, while the page is visible. */
+/** Waits for the next request, while the page is visible. */
 function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
   const [knownId, setKnownId] = useState(isNew ? '' : undefined);
   const [arrived, setArrived] = useState<RequestView>();
@@ -148,7 +150,7 @@ function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
     else if (newest !== undefined && newest.id !== knownId) setArrived(newest);
   }, [data, isFetchedAfterMount, knownId]);
   if (arrived === undefined) {
-    // A request that arrives before the newest one is known would not be noticed.
+    // A request that arrives before the newest one is known would be missed.
     const waiting = `Waiting for ${keyId === undefined ? 'a' : "this key's"} request`;
     return <Banner tone="neutral">{knownId !== undefined && waiting}…</Banner>;
   }

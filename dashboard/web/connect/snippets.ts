@@ -2,7 +2,7 @@ import type { ScopeName } from '#contract/keys.ts';
 import type { PlayChat } from '#contract/playground.ts';
 import { shellText } from './clients.ts';
 
-/** Values of the examples for a new key, which are shown once together with it. */
+/** Values for the examples. Those of a new key are shown only once, together with it. */
 export interface SnippetFacts {
   /** Ends in `/v1`. */
   readonly apiUrl: string;
@@ -12,11 +12,11 @@ export interface SnippetFacts {
   readonly model?: string;
   /** Default: a greeting. */
   readonly chat?: ChatExample;
-  /** The model makes embeddings, and does not chat. */
+  /** True if the model makes embeddings and cannot chat. */
   readonly embeds?: boolean;
 }
 
-/** A request as an example shows it. */
+/** The request of an example. */
 export type ChatExample = Omit<PlayChat, 'model' | 'max_tokens'> & { readonly max_tokens?: number };
 
 export interface Snippet {
@@ -24,14 +24,12 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** In place of the secret, where there is none to show. */
+/** Stands for the secret if there is none to show. */
 export const KEY_TO_FILL_IN = 'YOUR_API_KEY';
 export const MODEL_TO_FILL_IN = 'MODEL';
 const GREETING: ChatExample = { messages: [{ role: 'user', content: 'Say hello.' }] };
 
-/**
- * Examples with the balance for keys without the scope `chat`, because every other key may read it.
- */
+/** Keys without the scope `chat` get examples that read the balance, which every key may do. */
 export function snippets(facts: SnippetFacts): readonly Snippet[] {
   return facts.scopes.includes('chat') ? requestSnippets(facts) : creditSnippets(facts);
 }
@@ -115,14 +113,14 @@ console.log(data);`,
   ];
 }
 
-/** One message on the line of the list, several on lines of their own. */
+/** One item on the line of the list. Several items on lines of their own. */
 function listOf<Item>(items: readonly Item[], indent: string, write: (item: Item) => string): string {
   const [only] = items;
   if (items.length === 1 && only !== undefined) return `[${write(only)}]`;
   return `[\n${items.map((item) => `${indent}${indent}${write(item)},\n`).join('')}${indent}]`;
 }
 
-/** JSON with the three words that Python writes otherwise. */
+/** JSON with Python's spelling of three literals. */
 function python(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

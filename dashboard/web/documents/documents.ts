@@ -1,6 +1,6 @@
 import { escapeHtml, type Heading, type Rendered, renderDocument } from './render.ts';
 
-/** Customers find these alone; operators find all. Nothing in them is secret. */
+/** Documents that customers see. Operators see all. None contains secrets. */
 const FOR_CUSTOMERS = ['clients', 'api', 'errors'] as const;
 const FOR_OPERATORS = [
   ...['operating', 'interface', 'providers', 'observability', 'dashboard', 'stores', 'kubernetes', 'scaling'],
@@ -8,13 +8,13 @@ const FOR_OPERATORS = [
 ];
 export const OPENAPI = 'openapi.yaml';
 
-/** The parts of docs/interface.md that customers need, each up to where the next one begins. */
+/** The parts of docs/interface.md for customers, each from one heading up to another. */
 const API_PARTS = [
   ['## HTTP API', '### Shares'],
   ['## Alerts', '## Payments by Stripe'],
 ] as const;
 
-/** Pages by their file name, of the documents in docs/, which `read` reads. */
+/** Pages by file name, made from the documents in docs/. `read` returns a document's text. */
 export function documentPages(read: (file: string) => string, stylesheet: string): ReadonlyMap<string, string> {
   const textOf = (name: string) => (name === 'api' ? apiOf(read('interface.md')) : read(`${name}.md`));
   const texts = new Map(FOR_OPERATORS.map((name) => [name, textOf(name)]));
@@ -38,7 +38,7 @@ function apiOf(text: string): string {
   return ['# API', ...parts].join('\n');
 }
 
-/** Links to the web, and to what is shown beside this document. */
+/** Keeps links to the web and to documents that are shown together with this one. */
 function linkFrom(
   from: string,
   shown: readonly string[],
@@ -60,7 +60,7 @@ interface Entry {
   readonly title: string;
 }
 
-/** Without inline scripts and styles, which the security policy forbids. */
+/** Contains no inline scripts or styles, which the security policy forbids. */
 function pageOf(
   name: string,
   { title, headings, body }: Rendered,

@@ -8,21 +8,24 @@ export interface Heading {
 
 export interface Rendered {
   readonly title: string;
-  /** Below the title. */
+  /** Headings below the title. */
   readonly headings: readonly Heading[];
-  /** Everything that a link may lead to. */
+  /** All anchors to which a link may lead. */
   readonly anchors: ReadonlySet<string>;
   /** HTML without the title. */
   readonly body: string;
 }
 
-/** Where a link leads from here. `undefined`: nowhere, so it is plain text. */
+/** Target of a link. `undefined`: the link becomes plain text. */
 export type Resolve = (address: string) => string | undefined;
 
 const MOST_CHARACTERS = 500_000;
 const COMMENT = /^<!--.*-->$/gm;
 
-/** A document as HTML. All of its text is escaped, tags too, and it has only links of `resolve`. */
+/**
+ * Renders a document as HTML. All of its text is escaped, including tags. Its links are those of
+ * `resolve`.
+ */
 export function renderDocument(markdown: string, resolve: Resolve): Rendered {
   if (markdown.length > MOST_CHARACTERS) throw new Error(`a document has more than ${MOST_CHARACTERS} characters`);
   const [first, ...blocks] = blocksOf(markdown.replace(COMMENT, '').split('\n'));
@@ -63,13 +66,13 @@ export function renderDocument(markdown: string, resolve: Resolve): Rendered {
     return `<div class="rows" tabindex="0"><table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>\n${lines}</tbody></table></div>`;
   }
 
-  /** A row that is about one name, such as an error code, can be linked. */
+  /** Rows about one name, such as an error code, get an anchor. */
   function rowId(cell: string): string {
     const name = /^`([a-z][\w.]*)`$/.exec(cell)?.[1];
     return name === undefined || anchors.has(name) ? '' : ` id="${anchorFor(name)}"`;
   }
 
-  /** The same heading a second time is `name-1`. */
+  /** A repeated heading gets the anchor `name-1`. */
   function anchorFor(name: string): string {
     let id = name;
     for (let times = 1; anchors.has(id); times += 1) id = `${name}-${times}`;
@@ -93,7 +96,7 @@ export function renderDocument(markdown: string, resolve: Resolve): Rendered {
 
 const TAGS = { strong: 'strong', emphasis: 'em', struck: 's' } as const;
 
-/** As GitHub makes it, so that links between the documents hold in both places. */
+/** Same anchors as on GitHub, so that links between documents work in both places. */
 function slugOf(text: string): string {
   return text
     .toLowerCase()

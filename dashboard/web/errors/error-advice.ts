@@ -47,7 +47,7 @@ function billed({ billed: when }: ErrorEntry): string {
   return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
 }
 
-/** `undefined` for an unknown code, such as one of a later version. */
+/** `undefined` for an unknown code, for example one of a later release. */
 export function adviceFor(code: string): ErrorAdvice | undefined {
   const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : undefined;
   return known && adviceOf(known, ERROR_CODES[known]);
@@ -57,7 +57,7 @@ function adviceOf(code: ErrorCode, entry: ErrorEntry): ErrorAdvice {
   return { code, entry, retry: retry(code, entry), billed: billed(entry) };
 }
 
-/** A message template for people: `{model}` becomes a placeholder. */
+/** Makes a message template readable: `{model}` becomes a placeholder. */
 export function readableMessage({ message }: ErrorEntry): string {
   return message === '{problem}'
     ? 'The message says what is wrong.'

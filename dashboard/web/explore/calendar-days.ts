@@ -2,12 +2,12 @@ import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { localMoment, utcDate } from '../format/format.ts';
 
 /**
- * Days of a calendar, in the reader's zone or in UTC. A day is its number since 1970, whatever the
- * zone: days of a clock change are as long as others here.
+ * Days of a calendar, in the reader's time zone or in UTC. A day is a number since 1970 in any
+ * zone, so days with a change of clocks are as long as others.
  */
 export interface DayZone {
   readonly dayOf: (atMs: number) => number;
-  /** So many minutes after midnight, as a clock shows it. */
+  /** The moment at which a clock shows this many minutes after midnight. */
   readonly momentOf: (day: number, minutes?: number) => number;
   /** Minutes after midnight. */
   readonly minutesOf: (atMs: number) => number;
@@ -34,14 +34,17 @@ export const LOCAL_DAYS: DayZone = {
   },
 };
 
-/** Both included. */
+/** Both are inclusive. */
 export type Days = readonly [first: number, last: number];
 
 function dateOf(day: number): Date {
   return new Date(day * DAY_MS);
 }
 
-/** The days of a month in weeks from Sunday on, with gaps before the first and after the last. */
+/**
+ * The days of a month in weeks that begin on Sunday, with gaps before the first and after the last
+ * day.
+ */
 export function weeksOf(day: number): readonly (readonly (number | undefined)[])[] {
   const first = day - dateOf(day).getUTCDate() + 1;
   const length = addMonths(first, 1) - first;
@@ -54,7 +57,7 @@ export function weeksOf(day: number): readonly (readonly (number | undefined)[])
   );
 }
 
-/** The same day of another month, or its last. */
+/** The same day in another month, or that month's last day. */
 function addMonths(day: number, months: number): number {
   const date = dateOf(day);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
@@ -62,7 +65,7 @@ function addMonths(day: number, months: number): number {
   return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDate)) / DAY_MS;
 }
 
-/** Where a key leads from a day, as the date grid of ARIA has it. */
+/** The day to which a key moves, as in ARIA's date grid. */
 export function dayByKey(day: number, key: string, shift: boolean): number | undefined {
   const weekday = dateOf(day).getUTCDay();
   const months = shift ? 12 : 1;
@@ -88,7 +91,7 @@ export const monthName = (day: number) => MONTH.format(dateOf(day));
 export const dayName = (day: number) => DAY.format(dateOf(day));
 export const dayOfMonth = (day: number) => dateOf(day).getUTCDate();
 
-/** Whole days as `Nov 21 – 23, 2026`, other times as `Nov 21, 14:05 – 16:30`. */
+/** Whole days are shown like `Nov 21 – 23, 2026`, other ranges like `Nov 21, 14:05 – 16:30`. */
 export function spanText(fromMs: number | undefined, toMs: number | undefined, zone: DayZone): string {
   const [from, to] = [fromMs, toMs].map((atMs) => atMs !== undefined && localMoment.format(atMs));
   if (fromMs === undefined || toMs === undefined) return from ? `Since ${from}` : `Until ${to}`;

@@ -8,12 +8,12 @@ const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 
 interface CalendarProps {
   readonly days: Days | undefined;
-  /** Later ones cannot be chosen. */
+  /** Later days cannot be chosen. */
   readonly today: number;
   readonly onChoose: (days: Days) => void;
 }
 
-/** The day that has the focus, and the first of two once it is chosen. */
+/** The focused day, and the first day of the range once it is chosen. */
 function useDays({ days, today, onChoose }: CalendarProps) {
   const [cursor, setCursor] = useState(days?.[1] ?? today);
   const [first, setFirst] = useState<number>();
@@ -42,7 +42,7 @@ function useDays({ days, today, onChoose }: CalendarProps) {
   return { cursor, focused, shown, isChoosing: first !== undefined, go, onKeyDown, choose, preview };
 }
 
-/** A month, in which one day and then another are chosen: the date grid of ARIA. */
+/** A month in which the user chooses the first and the last day: ARIA's date grid. */
 export function Calendar(props: CalendarProps): ReactNode {
   const { today } = props;
   const title = useId();

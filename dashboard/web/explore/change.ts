@@ -1,4 +1,4 @@
-/** The change of a figure against the preceding range. */
+/** The change of a figure compared with the preceding range. */
 export interface Change {
   readonly direction: 'up' | 'down' | 'same';
   /** `12%` or `1.5 pt`, without a sign. */
@@ -7,13 +7,13 @@ export interface Change {
   readonly isNotable: boolean;
 }
 
-/** Larger changes are shown as a factor. */
+/** A change by this factor or more is shown as a factor. */
 const FACTOR_FROM = 10;
-/** In percent, and in percentage points. */
+/** Least notable changes, in percent and in percentage points. */
 const NOTABLE_PERCENT = 10;
 const NOTABLE_POINTS = 1;
 
-/** Relative to the preceding range. `undefined` without a value to compare with. */
+/** The relative change. `undefined` if there is no value to compare with. */
 export function relativeChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined || before <= 0) return undefined;
   const ratio = now / before;
@@ -23,15 +23,15 @@ export function relativeChange(now: number | undefined, before: number | undefin
 }
 
 /**
- * The difference of two shares in percentage points: a rise from 1 % to 2 % should not read as 100
- * %.
+ * The difference of two shares in percentage points, because a rise from 1 % to 2 % should not be
+ * shown as 100 %.
  */
 export function pointChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined) return undefined;
   return change(now - before, ' pt', NOTABLE_POINTS);
 }
 
-/** One decimal below ten. A change that rounds to zero is none. */
+/** Has one decimal below ten. If it rounds to zero, there is no change. */
 function change(difference: number, unit: string, notableFrom: number): Change {
   const magnitude = Math.abs(difference) * 100;
   const rounded = magnitude < 9.95 ? Math.round(magnitude * 10) / 10 : Math.round(magnitude);

@@ -12,7 +12,7 @@ import type { Url } from '../search/use-url.ts';
 import styles from './explore.module.css';
 import { TimeChoice } from './time-choice.tsx';
 
-// With the boxes for many values, which the charts do not wait for.
+// Loaded later, with the controls for several values, because the charts need none of it.
 const FilterDialog = loadedLater(() => import('./filter-dialog.tsx').then((module) => module.FilterDialog));
 
 interface ExploreBarProps {
@@ -20,11 +20,11 @@ interface ExploreBarProps {
   readonly by: ExploreGrouping;
   /** Further filters. */
   readonly children?: ReactNode;
-  /** At the end. */
+  /** Shown at the end. */
   readonly actions?: ReactNode;
 }
 
-/** Time, groups and filters of the explorer. */
+/** Range, grouping and filters of the explorer. */
 export function ExploreBar({ url, by, children, actions }: ExploreBarProps): ReactNode {
   const { search, change } = url;
   const organization = useOrganizationOfPage();
@@ -80,7 +80,7 @@ function groupChoices(organization: string | undefined) {
 
 type ChipsProps = Pick<ExploreBarProps, 'url'> & { readonly onOpen: () => void };
 
-/** The filters in force, each with its values. */
+/** The active filters with their values. */
 function Chips({ url: { search, change }, onOpen }: ChipsProps): ReactNode {
   const enabled = useOrganizationOfPage() !== undefined && search.key !== undefined;
   const { data } = useAsk('GET /api/organizations/:organization/keys', {}, { enabled });

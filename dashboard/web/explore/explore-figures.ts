@@ -10,7 +10,7 @@ export type Figures = Omit<ExploreTotals, Unsure> & { readonly [Name in Unsure]?
 
 export interface MeasureView {
   readonly label: string;
-  /** Shares, medians and amounts below zero are not stacked. */
+  /** Shares, medians and possibly negative amounts are not stacked. */
   readonly kind: ChartProps['kind'];
   readonly format: ChartProps['format'];
   readonly of: (figures: Figures) => ChartValue;
@@ -50,7 +50,7 @@ export const MEASURE_VIEWS: Readonly<Record<Measure, MeasureView>> = {
   },
 };
 
-/** Margins are shown to operators, and the speed where requests were read. */
+/** Margins are shown only to operators, and speeds only if single requests were read. */
 export function shownMeasures(totals: ExploreTotals | undefined): readonly Measure[] {
   return MEASURES.filter(
     (one) => (one !== 'margin' && one !== 'speed') || (totals && MEASURE_VIEWS[one].of(totals) !== undefined),
@@ -66,7 +66,7 @@ export function shareOf(part: number, whole: number): number | undefined {
   return whole === 0 ? undefined : part / whole;
 }
 
-/** Values of one measure over the steps. */
+/** Values of one measure for each step. */
 export function stepValues(steps: ExploreSteps, { of }: MeasureView): readonly ChartValue[] {
   return steps.requests.map((_, step) => {
     const fields = Object.entries(steps).map(([name, values]) => [name, (values as readonly unknown[])[step]]);
@@ -74,10 +74,10 @@ export function stepValues(steps: ExploreSteps, { of }: MeasureView): readonly C
   });
 }
 
-/** Not a possible id of a group. */
+/** Never the id of a group. */
 const OTHER_ID = '*';
 
-/** Series as the chart draws them. Lines of which nothing is known are left out. */
+/** Series for the chart. Lines without known values are left out. */
 export function chartSeries({ series }: Explore, measure: MeasureView, unnamed = 'None'): readonly ChartSeries[] {
   const shown = series.map(({ id = OTHER_ID, label, steps }) => ({
     id,
@@ -89,8 +89,8 @@ export function chartSeries({ series }: Explore, measure: MeasureView, unnamed =
 }
 
 /**
- * Keeps the known order if the series are the same: two that overtake each other by a cent must not
- * swap colours. Otherwise as given, the largest first.
+ * Keeps the known order if the series are the same, so that two series with nearly equal sums do
+ * not swap colours. Otherwise keeps the given order, largest first.
  */
 export function inKnownOrder(series: readonly ChartSeries[], known: readonly string[]): readonly ChartSeries[] {
   const byId = new Map(series.map((one) => [one.id, one]));
@@ -98,7 +98,7 @@ export function inKnownOrder(series: readonly ChartSeries[], known: readonly str
   return known.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Days for which a balance lasts at the rate of the range. Absent without spend. */
+/** Number of days that a balance lasts at the range's rate. Absent without spend. */
 export function daysLeft(balanceNanoUsd: string, costNanoUsd: string, rangeMs: number): number | undefined {
   if (BigInt(costNanoUsd) <= 0n) return undefined;
   return Math.max(0, Number(balanceNanoUsd) / (Number(costNanoUsd) / (rangeMs / DAY_MS)));

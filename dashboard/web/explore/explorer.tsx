@@ -17,15 +17,15 @@ interface ExplorerProps {
   readonly query: Query<Explore>;
   readonly url: Url<ExploreState>;
   readonly by: ExploreGrouping;
-  /** The measure that is shown if the address names none. */
+  /** The measure that is shown if the address has none. */
   readonly usual: Measure;
   readonly onSpan: (span: Span) => void;
   readonly heightPx?: number;
-  /** Right of the title of the chart. */
+  /** Shown to the right of the chart's title. */
   readonly actions?: ReactNode;
 }
 
-/** Totals of each measure, of which one is chosen, and its chart by the groups. */
+/** Totals of all measures, and a chart of the chosen measure by group. */
 export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, actions }: ExplorerProps): ReactNode {
   const { show = usual, compare } = url.search;
   const measure = MEASURE_VIEWS[show];
@@ -84,7 +84,7 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
 }
 
 interface TilesProps<Name extends string> {
-  /** Without a figure while loading. */
+  /** A tile has no figure while loading. */
   readonly tiles: readonly {
     readonly id: Name;
     readonly label: string;

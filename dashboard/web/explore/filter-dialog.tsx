@@ -80,7 +80,7 @@ const STATUSES = STATUS_CLASSES.map((value) => ({
   label: value === String(CLIENT_GONE_STATUS) ? `${value}: the client left` : value,
 }));
 
-/** Values to choose from. Absent: free texts. */
+/** Values to choose from. Absent: the user enters texts. */
 function useChoices(isOne: boolean): Partial<Record<ListName, readonly ComboboxChoice[]>> {
   const keys = useAsk('GET /api/organizations/:organization/keys', {}, { enabled: isOne });
   const models = useAsk('GET /api/organizations/:organization/models', {}, { enabled: isOne });

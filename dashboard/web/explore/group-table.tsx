@@ -23,7 +23,7 @@ interface GroupTableProps {
 type SortColumn = NonNullable<ExploreState['sort']>;
 const SORTABLE = { usual: 'cost', names: ['name', 'balance', 'lasts'] } as const;
 
-/** The groups with all their figures. A click on a name filters by it. */
+/** The groups with all figures. A click on a name filters by it. */
 export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
   const { search, change } = url;
   const sorting = chosenSorting<SortColumn>(search, SORTABLE);
@@ -115,7 +115,7 @@ function columnsFor(
   return [name, ...(isBalance ? balances : []), ...figures];
 }
 
-/** Saves what the table shows. */
+/** Saves the rows of the table as CSV. */
 export function GroupsCsv({ data, by }: Pick<GroupTableProps, 'data' | 'by'>): ReactNode {
   const save = () => {
     const head = [by, 'id', 'cost_usd', ...MEASURES.slice(2)];

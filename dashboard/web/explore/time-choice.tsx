@@ -5,10 +5,10 @@ import { LOCAL_DAYS, spanText, UTC_DAYS } from './calendar-days.ts';
 import styles from './time-choice.module.css';
 import type { TimeChoiceProps } from './time-panel.tsx';
 
-// The charts do not wait for the calendar.
+// Loaded later, because the charts do not need the calendar.
 const TimePanel = loadedLater(() => import('./time-panel.tsx').then((module) => module.TimePanel));
 
-/** One button for the time of a page: the usual ranges, and a calendar for others. */
+/** A button for the page's range: named ranges, and a calendar for others. */
 export function TimeChoice<Range extends string>(props: TimeChoiceProps<Range>): ReactNode {
   const { url, ranges, usual, utc = false } = props;
   const { range = usual, fromMs, toMs } = url.search;

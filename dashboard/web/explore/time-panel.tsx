@@ -10,20 +10,20 @@ import styles from './time-choice.module.css';
 export interface TimeChoiceProps<Range extends string> {
   readonly url: Pick<Url<TimeState<Range>>, 'search' | 'change'>;
   readonly ranges: Readonly<Record<Range, string>>;
-  /** The range if the address has no time. */
+  /** The default range, if the address has none. */
   readonly usual: Range;
-  /** Days of UTC, without times. Default: the reader's zone. */
+  /** Whole UTC days. Default: days and times in the reader's zone. */
   readonly utc?: boolean;
 }
 
-/** For ranges up to this length, the time of day can be chosen. */
+/** The time of day can be chosen for ranges up to this length. */
 const SHORT_MS = 3 * DAY_MS;
 
 interface TimePanelProps extends Required<TimeChoiceProps<string>> {
   readonly onDone: () => void;
 }
 
-/** The usual times beside a calendar. */
+/** The named ranges next to a calendar. */
 export function TimePanel({ url, ranges, usual, utc, onDone }: TimePanelProps): ReactNode {
   const { range, fromMs, toMs } = url.search;
   const zone = utc ? UTC_DAYS : LOCAL_DAYS;
@@ -71,7 +71,7 @@ interface TimesProps {
   readonly onChange: (fromMs: number, toMs: number) => void;
 }
 
-/** Midnight in the second box is the end of the last day. */
+/** Midnight in the second box means the end of the last day. */
 function Times({ fromMs, toMs, onChange }: TimesProps): ReactNode {
   const [first, last] = [LOCAL_DAYS.dayOf(fromMs), LOCAL_DAYS.dayOf(toMs - 1)];
   const change = (from: number, to: number) => from < to && onChange(from, to);
@@ -93,7 +93,7 @@ interface TimeBoxProps {
   readonly onChange: (minutes: number) => void;
 }
 
-/** Reports the time when the box loses the focus, because a half-typed time is valid, too. */
+/** Reports the time when the box loses the focus, because a half-typed time may be valid too. */
 function TimeBox({ label, atMs, onChange }: TimeBoxProps): ReactNode {
   const minutes = LOCAL_DAYS.minutesOf(atMs);
   const text = [minutes / 60, minutes % 60].map((part) => String(Math.floor(part)).padStart(2, '0')).join(':');
@@ -109,7 +109,8 @@ function TimeBox({ label, atMs, onChange }: TimeBoxProps): ReactNode {
         onBlur={({ target }) => {
           const [hour = Number.NaN, minute = 0] = target.value.split(':').map(Number);
           if (target.value !== '' && target.value !== text) onChange(hour * 60 + minute);
-          // A refused time is undone. An accepted one replaces the box, whose key it is.
+          // Restores the text of a refused time. An accepted time is the box's key, and so replaces
+          // the box.
           target.value = text;
         }}
       />

@@ -7,7 +7,7 @@ import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 
 const REFRESH_MS = 15_000;
 
-/** Figures of the page's organization, or of all of them for operators. */
+/** Figures of the page's organization, or for operators of all organizations. */
 export function useExplore(state: ExploreState, by: ExploreGrouping): UseQueryResult<Explore, ApiProblem> {
   const nowMs = useMoment(REFRESH_MS);
   const query = useMemo(() => ({ ...spanOf(state, nowMs), ...filterOf(state), by, compare: true }), [state, nowMs, by]);
@@ -16,7 +16,7 @@ export function useExplore(state: ExploreState, by: ExploreGrouping): UseQueryRe
   return useAsk(endpoint, { query }, { keepPrevious: true });
 }
 
-/** The present moment, which moves on while the page is visible. */
+/** The current moment. Updated while the page is visible. */
 function useMoment(everyMs: number): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {

@@ -9,12 +9,12 @@ import { type View, viewsPath } from '../search/use-views.ts';
 
 export interface ViewDialogProps {
   readonly views: readonly View[];
-  /** What to save, or a view to edit. */
+  /** The filters to save, or a view to edit. */
   readonly what: Pick<View, 'page' | 'search'> & Partial<View>;
   readonly onClose: () => void;
 }
 
-/** Saves a view, under the name of another one in its place, or renames or deletes it. */
+/** Saves a view, replacing another one of the same name. Also renames and deletes views. */
 export function ViewDialog({ views, what, onClose }: ViewDialogProps): ReactNode {
   const organization = useOrganizationOfPage();
   const { id, page, search } = what;

@@ -10,7 +10,7 @@ import type { MenuAction } from '../overlays/menu-popup.tsx';
 import { exploreLink, useViews, type View } from '../search/use-views.ts';
 import type { ViewDialogProps } from './view-dialog.tsx';
 
-// With the forms, which the home page does not wait for.
+// Loaded later, with the forms, which the home page does not need.
 const ViewDialog = loadedLater(() => import('./view-dialog.tsx').then((module) => module.ViewDialog));
 
 type NamedStates = Readonly<Record<string, ExploreState>>;
@@ -27,7 +27,7 @@ const OF_ALL: NamedStates = {
   'Margin by model': { by: 'model', show: 'margin', range: '30d' },
 };
 
-/** Named states of the explorer: some that are always there, and those that people saved. */
+/** Named states of the explorer: built-in ones and those that people saved. */
 export function ViewsMenu({ page }: Pick<View, 'page'>): ReactNode {
   const organization = useOrganizationOfPage();
   const views = useViews(organization);

@@ -1,7 +1,7 @@
 import type { Setting, Settings } from '#contract/setting.ts';
 import { formatUsd, NANO_PER_USD } from '#core/money.ts';
 
-/** Formats of moments. Times are in the reader's zone; tooltips have UTC, which budgets use. */
+/** Formats of times. They are in the reader's zone. Tooltips show UTC, which budgets use. */
 const DAY = { month: 'short', day: 'numeric' } as const;
 const DATE = { ...DAY, year: 'numeric' } as const;
 const MINUTE = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
@@ -40,7 +40,7 @@ export function formatDate(atMs: number): string {
   return localDate.format(atMs);
 }
 
-/** `Dec 3`, with the year if it is not the present one. */
+/** `Dec 3`, with the year if it is not the current one. */
 export function formatShortDate(atMs: number, nowMs: number): string {
   return (isSameYear(atMs, nowMs) ? localDay : localDate).format(atMs);
 }
@@ -73,12 +73,12 @@ export function formatRelative(atMs: number, nowMs: number): string {
   return difference > 0 ? 'in less than a minute' : 'just now';
 }
 
-/** Significant digits of an amount below a dollar. */
+/** Significant digits of an amount below one dollar. */
 const DIGITS = 2;
 
 /**
- * An amount in nano-dollars: `$1,234.50`. Below a dollar it has as many decimals as two significant
- * digits need (`$0.0042`), because single requests cost fractions of a cent.
+ * An amount in nano-dollars: `$1,234.50`. Below one dollar it has two significant digits
+ * (`$0.0042`), because single requests cost fractions of a cent.
  */
 export function formatMoney(nanoUsd: string): string {
   const nano = BigInt(nanoUsd);
@@ -104,18 +104,20 @@ export function formatMoneyExactly(nanoUsd: string): string {
   return text.startsWith('-') ? `−$${text.slice(1)}` : `$${text}`;
 }
 
-/** All digits and at least cents, for booked amounts: `$1,012.50`. */
+/** All digits, and at least cents, for booked amounts: `$1,012.50`. */
 export function formatMoneyInFull(nanoUsd: string): string {
   const [dollars = '', fraction = ''] = formatMoneyExactly(nanoUsd).split('.');
   return `${dollars.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`;
 }
 
-/** For charts, where a double is exact enough. */
+/** For charts, which do not need more than a double's precision. */
 export function dollars(nanoUsd: string): number {
   return Number(nanoUsd) / 1e9;
 }
 
-/** Formats a chart value in dollars. With the step of an axis, all labels have its decimals. */
+/**
+ * Formats a chart value in dollars. With the step of an axis, all labels get the step's decimals.
+ */
 export function formatDollars(value: number, axisStep?: number): string {
   if (axisStep === undefined) return formatMoney(BigInt(Math.round(value * 1e9)).toString());
   const decimals = [2, 3, 4, 5, 6, 7, 8].find((count) => isWhole(axisStep * 10 ** count)) ?? 9;
@@ -123,7 +125,7 @@ export function formatDollars(value: number, axisStep?: number): string {
   return `${value < 0 ? '−' : ''}$${Math.abs(value).toLocaleString('en-US', digits)}`;
 }
 
-/** Steps of an axis such as 0.3 are doubles. */
+/** Compares with a tolerance, because steps of an axis such as 0.3 are doubles. */
 function isWhole(value: number): boolean {
   return Math.abs(value - Math.round(value)) < 1e-6;
 }
@@ -138,7 +140,7 @@ export function formatPricePerMillion(picoUsd: string): string {
   return `$${BigInt(whole).toLocaleString('en-US')}.${fraction.padEnd(2, '0')}`;
 }
 
-/** `$5`, `$0.25`, `$1,000`: a chosen amount without zero cents. */
+/** `$5`, `$0.25`, `$1,000`: an amount without zero cents. */
 export function shortMoney(nanoUsd: string): string {
   return formatMoney(nanoUsd).replace(/\.00$/, '');
 }
@@ -152,12 +154,12 @@ export function formatCount(value: number): string {
   return whole.format(value);
 }
 
-/** `12.3K`, from ten thousand on. */
+/** `12.3K`, shortened from ten thousand on. */
 export function formatCompact(value: number): string {
   return Math.abs(value) < 10_000 ? whole.format(value) : compact.format(value);
 }
 
-/** `4.2%` for 0.042. Negative ones have the minus sign that amounts have. */
+/** `4.2%` for 0.042. Negative values have the same minus sign as amounts. */
 export function formatPercent(fraction: number): string {
   return percent.format(fraction).replace('-', '−');
 }
@@ -188,15 +190,15 @@ export function formatBytes(bytes: number): string {
 }
 
 /**
- * A typed number without dollar sign, spaces and thousands separators. Other commas stay and are
- * refused later: `1,5` is one and a half in much of the world and must not become fifteen.
+ * A typed number without dollar sign, spaces and thousands separators. Other commas are kept, and
+ * refused later: in much of the world `1,5` is one and a half, and must not become fifteen.
  */
 export function withoutGrouping(text: string): string {
   const digits = text.replaceAll(/[$ _]/g, '').replace('−', '-');
   return /^-?\d{1,3}(,\d{3})+(\.\d*)?$/.test(digits) ? digits.replaceAll(',', '') : digits;
 }
 
-/** Settings that have a value, in few words: `60 rpm`, `$5/day`. */
+/** Settings that have a value, in short form: `60 rpm`, `$5/day`. */
 export function briefSettings<Values>(
   settings: Settings<Values>,
   values: { readonly [Name in keyof Values]?: Values[Name] | undefined },

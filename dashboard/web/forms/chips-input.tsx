@@ -7,14 +7,17 @@ import { useFieldControl } from './field.tsx';
 export interface ChipsInputProps {
   readonly value: readonly string[] | undefined;
   readonly onChange: (value: readonly string[]) => void;
-  /** The problem of a value, or undefined. Invalid values stay, marked, until they are removed. */
+  /**
+   * Returns the problem of a value, or undefined. Invalid values are marked, and stay until they
+   * are removed.
+   */
   readonly validate: (value: string) => string | undefined;
   readonly max?: number;
   readonly placeholder?: string;
 }
 
 /**
- * A list of free texts. Enter, comma or space ends a text, Backspace edits the last one, and pasted
+ * A list of texts. Enter, comma or space ends a text, Backspace edits the last one, and pasted
  * lists are split.
  */
 export function ChipsInput(props: ChipsInputProps): ReactNode {

@@ -9,13 +9,13 @@ export interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
   readonly disabled?: boolean;
-  /** Select shows consecutive choices of a group below its name. */
+  /** Select groups consecutive choices under this name. */
   readonly group?: string;
-  /** RadioGroup shows it below the label. */
+  /** Shown below the label in a RadioGroup. */
   readonly hint?: ReactNode;
 }
 
-/** Choices with all that they may have, or their labels by value. */
+/** Choices with all their properties, or just labels by value. */
 export type Choices<Value extends string> = readonly Choice<Value>[] | Readonly<Record<Value, string>>;
 
 function listOf<Value extends string>(choices: Choices<Value>): readonly Choice<Value>[] {
@@ -67,7 +67,7 @@ export const SelectField = asField(Select) as <Value extends string>(
 interface OptionalSelectProps<Value extends string> extends Pick<SelectProps<Value>, 'choices' | 'label'> {
   readonly value: Value | undefined;
   readonly onChange: (value: Value | undefined) => void;
-  /** Label of no choice: `All keys`. */
+  /** Label for no choice, such as `All keys`. */
   readonly none: string;
 }
 
@@ -116,7 +116,7 @@ export function RadioGroup<Value extends string>(props: RadioProps<Value>): Reac
   );
 }
 
-/** Choices that belong together, below each other. */
+/** Related choices, one below another. */
 export function ChoiceGroup({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
   return (
     <fieldset className={styles.group}>
@@ -127,8 +127,8 @@ export function ChoiceGroup({ label, children }: { readonly label: string; reado
 }
 
 /**
- * Two to five short choices side by side, such as the range of a chart. Radio buttons for keyboard
- * and screen reader.
+ * Two to five short choices side by side, such as the range of a chart. They are radio buttons for
+ * keyboard and screen reader.
  */
 export function SegmentedControl<Value extends string>(props: RadioProps<Value>): ReactNode {
   const name = useId();
@@ -165,7 +165,7 @@ interface ExplainedProps extends ComponentProps<'input'> {
   readonly hint?: ReactNode;
 }
 
-/** A box or a radio button with its label and hint. */
+/** A checkbox or radio button with label and hint. */
 function Explained({ label, hint, ...input }: ExplainedProps): ReactNode {
   const id = useId();
   return (

@@ -1,6 +1,6 @@
 import type { Change, Setting, Settings } from '#contract/setting.ts';
 
-/** Values of a form. `undefined` for an empty box. */
+/** Values of a form. `undefined`: the box is empty. */
 export type Draft<Values> = { readonly [Name in keyof Values]-?: Values[Name] | undefined };
 
 export function draftOf<Values extends object>(settings: Settings<Values>, values: Partial<Values>): Draft<Values> {
@@ -14,8 +14,8 @@ export function valuesOf<Values extends object>(settings: Settings<Values>, draf
 }
 
 /**
- * Only the changed settings, so that concurrent changes are kept. An emptied box removes a setting
- * that can be removed, and leaves another one as it was.
+ * Returns only the changed settings, so that concurrent changes are kept. An emptied box removes
+ * the setting if it can be removed. Otherwise the setting stays unchanged.
  */
 export function changeOf<Values extends object>(
   settings: Settings<Values>,
@@ -35,14 +35,14 @@ function namesOf<Values extends object>(settings: Settings<Values>): readonly (k
   return Object.keys(settings) as (keyof Values)[];
 }
 
-/** Trims texts. An empty text or list is no value, if the setting may have none. */
+/** Trims texts. An empty text or list counts as absent, if the setting may be absent. */
 function cleaned({ none }: Setting, value: unknown): unknown {
   const trimmed = typeof value === 'string' ? value.trim() : value;
   const isEmpty = trimmed === '' || (Array.isArray(trimmed) && trimmed.length === 0);
   return isEmpty && none !== undefined ? undefined : trimmed;
 }
 
-/** Lists are sets: their order does not count. */
+/** Compares lists as sets. */
 function isSame(before: unknown, after: unknown): boolean {
   if (!Array.isArray(before) || !Array.isArray(after)) return before === after;
   const known = new Set<unknown>(before);

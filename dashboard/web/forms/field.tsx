@@ -1,30 +1,30 @@
 import { type ComponentType, createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
 import styles from './field.module.css';
 
-/** What a control gets from the field around it. */
+/** Properties that a control gets from its field. */
 interface FieldControl {
-  /** For the element. */
+  /** Attributes for the control's element. */
   readonly attributes: {
     readonly id?: string;
     readonly required: boolean;
     readonly 'aria-invalid'?: true | undefined;
     readonly 'aria-describedby'?: string | undefined;
   };
-  /** For controls that hide their label while they are used. */
+  /** For controls whose label is hidden while they are open. */
   readonly labelId?: string;
-  /** Shows a problem that the control found. */
+  /** Reports a problem that the control found. */
   readonly report: (problem: string | undefined) => void;
 }
 
 const FieldContext = createContext<FieldControl>({ attributes: { required: false }, report: () => {} });
 
-/** Of a control in a Field, or alone. */
+/** The field's properties. A control outside of a Field gets defaults. */
 export const useFieldControl = () => useContext(FieldContext);
 
 export interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** From the server: `problem.fields.name`. */
+  /** Problem from the server: `problem.fields.name`. */
   readonly error?: string | undefined;
   readonly required?: boolean;
   readonly children: ReactNode;
@@ -43,7 +43,7 @@ export function Field({ label, hint, error, required = false, children }: FieldP
     'aria-describedby': [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ') || undefined,
   } as const;
   return (
-    // Replaces the browser's bubble, which covers the field and may have another language.
+    // Replaces the browser's bubble, which covers the field and may be in another language.
     <div
       className={styles.field}
       onInvalidCapture={(event) => {
@@ -69,7 +69,7 @@ export function Field({ label, hint, error, required = false, children }: FieldP
   );
 }
 
-/** What a field takes besides the properties of its control. */
+/** Properties of a field in addition to those of its control. */
 export type FieldLook = Omit<FieldProps, 'children'>;
 
 /** A control with label, hint and error: `<TextField label="Name" value={…} onChange={…} />`. */
@@ -84,7 +84,7 @@ export function asField<Props extends object>(Control: ComponentType<Props>) {
   };
 }
 
-/** The properties that bind a control to one value of a draft. */
+/** Properties that bind a control to one value of a draft. */
 export interface BoundField<Value> {
   readonly value: Value;
   readonly onChange: (value: Value) => void;
@@ -104,7 +104,7 @@ export function fieldsOf<Draft extends object>(
   });
 }
 
-/** Waits until a closed section around the control has opened. */
+/** Focuses the first invalid control, after a closed section around it has opened. */
 function focusFirstInvalid(event: FormEvent): void {
   event.preventDefault();
   const control = event.target;
@@ -121,7 +121,7 @@ function isControl(target: EventTarget): target is Control {
   );
 }
 
-/** The validation message of a control, in the page's own words if there are any. */
+/** The validation message of a control, in the page's own words if it has any. */
 function describeInvalid({ validity, validationMessage, type }: Control): string {
   if (validity.customError) return validationMessage;
   if (validity.badInput || (validity.valueMissing && type === 'datetime-local')) return 'Enter a date and a time.';

@@ -10,7 +10,7 @@ export interface FilterBarProps {
    */
   readonly children: ReactNode;
   readonly url: { readonly isFiltered: boolean; readonly clear: () => void };
-  /** At the end: a CsvLink or a switch. */
+  /** Shown at the end: a CsvLink or a switch. */
   readonly actions?: ReactNode;
 }
 
@@ -33,9 +33,12 @@ export function FilterBar({ children, url, actions }: FilterBarProps): ReactNode
 export interface SearchBoxProps {
   readonly label: string;
   readonly value: string | undefined;
-  /** Called on Enter, paste, blur and clear, not for each letter. `undefined` when it is empty. */
+  /**
+   * Called on Enter, paste, blur and clear, but not for each letter. `undefined` if the box is
+   * empty.
+   */
   readonly onSearch: (value: string | undefined) => void;
-  /** Calls `onSearch` for each letter, for lists that are filtered in the page. */
+  /** Also calls `onSearch` for each letter, for lists that the page itself filters. */
   readonly live?: boolean;
 }
 

@@ -11,7 +11,7 @@ import { Form, type FormProps } from './form.tsx';
 export interface FormDialogProps
   extends Pick<DialogProps, 'open' | 'onClose' | 'title' | 'description' | 'size' | 'finalFocus'>,
     Omit<FormProps, 'id' | 'submit' | 'beside' | 'tone'> {
-  /** The action: `Revoke key`, never `OK`. */
+  /** Label of the action, such as `Revoke key`, never `OK`. */
   readonly submit: string;
   readonly tone?: 'primary' | 'danger';
   readonly onCancel?: () => void;
@@ -44,15 +44,15 @@ interface RequestDialogProps<E extends SendEndpoint> extends Omit<FormDialogProp
   readonly endpoint: E;
   readonly input: OnPage<SendInput<E>>;
   readonly changes?: readonly AskEndpoint[];
-  /** Says what was done: `Key revoked`. */
+  /** Returns the message about the result, such as `Key revoked`. */
   readonly news?: (response: ResponseOf<E>) => string;
   /** Default: closes the dialog. */
   readonly onDone?: (response: ResponseOf<E>) => void;
-  /** Gets the focus once it is done, if the element that opened the dialog goes with it. */
+  /** Gets the focus afterwards, if the element that opened the dialog disappears. */
   readonly afterwards?: RefObject<HTMLElement | null>;
 }
 
-/** Asks before it sends one request. */
+/** Asks for confirmation before it sends one request. */
 export function RequestDialog<E extends SendEndpoint>(props: RequestDialogProps<E>): ReactNode {
   const { endpoint, input, changes, news, onDone = props.onClose, afterwards, ...dialog } = props;
   const finalFocus = useRef<HTMLElement>(null);
@@ -73,7 +73,7 @@ export function RequestDialog<E extends SendEndpoint>(props: RequestDialogProps<
   );
 }
 
-/** Asks before something is done. The title is a question; the children say what will happen. */
+/** Asks for confirmation. The title is a question, and the children describe the effect. */
 export function ConfirmDialog({ children, tone = 'danger', ...rest }: FormDialogProps): ReactNode {
   return (
     <FormDialog size="small" tone={tone} hasFields={false} {...rest}>

@@ -19,7 +19,7 @@ interface PromptProps extends Pick<DialogProps, 'title' | 'description' | 'mustA
   readonly onSubmit: () => void;
 }
 
-/** A dialog over a form. It is no Form itself, because a Form may open prompts. */
+/** A dialog over a form. It is not a Form itself, because a Form may open prompts. */
 function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }: PromptProps): ReactNode {
   const form = useId();
   const onFormSubmit = (event: FormEvent) => {
@@ -49,8 +49,8 @@ function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }:
 }
 
 /**
- * Asks to sign in again, or for the password before a request that needs it, which is then
- * repeated. Nothing that was typed into the form is lost.
+ * Prompts for a new sign-in, or for the password before a request that needs it. The request is
+ * then repeated. Nothing that was typed into the form is lost.
  */
 export function FormPrompt({ asks }: { readonly asks: 'sign-in' | 'password' }): ReactNode {
   const { signedInBy } = useSession();
@@ -62,7 +62,7 @@ export function FormPrompt({ asks }: { readonly asks: 'sign-in' | 'password' }):
 
 const CONFIRMATION = { leave: 'Cancel', onLeave: () => passwordGiven(false), submit: 'Continue' };
 
-/** In a tab of its own, so that the form stays. */
+/** Opens the issuer in another tab, so that the form stays. */
 function ProveAtIssuer({ issuer }: { readonly issuer: string }): ReactNode {
   return (
     <Prompt

@@ -7,28 +7,28 @@ import { loadedLater } from '../components/loaded-later.tsx';
 import { Banner } from '../components/panels.tsx';
 import styles from './form.module.css';
 
-// Rarely needed.
+// Loaded later, because it is rarely needed.
 const FormPrompt = loadedLater(() => import('./form-prompts.tsx').then((module) => module.FormPrompt));
 
 export interface FormProps {
   /**
-   * For a submit button outside the form, such as in the footer of a dialog: `<Button type="submit"
-   * form={id}>`.
+   * Id for a submit button outside of the form, such as in a dialog's footer: `<Button
+   * type="submit" form={id}>`.
    */
   readonly id?: string;
   /** Called only if the browser finds every field valid. */
   readonly onSubmit: () => void;
   /**
-   * The request of useSend that the form sends. Its problem is shown below the fields, unless the
-   * fields show it themselves.
+   * The useSend request that the form sends. Its problem is shown below the fields, unless the
+   * fields show it.
    */
   readonly sending?: { readonly isPending: boolean; readonly error: ApiProblem | null } | undefined;
-  /** The action: `Save`. Absent: the button is elsewhere. */
+  /** Label of the action, such as `Save`. Absent: the button is elsewhere. */
   readonly submit?: string;
   readonly tone?: ButtonTone;
-  /** Another button before the one that submits. */
+  /** Another button before the submit button. */
   readonly beside?: ReactNode;
-  /** False: no field shows a problem of its own. Default: true. */
+  /** False: no field shows problems. Default: true. */
   readonly hasFields?: boolean;
   readonly children?: ReactNode;
 }
@@ -41,8 +41,8 @@ export function Form(props: FormProps): ReactNode {
   useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    // A form in a dialog must not submit the form around it: React's events follow components, not
-    // elements.
+    // Keeps a form in a dialog from submitting the form around it, because React's events follow
+    // components instead of elements.
     event.stopPropagation();
     onSubmit();
   };
@@ -79,21 +79,21 @@ function showProblem(form: RefObject<HTMLFormElement | null>): () => void {
   return () => cancelAnimationFrame(frame);
 }
 
-/** Short fields side by side if they fit. */
+/** Places short fields side by side if they fit. */
 export function FormRow({ children }: { readonly children: ReactNode }): ReactNode {
   return <div className={styles.row}>{children}</div>;
 }
 
 interface FormSectionProps {
   readonly title: string;
-  /** Present values, shown while it is closed. */
+  /** Current values, shown while the section is closed. */
   readonly summary: string;
-  /** True if a field in it is invalid. It then stays open. */
+  /** True if a field in the section is invalid. The section then stays open. */
   readonly hasProblem: boolean;
   readonly children: ReactNode;
 }
 
-/** An optional part of a form. Opens by itself when the browser finds an invalid field in it. */
+/** An optional section of a form. Opens by itself if the browser finds an invalid field in it. */
 export function FormSection({ title, summary, hasProblem, children }: FormSectionProps): ReactNode {
   const [open, setOpen] = useState(false);
   const isOpen = open || hasProblem;

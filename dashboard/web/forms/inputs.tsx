@@ -51,12 +51,12 @@ function TextArea({ value, onChange, rows = 3, ...rest }: TextAreaProps): ReactN
 export const TextField = asField(TextInput);
 export const TextAreaField = asField(TextArea);
 
-/** The address of the account that signs in. */
+/** Email address of the account that signs in. */
 export function AccountEmailField(props: Omit<ComponentProps<typeof TextField>, 'label' | 'type' | 'name'>) {
   return <TextField label="Email" required type="email" name="email" autoComplete="username" {...props} />;
 }
 
-/** The address of a person who is invited. */
+/** Email address of an invited person. */
 export function EmailField(props: Pick<TextInputProps, 'value' | 'onChange'> & { readonly error: string | undefined }) {
   return <TextField label="Email" required type="email" maxLength={254} autoComplete="off" {...props} />;
 }
@@ -73,7 +73,7 @@ interface ParsedInputProps<Value> {
   readonly placeholder?: string | undefined;
 }
 
-/** A text box with a parser. Keeps the text as it was typed and shows a problem on blur. */
+/** A text box with a parser. Keeps the typed text, and shows a problem when it loses the focus. */
 export function ParsedInput<Value>(props: ParsedInputProps<Value>): ReactNode {
   const { value, onChange, parse, format, prefix, suffix } = props;
   const { attributes, report } = useFieldControl();
@@ -139,7 +139,7 @@ function NumberInput({ min = 0, max = 1_000_000_000, ...rest }: NumberInputProps
 
 export const NumberField = asField(NumberInput);
 
-/** Of nano-dollars. */
+/** A box for an amount in nano-dollars. */
 interface MoneyInputProps extends Pick<ParsedInputProps<string>, 'value' | 'onChange' | 'placeholder'> {
   readonly allowNegative?: boolean;
   readonly allowZero?: boolean;
@@ -170,7 +170,7 @@ interface PasswordInputProps extends Pick<TextInputProps, 'value' | 'onChange' |
   readonly autoComplete: 'current-password' | 'new-password';
 }
 
-/** A password that can be shown while it is typed. */
+/** A password, which can be made visible while typing. */
 function PasswordInput(props: PasswordInputProps): ReactNode {
   const [shown, setShown] = useState(false);
   return (
@@ -189,7 +189,7 @@ function PasswordInput(props: PasswordInputProps): ReactNode {
 
 export const PasswordField = asField(PasswordInput);
 
-/** The password of an account that is there. */
+/** Password of an existing account. */
 export function CurrentPasswordField(props: Omit<ComponentProps<typeof PasswordField>, 'label' | 'autoComplete'>) {
   return <PasswordField label="Password" required {...props} autoComplete="current-password" />;
 }
@@ -197,7 +197,7 @@ export function CurrentPasswordField(props: Omit<ComponentProps<typeof PasswordF
 /** The server's minimum. */
 const MIN_LENGTH = 12;
 
-/** A new password. It can be shown, so it is asked for only once. */
+/** A new password. It can be made visible, so it is entered only once. */
 export function NewPasswordField(props: Pick<TextInputProps, 'value' | 'onChange'> & Pick<FieldLook, 'error'>) {
   const hint = `At least ${MIN_LENGTH} characters. A few words are fine.`;
   return (
@@ -212,7 +212,7 @@ export function NewPasswordField(props: Pick<TextInputProps, 'value' | 'onChange
   );
 }
 
-/** The account of a password, for password managers. */
+/** Tells password managers to which account a password belongs. */
 export function HiddenEmail({ email }: { readonly email: string }): ReactNode {
   return <input type="hidden" name="email" autoComplete="username" value={email} readOnly />;
 }

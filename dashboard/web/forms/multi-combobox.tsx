@@ -18,7 +18,7 @@ export interface MultiComboboxProps {
 }
 
 /**
- * Several values of a known list, found by typing. Values that left the list stay and can be
+ * Chooses several values of a list by typing. Values that are no longer in the list stay and can be
  * removed.
  */
 export function MultiCombobox({ choices, value: values = [], onChange, placeholder }: MultiComboboxProps): ReactNode {
@@ -33,8 +33,8 @@ export function MultiCombobox({ choices, value: values = [], onChange, placehold
       value={chosen}
       isItemEqualToValue={(a, b) => a.value === b.value}
       onValueChange={(next, details) => {
-        // Escape closes the surrounding dialog. Clearing all restrictions as well would be an
-        // unnoticed accident.
+        // Escape should only close the surrounding dialog. By default it would also clear all
+        // values, unnoticed.
         if (details.reason === 'escape-key') details.allowPropagation();
         else onChange(next.map(({ value }) => value));
       }}
@@ -52,8 +52,8 @@ export function MultiCombobox({ choices, value: values = [], onChange, placehold
           <Combobox.Input
             {...attributes}
             required={false}
-            // The open list hides everything else from screen readers, labels included; a reference
-            // still works.
+            // The open list hides everything else from screen readers, including the label. A
+            // reference to it still works.
             aria-labelledby={labelId}
             className={styles.input}
             placeholder={values.length === 0 ? placeholder : undefined}

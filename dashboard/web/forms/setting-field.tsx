@@ -6,14 +6,14 @@ import { MoneyField, NumberField, TextField } from './inputs.tsx';
 export interface SettingFieldProps extends Partial<Pick<Setting, 'hint'>> {
   readonly of: Setting;
   readonly value: unknown;
-  /** A method, so that it takes the values of any setting. */
+  /** A method, so that its type is compatible with values of every setting. */
   onChange(value: unknown): void;
   readonly error: string | undefined;
-  /** Bound of another record. Money is in nano-dollars. */
+  /** Bound that another record sets. Money is in nano-dollars. */
   readonly max?: number | string | undefined;
 }
 
-/** A setting's control: `<SettingField of={KEY_SETTINGS.name} {...field('name')} />`. */
+/** The control for a setting: `<SettingField of={KEY_SETTINGS.name} {...field('name')} />`. */
 export function SettingField({ of: setting, value, max = setting.max, ...bound }: SettingFieldProps): ReactNode {
   const { kind, label, none, placeholder } = setting;
   const shared = { label, hint: setting.hint, placeholder, ...bound };

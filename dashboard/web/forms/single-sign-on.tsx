@@ -11,7 +11,7 @@ interface SingleSignOnProps extends Luggage {
   readonly label?: string;
 }
 
-/** Sends the browser to the issuer. It comes back at /sign-in/callback. */
+/** Sends the browser to the issuer, which redirects it to /sign-in/callback. */
 export function SingleSignOn({ issuer, label, tone = 'neutral', ...luggage }: SingleSignOnProps): ReactNode {
   const [isLeaving, setLeaving] = useState(false);
   const begin = useSend('POST /api/oidc/authorization', {

@@ -1,4 +1,4 @@
-/** Markdown as models and the documents write it, as values: nothing in it can become HTML. */
+/** Parses the Markdown of models and documents to values, so that nothing in it can become HTML. */
 export type Block =
   | { readonly kind: 'text' | 'rule'; readonly text: string }
   | { readonly kind: 'code'; readonly language: string; readonly text: string }
@@ -14,9 +14,12 @@ const RULE = /^ {0,3}(?:-\s*){3,}$|^ {0,3}(?:\*\s*){3,}$|^ {0,3}(?:_\s*){3,}$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|(\d{1,9})[.)])(\s+|$)/;
 const TABLE_LINE = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
-/** A longer line is no table: its pattern could take a second for 20,000 characters. */
+/**
+ * Longer lines are not parsed as tables, because the pattern could take a second for 20,000
+ * characters.
+ */
 const MAX_TABLE_LINE = 1_000;
-/** Lists within lists, and quotes within them. */
+/** Deepest nesting of lists and quotes. */
 const MAX_DEPTH = 8;
 
 export function blocksOf(lines: readonly string[], depth = 0): readonly Block[] {
@@ -59,20 +62,20 @@ function blockAt(lines: readonly string[], at: number, depth: number): Found {
   return textAt(lines, at);
 }
 
-/** The first line from there on that is another. */
+/** The first line after `at` that `isSame` does not match. */
 function endOf(lines: readonly string[], at: number, isSame: (line: string) => boolean): number {
   const end = lines.findIndex((line, index) => index > at && !isSame(line));
   return end === -1 ? lines.length : end;
 }
 
-/** Up to its closing fence, or to the end of what has arrived. */
+/** Ends with the closing fence, or with the text that has arrived so far. */
 function codeAt(lines: readonly string[], at: number): Found {
   const [, fence = '', language = ''] = FENCE.exec(lines[at] ?? '') ?? [];
   const end = endOf(lines, at, (line) => !(line.trim().startsWith(fence) && /^[`~]+$/.test(line.trim())));
   return { block: { kind: 'code', language, text: lines.slice(at + 1, end).join('\n') }, next: end + 1 };
 }
 
-/** Lines of an item are indented as far as its text. */
+/** Lines that belong to an item are indented as far as its text. */
 function listAt(lines: readonly string[], at: number, depth: number): Found {
   const items: (readonly Block[])[] = [];
   const [, , first = '', number] = ITEM.exec(lines[at] ?? '') ?? [];
@@ -112,17 +115,17 @@ export type Inline =
   | { readonly kind: 'strong' | 'emphasis' | 'struck'; readonly parts: readonly Inline[] }
   | { readonly kind: 'link'; readonly url: string; readonly parts: readonly Inline[] };
 
-/** Code, strong, emphasized and struck text, and links, whose addresses match `url`. */
+/** Matches code, strong, emphasized and struck text, and links whose address matches `url`. */
 const inlineWith = (url: string) =>
   new RegExp(
     String.raw`(?<code>\x60{1,3})(?<coded>[^\x60]+)\k<code>|\*\*(?<strong>[^\s*](?:[^*]|\*(?!\*))*)\*\*|(?<![\w*])(?<mark>[*_])(?<emphasis>[^\s*_][^*_]*)\k<mark>(?!\w)|~~(?<struck>[^~]+)~~|\[(?<label>[^\]]+)\]\((?<url>${url})\)`,
     'u',
   );
-/** No other address is a link. */
+/** Only these addresses become links. */
 const TO_THE_WEB = inlineWith(String.raw`https?:\/\/[^\s)]+`);
-/** Whoever asks for these judges the addresses. */
+/** Callers must check the addresses. */
 export const TO_ANYWHERE = inlineWith(String.raw`[^\s)]+`);
-/** A longer paragraph is plain: the search for pairs takes the square of its length at worst. */
+/** Longer paragraphs stay plain text, because the search for pairs may take quadratic time. */
 const MAX_LENGTH = 10_000;
 
 export function inlineOf(text: string, pattern = TO_THE_WEB): readonly Inline[] {
@@ -145,8 +148,8 @@ export function inlineOf(text: string, pattern = TO_THE_WEB): readonly Inline[] 
 }
 
 /**
- * Parts of a growing text that are read apart, so that only the last one is read again. They end at
- * blank lines, but not within code, nor before what belongs to a list.
+ * Splits a growing text into parts that are parsed separately, so that only the last part is parsed
+ * again. They end at blank lines, but not within code, nor before a line that continues a list.
  */
 export function partsOf(text: string): readonly string[] {
   const parts: string[][] = [[]];

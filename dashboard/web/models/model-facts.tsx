@@ -3,7 +3,7 @@ import type { ModelView } from '#contract/money.ts';
 import { Badge, StatusPill } from '../components/values.tsx';
 import { capabilityLabel, MODEL_STATES } from './model-labels.ts';
 
-/** Shows nothing for available models. */
+/** The state of a model. Shows nothing if it is available. */
 export function ModelState({ of: state }: { readonly of: ModelView['state'] }): ReactNode {
   const { tone, text, means } = MODEL_STATES[state];
   if (state === 'available') return null;

@@ -18,7 +18,7 @@ export const ABILITY_LABELS: Readonly<Record<Ability, string>> = {
   embeddings: 'Embeddings',
 };
 
-/** Capabilities of a later gateway keep their own name. */
+/** Capabilities of a newer gateway are shown by their own name. */
 export function capabilityLabel(capability: string): string {
   return capability in ABILITY_LABELS ? ABILITY_LABELS[capability as Ability] : capability;
 }
@@ -49,7 +49,7 @@ export function modelChoice(model: ModelView): { value: string; label: string; d
   return { value: model.id, label: model.id, detail: words.join(' · ') };
 }
 
-/** Headings of the prices, in the order in which they are shown. */
+/** Headings of the prices, in the order of display. */
 export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].heading);
 
 interface LabelledPrices {
@@ -64,7 +64,7 @@ export function priceEntries(table: TableJson): readonly LabelledPrices[] {
   ];
 }
 
-/** The prices to show. One that is everywhere what it falls back to says nothing of its own. */
+/** The prices to show. A price that equals its fallback in all entries is left out. */
 export function distinctPrices(entries: readonly LabelledPrices[]): readonly PriceField[] {
   return PRICE_FIELDS.filter((field) => {
     const kind = PRICE_KINDS[field];
@@ -95,7 +95,7 @@ export function windowLabel({ utc, days, except }: Omit<PriceWindowView, 'priceT
   return `${utc} UTC${onDays}${except.length === 0 ? '' : `, not on ${except.join(', ')}`}`;
 }
 
-/** What models are sorted by. Prices begin with the lowest, tokens with the most. */
+/** Values by which models are sorted. Prices are ascending, tokens descending. */
 const SORT_VALUES = {
   name: ({ id }) => id,
   context: ({ contextWindow }) => contextWindow,
@@ -113,7 +113,7 @@ interface ModelFilter extends SortingState<ModelSort> {
   readonly can?: Ability | undefined;
 }
 
-/** Available models first, then as sorted. `key` restricts them to the models of a key. */
+/** Available models first, then in the given order. `key` restricts them to the key's models. */
 export function filterModels(
   models: readonly ModelView[],
   { search = '', can, ...sorting }: ModelFilter,
@@ -132,7 +132,7 @@ function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly st
   return reasoningEfforts.length === 0 ? capabilities : [...capabilities, 'reasoning'];
 }
 
-/** Models of embeddings do nothing else. */
+/** False for embedding models, which cannot chat. */
 export function chats({ capabilities }: Pick<ModelView, 'capabilities'>): boolean {
   return !capabilities.includes('embeddings');
 }
@@ -149,7 +149,7 @@ export function cheapest(models: readonly ModelView[]): ModelView | undefined {
   return first;
 }
 
-/** A chat has about three tokens of input for one of output. */
+/** Price of a typical chat, which has about three input tokens for each output token. */
 export function priceOf({ priceTable: { prices } }: Pick<ModelView, 'priceTable'>): bigint {
   return 3n * BigInt(prices.inputPicoUsd) + BigInt(prices.outputPicoUsd);
 }

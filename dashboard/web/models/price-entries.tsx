@@ -10,7 +10,7 @@ interface ModelPrices extends PricesInTimeView {
 }
 
 /**
- * Prices of a model in force, those of other hours, and those that come, in USD per million tokens.
+ * A model's current prices, those at other hours, and scheduled ones, in USD per million tokens.
  */
 export function ModelPrices({
   of: { priceTable, priceWindows, priceChanges },
@@ -41,7 +41,7 @@ function Windows({ of: windows }: { readonly of: readonly PriceWindowView[] }): 
   ));
 }
 
-/** Every entry of a price table, with the prices that differ. */
+/** All entries of a price table, with the prices that differ. */
 function PriceEntries({ of: table }: { readonly of: TableJson }): ReactNode {
   const entries = priceEntries(table);
   const fields = distinctPrices(entries);

@@ -7,7 +7,7 @@ import { Instant, Money } from '../components/values.tsx';
 import { useOrganization } from '../shell/use-organization.tsx';
 import { balanceWarning } from './balance-warning.ts';
 
-/** Warns that requests are refused, or will be soon. Usually shows nothing. */
+/** Warns if requests are refused, or will be soon. Usually shows nothing. */
 export function BalanceBanner({ organization }: { readonly organization: OrganizationView }): ReactNode {
   const { topUpUrl } = useSession();
   const isOperator = useOrganization().role === 'operator';
@@ -39,8 +39,8 @@ export function BalanceBanner({ organization }: { readonly organization: Organiz
 }
 
 /**
- * Leads to the choice of an amount on the credits page, or where `top_up_url` says. With `beside`
- * the present page stays open.
+ * Links to the choice of an amount on the credits page, or to `top_up_url`. With `beside` the
+ * current page stays open.
  */
 export function PayButton({ beside = false }: { readonly beside?: boolean }): ReactNode {
   if (!useMayPay()) return <TopUpButton />;
@@ -62,7 +62,7 @@ export function useMayPay(): boolean {
   return useOrganization().role !== 'member' && takesPayments;
 }
 
-/** Opens the page for buying credit in a new tab. Shows nothing if none is configured. */
+/** Opens the page for buying credit in a new tab. Shows nothing if no page is configured. */
 export function TopUpButton({ tone = 'neutral' }: { readonly tone?: 'primary' | 'neutral' }): ReactNode {
   const { topUpUrl } = useSession();
   if (topUpUrl === undefined) return null;

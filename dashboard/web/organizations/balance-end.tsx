@@ -5,13 +5,13 @@ import { formatDate } from '../format/format.ts';
 
 interface BalanceEndProps {
   readonly organization: OrganizationView;
-  /** Shown where no end can be foretold. */
+  /** Shown if there is no forecast. */
   readonly otherwise: ReactNode;
 }
 
 const LOW_MS = 7 * 86_400_000;
 
-/** The day on which the balance ends at the present rate. */
+/** The day on which the balance ends at the current rate. */
 export function BalanceEnd({ organization: { forecast }, otherwise }: BalanceEndProps): ReactNode {
   if (forecast === undefined) return otherwise;
   const { endsAtMs, averageDayNanoUsd } = forecast;

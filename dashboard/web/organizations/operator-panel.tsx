@@ -8,10 +8,7 @@ import styles from './operator-panel.module.css';
 import { organizationActions } from './organization-dialogs.tsx';
 import { settingsOf } from './organization-drafts.ts';
 
-/**
- * For operators, on the overview of an organization: its limits, and actions that only operators
- * have.
- */
+/** For operators, on an organization's overview: its limits, and the operators' actions. */
 export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {
   const [overlay, open] = useOverlay();
   return (

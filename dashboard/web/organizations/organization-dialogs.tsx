@@ -27,7 +27,7 @@ import {
   settingsOf,
 } from './organization-drafts.ts';
 
-/** What operators do with an organization. */
+/** Actions of operators on an organization. */
 export function organizationActions(
   { id, suspendedAtMs }: Pick<OrganizationView, 'id' | 'suspendedAtMs'>,
   open: OpenOverlay,
@@ -52,8 +52,8 @@ interface LoadedDialogProps {
 function LoadedDialog({ id, of: Of, onClose }: LoadedDialogProps): ReactNode {
   const query = useAsk('GET /api/organizations/:organization', { params: { organization: id } });
   if (query.data !== undefined) return <Of organization={query.data} onClose={onClose} />;
-  // Shows nothing while loading: replacing one dialog by another would lose the element that gets
-  // the focus back.
+  // Shows nothing while loading, because replacing one dialog by another would lose the element to
+  // which the focus returns.
   if (query.error === null) return null;
   return (
     <Dialog open onClose={onClose} title="Organization" size="small">
@@ -130,7 +130,7 @@ interface OrganizationDialogProps {
 }
 
 function EditOrganizationDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
-  // Values when the dialog was opened; the page behind it keeps refetching.
+  // The values when the dialog was opened. The page behind it keeps refetching.
   const [before] = useState(() => settingsOf(organization));
   const [draft, setDraft] = useState(() => draftOf(ORGANIZATION_SETTINGS, before));
   const finish = useFinish(onClose);
@@ -190,7 +190,7 @@ export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): 
 }
 
 type LimitName = keyof OrganizationLimits;
-/** Limits side by side. Keys can have lower ones only. */
+/** Limits side by side. Keys can only have lower ones. */
 const ROWS: readonly (readonly LimitName[])[] = [
   ['requestsPerMinute', 'tokensPerMinute'],
   ['dailyBudgetNanoUsd', 'maxTokens'],
@@ -208,7 +208,7 @@ function LimitFields({ field }: { readonly field: (name: LimitName) => Omit<Sett
   ));
 }
 
-/** Shown where the configuration has price lists, or the organization has one. */
+/** Shown if the configuration has price lists, or the organization has one. */
 function PriceListField(bound: BoundField<string | undefined>): ReactNode {
   const { data } = useAsk('GET /api/price-lists', {});
   const [given] = useState(bound.value);

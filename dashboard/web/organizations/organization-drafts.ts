@@ -4,7 +4,7 @@ import { present } from '#core/present.ts';
 import { formatMoneyInFull } from '../format/format.ts';
 import { type Draft, draftOf, valuesOf } from '../forms/draft.ts';
 
-/** Values of the form. Only a new organization has an opening credit. */
+/** Values of the form. Only new organizations have an opening credit. */
 export type OrganizationDraft = Draft<OrganizationSettings> & { readonly creditNanoUsd: string | undefined };
 
 export const NEW_ORGANIZATION: OrganizationDraft = {
@@ -12,7 +12,7 @@ export const NEW_ORGANIZATION: OrganizationDraft = {
   creditNanoUsd: undefined,
 };
 
-/** `reference` is that of the opening credit. */
+/** `reference` is the reference of the opening credit. */
 export function newOrganization(draft: OrganizationDraft, reference: string): NewOrganizationInput {
   const { creditNanoUsd } = draft;
   const credit = creditNanoUsd === undefined ? {} : { creditNanoUsd, reference };
@@ -27,7 +27,7 @@ export function settingsOf({
   return { name, ...limits, ...present({ priceList }) };
 }
 
-/** Values of a credit. Absent: nothing is entered yet. */
+/** Values of a credit. Absent: nothing has been entered yet. */
 export interface CreditDraft {
   readonly amountNanoUsd: string | undefined;
   readonly note: string;
@@ -35,8 +35,8 @@ export interface CreditDraft {
 }
 
 /**
- * One reference for each dialog: if a response is lost, the dialog can be sent again and is booked
- * once. randomUUID() exists on secure pages only.
+ * One reference for each dialog: if a response is lost, the dialog can be sent again, and the
+ * credit is booked once. randomUUID() only exists on secure pages.
  */
 export function newReference(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -53,7 +53,7 @@ export function balanceAfter(balanceNanoUsd: string, amountNanoUsd: string): str
   return (BigInt(balanceNanoUsd) + BigInt(amountNanoUsd)).toString();
 }
 
-/** Says what will be booked, so that a wrong sign or digit is noticed. */
+/** States the amount to be booked, so that a wrong sign or digit is noticed. */
 export function creditButton(amountNanoUsd: string | undefined): string {
   if (amountNanoUsd === undefined) return 'Add credit';
   return amountNanoUsd.startsWith('-')

@@ -13,28 +13,28 @@ export interface DialogProps {
   readonly title: string;
   readonly description?: ReactNode;
   readonly size?: 'small' | 'normal' | 'large';
-  /** At the right edge with full height, for details beside the list. */
+  /** At the right edge with full height, for details next to the list. */
   readonly asDrawer?: boolean;
-  /** Escape and clicks outside do not close it, because its content is not shown again. */
+  /** Escape and clicks outside do not close the dialog, because its content is shown only once. */
   readonly mustAnswer?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
-  /** Gets the focus when the element that opened the dialog is gone. */
+  /** Gets the focus if the element that opened the dialog no longer exists. */
   readonly finalFocus?: RefObject<HTMLElement | null> | undefined;
-  /** Buttons, the main one last. */
+  /** Buttons, with the main one last. */
   readonly footer?: ReactNode;
   readonly children?: ReactNode;
 }
 
 /**
- * Gets the focus first: a field, else a button of the footer, never the close button. Drawers begin
- * at their heading.
+ * The element that gets the focus first: a field, or else a button in the footer, but never the
+ * close button. In drawers it is the heading.
  */
 const FIRST_CONTROL =
   ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), footer button:not(:disabled)';
 
 /**
- * A modal dialog. Unmounts when it closes, which resets forms in it. The focus returns to the
- * element that opened it.
+ * A modal dialog. It is unmounted when it closes, which resets its forms. The focus then returns to
+ * the element that opened it.
  */
 export function Dialog(props: DialogProps): ReactNode {
   const { open = true, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
@@ -79,18 +79,19 @@ export function Dialog(props: DialogProps): ReactNode {
 }
 
 type Overlay = (onClose: () => void) => ReactNode;
-/** Opens an overlay in place of the one that is open. */
+/** Opens an overlay, replacing the one that is open. */
 export type OpenOverlay = (overlay: Overlay) => void;
 
-/** The overlay that is open, for the page to show, and what opens one. */
+/** Returns the open overlay for the page to show, and a function that opens one. */
 export function useOverlay(): readonly [shown: ReactNode, open: OpenOverlay] {
   const [overlay, setOverlay] = useState<Overlay>();
-  // A request that ends after its overlay must not close the next one, which may show a secret.
+  // A request that ends after its overlay was closed must not close the next one, which may show a
+  // secret.
   const close = () => setOverlay((shown: Overlay | undefined) => (shown === overlay ? undefined : shown));
   return [overlay?.(close), (next) => setOverlay(() => next)];
 }
 
-/** Shows the link of an invitation, or that it goes by mail. */
+/** Shows an invitation's link, or that it was mailed. */
 export function handOver(open: OpenOverlay, email: string, link: LinkView): void {
   open((onClose) => <InvitationDialog email={email} link={link} onClose={onClose} />);
 }
@@ -101,8 +102,8 @@ interface InvitationDialogProps extends Pick<DialogProps, 'onClose'> {
 }
 
 /**
- * A link that goes by mail is not shown. Another one is shown once, but a new one can be made, so
- * the dialog may be closed freely.
+ * A mailed link is not shown. Any other link is shown once. The dialog may be closed freely,
+ * because a new link can be made.
  */
 function InvitationDialog({ email, link, onClose }: InvitationDialogProps): ReactNode {
   return (

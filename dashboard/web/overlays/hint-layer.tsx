@@ -11,10 +11,10 @@ const CLOSE_AFTER_MS = 120;
 const EDGE_PX = 8;
 
 /**
- * The only tooltip of the page: shows `data-hint` of the hovered or focused element. One listener
- * serves all, because a table has hundreds of amounts and times. The text repeats or refines the
- * element's own, so screen readers do not need it. The tooltip can be hovered and closes with
- * Escape (WCAG 1.4.13).
+ * The only tooltip of the page. Shows `data-hint` of the hovered or focused element. One listener
+ * serves all elements, because a table has hundreds of amounts and times. Screen readers do not
+ * need the text, which repeats or refines the element's own. The tooltip can be hovered, and Escape
+ * closes it (WCAG 1.4.13).
  */
 export function HintLayer(): ReactNode {
   const [hint, setHint] = useState<Hint>();
@@ -71,7 +71,7 @@ function watch(show: (hint: Hint | undefined) => void, popup: { readonly current
   );
   for (const name of ['focusout', 'pointerdown'] as const)
     document.addEventListener(name, () => later(undefined, 0), options);
-  // A focused element may still scroll into view.
+  // Hides the tooltip while a focused element scrolls into view.
   document.addEventListener('scroll', () => current && later(undefined, 0), options);
   document.addEventListener('keydown', (event) => event.key === 'Escape' && later(undefined, 0), options);
   return () => {
@@ -80,7 +80,7 @@ function watch(show: (hint: Hint | undefined) => void, popup: { readonly current
   };
 }
 
-/** Above the element, or below if there is no room, within the window. */
+/** Places it above the element, or below if there is no room, within the window. */
 function place(popup: HTMLDivElement, box: DOMRect): void {
   if (!popup.matches(':popover-open')) popup.showPopover();
   const { width, height } = popup.getBoundingClientRect();

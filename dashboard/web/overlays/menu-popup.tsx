@@ -11,7 +11,7 @@ export interface MenuAction {
   readonly tone?: 'bad';
   readonly disabled?: boolean;
   readonly chosen?: boolean;
-  /** The menu stays open, because several of its choices may be made. */
+  /** True if the menu stays open after a choice, because several may be made. */
   readonly staysOpen?: boolean;
   readonly onSelect: () => void;
 }
@@ -28,11 +28,11 @@ export interface MenuProps {
   readonly fitTrigger?: boolean;
 }
 
-/** Mounted when it opens for the first time. */
+/** Mounted when the menu opens for the first time. */
 export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
-    // Replaces the pressed button, so it takes over the focus that later overlays return to.
+    // Replaces the pressed button, so it takes over the focus, to which later overlays return it.
     if (document.activeElement === document.body) button.current?.focus();
   }, []);
   return (

@@ -7,13 +7,13 @@ const load = () => import('./menu-popup.tsx');
 const MenuPopup = lazy(() => load().then((module) => ({ default: module.MenuPopup })));
 
 /**
- * A button that opens a list of actions. The popup code is a quarter of the page, so it is loaded
- * when the browser is idle and mounted at the first opening: a table has a menu in each row.
+ * A button that opens a list of actions. A table has one in each row. The popup's code is a quarter
+ * of the page, so it is loaded after the page, and the popup is mounted when it first opens.
  */
 export function Menu(props: MenuProps): ReactNode {
   const [opened, setOpened] = useState(false);
   useEffect(() => {
-    // Safari has no idle callback.
+    // A timer, because Safari has no idle callback.
     const later = setTimeout(() => void load().catch(() => {}), PRELOAD_AFTER_MS);
     return () => clearTimeout(later);
   }, []);

@@ -8,27 +8,27 @@ const namesOf = <Name extends string>(ranges: Readonly<Record<Name, string>>) =>
 const TIMES = { range: oneOf(namesOf(LIST_RANGES), 'all'), fromMs: moment, toMs: moment };
 const ORDER = oneOf(['asc', 'desc']);
 
-/** `key`: the key in the drawer. */
+/** `key`: the key that the drawer shows. */
 export const keysSearch = defineSearch(
   { search: text, show: oneOf(KEY_GROUPS, 'usable') },
   { key: text, dialog: oneOf(['create']) },
 );
 
-/** Messages stay in the page: addresses are kept in histories and logs. */
+/** Messages are not in the address, because addresses are stored in histories and logs. */
 export const playgroundSearch = defineSearch({}, { model: text, beside: text, key: idOf('key') });
 
-/** `topUp` and `card` are in the address with which Stripe sends a payer back. */
+/** Stripe redirects payers to an address with `topUp` or `card`. */
 export const creditsSearch = defineSearch(
   { kind: oneOf(['credit', 'charge']), ...TIMES },
   { topUp: idOf('top'), card: oneOf(['saved']), dialog: oneOf(['top-up']) },
 );
 
-/** `key`: only models that this key may use. */
+/** `key`: shows only models that this key may use. */
 export const modelsSearch = defineSearch(
   { search: text, can: oneOf(ABILITIES), key: text },
   { sort: oneOf(MODEL_SORTS), order: ORDER },
 );
-/** `model`: chosen at first. */
+/** `model`: the initial choice. */
 export const connectSearch = defineSearch({}, { model: text });
 export const membersSearch = defineSearch({ search: text }, { dialog: oneOf(['invite']) });
 export const organizationsSearch = defineSearch({ search: text }, { dialog: oneOf(['create']) });
@@ -52,7 +52,7 @@ export const costsSearch = defineSearch(
   },
 );
 
-/** `actor`: a part of the name of the person who did it. */
+/** `actor`: part of the actor's name. */
 export const auditSearch = defineSearch({ actor: text, action: oneOf(ACTIONS), ...TIMES });
 export const operatorAuditSearch = defineSearch(
   { organization: idOf('org'), actor: text, action: oneOf(ACTIONS), ...TIMES },

@@ -3,7 +3,10 @@ import type { Choice } from '../forms/choices.tsx';
 import { SearchBox } from '../forms/filter-bar.tsx';
 import type { Url } from './use-url.ts';
 
-/** A link may name a key or model that the list does not have. */
+/**
+ * Adds the chosen value if the list lacks it, because a link may name a key or model that no longer
+ * exists.
+ */
 export function withChosen(
   known: readonly Choice<string>[],
   chosen: string | undefined,
@@ -18,7 +21,7 @@ export interface SearchFilterProps {
   readonly url: Url<{ readonly search?: string | undefined }>;
 }
 
-/** The search of a list, letter by letter. Blanks alone search for nothing. */
+/** Searches a list with every letter. Only spaces count as no search. */
 export function SearchFilter({ label, url: { search, change } }: SearchFilterProps): ReactNode {
   const onSearch = (text?: string) => change({ search: text?.trim() ? text : undefined });
   return <SearchBox label={label} value={search.search} live onSearch={onSearch} />;

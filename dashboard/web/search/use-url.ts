@@ -3,22 +3,22 @@ import { useMemo } from 'react';
 import type { RawSearch, Search } from '#contract/define-search.ts';
 import { boundsOf, type Span, type TimeState } from '#contract/explore-search.ts';
 
-/** The address of the page as its state. */
+/** The state of the page in its address. */
 export interface Url<State> {
   readonly search: State;
-  /** Changes some parameters. A `step` is one that the browser's back button undoes. */
+  /** Changes some parameters. The browser's back button undoes a `step`. */
   readonly change: (next: Partial<State>, kind?: 'step') => void;
   /** True if any filter is set. */
   readonly isFiltered: boolean;
   readonly clear: () => void;
 }
 
-/** The bounds of a time, of which `Last 24 hours` counts from the moment of the choice. */
+/** The bounds of a range. `Last 24 hours` counts from the moment of the choice. */
 export function useBounds({ range, fromMs, toMs }: TimeState): Partial<Span> {
   return useMemo(() => boundsOf({ range, fromMs, toMs }, Date.now()), [range, fromMs, toMs]);
 }
 
-/** Parameters of the present page. `search` is the same object until they change. */
+/** Parameters of the current page. `search` stays the same object until they change. */
 export function useUrl<State extends object>(define: Search<State>): Url<State> {
   const raw = useSearch({ strict: false }) as RawSearch;
   const navigate = useNavigate();

@@ -10,7 +10,7 @@ export interface View extends SavedView {
   readonly link: ExploreLink;
 }
 
-/** Of the server: views of an organization, or of the operators over all. */
+/** Path on the server for views of an organization, or for the operators' views. */
 export function viewsPath(organization: string | undefined) {
   return organization === undefined ? '/api/views' : '/api/organizations/:organization/views';
 }

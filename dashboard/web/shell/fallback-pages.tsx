@@ -6,7 +6,7 @@ import { Button, LinkButton } from '../components/button.tsx';
 import { EmptyState, ErrorState, PageHeader } from '../components/panels.tsx';
 import styles from './shell.module.css';
 
-/** Replaces a page that threw: a bug, or a chunk that a new release removed. */
+/** Replaces a page that threw an error: a bug, or code that a new release removed. */
 export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
   const router = useRouter();
   const lost = useConnectionLost();
@@ -14,7 +14,8 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
   useEffect(() => {
     if (isProblem) return;
     console.error(error);
-    // A failed chunk is not loaded again by itself. A reload is safe: nothing was typed yet.
+    // Code that could not be loaded is not loaded again automatically. A reload is safe, because
+    // nothing was typed yet.
     void checkConnection();
     return onReturn(() => location.reload());
   }, [error, isProblem]);
@@ -29,7 +30,7 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
             icon="errors"
             title="This page could not be shown"
             action={
-              // Without the server a reload would show the browser's own error.
+              // Without the server a reload would show the browser's own error page.
               !lost && (
                 <Button icon="refresh" onClick={() => location.reload()}>
                   Reload the page

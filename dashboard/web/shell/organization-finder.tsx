@@ -10,7 +10,7 @@ interface OrganizationFinderProps {
   readonly onFound: (id: string) => void;
 }
 
-/** For operators, who may open every organization. */
+/** For operators, who may open all organizations. */
 export function OrganizationFinder({ onClose, onFound }: OrganizationFinderProps): ReactNode {
   const [text, setText] = useState('');
   const search = useDeferredValue(text.trim());

@@ -24,7 +24,7 @@ interface SwitcherProps extends ComponentProps<'button'> {
   readonly round?: boolean;
 }
 
-/** Opens a menu of the sidebar, and says what is chosen. */
+/** A button that opens a menu of the sidebar and shows the current choice. */
 export function Switcher({ what, name, detail, round = false, ...button }: SwitcherProps): ReactNode {
   return (
     <button type="button" {...button} className={styles.switcher}>
@@ -43,7 +43,7 @@ export function Switcher({ what, name, detail, round = false, ...button }: Switc
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
 
-/** The user's organizations. Operators find the others by name. */
+/** The user's organizations. Operators find others by name. */
 export function OrganizationSwitcher(): ReactNode {
   const organization = useShellOrganization();
   const { user, organizations } = useSession();
@@ -85,11 +85,11 @@ export function OrganizationSwitcher(): ReactNode {
 interface OrganizationPickerProps {
   readonly value: string | undefined;
   readonly onChange: (id: string) => void;
-  /** Shown while none is chosen. */
+  /** Shown if none is chosen. */
   readonly placeholder: string;
 }
 
-/** Chooses one of all organizations, for operators. In a Field or alone. */
+/** Chooses one of all organizations, for operators. Works with or without a Field. */
 export function OrganizationPicker({ value, onChange, placeholder }: OrganizationPickerProps): ReactNode {
   const { attributes } = useFieldControl();
   const [finding, setFinding] = useState(false);

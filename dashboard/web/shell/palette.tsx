@@ -20,7 +20,10 @@ interface Found {
 
 const MAX_SHOWN = 12;
 
-/** Opens pages, views, keys, models, organizations and requests by a part of their name. */
+/**
+ * Finds pages, views, keys, models, organizations and requests by part of their name, and opens
+ * them.
+ */
 export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
@@ -90,7 +93,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
   );
 }
 
-/** Longer than most names: an id of a request, a generation or a log entry. */
+/** Id of a request, a generation or a log entry. Longer than most names. */
 const ID = /^(?:gen-|log-)?[\w-]{16,200}$/;
 
 function useFound(text: string): readonly Found[] {

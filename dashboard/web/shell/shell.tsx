@@ -10,7 +10,7 @@ import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
 import { useTitlePlace } from './use-organization.tsx';
 
-// For narrow windows only, so the overview does not wait for it.
+// Loaded later, because only narrow windows need it.
 const SidebarDrawer = loadedLater(() => import('./sidebar-drawer.tsx').then((module) => module.SidebarDrawer));
 const Palette = loadedLater(() => import('./palette.tsx').then((module) => module.Palette));
 const Shortcuts = loadedLater(() => import('./palette.tsx').then((module) => module.Shortcuts));
@@ -71,7 +71,7 @@ export function Shell(): ReactNode {
   );
 }
 
-/** Kept until the browser is closed. */
+/** Stored until the browser is closed. */
 const PUT_OFF = 'gateway-password-later';
 
 function ChoosePassword(): ReactNode {
@@ -99,10 +99,10 @@ function ChoosePassword(): ReactNode {
   );
 }
 
-/** Popovers stay in the document while they are closed. */
+/** Closed popovers remain in the document, so they are excluded. */
 const OPEN_DIALOG = '[role="dialog"]:not([popover]:not(:popover-open))';
 
-/** Not where one types, and not over a dialog. */
+/** Shortcuts work neither while typing nor over a dialog. */
 function shortcutOf(event: KeyboardEvent): 'palette' | 'shortcuts' | undefined {
   if (document.querySelector(OPEN_DIALOG)) return undefined;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette';

@@ -33,7 +33,7 @@ const OWNER_PAGES: readonly Entry[] = [
   { label: 'Settings', icon: 'edit', to: '/o/$organization/settings' },
   { label: 'Audit log', icon: 'audit', to: '/o/$organization/audit' },
 ];
-/** A page without scripts, which the build made of a document (`documents/`). */
+/** A page without scripts that the build makes from a document (`documents/`). */
 const documentation = (name: string): Entry => ({
   ...{ label: 'Documentation', icon: 'info', to: `/docs/${name}.html` as '/$', reloadDocument: true },
 });
@@ -58,7 +58,7 @@ interface Section {
   readonly entries: readonly Entry[];
 }
 
-/** The pages that the user's role may open. The server checks each request independently. */
+/** The pages that the user's role may open. The server checks every request on its own. */
 export function usePages(): readonly Section[] {
   const { user, playground } = useSession();
   const organization = useShellOrganization();

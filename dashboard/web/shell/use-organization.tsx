@@ -13,8 +13,8 @@ export function useOrganization(): OrganizationChoice {
 }
 
 /**
- * The pages below `/o/$organization`. The key remounts them for another organization, so that
- * neither figures nor forms of the former one stay.
+ * The pages below `/o/$organization`. Another organization has another key, which remounts them, so
+ * that no figures or forms of the former one stay.
  */
 export function OrganizationPages(): ReactNode {
   const { organization } = useParams({ from: '/app/o/$organization' });
@@ -31,7 +31,7 @@ export function SuspendedBanner(): ReactNode {
   );
 }
 
-/** For the shell: the organization of the page, or the last one. */
+/** The organization for the shell: the page's, or the last one. */
 export function useShellOrganization(): OrganizationChoice | undefined {
   const organization = useOrganizationOfPage();
   const session = useSession();
@@ -40,14 +40,14 @@ export function useShellOrganization(): OrganizationChoice | undefined {
   return id === undefined ? undefined : choice;
 }
 
-/** The name in the titles of tabs: ten tabs are often of several organizations. */
+/** The name for tab titles, because users may have tabs of several organizations. */
 export function useTitlePlace(): string | undefined {
   const organization = useOrganizationOfPage();
   const { name } = useChoice(organization ?? '');
   return organization === undefined ? undefined : name;
 }
 
-/** Target of `/`. Operators may open organizations that they do not belong to. */
+/** Target of `/`. Operators may open organizations without being members. */
 export function startOrganization({ user, organizations }: SessionView): string | undefined {
   const last = kept(NAME);
   const mayOpen = last !== undefined && (user.isOperator || organizations.some(({ id }) => id === last));
@@ -69,7 +69,7 @@ function useChoice(id: string): OrganizationChoice {
 
 const NAME = 'organization';
 
-/** For `/`, which leads to the first organization if the browser has no storage. */
+/** Remembers the organization for `/`. If the browser has no storage, `/` opens the first one. */
 export function rememberOrganization(id: string): void {
   keep(NAME, id);
 }

@@ -21,7 +21,7 @@ import { FilterBar, type FilterBarProps } from '../forms/filter-bar.tsx';
 import styles from './list-page.module.css';
 import { Table, type TableProps } from './table.tsx';
 
-/** A list by pages, as useAskPages returns it. A search may stop before its page is full. */
+/** A paged list from useAskPages. A search may stop before its page is full. */
 interface Pages
   extends Query<{ readonly pages: readonly { readonly searchedToMs?: number }[] }>,
     Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'isPlaceholderData'> {
@@ -29,29 +29,29 @@ interface Pages
 }
 
 interface ListProps<Row> extends TableProps<Row> {
-  /** A list by pages, or a query that has loaded all rows. */
+  /** A paged list, or a query that has loaded all rows. */
   readonly query: Pages | Query<unknown>;
-  /** Singular and plural of a row. */
+  /** Singular and plural of the noun for a row. */
   readonly nouns: readonly [one: string, several: string];
   /** Label of the button for the next page. */
   readonly more?: string;
   readonly onMore?: () => void;
-  /** Number of rows to announce. Default: all of a list that is loaded as a whole. */
+  /** Number of rows to announce. Default: all rows, if the list is loaded as a whole. */
   readonly found?: number | undefined;
-  /** Above the table. */
+  /** Shown above the table. */
   readonly note?: ReactNode;
 }
 
 const STEP_ROWS = 100;
 
-/** A table with its failure, its further rows, and the number of rows for screen readers. */
+/** A table with its errors, a button for more rows, and the number of rows for screen readers. */
 export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...table }: ListProps<Row>): ReactNode {
   const [limit, setLimit] = useState(STEP_ROWS);
   const { rows } = table;
   const [one, several] = nouns;
   const pages = 'fetchNextPage' in query ? query : undefined;
   const { found = pages ? undefined : rows?.length } = table;
-  // Rows of the previous filter.
+  // True while rows of the previous filter are shown.
   const isStale = pages?.isPlaceholderData === true;
   const count = rows?.length ?? 0;
   const searchedToMs = pages?.data?.pages.at(-1)?.searchedToMs;
@@ -119,7 +119,7 @@ interface LoadMoreProps {
   readonly onLoad: (() => void) | undefined;
   readonly busy?: boolean;
   readonly label?: string;
-  /** Number of shown rows: `50 requests`. */
+  /** Text with the number of rows, such as `50 requests`. */
   readonly children: ReactNode;
 }
 
@@ -139,17 +139,17 @@ export function LoadMore({ onLoad, busy = false, label = 'Load more', children }
 
 export interface ListPageProps<Row> extends ListProps<Row>, PageHeaderProps, Pick<FilterBarProps, 'url'> {
   readonly filters: ReactNode;
-  /** At the end of the filters: a CsvLink. */
+  /** Shown after the filters: a CsvLink. */
   readonly besideFilters?: ReactNode;
-  /** Between heading and filters. */
+  /** Shown between heading and filters. */
   readonly banners?: ReactNode;
-  /** What to search for if no row matches the filters. `false`: `empty` says it. */
+  /** What the user may have searched for if no row matches. `false`: `empty` covers that case. */
   readonly noMatch?: string | false;
   /** Dialogs. */
   readonly children?: ReactNode;
 }
 
-/** A page with one list: heading, filters, table, and what is said without rows. */
+/** A page with one list: heading, filters, table, and the texts for an empty list. */
 export function ListPage<Row>(props: ListPageProps<Row>): ReactNode {
   const { title, description, actions, help, banners, url, filters, besideFilters, noMatch, children, ...list } = props;
   return (
@@ -185,7 +185,7 @@ interface CsvLinkProps {
   readonly query: Readonly<Record<string, unknown>>;
 }
 
-/** Downloads all rows of the page's filter as CSV. */
+/** Downloads all rows that match the page's filter as CSV. */
 export function CsvLink({ table, query }: CsvLinkProps): ReactNode {
   const organization = useOrganizationOfPage();
   const folder = organization === undefined ? '/api' : `/api/organizations/${encodeURIComponent(organization)}`;

@@ -1,12 +1,14 @@
 export type Order = 'asc' | 'desc';
 
-/** How a table is sorted, of an address. */
+/** The sorting in an address. */
 export interface SortingState<Column extends string> {
   readonly sort?: Column | undefined;
   readonly order?: Order | undefined;
 }
 
-/** The column that sorts a table if none is chosen, and columns of names, which ascend. */
+/**
+ * The default column for sorting, and columns of names, which are sorted in ascending order first.
+ */
 export interface SortableColumns<Column extends string> {
   readonly usual: Column;
   readonly names: readonly Column[];
@@ -25,7 +27,7 @@ export function chosenSorting<Column extends string>(
   return { by, order: (sort && order) ?? firstOrder(by, names) };
 }
 
-/** A click on a column head sorts by it, a second click reverses the order. */
+/** The first click on a column head sorts by it, the second reverses the order. */
 export function sortedBy<Column extends string>(
   { by, order }: ChosenSorting<Column>,
   column: Column,
@@ -37,7 +39,7 @@ export function sortedBy<Column extends string>(
 
 const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
 
-/** What has no value comes last, whatever the order. Equal rows keep their order. */
+/** Rows without a value come last in either order. Equal rows keep their order. */
 export function sortRows<Row>(
   rows: readonly Row[],
   order: Order,

@@ -18,19 +18,19 @@ import styles from './table.module.css';
 export interface Column<Row> {
   /** Empty for a column of menus, which has a `label` instead. */
   readonly header: string;
-  /** What the rows are sorted by. Default: the header. */
+  /** Id of the column for sorting. Default: the header. */
   readonly id?: string;
   readonly label?: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Aligned to the end. */
+  /** True if the cells are aligned to the end. */
   readonly numeric?: boolean;
-  /** Hidden in narrower windows. */
+  /** Hidden in windows narrower than this. */
   readonly hideBelow?: 'narrow' | 'medium' | 'wide';
-  /** Shown only if rows are lists: a single cell with the whole row. The last column. */
+  /** For the last column: shown only if rows are lists. Its cell shows the whole row. */
   readonly showBelow?: 'narrow';
-  /** CSS length. Default: by content. */
+  /** CSS length. Default: depends on the content. */
   readonly width?: string;
-  /** Sum in a footer, which is shown if any column has one. */
+  /** Sum for the footer, which is shown if any column has one. */
   readonly total?: ReactNode;
 }
 
@@ -38,24 +38,24 @@ export interface TableProps<Row> {
   /** Accessible name. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** Absent while loading, which shows `skeletonRows` rows. */
+  /** Absent while loading, when `skeletonRows` rows are shown. */
   readonly rows: readonly Row[] | undefined;
   /** Default: the `id` of the row. */
   readonly rowKey?: (row: Row) => string;
-  /** Opens a row by click or Enter. The first cell should name the row. */
+  /** Called on a click or Enter in a row. The first cell should name the row. */
   readonly onOpen?: (row: Row) => void;
-  /** Marks the row in the drawer. */
+  /** Key of the row that the drawer shows. */
   readonly openKey?: string | undefined;
   /** Highlights a row that arrived while the user was looking. */
   readonly isNew?: (row: Row) => boolean;
-  /** An EmptyState. */
+  /** An EmptyState, shown if there are no rows. */
   readonly empty: ReactNode;
   readonly skeletonRows?: number;
-  /** Makes the column heads buttons. The rows are sorted already. */
+  /** Makes the column heads buttons. The rows must be sorted already. */
   readonly sorting?: Sorting | undefined;
   /** On a phone rows become small lists (default), or the table scrolls sideways. */
   readonly narrow?: 'list' | 'scroll';
-  /** For many columns and rows: rows of 40 or 32 pixels. */
+  /** For many columns and rows: row heights of 40 or 32 pixels. */
   readonly density?: 'dense' | 'compact' | undefined;
 }
 
@@ -141,8 +141,8 @@ function moveFocus({ previousElementSibling, nextElementSibling }: Element, key:
 }
 
 /**
- * True for controls in a row. Menus and dialogs of a row are its children for React, but elsewhere
- * in the document.
+ * True for clicks on controls in a row, and for those outside of it: React also passes clicks in
+ * the row's menus and dialogs, which are elsewhere in the document.
  */
 function isControl({ target, currentTarget }: MouseEvent): boolean {
   if (!(target instanceof Element) || !currentTarget.contains(target)) return true;
@@ -209,8 +209,8 @@ function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
 }
 
 /**
- * Observes whether the content is wider than the box. Only then does the box scroll and take the
- * focus.
+ * Observes whether the content is wider than the box. Only then can the box be scrolled and
+ * focused.
  */
 function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box | null>, overflows: boolean] {
   const box = useRef<Box>(null);
@@ -227,7 +227,7 @@ function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box |
   return [box, overflows];
 }
 
-/** A column of figures, which are aligned to the end. */
+/** A column of figures, aligned to the end. */
 export function figureColumn<Row>(
   header: string,
   cell: (row: Row) => ReactNode,
@@ -239,7 +239,7 @@ export function figureColumn<Row>(
 interface ActionsColumnProps<Row> extends Pick<Column<Row>, 'hideBelow' | 'width'> {
   /** Names the row for screen readers. */
   readonly nameOf: (row: Row) => string;
-  /** Actions of the row; none: no menu. */
+  /** Actions of the row. If there are none, it has no menu. */
   readonly actions: (row: Row) => readonly MenuAction[];
 }
 

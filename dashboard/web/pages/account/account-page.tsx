@@ -35,7 +35,7 @@ export function AccountPage(): ReactNode {
       </Card>
       {signedInBy === 'password' && <ChangePassword />}
       <Devices />
-      {/* Known later than the others, which it does not move. */}
+      {/* Shown last, because it is known later and must not move the others. */}
       {issuer !== undefined && signedInBy !== 'issuer' && (
         <Card title="Single sign-on">
           <p>Sign in at the identity provider once as {user.email}, and use it from then on.</p>
@@ -48,7 +48,7 @@ export function AccountPage(): ReactNode {
   );
 }
 
-/** Pending invitations. Joining needs the link: an address alone proves nothing. */
+/** Pending invitations. Joining needs the link, because an address alone proves nothing. */
 function PendingInvitations({ invitations }: { readonly invitations: readonly PendingInvitation[] }): ReactNode {
   return (
     <Card title="Invitations">

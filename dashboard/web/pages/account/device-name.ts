@@ -14,7 +14,10 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** `Firefox on Linux` from the user agent. Browsers name each other, so the first match counts. */
+/**
+ * `Firefox on Linux`, from the user agent. User agents contain names of other browsers, so the
+ * first match counts.
+ */
 export function deviceName(userAgent: string | undefined): string {
   const found = (names: readonly [RegExp, string][]) => names.find(([sign]) => userAgent && sign.test(userAgent))?.[1];
   const browser = found(BROWSERS) ?? 'Unknown browser';

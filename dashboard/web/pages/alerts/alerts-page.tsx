@@ -46,7 +46,7 @@ function hasReceiver(settings: AlertSettingsInput | undefined): boolean {
 }
 
 interface AlertsFormProps {
-  /** Settings when the form began. */
+  /** The settings when the form was opened. */
   readonly initial: AlertSettingsInput;
   readonly sendsMail: boolean;
   readonly onSecret: (secret: string) => void;

@@ -45,7 +45,7 @@ interface DeliveryDrawerProps extends Pick<DeliveriesProps, 'of'> {
   readonly onClose: () => void;
 }
 
-/** What was sent, and each attempt. Alerts of an organization can be sent again. */
+/** A message with its attempts. Alerts of an organization can be sent again. */
 function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNode {
   const { kind, body, state, messageId } = delivery;
   const toast = useToast();
@@ -72,7 +72,7 @@ function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNo
   );
 }
 
-/** JSON with its members on lines of their own. */
+/** JSON with each member on its own line. */
 function readable(body: string): string {
   return body.startsWith('{') ? JSON.stringify(JSON.parse(body), null, 2) : body;
 }
@@ -162,7 +162,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'spool.waiting': 'Delayed charges',
 };
 
-/** A kind of a newer release is shown as it is. */
+/** Kinds of a newer release are shown by their own name. */
 function deliveryTitle(kind: string): string {
   return TITLES[kind] ?? kind;
 }

@@ -124,7 +124,7 @@ const ORGANIZATION: Column<AuditEventView> = {
     ),
 };
 
-/** Payments have neither a person nor an address. */
+/** The actor of payments, which have neither a person nor an address. */
 const STRIPE = 'Stripe';
 
 const BY: readonly Column<AuditEventView>[] = [

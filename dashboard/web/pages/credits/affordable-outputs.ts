@@ -7,16 +7,16 @@ export const SMALL_INPUT_TOKENS = 1_000;
 
 export interface AffordableOutput {
   readonly model: string;
-  /** Largest output limit with which the request is admitted; 0: none. */
+  /** Largest output limit with which the request would be admitted. 0: none. */
   readonly outputTokens: number;
   readonly mostOutputTokens: number;
-  /** Amount that the largest output limit of the model needs. */
+  /** Amount needed for the model's largest output limit. */
   readonly neededNanoUsd: string;
 }
 
 /**
- * Output limits of a small request, by the arithmetic of the admission, shortest first: only of
- * models whose longest output the amount does not pay for.
+ * Output limits of a small request, computed like the admission's, shortest first. Only includes
+ * models whose longest output the amount does not cover.
  */
 export function shortenedOutputs(
   models: readonly ModelView[],

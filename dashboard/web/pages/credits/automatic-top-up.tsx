@@ -14,7 +14,7 @@ import { useOverlay } from '../../overlays/dialog.tsx';
 
 interface AutomaticTopUpProps {
   readonly payments: TopUpsView & { readonly offer: TopUpOffer };
-  /** Somebody comes back from saving a card. */
+  /** True for a user who returns from saving a card. */
   readonly hasSaved: boolean;
 }
 
@@ -85,7 +85,7 @@ export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): Rea
   );
 }
 
-/** News for somebody who comes back from saving a card, whose event may be late. */
+/** Message for a user who returns from saving a card. The event about it may be late. */
 function SavedCard({ card, isOn }: { readonly card: string | undefined; readonly isOn: boolean }): ReactNode {
   if (card === undefined) {
     return (

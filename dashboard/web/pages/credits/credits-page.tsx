@@ -41,7 +41,7 @@ function Credits(): ReactNode {
   const models = useAsk('GET /api/organizations/:organization/models');
   const isOwner = role !== 'member';
   const payments = useAsk('GET /api/organizations/:organization/top-ups', {}, { enabled: isOwner });
-  // All of it arrives at once: what came later would push the ledger down.
+  // Waits for everything, because parts that arrive later would push the ledger down.
   if (organization.isPending || models.isPending || (isOwner && payments.isPending)) {
     return (
       <>
@@ -96,7 +96,7 @@ interface AffordableCardProps {
   readonly models: readonly ModelView[];
 }
 
-/** Says what the available amount pays for, before a request is refused with 402. */
+/** Shows what the available amount covers, before a request is refused with 402. */
 function AffordableCard({ organization, models }: AffordableCardProps): ReactNode {
   const [showsAll, setShowsAll] = useState(false);
   const available = availableNanoUsd(organization);

@@ -8,8 +8,8 @@ export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): 'Charge' |
 }
 
 /**
- * `+$25.00` and `−$0.000325001`: signed, because credits and charges share a column, and exact, so
- * that the balances add up.
+ * `+$25.00` and `−$0.000325001`. Signed, because credits and charges share a column. Exact, so that
+ * the balances add up.
  */
 export function signedAmount(amountNanoUsd: string): string {
   const text = formatMoneyInFull(amountNanoUsd);

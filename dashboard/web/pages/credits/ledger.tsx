@@ -21,7 +21,7 @@ export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode 
   const { search, change } = url;
   const { kind } = search;
   const query = { kind, ...useBounds(search) };
-  // A refetch loads all pages, so only a single page is refreshed.
+  // A refetch would load all pages, so only a single page is refreshed.
   const [isLong, setLong] = useState(false);
   const pages = useAskPages(
     'GET /api/organizations/:organization/ledger',
@@ -82,7 +82,7 @@ const COLUMNS: readonly Column<LedgerEntryView>[] = [
   figureColumn('Balance after', ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd)),
 ];
 
-/** For a charge the request, for a credit its note and actor. */
+/** A charge's request, or a credit's note and actor. */
 function About({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
   const { generationId, model, keyName, note, reference, actor } = entry;
   if (generationId !== undefined) {

@@ -17,9 +17,9 @@ import { AutomaticTopUp } from './automatic-top-up.tsx';
 import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
 
 const REFRESH_MS = 15_000;
-/** Somebody has paid, and looks at the balance. */
+/** Interval while a user who has paid watches the balance. */
 const FOLLOW_MS = 1_000;
-/** A payment that was left at Stripe stays open for a day. */
+/** Bound of that, because a payment that was abandoned at Stripe stays open for a day. */
 const FOLLOW_FOR_MS = 10 * 60_000;
 
 interface PaymentsProps {
@@ -30,7 +30,7 @@ interface PaymentsProps {
 
 const OF_BALANCE = ['GET /api/organizations/:organization', 'GET /api/organizations/:organization/ledger'];
 
-/** Payments of an organization, for its owners. Shows nothing where none are configured. */
+/** Payments of an organization, for its owners. Shows nothing if payments are not configured. */
 export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsProps): ReactNode {
   const client = useQueryClient();
   const { data } = useTopUps(search, balanceNanoUsd);
@@ -91,7 +91,10 @@ export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsPr
   );
 }
 
-/** Has the payment read from Stripe: the event about it may be late, or never arrive. */
+/**
+ * Makes the server read the payment from Stripe, because the event about it may be late or never
+ * arrive.
+ */
 function CheckButton({ topUp }: { readonly topUp: string }): ReactNode {
   const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check', {
     changes: ['GET /api/organizations/:organization/top-ups'],
@@ -103,7 +106,7 @@ function CheckButton({ topUp }: { readonly topUp: string }): ReactNode {
   );
 }
 
-/** Asks again soon while a payment is in progress, so that the balance moves by itself. */
+/** Refetches frequently while a payment is in progress, so that the balance updates by itself. */
 function useTopUps(search: CreditsState, balanceNanoUsd: bigint | undefined) {
   const [follows, setFollows] = useState(false);
   const refreshMs = follows ? FOLLOW_MS : REFRESH_MS;
@@ -160,7 +163,7 @@ function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): Reac
   );
 }
 
-/** Stripe changes the address of an invoice from time to time, so it is asked for. */
+/** Fetches the invoice's URL when it is needed, because Stripe changes it from time to time. */
 function InvoiceButton({ topUp }: { readonly topUp: string }): ReactNode {
   const open = useSend('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
     changes: [],

@@ -24,7 +24,7 @@ const STATES: Readonly<Record<TopUpView['state'], StateLabel>> = {
   refused: { tone: 'bad', word: 'Refused' },
 };
 
-/** Changes whenever the balance may have moved with a payment. */
+/** Changes whenever a payment may have changed the balance. */
 export function paymentsMark(topUps: readonly TopUpView[]): string {
   return topUps.map(({ id, state, returnedNanoUsd }) => `${id} ${state} ${returnedNanoUsd}`).join();
 }
@@ -39,7 +39,7 @@ export function isMoving(
   return balanceNanoUsd < BigInt(automatic.belowUsd) * NANO_PER_USD;
 }
 
-/** News for somebody who comes back from paying. */
+/** Message for a user who returns from paying. */
 export function topUpNews({ state, failure }: Pick<TopUpView, 'state' | 'failure'>): {
   readonly tone: Tone;
   readonly title: string;

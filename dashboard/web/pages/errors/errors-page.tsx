@@ -9,7 +9,7 @@ import { useUrl } from '../../search/use-url.ts';
 import { errorsSearch } from '../searches.ts';
 import styles from './errors.module.css';
 
-/** All errors of the API. `/errors#key_revoked` leads to one. */
+/** All errors of the API. `/errors#key_revoked` links to one of them. */
 export function ErrorsPage(): ReactNode {
   const url = useUrl(errorsSearch);
   const { search } = url.search;

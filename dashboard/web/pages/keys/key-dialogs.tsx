@@ -23,7 +23,7 @@ import { mayExtend } from './key-status.ts';
 
 const USUAL = '90d';
 
-/** A later expiry for a key that expires soon or has expired. */
+/** Sets a later expiry for a key that expires soon or has expired. */
 export function ExtendKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
   const [expiresAtMs, setExpiresAtMs] = useState(() => expiryOf(USUAL, Date.now()));

@@ -7,7 +7,7 @@ export type KeyProblems = Partial<Record<keyof KeyDraft, string>>;
 
 export const NEW_KEY: KeyDraft = draftOf(KEY_SETTINGS, { name: '', scopes: ['chat'] });
 
-/** Problems beyond those that single fields report. */
+/** Problems in addition to those that fields report themselves. */
 export function draftProblems(draft: KeyDraft, nowMs: number, before?: KeyRestrictions): KeyProblems {
   const { name = '', scopes = [], expiresAtMs } = draft;
   const isPast = expiresAtMs !== undefined && expiresAtMs <= nowMs && expiresAtMs !== before?.expiresAtMs;
@@ -26,8 +26,8 @@ export type ExpiryChoice = keyof typeof EXPIRY_LABELS;
 const DAYS = { '30d': 30, '90d': 90, '1y': 365, custom: 7 } as const;
 
 /**
- * A number of days from now in the user's calendar, at the same time of day even across a change of
- * clocks. `custom` begins in a week.
+ * A number of days from now in the reader's calendar, at the same time of day even across a change
+ * of clocks. `custom` starts with a week.
  */
 export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefined {
   if (choice === 'never') return undefined;
@@ -37,16 +37,16 @@ export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefine
   return at.getTime();
 }
 
-/** The end of a key that replaces one with an expiry. `same`: when the old one would expire. */
+/** Expiry of a replacement. `same`: the old key's expiry. */
 export const REPLACEMENT_LABELS = { same: 'Like the old one', ...SPANS, never: 'Never' } as const;
 export type ReplacementEnd = keyof typeof REPLACEMENT_LABELS;
 
-/** The member of the request. Absent: the old key's expiry. */
+/** Part of the request. Absent: the old key's expiry. */
 export function replacementExpiry(end: ReplacementEnd, nowMs: number): { readonly expiresAtMs?: number | null } {
   return end === 'same' ? {} : { expiresAtMs: expiryOf(end, nowMs) ?? null };
 }
 
-/** The old key works this many hours beside its replacement. */
+/** Hours for which the old key still works. */
 export const OVERLAP_LABELS = {
   ...{ '0': 'Now', '1': '1 hour', '24': '24 hours', '72': '72 hours', custom: 'Custom' },
 } as const;

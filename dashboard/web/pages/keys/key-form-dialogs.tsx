@@ -65,7 +65,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
 }
 
 export interface KeyDialogProps {
-  /** As it was when the dialog opened, so that concurrent changes are not overwritten. */
+  /** The key when the dialog was opened, so that concurrent changes are not overwritten. */
   readonly of: KeyView;
   readonly onClose: () => void;
 }
@@ -82,7 +82,7 @@ export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
     const found = draftProblems(draft, Date.now(), key);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
-    // An unchanged limit above that of the organization is not refused.
+    // An unchanged limit above the organization's is accepted.
     const body = changeOf(KEY_SETTINGS, key, draft);
     if (Object.keys(body).length === 0) return onClose();
     edit.mutate({ params: { key: key.id }, body }, { onError: ({ fields }) => setProblems(fields) });
@@ -114,7 +114,7 @@ interface KeyFieldsProps {
 
 /** All settings of a key: common ones first, restrictions in sections below. */
 function KeyFields({ draft, onDraft, problems, setProblems }: KeyFieldsProps): ReactNode {
-  /** A problem goes when its field changes. */
+  /** A problem disappears when its field changes. */
   const change = (next: KeyDraft) => {
     const isOld = ([field]: [string, string]) => draft[field as keyof KeyDraft] === next[field as keyof KeyDraft];
     setProblems(Object.fromEntries(Object.entries(problems).filter(isOld)));
@@ -160,7 +160,7 @@ interface SectionProps extends Pick<KeyFieldsProps, 'draft' | 'problems'> {
   readonly field: ReturnType<typeof fieldsOf<KeyDraft>>;
 }
 
-/** What the key may use, from where, and until when. */
+/** What the key may use, from which addresses, and until when. */
 function AccessSections({ draft, field, problems }: SectionProps): ReactNode {
   const { data: available } = useAsk('GET /api/organizations/:organization/models');
   const { models = [], ipRanges = [], expiresAtMs } = draft;
@@ -206,7 +206,7 @@ function AccessSections({ draft, field, problems }: SectionProps): ReactNode {
   );
 }
 
-/** Limits within those of the organization, unless these are still loading. */
+/** Limits, bounded by the organization's once those are loaded. */
 function LimitSection({ draft, field, problems }: SectionProps): ReactNode {
   const { data } = useAsk('GET /api/organizations/:organization');
   const limited = (
@@ -241,11 +241,11 @@ function LimitSection({ draft, field, problems }: SectionProps): ReactNode {
 }
 
 interface ExpiryFieldsProps extends BoundField<number | undefined> {
-  /** Chosen when the fields appear. */
+  /** The initial choice. */
   readonly initial: ExpiryChoice;
 }
 
-/** The end of a key: never, in some days, or a chosen moment. */
+/** Expiry of a key: never, in some days, or at a chosen moment. */
 export function ExpiryFields({ initial, value: expiresAtMs, onChange, error }: ExpiryFieldsProps): ReactNode {
   const [choice, setChoice] = useState(initial);
   return (

@@ -23,20 +23,20 @@ interface KeyOverlaysProps {
   /** Absent while loading. */
   readonly keys: readonly KeyView[] | undefined;
   readonly url: Url<KeysState>;
-  /** Gets the focus when the focused element is gone. */
+  /** Gets the focus if the focused element no longer exists. */
   readonly createButton: RefObject<HTMLElement | null>;
 }
 
 /**
- * Drawer and dialogs of the list, and what changes a key. The URL has the open drawer, but not what
- * is typed.
+ * Drawer and dialogs of the list, and the actions on a key. The open drawer is in the URL, but
+ * typed text is not.
  */
 export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: ReactNode, actionsOf: KeyActions] {
   const { keys, url, createButton } = props;
   const { search, change } = url;
   const [draft, setDraft] = useState(NEW_KEY);
   const details = useRef<HTMLDivElement>(null);
-  // The element that opened a dialog may be gone afterwards.
+  // The element that opened a dialog may no longer exist afterwards.
   const afterwards = search.key === undefined ? createButton : details;
   const [overlay, open] = useOverlay();
   const onCancel = () => {
@@ -83,8 +83,8 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
         <div ref={details} tabIndex={-1} className={styles.details}>
           {key ? <KeyDetails of={key} /> : <NoKey coming={keys === undefined} />}
         </div>
-        {/* Dialogs over the drawer are its children: otherwise a click in them would count as
-            outside and close it. */}
+        {/* Dialogs over the drawer are its children. Otherwise a click in them would count as
+            outside and close the drawer. */}
         {search.key !== undefined && overlay}
       </Dialog>
       {search.key === undefined && overlay}
@@ -105,7 +105,7 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-/** The main one is last. */
+/** The main button is last. */
 function KeyButtons({ actions }: { readonly actions: readonly MenuAction[] }): ReactNode {
   return actions.toReversed().map(
     ({ label, disabled, onSelect }) =>

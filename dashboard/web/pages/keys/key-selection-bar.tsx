@@ -11,15 +11,15 @@ import { isSelectable, type KeyChoice, keyChoices } from './key-status.ts';
 import styles from './keys.module.css';
 
 export interface Selection {
-  /** Ids of the selected keys. Absent: the page selects none. */
+  /** Ids of the selected keys. Absent: the list is not in selection mode. */
   readonly ids: ReadonlySet<string> | undefined;
-  /** Selects these keys instead of those before. */
+  /** Replaces the selection with these keys. */
   readonly select: (ids: readonly string[]) => void;
   readonly toggle: (id: string, selected: boolean) => void;
   readonly end: () => void;
 }
 
-/** Selected keys. They stay selected when the filter of the list changes. */
+/** Selected keys. They stay selected when the list's filter changes. */
 export function useKeySelection(): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>();
   return {
@@ -35,17 +35,17 @@ interface KeySelectionBarProps {
   readonly keys: readonly KeyView[];
   readonly shown: readonly KeyView[];
   readonly selection: Selection;
-  /** Gets the focus when the selection has ended. */
+  /** Gets the focus after the selection ends. */
   readonly afterwards: RefObject<HTMLElement | null>;
 }
 
-/** While keys are selected: selects many at once, and revokes the selected ones. */
+/** Shown in selection mode: selects many keys at once, and revokes the selected ones. */
 export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
   const { keys, shown, selection, afterwards } = props;
   const [overlay, open] = useOverlay();
   if (selection.ids === undefined) return null;
   const { ids: selectedIds, select, end } = selection;
-  // A key that somebody else has revoked meanwhile is selected no longer.
+  // A key that somebody else has revoked meanwhile is no longer selected.
   const selected = keys.filter((key) => selectedIds.has(key.id) && isSelectable(key));
   const { kinds, people } = keyChoices(keys, shown, Date.now());
   const listed = new Set(shown);
@@ -82,11 +82,11 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
   );
 }
 
-/** Names that the dialog shows before it counts the others. */
+/** Number of names in the dialog. Further keys are only counted. */
 const MOST_NAMES = 12;
 
 interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'afterwards'> {
-  /** As they were when the dialog opened. */
+  /** The keys when the dialog was opened. */
   readonly keys: readonly KeyView[];
   readonly onClose: () => void;
   readonly onRevoked: () => void;

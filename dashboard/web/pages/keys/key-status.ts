@@ -3,7 +3,7 @@ import { isExpiring, isInGroup, KEY_GROUPS, type KeyGroup, matchesSearch } from 
 import { hasEnded } from '../../keys/key-labels.ts';
 import type { KeysState } from '../searches.ts';
 
-/** `expiring` keys work, but not for long. `atMs` is the moment of the end. */
+/** `expiring`: the key works, but expires soon. `atMs` is the moment of expiry. */
 export interface KeyStatus {
   readonly kind: KeyStateName | 'expiring';
   readonly atMs?: number | undefined;
@@ -29,18 +29,18 @@ export function whyFixed({ state, mine, createdBy }: KeyView): string | undefine
   return `${who} of the organization may change this key.`;
 }
 
-/** Neither an expired key nor one that is being replaced can be replaced. */
+/** Keys that have expired or are being replaced cannot be replaced. */
 export function mayReplace(key: KeyView): boolean {
   return !hasEnded(key) && key.state !== 'revoking';
 }
 
-/** True where a later expiry is what the key needs. */
+/** True if the key needs a later expiry. */
 export function mayExtend(key: KeyView, nowMs: number): boolean {
   const { kind } = keyStatus(key, nowMs);
   return kind === 'expiring' || kind === 'expired';
 }
 
-/** Keys of the address, and how many the other groups would show. */
+/** The keys that match the address, and the number of matches in each group. */
 export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysState, nowMs: number) {
   const found = keys.filter((key) => matchesSearch(key, search));
   const group = (name: KeyGroup) => found.filter((key) => isInGroup(key, name, nowMs));
@@ -50,7 +50,7 @@ export function filterKeys(keys: readonly KeyView[], { show = 'usable', search =
 
 const UNUSED_DAYS = 90;
 const UNUSED_MS = UNUSED_DAYS * 86_400_000;
-/** More people than these are found by a search. */
+/** Bound of people in the choices. Others can be found by a search. */
 const MOST_PEOPLE = 50;
 
 export interface KeyChoice {
@@ -62,14 +62,13 @@ export function isSelectable(key: KeyView): boolean {
   return whyFixed(key) === undefined;
 }
 
-/** A key that was never used counts from its creation. */
+/** A key that was never used counts as used when it was created. */
 function isUnused({ lastUsedAtMs, createdAtMs }: KeyView, nowMs: number): boolean {
   return nowMs - (lastUsedAtMs ?? createdAtMs) > UNUSED_MS;
 }
 
 /**
- * Choices that select at least one key: by state and use, and by the person to whom they belong,
- * those with the most keys first.
+ * Choices that select at least one key: by state and use, and by owner, with the most keys first.
  */
 export function keyChoices(keys: readonly KeyView[], shown: readonly KeyView[], nowMs: number) {
   const all = keys.filter(isSelectable);

@@ -10,13 +10,13 @@ import type { Selection } from './key-selection-bar.tsx';
 import { isSelectable, type KeyStatus, keyStatus } from './key-status.ts';
 import styles from './keys.module.css';
 
-/** What the user may do with a key. */
+/** Actions that the user may perform on a key. */
 export type KeyActions = (of: KeyView) => readonly MenuAction[];
 export const EXTEND = 'Extend';
 
-/** Columns of the list. While keys are selected, rows have boxes instead of menus. */
+/** Columns of the list. In selection mode, rows have checkboxes instead of menus. */
 export function keyColumns(selection: Selection, actionsOf: KeyActions): readonly Column<KeyView>[] {
-  // The drawer has the same actions for narrow windows.
+  // In narrow windows the drawer offers the same actions.
   const menus = actionsColumn<KeyView>({ nameOf: ({ name }) => name, hideBelow: 'medium', actions: actionsOf });
   return [nameColumn(selection), ...COLUMNS, ...(selection.ids ? [] : [menus])];
 }
@@ -42,7 +42,7 @@ function nameColumn({ ids, toggle }: Selection): Column<KeyView> {
   };
 }
 
-/** The end of the key, and the note as far as it fits. */
+/** The last characters of the key, and the note if there is room. */
 function KeyHint({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <>
@@ -130,7 +130,10 @@ export interface KeySpendProps {
   readonly period: 'day' | 'month' | 'lifetime';
 }
 
-/** Spend of a period, and its budget if there is one. Without one only that of the day is known. */
+/**
+ * Spend of a period, and its budget if there is one. Without a budget only the day's spend is
+ * known.
+ */
 export function KeySpend({ of: key, period }: KeySpendProps): ReactNode {
   const { spentNanoUsd, budgetNanoUsd, words } = spendOf(key, period);
   if (spentNanoUsd === undefined) return null;
@@ -153,7 +156,7 @@ export function KeySpend({ of: key, period }: KeySpendProps): ReactNode {
   );
 }
 
-/** Spend of every period that is known, for a cell of the list. */
+/** Spend of every known period, for a cell of the list. */
 export function KeySpends({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <div className={styles.spends}>

@@ -105,7 +105,7 @@ interface ExpiryBannerProps {
   readonly actionsOf: KeyActions;
 }
 
-/** Notice of keys that expire within a week, while there is time to extend or replace them. */
+/** Announces keys that expire within a week, while there is time to extend or replace them. */
 function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBannerProps): ReactNode {
   const nowMs = Date.now();
   const expiring = keys
@@ -142,7 +142,7 @@ interface NoKeysProps {
   readonly onCreate: () => void;
 }
 
-/** Replaces an empty list: the reason and what to do. */
+/** Replaces an empty list. Shows the reason and what to do. */
 function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProps): ReactNode {
   const matching = search.search === undefined ? '' : 'matching ';
   if (total === 0) {

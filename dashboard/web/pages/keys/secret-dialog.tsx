@@ -14,13 +14,14 @@ interface SecretDialogProps {
 }
 
 /**
- * Shows a key for the only time. Escape, navigation and reload cannot close it by mistake before
- * the key was copied.
+ * Shows a key for the only time. Until the key is copied, Escape, navigation and reload cannot
+ * close the dialog by mistake.
  */
 export function SecretDialog({ created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
-  // The base URL, or the code of a client that reads the key from its environment, is not the key.
+  // Only text with the secret counts. The base URL and code that reads the key from the environment
+  // do not.
   const noteCopied = (text: string) => text.includes(created.secret) && setCopied(true);
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => !copied && current.pathname !== next.pathname,

@@ -17,7 +17,7 @@ import { FrontDoor } from '../../shell/front-door.tsx';
 
 let taken: string | undefined;
 
-/** Page of a one-time link: sets a password, or joins an organization. */
+/** Page of a one-time link, which sets a password or joins an organization. */
 export function LinkPage(): ReactNode {
   // A second render must not lose the token.
   const [token] = useState(() => {
@@ -119,9 +119,9 @@ function PasswordForm({ token, link, onEntered }: LinkProps): ReactNode {
 }
 
 /**
- * The token of `/link#TOKEN`. Fragments are never sent, so no log and no referrer has it. It is
- * removed from the address at once, so that neither history nor screen shows it; a reload then
- * needs the link again.
+ * Returns the token of `/link#TOKEN`. Fragments are never sent, so the token is in no log and no
+ * referrer. It is removed from the address immediately, so that it is neither in the history nor on
+ * the screen. After a reload the link is needed again.
  */
 function takeLinkToken(): string {
   const token = decodeURIComponent(location.hash.slice(1));

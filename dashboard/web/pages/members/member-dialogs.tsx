@@ -11,7 +11,7 @@ import { handOver, type OpenOverlay } from '../../overlays/dialog.tsx';
 
 interface MemberDialogProps {
   readonly of: MemberView;
-  /** The signed-in user, who may be the same. */
+  /** The signed-in user, who may be the member. */
   readonly userId: string;
   readonly onClose: () => void;
 }
@@ -76,13 +76,13 @@ export function InviteDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | '
     changes: ['GET /api/organizations/:organization/members'],
     onDone({ member: { email }, link }) {
       onClose();
-      // A user who can sign in already needs none.
+      // There is no link for users who can sign in already.
       if (link) handOver(open, email, link);
       else toast({ tone: 'good', text: `${email} has an account already and was added.` });
     },
   });
-  // Operators are warned once about an existing account; a second submit confirms. It has no effect
-  // for others.
+  // Operators are warned once about an existing account, and a second submit confirms. For others
+  // this has no effect.
   const warned = invite.error?.fields.email !== undefined;
   return (
     <FormDialog
@@ -109,7 +109,7 @@ export function InviteDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | '
 type Keys = 'revoke' | 'hand_over';
 
 export interface RemoveDialogProps extends MemberDialogProps {
-  /** Gets the focus of the removed row. */
+  /** Gets the focus after the row is removed. */
   readonly inviteButton: RefObject<HTMLElement | null>;
 }
 
@@ -176,7 +176,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
   );
 }
 
-/** Owners who may take the keys, the user first. */
+/** Owners to whom the keys may be handed over, the signed-in user first. */
 function useOwners({ of: { userId: leaver }, userId: self }: MemberDialogProps): readonly MemberView[] {
   const members = useAsk('GET /api/organizations/:organization/members');
   const owners = members.data?.members.filter(

@@ -3,7 +3,7 @@ import type { Role } from '#contract/session.ts';
 
 export type MemberState = 'active' | 'invited' | 'disabled';
 
-/** Disabled users stay disabled, invited or not. */
+/** A disabled member is shown as disabled, whether invited or not. */
 export function memberState({ invited, disabled }: MemberView): MemberState {
   if (disabled) return 'disabled';
   return invited ? 'invited' : 'active';

@@ -67,7 +67,7 @@ export function MembersPage(): ReactNode {
   );
 }
 
-/** `whyKept`: the reason why the member keeps role and membership, if there is one. */
+/** `whyKept`: the reason why role and membership cannot be changed, if there is one. */
 function actionsOf(
   props: Omit<RemoveDialogProps, 'onClose'>,
   whyKept: string | undefined,

@@ -22,13 +22,13 @@ import styles from './model.module.css';
 
 const REFRESH_MS = 30_000;
 
-/** Prices, limits, code and figures of the model that the address names as a filter. */
+/** Prices, limits, code and figures of the model that the address has as a filter. */
 export function ModelPage(): ReactNode {
   const { playground } = useSession();
   const [id = ''] = useUrl(exploreSearch).search.model ?? [];
   const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
   const model = query.data?.models.find((one) => one.id === id);
-  // The button has its place before the model has loaded, so that nothing moves.
+  // The button is shown before the model is loaded, so that nothing moves.
   const isPlayable = playground && (query.data === undefined || (model?.state === 'available' && chats(model)));
   return (
     <>

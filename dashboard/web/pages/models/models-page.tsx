@@ -29,7 +29,7 @@ export function ModelsPage(): ReactNode {
   const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
   const models = query.data?.models;
   const key = keys?.find(({ id }) => id === search.key);
-  // Waits for the key: a longer list would flash up otherwise.
+  // Waits for the key. Otherwise a longer list would appear first.
   const isKnown = search.key === undefined || keys !== undefined;
   const offered = (keys ?? []).filter((one) => !hasEnded(one) || one.id === search.key);
   return (
@@ -95,7 +95,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
   price('outputPicoUsd', 'Output', 'output'),
 ];
 
-/** The name leads to the page of the model. */
+/** The model's name, which links to its page. */
 function Named({ of: model }: { readonly of: ModelView }): ReactNode {
   const { id, state, priceTable, priceWindows, priceChanges } = model;
   const varies = priceEntries(priceTable).length + priceWindows.length + priceChanges.length > 1;

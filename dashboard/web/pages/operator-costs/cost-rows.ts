@@ -5,12 +5,12 @@ import { type ChartSeries, sumOf } from '../../charts/chart-data.ts';
 import { dollars, formatPercent, utcDay } from '../../format/format.ts';
 import { COSTS_RANGE, type CostMeasure, type CostsState } from '../searches.ts';
 
-/** The server reads no more. */
+/** Maximum of the server. */
 const MOST_DAYS = 366;
 
 /**
- * The UTC days that an address means. The last seven days are today and the six days before it; a
- * time from the two boxes means all days that it touches.
+ * The UTC days of an address. The last seven days are today and the six days before. A chosen range
+ * includes every day that it touches.
  */
 export function costDays({ range = COSTS_RANGE, fromMs, toMs }: CostsState, nowMs: number): readonly string[] {
   const span = spanOf({ range, fromMs, toMs }, nowMs);
@@ -21,21 +21,21 @@ export function costDays({ range = COSTS_RANGE, fromMs, toMs }: CostsState, nowM
   return Array.from({ length: end - begin }, (_, later) => utcDay((begin + later) * DAY_MS));
 }
 
-/** Name of what a row is about, as people know it. */
+/** Displayed name of a row's subject. */
 export function subjectOf({ model, provider, organizationName, organizationId }: CostRowView): string {
   return model ?? provider ?? organizationName ?? organizationId ?? 'All';
 }
 
-/** `undefined`: unknown, because a target has no cost. */
+/** `undefined`: unknown, because some target has no costs. */
 export function amountOf(row: CostRowView, measure: CostMeasure): string | undefined {
   return row[`${measure}NanoUsd`];
 }
 
-/** The part of a row whose cost is known, unless it is all of it. `undefined`: nothing is known. */
+/** The part of a row whose cost is known, if that is not the whole row. `undefined`: no part. */
 export function knownPart({ revenueNanoUsd, known }: CostRowView) {
   if (known === undefined) return undefined;
   const [revenue, cost] = [BigInt(known.revenueNanoUsd), BigInt(known.costNanoUsd)];
-  // Never 100 %: something is not known.
+  // Never 100 %, because a part is unknown.
   const share = Math.min(0.99, Math.floor((Number(revenue) / Number(revenueNanoUsd)) * 100) / 100);
   return {
     share,
@@ -45,7 +45,10 @@ export function knownPart({ revenueNanoUsd, known }: CostRowView) {
   };
 }
 
-/** An amount, of a margin also its part of the revenue. If only a part is known, that part. */
+/**
+ * An amount. A margin also has its share of the revenue. If only a part is known, that part's
+ * amount.
+ */
 export function shownAmount(row: CostRowView, measure: CostMeasure) {
   const whole = amountOf(row, measure);
   const part = measure === 'cost' || measure === 'margin' ? knownPart(row) : undefined;
@@ -57,7 +60,7 @@ export function shownAmount(row: CostRowView, measure: CostMeasure) {
   };
 }
 
-/** What a table is sorted by. Unknown amounts have nothing. */
+/** Values by which the table is sorted. Unknown amounts have none. */
 export function sortedValue(row: CostRowView, sort: NonNullable<CostsState['sort']>) {
   if (sort === 'requests') return row.requests;
   if (sort === 'subject') return row.day ?? subjectOf(row);
@@ -69,8 +72,8 @@ export function sortedValue(row: CostRowView, sort: NonNullable<CostsState['sort
 const MOST_SERIES = 8;
 
 /**
- * Daily series of a measure, the largest revenue first, the rest as one sum. A day of unknown
- * amount has no value, and a series without a known day is left out.
+ * Daily series of a measure, ordered by revenue, with the rest as one sum. A day with an unknown
+ * amount has no value. A series without any known day is left out.
  */
 export function costSeries(
   rows: readonly CostRowView[],

@@ -43,7 +43,7 @@ const GROUPS = { model: 'By model', provider: 'By provider', organization: 'By o
 const OPTIONS = { keepPrevious: true };
 const NOTHING = { rows: [] };
 
-/** Not refreshed by itself: a reading may take seconds. */
+/** Not refreshed automatically, because a query may take seconds. */
 export function CostsPage(): ReactNode {
   const url = useUrl(costsSearch);
   const { search, change } = url;
@@ -88,15 +88,15 @@ function noteOf(total: CostRowView, measure: CostMeasure): string | undefined {
 
 interface CostsChartProps {
   readonly days: readonly string[];
-  /** What the server is asked for. */
+  /** Query for the server. */
   readonly daily: { readonly from: string; readonly to: string; readonly by: string };
   readonly by: CostSubject;
   readonly show: CostMeasure;
 }
 
 /**
- * One measure by day. A margin may be negative, so it has lines; others are stacked. Cut rows would
- * leave out days, so days alone replace them.
+ * One measure by day. Margins may be negative, so they are lines. Other measures are stacked. If
+ * rows are cut, days would be missing, so the series is replaced by sums of each day.
  */
 function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
   const detailed = useAsk('GET /api/costs', { query: daily }, OPTIONS);

@@ -8,7 +8,7 @@ import { useExplore } from '../../explore/use-explore.ts';
 import { ViewsMenu } from '../../explore/views-menu.tsx';
 import { useUrl } from '../../search/use-url.ts';
 
-/** The explorer over all organizations: revenue, margin, who runs dry, which provider fails. */
+/** The explorer over all organizations: revenue, margin, low balances, failing providers. */
 export function OperatorHomePage(): ReactNode {
   const url = useUrl(exploreSearch);
   const { by = 'organization' } = url.search;

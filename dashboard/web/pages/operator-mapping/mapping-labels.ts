@@ -25,20 +25,20 @@ const KINDS: Readonly<Record<string, string>> = {
   output: 'output',
 };
 /**
- * Splits a field into its table, the day or instant from which the table holds, its hours, and the
- * rest.
+ * Splits the field of a difference into its table, the day or moment from which the table applies,
+ * its hours, and the rest.
  */
 const PLACE = /^(\w+?)(?:\.from\.(\d{4}-\d\d-\d\d)(?:T[\d:.+-]+Z?)?)?(?:\.hours\.(\d\d:\d\d-\d\d:\d\d))?(?:\.(.+))?$/;
-/** A tier, a length, and a kind of price. Without a kind all of it is lacking. */
+/** A tier, a prompt length, and a kind of price. Without a kind the whole entry is missing. */
 const ENTRY = /^(?:service_tiers\.([\w-]+)(?:\.|$))?(?:above\.(\d+)\.)?(\w+)?$/;
 
 export interface DifferenceLabel {
   readonly what: string;
-  /** Price entry, unless it is the base one. */
+  /** The price entry, unless it is the base entry. */
   readonly entry?: string;
 }
 
-/** Words for a difference. A field of a later release keeps its own name. */
+/** Text for a difference. Fields of a newer release are shown by their own name. */
 export function differenceLabel({ field }: Pick<Difference, 'field'>): DifferenceLabel {
   if (field === SHUTDOWN) return { what: 'Shutdown' };
   const limit = LIMITS[field];
@@ -59,7 +59,7 @@ export function differenceLabel({ field }: Pick<Difference, 'field'>): Differenc
   return entry === '' ? { what } : { what, entry };
 }
 
-/** Words for a disputed kind of price, or for disputed lengths of prompts. */
+/** Text for a disputed kind of price, or for disputed prompt lengths. */
 export function disputeLabel(field: string): string {
   if (field === 'above') return 'Lengths of prompts with other prices';
   return `Price of ${KINDS[field] ?? field}`;
@@ -67,7 +67,9 @@ export function disputeLabel(field: string): string {
 
 export const SHUTDOWN = 'shutdown_date';
 
-/** A price in dollars per million tokens, a number of tokens, a day, or prices that are lacking. */
+/**
+ * A price in dollars per million tokens, a number of tokens, a day, or the names of missing prices.
+ */
 export function differenceValue(field: string, value: number | string | null): string {
   if (value === null) return 'None';
   if (typeof value === 'string') return field === SHUTDOWN ? formatUtcDay(value) : value;
@@ -100,7 +102,7 @@ const ABOUT_ACCOUNT: Readonly<Record<string, string>> = {
   funds: ': our balance or quota',
 };
 
-/** `status_503` for people. */
+/** Readable form of a result such as `status_503`. */
 export function failureLabel(result: string): string {
   const status = /^status_(\d{3})(?:_(auth|funds))?$/.exec(result);
   return status ? `answered ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');

@@ -83,7 +83,10 @@ function State({ of: { disabled, problem } }: { readonly of: MappedModelView }):
   );
 }
 
-/** A shutdown, or that the model catalogue has other values. The table below has each of them. */
+/**
+ * Announces a shutdown, or different values in the model catalogue. The table below lists each of
+ * them.
+ */
 function Drift({ of: { differences } }: { readonly of: ModelRow }): ReactNode {
   const shutdown = differences.find(({ field }) => field === SHUTDOWN)?.catalogue;
   if (shutdown !== undefined) {

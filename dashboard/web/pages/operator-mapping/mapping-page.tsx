@@ -119,7 +119,7 @@ const COLUMNS: readonly Column<ProviderView>[] = [
   },
   {
     header: 'API key',
-    // Also `Sent` if the named key is missing: a banner reports that.
+    // Shows `Sent` even if the named key is missing, because a banner reports that.
     cell: ({ hasKey }) => (hasKey ? 'Sent' : <Muted>Not sent</Muted>),
   },
   {

@@ -7,7 +7,7 @@ export function totalsOf(processes: readonly ProcessView[]) {
   const sum = (figure: (process: ProcessView) => number) => live.reduce((total, process) => total + figure(process), 0);
   return {
     ready: live.filter(({ state }) => state === 'ready').length,
-    /** Ready or not. */
+    /** Includes processes that are not ready. */
     reporting: live.length,
     requestsInFlight: sum((process) => process.requestsInFlight),
     requestsPerSecond: sum((process) => process.requestsPerSecond),
@@ -25,7 +25,7 @@ export function formatRate(perSecond: number): string {
   return perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString('en-US');
 }
 
-/** By host, then by worker. */
+/** Sorted by host, then by worker. */
 export function inOrder(processes: readonly ProcessView[]): readonly ProcessView[] {
   return processes.toSorted(
     (a, b) => a.host.localeCompare(b.host, 'en') || a.worker - b.worker || b.startedAtMs - a.startedAtMs,
@@ -41,7 +41,7 @@ export interface Trouble {
 const LAG_MS = 200;
 const CONNECTIONS_FRACTION = 0.9;
 
-/** Problems for the operator with their remedies, the worst first. */
+/** Problems for the operator with their remedies, worst first. */
 export function troublesOf({ processes, database, deadLetters }: SystemView): readonly Trouble[] {
   const { reporting, ready, logRowsDropped } = totalsOf(processes);
   const unreachable = processes.filter(({ state, envoy }) => state !== 'gone' && envoy?.reachable === false);

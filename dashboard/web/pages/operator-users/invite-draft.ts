@@ -8,7 +8,7 @@ export interface InviteDraft {
   readonly organizationId: string | undefined;
 }
 
-/** Everybody but operators needs an organization. */
+/** Everyone except operators needs an organization. */
 export function lacksOrganization({ as, organizationId }: InviteDraft): boolean {
   return as !== 'operator' && organizationId === undefined;
 }

@@ -93,7 +93,10 @@ function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): Rea
   return invited ? <StatusPill tone="warn">Invited</StatusPill> : <StatusPill tone="good">Active</StatusPill>;
 }
 
-/** None on oneself: the account page has the password, and nobody locks themselves out. */
+/**
+ * There are no actions on oneself: the account page has the password, and nobody can lock
+ * themselves out.
+ */
 function actionsOf(selfId: string, open: OpenOverlay): Column<UserRow> {
   return actionsColumn({
     nameOf: ({ email }) => email,

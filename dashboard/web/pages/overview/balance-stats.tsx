@@ -36,7 +36,7 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
   );
 }
 
-/** The day of a budget ends at midnight UTC, so its end is shown in the reader's zone. */
+/** A budget's day ends at midnight UTC. That moment is shown in the reader's zone. */
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
   const resetMs = useNextReset();
   const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;

@@ -1,7 +1,7 @@
 import { DAY_MS } from '#core/clock.ts';
 
 /**
- * The used part of today's budget. A lowered budget may be below the spend; a budget of zero is
+ * The used part of today's budget. Spend may exceed a budget that was lowered. A budget of zero is
  * used up.
  */
 export function dayBudget(spentNanoUsd: string, budgetNanoUsd: string) {

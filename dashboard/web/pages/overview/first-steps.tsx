@@ -8,7 +8,7 @@ import { Card, Skeleton } from '../../components/panels.tsx';
 import { PayButton } from '../../organizations/balance-banner.tsx';
 import styles from './overview.module.css';
 
-// The overview does not wait for it.
+// Loaded later, because the overview does not need it.
 const Connect = loadedLater(
   () => import('../../connect/connect.tsx').then((module) => module.Connect),
   <Skeleton height="420px" />,
@@ -19,7 +19,7 @@ interface FirstStepsProps {
   readonly hasCredit: boolean;
 }
 
-/** Replaces empty charts until the first request. */
+/** Replaces the empty charts until the first request. */
 export function FirstSteps({ hasKey, hasCredit }: FirstStepsProps): ReactNode {
   const { playground } = useSession();
   const first = hasCredit ? 1 : 2;

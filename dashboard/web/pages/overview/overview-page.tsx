@@ -77,11 +77,11 @@ function useHomeData(explore: UseQueryResult<Explore, ApiProblem>) {
   const isSettled = known && !(isNew && keys.isPending);
   const unused = isNew && keys.data?.keys.every(({ lastUsedAtMs }) => lastUsedAtMs === undefined);
   return {
-    // It arrives together with the banner and first steps, so that nothing moves.
+    // Shown together with the banner and the first steps, so that nothing moves.
     organization: isSettled ? organization.data : undefined,
-    // Before the first request.
+    // Present before the first request.
     firstSteps: unused ? { hasKey: keys.data?.keys.some(({ state }) => state === 'usable') ?? false } : undefined,
-    // The query without which the page cannot be shown.
+    // A failed query that the page needs.
     failed: [organization, explore].find(({ data, error }) => data === undefined && error !== null),
   };
 }

@@ -7,29 +7,29 @@ import styles from './playground.module.css';
 interface ComposerProps {
   readonly busy: boolean;
   readonly onStop: () => void;
-  /** What the text is: a message, or the result of a tool. */
+  /** Label of the text: a message, or the result of a tool. */
   readonly label: string;
   readonly text: string;
   readonly onText: (text: string) => void;
-  /** Absent: no model that is asked can see. */
+  /** Absent: none of the chosen models accepts images. */
   readonly images: readonly string[] | undefined;
   readonly onImages: (images: readonly string[]) => void;
 }
 
-/** Enter sends and Escape stops, so that nobody needs the mouse. */
+/** A box for messages. Enter sends and Escape stops, so that no mouse is needed. */
 export function Composer(props: ComposerProps): ReactNode {
   const { busy, onStop, label, text, onText, images } = props;
   const box = useRef<HTMLTextAreaElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && busy) onStop();
-    // A word that an input method composes is not finished with it.
+    // Enter may only accept a word in an input method.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     if (!busy) box.current?.form?.requestSubmit();
   };
   const stop = () => {
     onStop();
-    // The focused button is about to go.
+    // Moves the focus, because the focused button is about to disappear.
     box.current?.focus();
   };
   const attach = useAttach(images ?? [], props.onImages);
@@ -119,10 +119,13 @@ function useAttach(images: readonly string[], onImages: (images: readonly string
   };
 }
 
-/** Providers scale what is larger down to about this, and count no more tokens for it. */
+/** Providers scale larger images down to about this size, and bill no more tokens for them. */
 const MAX_SIDE_PX = 1568;
 
-/** A small JPEG of it as a `data:` URL: the conversation is sent with each message. */
+/**
+ * Returns the image as a small JPEG in a `data:` URL, because each message sends the whole
+ * conversation.
+ */
 async function imageUrl(file: File): Promise<string> {
   const picture = await createImageBitmap(file);
   const scale = Math.min(1, MAX_SIDE_PX / Math.max(picture.width, picture.height));
@@ -131,7 +134,7 @@ async function imageUrl(file: File): Promise<string> {
   canvas.height = Math.max(1, Math.round(picture.height * scale));
   const context = canvas.getContext('2d');
   if (context === null) throw new Error('the browser has no canvas');
-  // JPEG has no transparency.
+  // A white background, because JPEG has no transparency.
   context.fillStyle = '#fff';
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(picture, 0, 0, canvas.width, canvas.height);

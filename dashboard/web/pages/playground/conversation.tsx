@@ -81,7 +81,7 @@ function ResponseView({ response }: { readonly response: PlayResponse }): ReactN
   );
 }
 
-/** The ids of a request come with the beginning of its response. */
+/** The request's ids arrive with the start of its response. */
 function Stopped({ response }: { readonly response: PlayResponse }): ReactNode {
   if (response.ids !== undefined) {
     return <p className="muted">Stopped. You are charged for the output so far.</p>;
@@ -129,7 +129,7 @@ function GatewayFailure({ failure }: { readonly failure: PlayFailure }): ReactNo
 
 const SHORT = 'insufficient_credits';
 
-/** Facts that hold for the playground only. */
+/** Notes that apply only to the playground. */
 function KeyNote({ failure: { code, metadata } }: { readonly failure: PlayFailure }): ReactNode {
   const { playground, takesPayments = false } = useSession();
   const mayPay = useMayPay();
@@ -153,17 +153,19 @@ function KeyNote({ failure: { code, metadata } }: { readonly failure: PlayFailur
   );
 }
 
-/** The log has a request within a second after its end, and a cancelled one after its charge. */
+/**
+ * A request is in the log within a second after its end. A cancelled one follows after its charge.
+ */
 const LOOK_EVERY_MS = 700;
 const LOOK_FOR_MS = 30_000;
 
 interface LogLineProps {
   readonly ids: PlayIds;
-  /** Usage in the stream, shown until the log has the request. Absent: the stream had none. */
+  /** Usage from the stream, shown until the log has the request. Absent: the stream had none. */
   readonly usage: PlayUsage | undefined;
 }
 
-/** The request as the log has it: what it cost, and a link to everything else. */
+/** The request in the log: its cost, and a link to its details. */
 function LogLine({ ids, usage }: LogLineProps): ReactNode {
   const search = ids.generationId ?? ids.requestId ?? '';
   const [looking, setLooking] = useState(search !== '');

@@ -3,7 +3,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { type Block, blocksOf, type Inline, inlineOf, partsOf } from '../../markdown/markdown-blocks.ts';
 import styles from './markdown.module.css';
 
-/** What a model wrote. It becomes elements of React, so no HTML of it is executed. */
+/** A model's text. It is rendered as React elements, so that no HTML in it is executed. */
 export function Markdown({ text }: { readonly text: string }): ReactNode {
   return (
     <div className={styles.text}>
@@ -35,7 +35,7 @@ function BlockView({ of: block }: { readonly of: Block }): ReactNode {
         </p>
       );
     case 'heading':
-      // Below the name of the speaker.
+      // Lower than the heading with the speaker's name.
       return block.level < 3 ? (
         <h3>
           <Line text={block.text} />

@@ -7,27 +7,27 @@ export interface PlayDraft {
   readonly system: string;
   readonly maxTokens: number | undefined;
   readonly temperature: number | undefined;
-  /** Empty: that of the model. */
+  /** Empty: the model's default. */
   readonly effort: string;
-  /** A JSON list. */
+  /** A list in JSON. */
   readonly tools: string;
 }
 
 export const NEW_PLAY: PlayDraft = { system: '', maxTokens: 1_000, temperature: undefined, effort: '', tools: '' };
 
-/** The tools of a draft, or what is wrong with them. The gateway judges each of them. */
+/** The tools of a draft, or the problem with them. The gateway checks each tool. */
 export function toolsIn(text: string): { readonly tools?: readonly unknown[]; readonly problem?: string } {
   if (text.trim() === '') return {};
   try {
     const tools: unknown = JSON.parse(text);
     if (Array.isArray(tools)) return tools.length === 0 ? {} : { tools };
   } catch {
-    // Said below.
+    // Reported below.
   }
   return { problem: 'Enter a JSON list of tools.' };
 }
 
-/** The request to a model, with the settings that it has. */
+/** The request to a model, with the settings that it supports. */
 export function chatFor(model: ModelView, draft: PlayDraft): Omit<PlayChat, 'messages'> {
   const { maxTokens = 1, temperature, effort, tools } = draft;
   return {

@@ -16,9 +16,9 @@ export interface PlayResponse {
   readonly calls: readonly PlayToolCall[];
   readonly ids?: PlayIds;
   readonly usage?: PlayUsage;
-  /** An error of the gateway. */
+  /** An error from the gateway. */
   readonly failure?: PlayFailure;
-  /** A refusal of the dashboard's server, or a lost connection to it. */
+  /** A refusal by the dashboard's server, or a lost connection to it. */
   readonly problem?: ApiProblem;
 }
 
@@ -27,11 +27,11 @@ export interface Answer {
   readonly response: PlayResponse;
 }
 
-/** A message of the user, with the answers of one model or of two side by side. */
+/** A message of the user with the answers of one model, or of two side by side. */
 export interface Play {
   readonly id: number;
   readonly said: string;
-  /** As `data:` URLs. */
+  /** Images as `data:` URLs. */
   readonly images: readonly string[];
   readonly answers: readonly Answer[];
 }
@@ -53,12 +53,12 @@ export function responseAfter(response: PlayResponse, event: PlayEvent): PlayRes
     case 'failed':
       return { ...response, state: 'failed', failure: event.failure };
     case 'complete':
-      // A failed stream ends with the same event.
+      // A stream that failed ends with the same event.
       return response.state === 'failed' ? response : { ...response, state: 'complete' };
   }
 }
 
-/** A call arrives in pieces: id and name first, then its arguments. */
+/** Adds a piece of a tool call. Id and name come first, then its arguments. */
 function withCall(
   calls: readonly PlayToolCall[],
   { index, id, name, text }: Extract<PlayEvent, { kind: 'call' }>,
@@ -76,12 +76,12 @@ export function isOpen({ state }: PlayResponse): boolean {
   return state === 'waiting' || state === 'streaming';
 }
 
-/** A response with nothing in it, which is no part of the conversation. */
+/** True for an empty response, which is not part of the conversation. */
 export function isEmpty({ text, calls }: PlayResponse): boolean {
   return text === '' && calls.length === 0;
 }
 
-/** The response when nothing more arrives. */
+/** The response after the last event. */
 export function responseAtEnd(response: PlayResponse, problem?: ApiProblem): PlayResponse {
   if (!isOpen(response)) return response;
   return problem === undefined ? { ...response, state: 'cut' } : { ...response, state: 'failed', problem };
@@ -89,7 +89,7 @@ export function responseAtEnd(response: PlayResponse, problem?: ApiProblem): Pla
 
 /**
  * Messages of the next request to the model in that column. Plays without a response are left out.
- * What is said after tool calls is the result of each of them.
+ * After tool calls, the text is sent as the result of each call.
  */
 export function messagesOf(
   system: string,

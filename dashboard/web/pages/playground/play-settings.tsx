@@ -15,7 +15,7 @@ import { type PlayDraft, toolsIn } from './play-draft.ts';
 export interface PlaySettingsProps {
   readonly models: readonly ModelView[];
   readonly keys: readonly KeyView[];
-  /** The model that is asked, and the one beside it. */
+  /** The chosen model, and the second one if there is one. */
   readonly asked: readonly ModelView[];
   readonly likeKey: string | undefined;
   readonly draft: PlayDraft;
@@ -92,7 +92,7 @@ export function PlaySettings(props: PlaySettingsProps): ReactNode {
   );
 }
 
-/** Restrictions that the key of a play takes over. */
+/** Restrictions of a key that also apply to plays with it. */
 function holdingRestrictions({
   monthlyBudgetNanoUsd: _month,
   lifetimeBudgetNanoUsd: _lifetime,
@@ -102,7 +102,7 @@ function holdingRestrictions({
   return restrictionLabels({ ...key, ipRanges: [] }, Date.now());
 }
 
-/** The restrictions of one of the organization's keys, so that its errors can be seen here. */
+/** Chooses a key whose restrictions apply, so that its errors can be tried out. */
 function KeyField({ keys, likeKey, change }: PlaySettingsProps): ReactNode {
   const key = keys.find(({ id }) => id === likeKey);
   const words = key && holdingRestrictions(key).join(' · ');

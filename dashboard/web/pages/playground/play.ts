@@ -2,7 +2,7 @@ import { GATEWAY_STATUS, type PlayInput } from '#contract/playground.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { ApiProblem, problemFrom } from '../../api/api.ts';
 
-/** Ids under which the request is in the log. A refused request has no generation. */
+/** Ids of the request in the log. A refused request has no generation. */
 export interface PlayIds {
   readonly requestId: string | undefined;
   readonly generationId: string | undefined;
@@ -11,13 +11,13 @@ export interface PlayIds {
 export interface PlayUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** As it was charged. */
+  /** The charged amount. */
   readonly costUsd: number;
 }
 
-/** An error of the gateway. */
+/** An error from the gateway. */
 export interface PlayFailure {
-  /** Absent in the middle of a stream. */
+  /** Absent for an error within a stream. */
   readonly status?: number;
   readonly code?: string;
   readonly message: string;
@@ -40,8 +40,8 @@ export type PlayEvent =
   | { readonly kind: 'complete' };
 
 /**
- * Sends a completion by the dashboard's server and reads the response as it arrives. Rejects with
- * an ApiProblem if that server refuses, and with an AbortError when `signal` aborts.
+ * Sends a completion through the dashboard's server and reads the response as it arrives. Rejects
+ * with an ApiProblem if that server refuses, and with an AbortError when `signal` aborts.
  */
 export async function* play(organization: string, input: PlayInput, signal: AbortSignal): AsyncGenerator<PlayEvent> {
   const response = await send(organization, input, signal);
@@ -77,7 +77,7 @@ async function send(organization: string, input: PlayInput, signal: AbortSignal)
   }
 }
 
-/** Meaning of one event of the stream. Unknown members are skipped. */
+/** Interprets one event of the stream. Unknown members are skipped. */
 export function eventsIn(data: string): PlayEvent[] {
   if (data === '[DONE]') return [{ kind: 'complete' }];
   const chunk = parseObject(data);
@@ -122,7 +122,7 @@ function failureOf(error: unknown): PlayFailure {
   };
 }
 
-/** Data of each event of a stream. Comments, such as heartbeats, are skipped. */
+/** The data of each event of a stream. Comments, such as heartbeats, are skipped. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
   let rest = '';

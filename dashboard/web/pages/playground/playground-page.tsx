@@ -38,7 +38,7 @@ export function PlaygroundPage(): ReactNode {
           <>
             Requests are billed, with a temporary key that spends at most {formatMoney(playground.budgetNanoUsd)}. Your
             messages are not stored.
-            {/* On a line of their own: known later, they move no word. */}
+            {/* On its own line, because it is known later and must not move text. */}
             <br />
             Balance{payer === undefined ? ': …' : ` of ${payer.name}: ${formatMoney(payer.balanceNanoUsd)}`}
           </>
@@ -138,10 +138,10 @@ function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNo
   );
 }
 
-/** What the address names: the models to ask and the key to act as, as far as there are any. */
+/** The models and key in the address, as far as they exist. */
 function useAsked(models: readonly ModelView[], search: PlaygroundState) {
   const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
-  // A key of the address may have ended.
+  // The key in the address may have ended.
   const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
   const find = (id: string | undefined) => models.find((model) => model.id === id);
   const first = find(search.model) ?? cheapest(models) ?? models[0];
@@ -157,7 +157,7 @@ interface SideProps {
   readonly children: ReactNode;
 }
 
-/** The settings, and the next request to the first model as code. */
+/** The settings, and code for the next request to the first model. */
 function Side({ first, draft, next, children }: SideProps): ReactNode {
   const { apiUrl } = useSession();
   const { model, ...rest } = chatFor(first, draft);
@@ -172,7 +172,10 @@ function Side({ first, draft, next, children }: SideProps): ReactNode {
   );
 }
 
-/** Keeps the end of a growing element in view until the reader scrolls up, and again at the end. */
+/**
+ * Keeps the end of a growing element in view. Stops when the reader scrolls up, and resumes at the
+ * end.
+ */
 function useFollow(element: RefObject<HTMLElement | null>, grown: unknown, count: number): void {
   const follows = useRef(true);
   useEffect(() => {
@@ -196,7 +199,7 @@ function useFollow(element: RefObject<HTMLElement | null>, grown: unknown, count
   }, [grown, count, element]);
 }
 
-/** Pixels of it below the window. */
+/** Number of pixels of the element below the window. */
 function below(element: HTMLElement | null): number {
   return element === null ? 0 : Math.ceil(element.getBoundingClientRect().bottom - window.innerHeight);
 }

@@ -14,19 +14,19 @@ import {
   responseAtEnd,
 } from './play-response.ts';
 
-/** Settings of the next requests. */
+/** Settings of the next request. */
 export interface PlaySettings extends Pick<PlayInput, 'likeKey'> {
   readonly system: string;
-  /** One for each model that is asked. */
+  /** One for each chosen model. */
   readonly chats: readonly Omit<PlayChat, 'messages'>[];
 }
 
-/** The conversation, which is in the memory of this page alone, and the requests in progress. */
+/** The conversation, which is kept only in this page's memory, and the requests in progress. */
 export function usePlay(organization: string) {
   const client = useQueryClient();
   const [plays, setPlays] = useState<readonly Play[]>([]);
   const current = useRef<AbortController>(undefined);
-  // A page that is left stops its requests.
+  // Leaving the page cancels its requests.
   useEffect(() => () => current.current?.abort(), []);
 
   const changeAnswers = (change: (answer: Answer, play: Play, column: number) => Answer) =>
@@ -48,7 +48,7 @@ export function usePlay(organization: string) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
       change((response) => responseAtEnd(response, problem));
-      // Asks to sign in again if the session has ended.
+      // Prompts for a sign-in if the session has ended.
       if (problem?.problem === 'not_signed_in') void client.invalidateQueries({ queryKey: ['GET /api/session'] });
     }
     void client.invalidateQueries({ queryKey: ['GET /api/organizations/:organization'] });
@@ -67,7 +67,7 @@ export function usePlay(organization: string) {
     setPlays([...plays, asked]);
     for (const column of answers.keys()) ask(plays, asked, column, settings);
   };
-  /** Asks once more for an answer that did not come. */
+  /** Repeats the request for an answer that did not arrive. */
   const sendAgain = (asked: Play, column: number, settings: PlaySettings) => {
     const model = (settings.chats[column] ?? settings.chats[0])?.model;
     changeAnswers((answer, { id }, place) =>

@@ -4,7 +4,7 @@ import { byPrice, PRICE_FIELDS, PRICE_KINDS } from '#core/price-kinds.ts';
 import type { PricesJson } from '#core/price-table-text.ts';
 import { chargeNanoUsd, type Prices, tokensAt } from '#core/pricing.ts';
 
-/** Tokens that were charged at one price. */
+/** Tokens that were charged at the same price. */
 export interface ChargeLine {
   readonly kind: string;
   readonly tokens: number;
@@ -14,15 +14,15 @@ export interface ChargeLine {
 }
 
 export interface ChargeSum {
-  /** Exact, in USD. */
+  /** Exact amount in USD. */
   readonly usd: string;
   readonly roundedNanoUsd: string;
-  /** True if a part of a nano-dollar was rounded up. */
+  /** True if a fraction of a nano-dollar was rounded up. */
   readonly isRounded: boolean;
   readonly cutTo?: 'hold' | 'balance';
 }
 
-/** Kinds of tokens with their amounts. Kinds without tokens are left out. */
+/** Token kinds with their amounts. Kinds without tokens are left out. */
 export function chargeLines({ prices, usage }: ChargeView): readonly ChargeLine[] {
   return PRICE_FIELDS.map((price) => {
     const tokens = tokensAt(price, usage);

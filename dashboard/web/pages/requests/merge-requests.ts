@@ -1,8 +1,8 @@
 import type { RequestPage, RequestView } from '#contract/request-log.ts';
 
 /**
- * A request is logged at its end with its time of arrival, so a long one appears below newer ones.
- * The follower looks back this far.
+ * A request is logged at its end but sorted by its arrival, so a long one appears below newer ones.
+ * Following therefore looks back this far.
  */
 export const LOOK_BACK_MS = 5 * 60_000;
 
@@ -10,22 +10,22 @@ export const LOOK_BACK_MS = 5 * 60_000;
 const MAX_SKEW_MS = 2 * 3_600_000;
 
 /**
- * Start of the next look, by the reader's clock. The newest known request bounds the server's
- * clock, unless it is old because few requests match: a long time would then be searched
- * repeatedly.
+ * Start of the next query, by the reader's clock. The time of the newest known request corrects for
+ * a difference from the server's clock. It is not used if it is old because few requests match,
+ * which would search a long range again and again.
  */
 export function followFromMs(lookedAtMs: number, newestMs: number | undefined, filterFromMs = 0): number {
   const since = newestMs === undefined ? 0 : Math.min(lookedAtMs, newestMs) - LOOK_BACK_MS;
   return Math.max(since, lookedAtMs - MAX_SKEW_MS, filterFromMs, 0);
 }
 
-/** Newest first, without duplicates. */
+/** Merges two lists without duplicates, newest first. */
 export function mergeRequests(newer: readonly RequestView[], older: readonly RequestView[]): readonly RequestView[] {
   const byId = new Map([...older, ...newer].map((request) => [request.id, request]));
   return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-/** Requests of a newer response that are not known yet. */
+/** Requests of a newer response that are not in the list yet. */
 export function unknownRequests(page: RequestPage, known: readonly RequestView[]): readonly RequestView[] {
   const ids = new Set(known.map(({ id }) => id));
   return page.requests.filter(({ id }) => !ids.has(id));
@@ -33,10 +33,10 @@ export function unknownRequests(page: RequestPage, known: readonly RequestView[]
 
 /**
  * True if more requests arrived than fit on a page, so that some may be missing before the known
- * ones. The list then starts again.
+ * ones. The list then starts over.
  */
 export function leavesGap(page: RequestPage, known: readonly RequestView[]): boolean {
-  // An interrupted search found few requests, so nothing is missing.
+  // A search that stopped early found few requests, so none is missing.
   if (page.next === undefined || page.searchedToMs !== undefined) return false;
   const newestKnown = known[0];
   const oldestSeen = page.requests.at(-1);

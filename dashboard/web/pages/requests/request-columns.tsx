@@ -41,7 +41,10 @@ interface LogLook {
 
 const NAME = 'request-log';
 
-/** As this browser keeps it; a former release may have stored something else. */
+/**
+ * Reads the look from this browser's storage, where a former release may have stored something
+ * else.
+ */
 function keptLook(): LogLook {
   const { hidden, roomy } = parseObject(kept(NAME) ?? '') ?? {};
   const known = Array.isArray(hidden)
@@ -51,8 +54,8 @@ function keptLook(): LogLook {
 }
 
 /**
- * Columns and density of the request log, which this browser keeps, and their menu. The `needed`
- * ones are shown in any case.
+ * Columns and density of the request log, which are stored in this browser, and their menu. The
+ * `needed` columns are always shown.
  */
 export function useLogLook(needed: readonly string[]) {
   const [look, setLook] = useState(keptLook);
@@ -112,7 +115,7 @@ function Status({ of: request }: { readonly of: RequestView }): ReactNode {
   );
 }
 
-/** The model, or the route of a request without one. */
+/** The model, or the route if the request has none. */
 function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
   return <Name text={model ?? routeLabel(route)} muted={model === undefined} />;
 }
@@ -131,7 +134,7 @@ const FIRST: readonly Column<RequestView>[] = [
   { header: 'Model', hideBelow: 'narrow', cell: (request) => <Target of={request} /> },
 ];
 
-/** A phone shows the whole request in one cell. */
+/** On a phone one cell shows the whole request. */
 const ON_PHONES: Column<RequestView> = {
   header: 'Request',
   showBelow: 'narrow',

@@ -24,7 +24,7 @@ interface RequestDrawerProps {
   readonly onClose: () => void;
 }
 
-/** All about one request. The arrow keys select the neighbouring rows. */
+/** All details of one request. The arrow keys move to the neighbouring rows. */
 export function RequestDrawer({ id, rows, onOpen, onClose }: RequestDrawerProps): ReactNode {
   const detail = useAsk(
     'GET /api/organizations/:organization/requests/:request',
@@ -79,13 +79,13 @@ function useArrowKeys(active: boolean, walk: (key: 'ArrowUp' | 'ArrowDown') => v
       event.preventDefault();
       walk(event.key);
     };
-    // Runs before the dialog, which stops key events.
+    // Runs before the dialog's own listener, which stops key events.
     window.addEventListener('keydown', listen, { capture: true });
     return () => window.removeEventListener('keydown', listen, { capture: true });
   }, [active, walk]);
 }
 
-/** Explains the error code. The message of the request is not stored. */
+/** Explains the error code. The error message of a request is not stored. */
 function RequestError({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;
@@ -97,7 +97,7 @@ function RequestError({ code }: { readonly code: string }): ReactNode {
   );
 }
 
-/** Explains the code of the filter. */
+/** Explains the error code of the filter. */
 export function CodeNote({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;
@@ -114,7 +114,7 @@ export function CodeNote({ code }: { readonly code: string }): ReactNode {
 }
 
 interface RequestDetailsProps {
-  /** The row of the table until the details are loaded. */
+  /** The row of the table, shown until the details are loaded. */
   readonly request: RequestView | undefined;
   readonly detail: RequestDetail | undefined;
 }
@@ -162,7 +162,7 @@ function RequestDetails({ request, detail }: RequestDetailsProps): ReactNode {
   );
 }
 
-/** Facts that only the details have. */
+/** Facts that only the details contain. */
 function originOf(detail: RequestDetail | undefined): Readonly<Record<string, ReactNode>> {
   const known = (value: (of: RequestDetail) => ReactNode, width?: string) =>
     detail ? value(detail) : <Skeleton {...present({ width })} />;

@@ -21,7 +21,7 @@ import styles from './requests.module.css';
 import { useRequestLog, useScrolledDown } from './use-request-log.ts';
 
 const TOP_PX = 240;
-/** Who looks at one key asks from where it is used. */
+/** With a single key, users want to see from where it is used. */
 const WITH_ADDRESS = ['address'];
 const NOTHING: readonly string[] = [];
 
@@ -31,7 +31,7 @@ export function RequestsPage(): ReactNode {
   const { by = 'status' } = search;
   const [paused, setPaused] = useState(false);
   const filterText = filterTextOf(search);
-  // Without the drawer and the chart, so that they keep the list.
+  // Excludes the drawer and the chart, whose changes keep the list.
   const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, Date.now()), [filterText]);
   const query = useExplore(search, by);
   const lost = useConnectionLost();
@@ -79,7 +79,7 @@ interface LogListProps {
   readonly look: ReturnType<typeof useLogLook>;
 }
 
-/** The list, which follows the log while the reader is at its top. */
+/** The list. It follows the log while the reader is at its top. */
 function LogList({ url, filter, following, look }: LogListProps): ReactNode {
   const { id: organization } = useOrganization();
   const { search, change } = url;
@@ -99,7 +99,7 @@ function LogList({ url, filter, following, look }: LogListProps): ReactNode {
         }
         nouns={['request', 'requests']}
         more="Load older"
-        // Announced when a filter has been applied, not for each new request.
+        // Announced when a filter was applied, but not for each new request.
         found={pages.data?.pages.reduce((sum, { requests }) => sum + requests.length, 0)}
         caption="Requests, newest first"
         columns={look.columns}
@@ -124,7 +124,7 @@ function LogList({ url, filter, following, look }: LogListProps): ReactNode {
 
 interface FollowSwitchProps {
   readonly paused: boolean;
-  /** The server cannot be reached, so nothing new is seen. */
+  /** True if the server cannot be reached, so that no new requests arrive. */
   readonly lost: boolean;
   readonly onChange: (paused: boolean) => void;
 }
@@ -142,13 +142,13 @@ function FollowSwitch({ paused, lost, onChange }: FollowSwitchProps): ReactNode 
   );
 }
 
-/** Shows how many requests are new while the user reads further down, where rows must not move. */
+/** Shows the number of new requests while the user reads further down, where rows must not move. */
 function NewRequests({ log }: { readonly log: ReturnType<typeof useRequestLog> }): ReactNode {
   const { waiting: count, waitingMore: more } = log;
   const show = () => {
     log.show();
     window.scrollTo({ top: 0 });
-    // The button disappears.
+    // Moves the focus, because the button disappears.
     document.querySelector('h1')?.focus({ preventScroll: true });
   };
   return (

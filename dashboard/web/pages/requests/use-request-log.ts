@@ -7,27 +7,27 @@ import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge
 
 const ENDPOINT = 'GET /api/organizations/:organization/requests';
 const FOLLOW_MS = 2_000;
-/** Bound on the rows of a page that stays open. Beyond it the list starts again. */
+/** Bound of rows on a page that stays open. Beyond it the list starts over. */
 const MAX_SHOWN = 300;
 const NONE: readonly RequestView[] = [];
 
 /** Requests that arrived after the pages were loaded. */
 interface Newer {
-  /** The filter that they belong to. */
+  /** The filter to which they belong. */
   readonly of: string;
   readonly shown: readonly RequestView[];
   readonly waiting: readonly RequestView[];
-  /** True if requests are missing, so that the list has to start again. */
+  /** True if requests are missing, so that the list has to start over. */
   readonly gap: boolean;
 }
 
 export interface RequestLogOptions {
   readonly following: boolean;
-  /** The user reads further down, so new requests wait. */
+  /** True if the user reads further down, so that new requests wait. */
   readonly holding: boolean;
 }
 
-/** The loaded pages, with new requests before them. */
+/** The loaded pages, preceded by new requests. */
 export function useRequestLog(organization: string, filter: RequestFilter, options: RequestLogOptions) {
   const client = useQueryClient();
   const input = useMemo(() => ({ params: { organization }, query: filter }), [organization, filter]);
@@ -41,7 +41,7 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
   const isThere = pages.isSuccess && !pages.isPlaceholderData;
 
   const beginAnew = async () => {
-    // Otherwise a refetch would load all pages again.
+    // Keeps only the first page, because a refetch would load all pages again.
     client.setQueryData<typeof pages.data>(askPagesKey(ENDPOINT, input), (data) =>
       data ? { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) } : data,
     );
@@ -79,7 +79,7 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
     rows,
     /** Number of requests that wait until the reader is at the top. */
     waiting: newer.waiting.length,
-    /** True if there are more than that. */
+    /** True if more requests are waiting than that. */
     waitingMore: newer.gap,
     show,
     isNew: (request: RequestView) => newer.shown.includes(request),
@@ -93,7 +93,9 @@ interface FollowOptions {
   readonly take: (page: RequestPage) => void;
 }
 
-/** Asks for requests since the last look and some minutes before it, while the page is visible. */
+/**
+ * Fetches requests since the last time, and from some minutes before it, while the page is visible.
+ */
 function useFollow(
   { params, query }: { readonly params: { readonly organization: string }; readonly query: RequestFilter },
   { enabled, sinceMs, newestMs, take }: FollowOptions,

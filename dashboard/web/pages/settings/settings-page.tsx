@@ -12,7 +12,7 @@ import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 
-/** What owners set of their organization, and the limits that the operator has set. */
+/** The settings of owners, and the limits that the operator has set. */
 export function SettingsPage(): ReactNode {
   const own = useAsk('GET /api/organizations/:organization/settings');
   const view = useAsk('GET /api/organizations/:organization');
@@ -31,7 +31,7 @@ export function SettingsPage(): ReactNode {
 
 const NAMES = Object.keys(OWN_SETTINGS) as (keyof OwnSettings)[];
 
-/** `initial` are the settings when the form began. */
+/** `initial`: the settings when the form was opened. */
 function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
   const [before, setBefore] = useState(initial);
   const [draft, setDraft] = useState(() => draftOf(OWN_SETTINGS, initial));

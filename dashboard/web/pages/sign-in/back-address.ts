@@ -1,6 +1,6 @@
 /**
- * Address after a sign-in, which is always our own. `//other.example` would lead elsewhere, even
- * with a tab in between.
+ * The address to open after a sign-in, always on this server. `//other.example` would lead
+ * elsewhere, even with a tab between the slashes.
  */
 export function backAddress(back: string | undefined): string {
   if (back === undefined || !/^\/(?![/\\])\S*$/.test(back)) return '/';

@@ -58,7 +58,7 @@ export function SignInPage(): ReactNode {
   );
 }
 
-/** Asks for a mail with a link. It says the same whether or not there is such an account. */
+/** Requests a mail with a link. The reply is the same whether or not there is an account. */
 export function ForgottenPasswordPage(): ReactNode {
   const [email, setEmail] = useState('');
   const ask = useSend('POST /api/password-resets', { changes: [] });
@@ -79,14 +79,14 @@ export function ForgottenPasswordPage(): ReactNode {
   );
 }
 
-/** Page to which the issuer sends the browser back. */
+/** Page to which the issuer redirects the browser. */
 export function CallbackPage(): ReactNode {
   const client = useQueryClient();
   const router = useRouter();
   const { data, error } = useQuery<SessionView, ApiProblem>({
     queryKey: ['response of the issuer'],
     queryFn: () => send('POST /api/oidc/session', { body: { query: takeResponse() } }),
-    // A response signs in once.
+    // A response can be used for only one sign-in.
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
@@ -115,7 +115,10 @@ export function CallbackPage(): ReactNode {
 
 let response: string | undefined;
 
-/** The query of the address. It is removed, so that neither history nor screen shows the code. */
+/**
+ * Returns the query of the address and removes it, so that the code is neither in the history nor
+ * on the screen.
+ */
 function takeResponse(): string {
   if (location.search !== '') response = location.search.slice(1);
   history.replaceState(history.state, '', location.pathname);
