@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   if (folderProblem !== undefined) return refuseToStart(folderProblem);
 
   const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
-  // The first process of a container has no default for signals, and may wait for its stores.
+  // Signals have no default action for the first process of a container, which may wait for stores.
   const endAtOnce = () => process.exit(0);
   process.once('SIGTERM', endAtOnce);
   const gateway = await openGateway({
@@ -49,12 +49,12 @@ async function main(): Promise<void> {
   process.send?.({ type: 'listening' });
   process.off('SIGTERM', endAtOnce);
   closeWhenAsked(gateway, log, drainTimeoutMs);
-  // A killed process does not reach its exit. With the cache the next start needs half the CPU.
+  // Now, because a killed process writes no cache. With it the next start needs half the CPU.
   flushCompileCache();
   await collectStartGarbage();
 }
 
-/** Not a configuration error: the supervisor tries again, for a store or migration that is late. */
+/** No configuration error: the supervisor retries, because a store or migration may be late. */
 function explainUnavailable(error: unknown): undefined {
   if (error instanceof TransactionPooler) return refuseToStart(error.message);
   if (!(error instanceof StoreUnavailable || error instanceof SchemaMismatch)) throw error;
@@ -86,7 +86,7 @@ function closeWhenAsked(gateway: OpenGateway, log: Log, drainTimeoutMs: number):
   process.on('SIGINT', () => close('SIGINT', drainTimeoutMs));
   // The supervisor was killed: no other process would stop this one.
   process.on('disconnect', () => close('the supervisor is gone', 0));
-  // Started again it serves if the other one has gone, and is refused with a message if not.
+  // After a restart this process serves if the other one has ended, or is refused with a message.
   void gateway.replaced.then(() => close('another process keeps the limits', 0, 1));
 }
 

@@ -30,7 +30,7 @@ export interface ServingDeps {
   readonly reasoning: KeptReasoning;
 }
 
-/** A chat request that nothing but the limit store can refuse. */
+/** A chat request that only the limit store can still refuse. */
 export interface AdmissibleChat extends ChatWithModel {
   readonly generationId: string;
   /** Absent: the request is a chat completion. */
@@ -41,7 +41,7 @@ export interface AdmissibleChat extends ChatWithModel {
 
 type AdmittedChat = Admission & Pick<ChatWithReasoning, 'reasoning'>;
 
-/** Frees the idempotency key of a request that is not admitted, before its client is answered. */
+/** Admits a request, or frees its idempotency key before the client gets the refusal. */
 async function admitOrFree(
   deps: ServingDeps,
   { principal, config, exchange, trace }: AuthorizedRequest,
@@ -50,7 +50,7 @@ async function admitOrFree(
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day, 'database');
     if (isRefusal(again) || checkKey(again.key, deps.clock.nowMs())) return undefined;
-    // Another ledger may lack charges of the former one.
+    // A new ledger epoch may lack charges of the former one.
     return again.account.ledgerEpoch === principal.account.ledgerEpoch ? again : undefined;
   };
   const step = trace?.step('admit');

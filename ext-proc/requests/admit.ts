@@ -9,8 +9,8 @@ import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
 
 /**
- * The last step before a provider is called: one atomic question to the limit store, asked with the
- * caller's account snapshot.
+ * The last step before a provider is called: one atomic call of the limit store, with the caller's
+ * account snapshot.
  */
 export interface AdmissionDeps {
   readonly limits: Pick<LimitStore, 'admit'>;
@@ -38,8 +38,8 @@ export interface Admission extends ChatWithModel {
 
 /**
  * The store asks for another account snapshot at most twice: after midnight, and for an account
- * that it does not trust. A ceiling that is too expensive is replaced by a count once. A default
- * output limit that the funds do not pay for is lowered once.
+ * that it does not trust. A ceiling that is too expensive is replaced once by a count. A default
+ * output limit that is too expensive is lowered once.
  */
 const MOST_CALLS = 5;
 
@@ -85,8 +85,8 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
 }
 
 /**
- * The request with a default output limit that the funds pay for, which may be within a daily
- * budget too. A daily budget alone lowers none.
+ * Lowers a default output limit to one that the funds pay for. The request may then be within a
+ * daily budget too, but a daily budget alone never lowers the limit.
  */
 function lowered(input: AdmissionInput, { rule, availableNanoUsd }: Refused): ChatWithModel | undefined {
   return isFunds(rule) || rule === 'daily_budget' ? withAffordableDefault(input, availableNanoUsd) : undefined;
@@ -116,8 +116,8 @@ function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: nu
 }
 
 /**
- * True if a count may turn the refusal into an admission, where the funds decide also with the
- * shortest output. Without this check a caller without money could keep the tokenizer busy.
+ * True if a count may turn the refusal into an admission. If the funds are too small, the shortest
+ * output is assumed. Without this check a caller without money could keep the tokenizer busy.
  */
 function mayFit({ rule, availableNanoUsd }: Refused, input: AdmissionInput): boolean {
   if (!isFunds(rule) && rule !== 'daily_budget') return false;
@@ -129,7 +129,7 @@ function mayFit({ rule, availableNanoUsd }: Refused, input: AdmissionInput): boo
   return isFunds(rule) || likely <= dailyBudgetLeft(input.principal);
 }
 
-/** Smaller rest of the two daily budgets, as PostgreSQL had them, without holds. */
+/** Smaller rest of the two daily budgets, by the account snapshot, without holds. */
 function dailyBudgetLeft({ organization, key, account }: Principal): NanoUsd {
   const left = [
     [organization.limits.dailyBudgetNanoUsd, account.organization.spentNanoUsd] as const,
@@ -145,8 +145,8 @@ const FUNDS: Readonly<Record<FundsRule, string>> = {
 };
 
 /**
- * Facts about a budget, which a top-up does not raise. Rounded to the day, because the clock of
- * Redis may differ.
+ * Facts about a budget, which a top-up does not raise. The time is rounded to the day, because the
+ * clock of Redis may differ.
  */
 function limitFacts({ rule, resetsAtMs }: Refused): Readonly<Record<string, string>> {
   const midnightMs = Math.round(resetsAtMs / DAY_MS) * DAY_MS;

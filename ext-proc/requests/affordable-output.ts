@@ -4,7 +4,7 @@ import type { ChatWithModel } from '../chat/choose-model.ts';
 
 /** The hold that a request needs, and the longest output that an amount pays for. */
 
-/** The configured context window does not bound the hold: the provider may have a larger one. */
+/** Hold of a request. The context window does not bound it: the provider's may be larger. */
 export function holdNanoUsdOf(input: ChatWithModel, heldOutputTokens = input.choice.heldOutputTokens): NanoUsd {
   const { inputTokens } = input.chat;
   const bytes = input.choice.model.tokenizer === 'bytes';
@@ -39,8 +39,8 @@ export function affordableOutputTokens(input: ChatWithModel, availableNanoUsd: N
 const LEAST_DEFAULT_TOKENS = 256;
 
 /**
- * The request with its default output limit lowered to what the amount pays for, or to the shortest
- * one where it pays for less. `undefined`: the client gave a limit, or it needs no lowering.
+ * The request with its default output limit lowered to what the amount pays for, but not below the
+ * shortest one. `undefined`: the client gave a limit, or the default is low enough.
  */
 export function withAffordableDefault(input: ChatWithModel, availableNanoUsd: NanoUsd): ChatWithModel | undefined {
   const { chat, choice } = input;

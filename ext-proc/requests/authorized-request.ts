@@ -20,7 +20,7 @@ export interface AuthorizedRequest {
   readonly arrivedAtMs: number;
   /**
    * Counts one read against `read_rpm`. Called when the query is known to be well formed, so that a
-   * malformed one counts nothing.
+   * malformed read is not counted.
    */
   takeRead(): Promise<Refusal | undefined>;
   /** Filled as facts become known, for the access line and the row of the request log. */
@@ -53,7 +53,7 @@ export type EndpointResult =
   /** The endpoint has responded to the exchange itself, or the client has left. */
   | { readonly kind: 'responded'; readonly status: number; readonly refusal?: Refusal };
 
-/** More reads of the organization wait for the database than can be served soon. */
+/** Refuses a read because too many of the organization's reads wait for the database. */
 export function tooManyAtOnce({ metrics }: { readonly metrics: Pick<Metrics, 'admissionRefused'> }): Refusal {
   metrics.admissionRefused('reads');
   return refuse('rpm_exceeded', { problem: 'Too many reads of this organization at once.' }, { retryAfterSeconds: 1 });

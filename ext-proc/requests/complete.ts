@@ -36,8 +36,8 @@ export async function complete(
   const chosen = await chooseModel(chat, request.principal, request.config, deps.boundTokens, inTurns);
   if (chosen === undefined) return clientGone(request);
   if (isRefusal(chosen)) return chosen;
-  // The balance lacks the charges that wait for PostgreSQL, and a charge that nothing can store
-  // would be lost.
+  // The balance does not include charges that wait for PostgreSQL, and a charge that neither
+  // PostgreSQL nor the log can store would be lost.
   deps.accounting.sees(request.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs), ...(atDoor ? { atDoor } : {}) };
@@ -53,13 +53,13 @@ function claimedBody(body: Buffer, { name }: Route): Buffer {
   return name === 'chat' ? body : createHash('sha256').update(`${name}\n`).update(body).digest();
 }
 
-/** No target gets the client's body as it came. */
+/** Frees the client's body, because no target gets it in its original form. */
 function dropBody({ exchange: { bodyMemory } }: AuthorizedRequest, atDoor: RequestAtDoor, { length }: Buffer): void {
   atDoor.drop(true);
   bodyMemory.shrinkTo(bodyMemory.heldBytes - length);
 }
 
-/** One response for a key, however often it is requested (docs/interface.md, "Idempotency"). */
+/** Produces one response for a key, however often it is sent (docs/interface.md, "Idempotency"). */
 async function completeOnce(
   deps: CompletionDeps,
   request: AuthorizedRequest,

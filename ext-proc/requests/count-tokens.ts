@@ -10,9 +10,9 @@ interface CountingDeps extends ReadingDeps {
 }
 
 /**
- * `POST /v1/messages/count_tokens`: the input of a message, by the model's tokenizer or by an
- * estimate. It is a read: nothing is held and nothing is charged. An input may be longer than the
- * model takes: that is what clients ask for.
+ * `POST /v1/messages/count_tokens`: the input tokens of a message, counted by the model's tokenizer
+ * or estimated. It is a read: nothing is held and nothing is charged. The input may be longer than
+ * the model accepts, because that is what clients want to find out.
  */
 export async function countTokens(deps: CountingDeps, request: AuthorizedRequest): Promise<EndpointResult> {
   const read = await readSent(deps, request, COUNT_DOOR);

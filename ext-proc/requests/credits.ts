@@ -13,8 +13,8 @@ export interface CreditsDeps {
 }
 
 /**
- * `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new
- * ones.
+ * `GET /v1/credits`: the balance, the amount that requests in flight hold, and the amount that is
+ * left for new ones.
  */
 export async function showCredits(
   request: AuthorizedRequest,
@@ -26,7 +26,7 @@ export async function showCredits(
   if (limited) return limited;
   const organizationId = request.principal.organization.id;
   await accounting.shipper.shipOf(organizationId);
-  // In this order: a hold ends after its charge is committed, so nothing is missing in both.
+  // Holds are read first. They end after their charges are committed, so no amount is in neither.
   const heldNanoUsd = await limits.heldNanoUsd(organizationId, request.arrivedAtMs);
   const credits = await ledger.credits(organizationId);
   return {

@@ -41,7 +41,7 @@ export interface RequestHandlerDeps extends CompletionDeps {
   readonly log: Log;
   readonly requestLog: Pick<GatewayRequestLog, 'add' | 'addRefused'>;
   readonly tracing: Tracing;
-  /** The configuration in force now; a request keeps the one it began with. */
+  /** The configuration in force now. A request keeps the one it began with. */
   readonly config: () => GatewayConfig;
   /** True for the readiness probe of a gateway process, which gets no access line. */
   readonly isProbe: (authorization: string | undefined) => boolean;
@@ -133,7 +133,7 @@ async function authorize(
   const { key, organization } = principal;
   const limit = config.limits.refusedRequestsPerMinute;
   const unusable = checkKey(key, arrivedAtMs);
-  // Counts for the key alone: a stranger who found an old key must not shut its organization out.
+  // Counted for the key alone: a stranger who found an old key must not lock out its organization.
   if (unusable) return noted(deps, deps.refused.take(key.id, limit, arrivedAtMs)) ?? unusable;
   const denied = authorizeCaller(principal, address, route);
   // In the order of checks this refusal precedes the limit, so it is sent even when the limit is
@@ -148,7 +148,7 @@ async function authorize(
   return { exchange, route, principal, config: inForce, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 
-/** Counts a refusal. Returns another one, to be sent instead, beyond the limit. */
+/** Counts a refusal. Beyond the limit, returns another one to be sent instead. */
 function countRefusal(deps: Parts, { principal, config }: AuthorizedRequest, refusal: Refusal): Refusal | undefined {
   if (!COUNTED_STATUSES.has(statusOf(refusal))) return undefined;
   const limit = config.limits.refusedRequestsPerMinute;
@@ -168,12 +168,12 @@ function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointRe
 }
 
 /**
- * No SDK sends a read with a body. Completions keep the other uploads of their organization, and a
- * key that is revoked meanwhile reads for ten seconds more at most.
+ * Bounds for the body of a read, which no SDK sends. Other uploads of the organization are left for
+ * completions, and a key that is revoked meanwhile can read for at most ten seconds more.
  */
 const BODY_OF_READ = { mostUploads: 16, totalMs: 10_000 };
 
-/** The size limit is for all requests, so the body of a read is awaited, too, and then dropped. */
+/** Serves a read. Its body is received for the size limit, which all requests have, and dropped. */
 async function answerRead(
   deps: RequestHandlerDeps,
   request: AuthorizedRequest,
@@ -195,7 +195,7 @@ async function answerRead(
   }
 }
 
-/** `read_rpm`: the GET endpoints cost no money, but each is a query. */
+/** Applies `read_rpm`: reads cost the caller no money, but each is a query. */
 async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: GatewayConfig) {
   const { limits, clock } = deps;
   if (deps.turns.ledger.isCrowded({ organizationId: principal.organization.id })) return tooManyAtOnce(deps);
@@ -206,7 +206,7 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
   return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
 }
 
-/** Absent: chat completions, a read, or no route. */
+/** The door of a route. `undefined`: chat completions, a read, or no route. */
 function doorFor(route: Route | undefined): Door | undefined {
   const api = route && doorApi(route.name);
   return api && doorOf(api);

@@ -54,7 +54,7 @@ function modelRecord(model: Model, atMs: number) {
   };
 }
 
-/** Paths that serve the model. With chat completions alone there is nothing to say. */
+/** Paths that serve the model. Absent if chat completions is the only API. */
 function endpointsOf({ capabilities }: Model, apis: ReadonlySet<DoorApi>) {
   if (apis.size === 0) return {};
   const isEmbeddings = capabilities.has('embeddings');

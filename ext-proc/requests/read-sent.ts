@@ -17,7 +17,7 @@ export interface ReadingDeps {
   readonly doorTranslator: DoorTranslator;
 }
 
-/** A request with its body, and how work on it takes turns with that of others. */
+/** A request with its body, and a function that runs work on it in turns with that of others. */
 export interface ReadSent extends ReadRequest {
   readonly body: Buffer;
   readonly inTurns: InTurns;
@@ -26,8 +26,8 @@ export interface ReadSent extends ReadRequest {
 /** Longest time for each 10 KiB of an upload, and for its end. */
 const UPLOAD_STALL_MS = 10_000;
 /**
- * Unfinished uploads of an organization beyond its concurrency. Many more would be refused for it
- * once they are whole.
+ * Unfinished uploads that an organization may have beyond its concurrency. Many more would be
+ * refused by that limit once they are complete.
  */
 const UPLOADS_BEYOND_CONCURRENCY = 256;
 
@@ -50,7 +50,7 @@ export async function readSent(
   return isRefusal(read) ? read : { ...read, body, inTurns };
 }
 
-/** Reads the body of any request. */
+/** Reads the body of any request, within these bounds. */
 export async function readBody(
   { metrics }: Pick<ReadingDeps, 'metrics'>,
   { exchange, config, notes, principal: { organization } }: AuthorizedRequest,

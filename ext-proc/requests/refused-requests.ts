@@ -3,8 +3,8 @@ import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 
 /**
- * The limit `limits.refused_rpm`. Refused requests cost their sender nothing, so each organization
- * has only so many in a UTC minute, and all its requests beyond are refused. A revoked or expired
+ * The limit `limits.refused_rpm`. Refused requests cost their sender nothing, so an organization
+ * that has had this many in a UTC minute gets all further requests refused. A revoked or expired
  * key has a count of its own.
  *
  * The limit store adds up the counts of all gateway processes, but no request waits for it: a
@@ -18,7 +18,7 @@ export interface RefusedRequests {
    * instead, if the limit is used up.
    */
   take(id: string, limit: number, nowMs: number): Refusal | undefined;
-  /** As take(), without counting. */
+  /** Like take(), but without counting. */
   check(id: string, limit: number, nowMs: number): Refusal | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface RefusedRequests {
 export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 408, 413, 422]);
 
 /**
- * Bound on organizations and keys with refused requests in one minute. Beyond it the oldest are
- * forgotten.
+ * Most organizations and keys with refused requests in one minute. Beyond this number the oldest
+ * are dropped.
  */
 const MOST_WINDOWS = 10_000;
 
@@ -53,7 +53,7 @@ export function createRefusedRequests(
 
   function currentWindow(id: string, nowMs: number): Window | undefined {
     const window = windows.get(id);
-    // A clock that was set back starts over.
+    // If the clock was set back, the count begins again.
     const isCurrent = window !== undefined && nowMs < window.endsAtMs && window.endsAtMs - nowMs <= 2 * MINUTE_MS;
     return isCurrent ? window : undefined;
   }
@@ -67,7 +67,7 @@ export function createRefusedRequests(
     return window;
   }
 
-  /** Forgets windows that are over; if there is none, the oldest. */
+  /** Drops windows that are over, or the oldest one if there are too many still. */
   function forget(nowMs: number): void {
     for (const [id, { endsAtMs }] of windows) if (endsAtMs <= nowMs) windows.delete(id);
     const [oldest] = windows.keys();
@@ -80,7 +80,7 @@ export function createRefusedRequests(
     return refuse('rpm_exceeded', { problem: 'Too many refused requests in this minute.' }, { retryAfterSeconds });
   }
 
-  /** Makes one call at a time: requests that are refused meanwhile go with the next. */
+  /** Makes one call at a time. Requests that are refused meanwhile are reported by the next. */
   async function report(id: string, window: Window, nowMs: number): Promise<void> {
     window.isReporting = true;
     const requests = window.own - window.reported;

@@ -21,7 +21,7 @@ export interface RequestOutcome {
   readonly notes: RequestNotes;
   readonly trace: RequestTrace | undefined;
   route?: Route;
-  /** Present also where the key is revoked or expired. */
+  /** Present even if the key is revoked or expired. */
   principal?: Principal;
   address?: string;
   status: number;
@@ -59,14 +59,14 @@ export function accessLine(exchange: Exchange, outcome: RequestOutcome, duration
 }
 
 /**
- * The request cost its sender nothing: refused before a provider was called, or left before there
- * was a response.
+ * True if the request cost its sender nothing: it was refused before a provider was called, or the
+ * client left before there was a response.
  */
 export function isFree({ code, status, notes }: RequestOutcome): boolean {
   return notes.generationId === undefined && (code !== undefined || status >= 400);
 }
 
-/** The key is revoked or expired, or its organization suspended. */
+/** True if the key is revoked or expired, or its organization suspended. */
 export function isUnusable({ principal, arrivedAtMs }: RequestOutcome): boolean {
   if (principal === undefined) return false;
   return principal.organization.suspended || checkKey(principal.key, arrivedAtMs) !== undefined;
@@ -121,7 +121,7 @@ export function requestLogRow(
  */
 export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
   const { route, principal, notes, status, code } = outcome;
-  // A path that is not a route is text of the client.
+  // A path that is not a route is arbitrary text of the client.
   const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
   root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
   root.set('http.request.method', exchange.method);
@@ -138,7 +138,7 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcom
   else root.set('error.type', code);
 }
 
-/** Copies what it cuts: a slice would keep the whole text in memory while the row waits. */
+/** Copies a text that it cuts: a slice would keep the whole in memory while the row waits. */
 function bounded(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
 }

@@ -17,8 +17,8 @@ const MOST_DAYS = 3660;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key', 'user'];
 
 /**
- * Bounds of a response: 25 MB without users, and 200 ms of work. Names of users may be longer than
- * all else in a row.
+ * Bounds of a response: 25 MB without users, and 200 ms of work. The name of a user may be longer
+ * than the rest of the row.
  */
 const MOST_ROWS = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -101,7 +101,7 @@ function malformed(param: string, accepted: string): Refusal {
 function dayOf(text: string): UtcDay | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const day = Date.parse(`${text}T00:00:00Z`) / DAY_MS;
-  // Date.parse takes the 30th of February for the 2nd of March.
+  // Date.parse reads the 30th of February as the 2nd of March.
   return Number.isInteger(day) && utcDayText(day) === text ? day : undefined;
 }
 

@@ -11,7 +11,7 @@ export interface OmittedOptions {
   readonly everyMs?: number;
 }
 
-/** Most kinds of requests that wait to be written; a kind takes some 500 bytes. */
+/** Most kinds of requests that wait to be written. A kind takes some 500 bytes. */
 const MOST_KINDS = 10_000;
 /** A kind is at most once in the batch in flight and once behind it. */
 const BOUNDS: BufferBounds = {
@@ -25,7 +25,7 @@ const BOUNDS: BufferBounds = {
 interface Kind {
   readonly id: string;
   counted: OmittedRequests;
-  /** Behind the batch in flight, so that growth needs no second place. */
+  /** True while the kind waits behind the batch in flight, so that it is not added twice. */
   isWaiting: boolean;
   /** Requests that the store has counted. */
   written: number;
@@ -89,14 +89,14 @@ export class OmittedCounts {
     this.#forget(Math.floor(Date.now() / MINUTE_MS));
   }
 
-  /** Forgets counts that are written and will not grow any more. */
+  /** Drops counts that are written and can no longer grow. */
   #forget(minute: number): void {
     for (const { id, counted, written } of this.#kinds.values()) {
       if (counted.minute < minute - 1 && counted.requests === written) this.#kinds.delete(id);
     }
   }
 
-  /** Writes what waits, and ends. Counts that are not written within this time, in ms, are lost. */
+  /** Writes the waiting counts, and ends. Those not written within this time, in ms, are lost. */
   async close(withinMs: number): Promise<void> {
     await this.#writer.close(withinMs);
   }

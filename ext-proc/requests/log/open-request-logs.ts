@@ -19,15 +19,15 @@ export interface OpeningOptions {
 /** The request log, which bounds the rows of refused requests. */
 export interface GatewayRequestLog extends RequestLog {
   /**
-   * Takes a request that was refused before a provider was called; `undefined`: its key does not
-   * exist. False: the key has had its rows of this minute, so the request is only counted and gets
-   * no access line either. `isUnusable`: the key is revoked or expired, or its organization
-   * suspended.
+   * Adds a request that was refused before a provider was called. `row` undefined: its route or key
+   * does not exist. False: the key has used up its rows of this minute, so the request is only
+   * counted and gets no access line either. `isUnusable`: the key is revoked or expired, or its
+   * organization suspended.
    */
   addRefused(row: RequestLogRow | undefined, isUnusable: boolean): boolean;
 }
 
-/** Everything that is written beside the requests, on one connection. */
+/** Logs that are written in the background, on one connection. */
 export interface RequestLogs {
   readonly requestLog: GatewayRequestLog;
   readonly attempts: ProviderAttemptLog;

@@ -5,18 +5,18 @@ import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
 
 /**
- * Takes uncharged attempts and writes them in batches: no request waits for it or fails with it.
+ * Writes uncharged attempts in batches. No request waits for this, or fails because of it.
  */
 export interface ProviderAttemptLog extends ProviderAttempts {
   /**
-   * Writes what waits, and ends. Attempts that are not written within this time, in ms, are lost.
+   * Writes the waiting attempts, and ends. Those not written within this time, in ms, are lost.
    */
   close(withinMs: number): Promise<void>;
 }
 
 export interface ProviderAttemptLogOptions {
   readonly store: {
-    /** As RequestLogStore.write(). */
+    /** Like RequestLogStore.write(). */
     write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
     close(): Promise<void>;
   };

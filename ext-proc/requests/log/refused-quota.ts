@@ -3,9 +3,9 @@ import type { Log } from '#core/log/log.ts';
 
 /** The sender of a request that was refused. */
 export interface RefusedCaller {
-  /** Absent: the key does not exist. All such callers share one count. */
+  /** Absent: the key or the route does not exist. All such requests share one count. */
   readonly key: { readonly id: string; readonly organizationId: string } | undefined;
-  /** The key is revoked or expired, or its organization suspended. */
+  /** True if the key is revoked or expired, or its organization suspended. */
   readonly isUnusable: boolean;
 }
 
@@ -32,13 +32,13 @@ export class RefusedQuota {
   #minute = -1;
   #keys = new Map<string, Count>();
 
-  /** `workers` processes write side by side; each has its share of the bounds. */
+  /** `workers` processes write side by side. Each has its share of the bounds. */
   constructor(log: Pick<Log, 'info'>, { workerIndex, workers }: { workerIndex: number; workers: number }) {
     this.#log = log;
     this.#share = (most) => Math.floor(most / workers) + (workerIndex < most % workers ? 1 : 0);
   }
 
-  /** True: this request has a row and an access line. */
+  /** True if this request gets a row and an access line. */
   take({ key, isUnusable }: RefusedCaller, nowMs: number): boolean {
     this.report(nowMs);
     const count = this.#countOf(key);

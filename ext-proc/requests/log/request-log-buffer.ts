@@ -4,17 +4,16 @@ import type { RequestLogRow, RequestLogStore } from '#database/request-log/reque
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /**
- * Takes a row for every request and writes them in batches: no request waits for it or fails with
- * it.
+ * Writes a row for every request, in batches. No request waits for this, or fails because of it.
  */
 export interface RequestLog {
-  /** Takes the row, or drops it when too many wait. Never throws. */
+  /** Adds a row, or drops it when too many wait. Never throws. */
   add(row: RequestLogRow): void;
   /** Rows that are not written yet. */
   waiting(): number;
   /** Rows that were never written, since the start of the process. */
   dropped(): number;
-  /** Writes what waits, and ends. Rows that are not written within this time, in ms, are lost. */
+  /** Writes the waiting rows, and ends. Those not written within this time, in ms, are lost. */
   close(withinMs: number): Promise<void>;
 }
 
@@ -25,7 +24,7 @@ export interface RequestLogOptions {
   readonly bounds?: BufferBounds;
 }
 
-/** With so many rows waiting, later ones are written without `metadata`, which may have 40 KB. */
+/** If more rows than this wait, later ones are written without `metadata`, which may have 40 KB. */
 const MOST_WITH_METADATA = 1_000;
 
 /** A row without metadata takes about 1 KB. */
