@@ -22,7 +22,7 @@ const MOST_LOOKS = 300;
 /**
  * Ends all requests after another process has taken over the limits of this database. That process
  * does not know the holds of this one, so every request is cut and charged now. The log is shipped,
- * because a process that starts here again is refused and would leave it.
+ * because a process that is restarted here is refused and would not ship it.
  * Resolves when PostgreSQL has all charges.
  */
 export async function closeForSuccessor({ money, log, refuse }: ClosingForSuccessor): Promise<void> {

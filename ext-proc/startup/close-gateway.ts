@@ -14,28 +14,28 @@ export interface ClosingParts {
   readonly log: Log;
   /** Refuses new requests. */
   refuse(): void;
-  /** Closes what only requests need. */
+  /** Closes the parts that only requests need. */
   closeServing(): Promise<unknown>;
   /**
    * Records for the next owner of the limits that nothing is held and nothing is left to charge.
    */
   leaveLimits(): Promise<unknown>;
-  /** Closes what charges need. */
+  /** Closes the parts that charges need. */
   closeStores(): Promise<unknown>;
 }
 
 /** Time after the drain to count responses without usage, and to wait for PostgreSQL. */
 const COUNTING_MS = CUTTING_MS * 0.3;
 const COMMITTING_MS = CUTTING_MS * 0.6;
-/** For clients that still read the end of their responses. */
+/** Time for clients that still read the end of their responses. */
 const HANDING_OUT_MS = 2_000;
-/** For handlers whose client reads no more: its response is charged already. */
+/** Time for handlers whose clients no longer read. Their responses are charged already. */
 const UNREAD_MS = 1_000;
 const CLOSING_MS = 3_500;
 
 /**
- * Ends a gateway process without loss, also while a store is unavailable. Requests in flight end by
- * themselves, or are cut when the time to drain is over; both are charged. Then the parts that they
+ * Ends a gateway process without loss, even while a store is unavailable. Requests in flight end by
+ * themselves, or are cut when the time to drain is over. Both are charged. Then the parts that they
  * need are closed, the charge log last. Resolves with the exit status: 1 if a hold was neither
  * charged nor released.
  */
@@ -43,8 +43,8 @@ export async function closeGateway(parts: ClosingParts, drainMs: number): Promis
   const { transport, envoy, money, tokens, log } = parts;
   const deadlineMs = performance.now() + drainMs;
   const restMs = () => Math.max(0, deadlineMs - performance.now());
-  // Where Envoy leaves, it takes no new connection, and an old one ends with its next response: a
-  // client that has kept one idle must not lose its request.
+  // If Envoy is about to end, it accepts no new connections, and ends old ones with their next
+  // response. Requests are not refused yet, so a client with an idle connection loses none.
   await envoy.handedOut(restMs());
   parts.refuse();
   const left = await transport.drain(restMs());

@@ -20,7 +20,7 @@ const RENEW_EVERY_MS = 4_000;
  */
 const RENEW_WITHIN_MS = 9_000;
 const RETRY_MS = 1_000;
-/** Other processes look for charges of the mirror every second, then send them. */
+/** Other processes look for charges in the mirror every second, and then send them. */
 const OTHERS_TAKE_MS = 3_000;
 
 export interface OpenAccountingOptions extends GatewayContext {
@@ -32,8 +32,8 @@ export interface OpenAccountingOptions extends GatewayContext {
 export type OpenAccounting = Awaited<ReturnType<typeof openAccounting>>;
 
 /**
- * Resolves when the charges that a crash left in the log are in the balances, before any request is
- * admitted against them (docs/design.md, "Charges").
+ * Opens these parts. Resolves when the charges that a crash left in the log are in the balances,
+ * before any request is admitted against them (docs/design.md, "Charges").
  */
 export async function openAccounting(options: OpenAccountingOptions) {
   const { stores, attempts, paths, workerIndex, config, clock, metrics, log } = options;
@@ -50,7 +50,7 @@ export async function openAccounting(options: OpenAccountingOptions) {
     ...database,
     ...{ limits, attempts, mirror, holds, chargeLog, room, clock, metrics, log },
     durableIn: () => config().chargesDurableIn,
-    // Limits in memory: no other process could send the charges.
+    // With limits in memory no other process could send the charges.
     othersTakeMs: mirror === undefined ? 0 : OTHERS_TAKE_MS,
   });
   await untilDone(() => accounting.shipper.ship(), 'charges of a former process could not be made yet', log);
@@ -75,22 +75,22 @@ export async function openAccounting(options: OpenAccountingOptions) {
     accounting,
     claims,
     holds,
-    /** Charges that have waited for PostgreSQL for longer than they do in health. */
+    /** Charges that have waited for PostgreSQL for so long that completions are refused. */
     spooled(): readonly WaitingCharge[] {
       const late = new Set(accounting.shipper.waitingFor(LONG_WAIT_MS));
       return chargeLog.waiting().filter(({ generationId }) => late.has(generationId));
     },
     /** Charges in the log that PostgreSQL does not have yet. */
     waiting: () => chargeLog.waiting().length,
-    /** Held, and neither charged nor given back; what waits in the log is charged. */
+    /** Holds that are neither charged nor released. A charge that waits in the log is a charge. */
     openHolds: () => holds.live().filter(({ owedNanoUsd }) => owedNanoUsd === undefined).length,
-    /** After the last request: nothing is renewed any more. */
+    /** Called after the last request. Nothing is renewed any more. */
     close: async () => {
       holds.close();
       claims.close();
       await accounting.close();
     },
-    /** After everything that could still charge. */
+    /** Called when nothing can charge any more. */
     closeLog: async () => {
       room.close();
       await chargeLog.close();

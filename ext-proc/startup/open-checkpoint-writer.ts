@@ -4,12 +4,12 @@ import type { Log } from '#core/log/log.ts';
 import { openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
 import type { CheckpointStore } from '#database/checkpoints/checkpoints.ts';
 
-/** Processes that start together look at different times; the second one finds nothing to do. */
+/** Mean pause. It is random, so that of processes that start together only one writes. */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 
 /**
- * Writes the ledger's checkpoints every hour, signed with the data folder's key, until it is
- * stopped. Returns how to stop.
+ * Writes the ledger's checkpoints every hour, signed with the data folder's key. Returns a function
+ * that stops this.
  */
 export function openCheckpointWriter(
   store: Pick<CheckpointStore, 'write'>,

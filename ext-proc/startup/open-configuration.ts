@@ -16,13 +16,13 @@ export interface OpenConfigurationOptions extends Omit<GatewayContext, 'config'>
 
 export interface OpenConfiguration {
   current(): GatewayConfig;
-  /** As this process reports it. */
+  /** The configuration as this process reports it. */
   reported(): ReportedConfiguration;
   close(): void;
 }
 
 /**
- * Follows the file of the configuration. A change is in force once Envoy has the clusters for it.
+ * Follows the configuration file. A change is in force once Envoy has the clusters for it.
  * The first process writes Envoy's files, and the others wait until Envoy has read them. SIGHUP
  * reads the file at once.
  */

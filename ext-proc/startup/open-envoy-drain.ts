@@ -6,17 +6,17 @@ import { exists } from '#core/exists.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**
- * Drains Envoy where no supervisor ends the processes in order. Nothing in Envoy's image can speak
- * to its admin socket, so Envoy's container writes a file when it is asked to end. This process
- * then lets Envoy drain, and writes another file when Envoy has handed out everything. Envoy's
- * container removes both files when it starts.
+ * Drains Envoy in deployments without a supervisor, which would end the processes in order. No
+ * program in Envoy's image can call its admin socket, so Envoy's container writes a file when it
+ * has to end. This process then lets Envoy drain, and writes another file when clients have
+ * received everything. Envoy's container removes both files when it starts.
  */
 export interface EnvoyDrain {
-  /** Why no request should come here any more; `undefined` while Envoy stays. */
+  /** Reason why no request should come here any more. `undefined`: Envoy does not end. */
   notReady(): string | undefined;
-  /** Resolves when Envoy has handed out everything, or the time is up; at once when Envoy stays. */
+  /** Resolves when clients have received everything, the time is up, or Envoy does not end. */
   handedOut(withinMs: number): Promise<void>;
-  /** Also lets Envoy go if it still waits for this process. */
+  /** Closes this part. If Envoy still waits for this process, it may end now. */
   close(): Promise<void>;
 }
 

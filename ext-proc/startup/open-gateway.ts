@@ -34,9 +34,9 @@ import { type OpenStores, openStores, type StoreRefused } from './open-stores.ts
 import { watchActivity } from './reports/process-report-activity.ts';
 
 /*
- * The composition of a gateway process. In this folder `open-….ts` opens the part of that name and
- * returns how to close it; `close-….ts` ends the process; `gateway-context.ts` has what each is
- * given.
+ * The composition of a gateway process. In this folder `open-….ts` opens the part of that name, and
+ * its result can be closed. `close-….ts` ends the process. `gateway-context.ts` is the environment
+ * of each part.
  */
 
 const DRAIN_MARGIN_MS = 5_000;
@@ -48,9 +48,9 @@ export interface OpenGatewayOptions {
   readonly loaded: LoadedConfig;
   readonly paths: RuntimePaths;
   readonly workerIndex: number;
-  /** A supervisor ends all processes in order, Envoy among them. */
+  /** True if a supervisor ends all processes in order, Envoy among them. */
   readonly isSupervised: boolean;
-  /** Envoy's host where it is in another network than this process. */
+  /** Envoy's host if Envoy is in another network than this process. */
   readonly envoyHost: string | undefined;
   readonly log: Log;
 }
@@ -58,14 +58,14 @@ export interface OpenGatewayOptions {
 export interface OpenGateway {
   readonly kind: 'open';
   /**
-   * Resolves when another process keeps the limits, and everything that this one held is charged.
+   * Resolves when another process keeps the limits, and all requests of this one are charged.
    */
   readonly replaced: Promise<void>;
   /** Drains, then closes all parts. Resolves with the exit status. */
   close(drainMs: number): Promise<0 | 1>;
 }
 
-/** Opens all parts, each after those that it needs. Rejects as openStores(). */
+/** Opens all parts, each after those that it needs. Rejects like openStores(). */
 export async function openGateway(options: OpenGatewayOptions): Promise<OpenGateway | StoreRefused> {
   const { loaded, paths, workerIndex, log } = options;
   const { version } = packageFile;
@@ -163,7 +163,7 @@ function openReasoning({ clock, metrics, log }: GatewayContext, { keepReasoning 
   return { kept, close: () => store.close() };
 }
 
-/** Shows what the requests in progress use. */
+/** Adds metrics of the memory that requests use, and of resting targets. */
 function watchRequests({ config, metrics }: GatewayContext, { bodies }: Transport, delivery: DeliveryService): void {
   metrics.watchMemory(() => [
     { use: 'request_bodies', held: bodies },
@@ -172,7 +172,7 @@ function watchRequests({ config, metrics }: GatewayContext, { bodies }: Transpor
   metrics.watchRestingTargets(() => delivery.restingTargets(config().providers.keys()));
 }
 
-/** Deletes what has expired, and writes checkpoints. Returns how to stop. */
+/** Deletes expired rows, and writes checkpoints. Returns a function that stops this. */
 function keepStores(
   { paths, config, metrics, log }: GatewayContext,
   { idempotency, checkpoints }: Postgres,

@@ -29,7 +29,7 @@ export async function openReadiness(options: OpenReadinessOptions): Promise<Read
   });
 }
 
-/** Why the limit store would admit nothing now; `undefined` when it would. */
+/** Reason why the limit store admits nothing now. `undefined`: it does admit. */
 function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | undefined> {
   return opensInMs().then(
     (ms) => (ms > 0 ? `it is not known yet what is held: nothing is admitted for another ${ms} ms` : undefined),
@@ -38,8 +38,8 @@ function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | un
 }
 
 /**
- * The first process has the metrics address, and speaks for Envoy and for all others, which give it
- * their metrics on sockets.
+ * The first process has the metrics address. It also serves the metrics of Envoy and of the other
+ * gateway processes, which it reads from their sockets.
  */
 export function openHealthServer(
   { config, paths, workerIndex, metrics }: GatewayContext,

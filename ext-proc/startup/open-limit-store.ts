@@ -18,18 +18,18 @@ export type OpenedLimitStore =
       readonly kind: 'open';
       readonly limits: LimitStore;
       /**
-       * Time until admissions open: above 0 while a store that lost its data waits for holds to be
-       * registered again, or a former owner may still charge. Rejects with StoreUnavailable.
+       * Time until admissions open. It is above 0 while a store that lost its data waits for holds
+       * to be registered again, or a former owner may still charge. Rejects with StoreUnavailable.
        */
       readonly opensInMs: () => Promise<number>;
       /** Absent: no other process shares the limits. */
       readonly mirror?: ChargeMirror;
-      /** Opens the store of reasoning, beside the limits. */
+      /** Opens the reasoning store, which is kept where the limits are. */
       readonly keepReasoning: (options: ReasoningStoreOptions) => ReasoningStore;
-      /** To be called when nothing is held and nothing is left to be charged, before the end. */
+      /** Called before the process ends, if nothing is held and nothing is left to charge. */
       readonly leave: () => Promise<void>;
     }
-  /** The message is for the operator; another attempt would end the same way. */
+  /** The message is for the operator. A retry would be refused too. */
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface OpenLimitStoreOptions {
@@ -40,13 +40,13 @@ export interface OpenLimitStoreOptions {
   readonly leaseMs: number;
   readonly log: StoreLog;
   /**
-   * The limits of this database are kept elsewhere now: nothing is admitted here any more and the
-   * process should end.
+   * Called when another process keeps the limits of this database. Nothing is admitted here any
+   * more, and the process should end.
    */
   readonly onTakenOver: (reason: string) => void;
 }
 
-/** The only place that knows which limit stores there are. Rejects with StoreUnavailable. */
+/** Opens the configured limit store. Rejects with StoreUnavailable. */
 export async function openLimitStore(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
   const { redis } = options;
   if (redis.kind === 'url') return openRedis(redis.url, options);
@@ -66,9 +66,9 @@ async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitSt
       'a process with another data folder kept the limits of this database and may still charge: nothing is admitted until it must have noticed',
     );
   }
-  // Store and process die together, so no lease is needed to free what a dead process held; and a
-  // lease that could expire, because the wall clock jumped or the process stood still, would free
-  // the hold of a request that is alive.
+  // Store and process end together, so no lease is needed to free the holds of a dead process. A
+  // lease could expire because the wall clock jumped or the process stood still, and would then
+  // free the hold of a live request.
   const limits = createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY });
   return {
     kind: 'open',
@@ -121,7 +121,7 @@ async function connect(
   url: string,
   { database, leaseMs, log }: OpenLimitStoreOptions,
 ): Promise<RedisLimitStore | Exclude<OpenedLimitStore, { kind: 'open' }>> {
-  // Limits in memory need no client of Redis, which takes 1.5 MB.
+  // Loaded only when needed: the client of Redis takes 1.5 MB.
   const { createRedisLimitStore } = await import('../limits/redis/redis-limit-store.ts');
   try {
     return await createRedisLimitStore({ url, leaseMs, log, clock: 'server', fences: database.fences });

@@ -11,7 +11,7 @@ import { type ProcessReporter, startProcessReports } from './reports/process-rep
 
 export interface OpenProcessReporterOptions extends Omit<ReportSources, 'gatewayVersion' | 'machine' | 'envoy'> {
   readonly databaseUrl: string;
-  /** The first process of a host speaks for Envoy. */
+  /** The first process of a host reports Envoy's state too. */
   readonly workerIndex: number;
   readonly paths: Pick<RuntimePaths, 'envoyAdminSocket'>;
   readonly log: Log;

@@ -12,7 +12,7 @@ import { type OpenedLimitStore, openLimitStore } from './open-limit-store.ts';
 export interface OpenStores {
   readonly kind: 'opened';
   readonly database: Postgres;
-  /** Turns of organizations at what they read. */
+  /** Turns in which organizations read. */
   readonly turns: ReadTurns;
   readonly databaseUrl: string;
   readonly limits: LimitStore;
@@ -20,17 +20,17 @@ export interface OpenStores {
   readonly leave: () => Promise<unknown>;
   /** Resolves when another process keeps the limits. */
   readonly takenOver: Promise<void>;
-  /** Replaces customers' own identifiers towards providers, with the key of the deployment. */
+  /** Replaces customers' own identifiers in requests to providers, by the deployment's key. */
   readonly identify: Identify;
   readonly mirror: ChargeMirror | undefined;
   readonly keepReasoning: Extract<OpenedLimitStore, { kind: 'open' }>['keepReasoning'];
 }
 
-/** This process cannot start with its stores: for the operator. */
+/** This process cannot start with its stores. The message is for the operator. */
 export type StoreRefused = Extract<OpenedLimitStore, { kind: 'refused' }>;
 
 /**
- * Opens PostgreSQL and the limit store. Rejects as openPostgres() and openLimitStore(). A process
+ * Opens PostgreSQL and the limit store. Rejects like openPostgres() and openLimitStore(). A process
  * without a supervisor, which would start it again at once, waits for both instead.
  */
 export async function openStores(context: GatewayContext, isSupervised: boolean): Promise<OpenStores | StoreRefused> {

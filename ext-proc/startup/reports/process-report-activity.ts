@@ -4,13 +4,13 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { hasFailed } from '../../telemetry/request-metrics.ts';
 import { createProviderLog, type ProviderLog } from './process-report-providers.ts';
 
-/** Counts for process reports, taken from the calls of the metrics. */
+/** Counts for process reports, made from the calls of the metrics. */
 export interface ProcessActivity {
   readonly inFlight: number;
-  /** Since the last call. */
+  /** Requests that have ended, or failed, since the last call. */
   takeEnded(): { readonly ended: number; readonly failed: number };
   readonly providers: Pick<ProviderLog, 'health'>;
-  /** By model: the last tier of the last hour that no table knows. */
+  /** By model: the last tier that no table has, if it was named within the last hour. */
   unknownTiers(): ProcessReport['unknownTiers'];
 }
 
@@ -21,7 +21,7 @@ export function watchActivity(
   clock: Clock,
 ): { readonly metrics: Metrics; readonly activity: ProcessActivity } {
   const providers = createProviderLog();
-  /** Models are those of configurations. */
+  /** Bounded, because models are those of configurations. */
   const unknownTiers = new Map<string, { readonly tier: string; readonly atMs: number }>();
   let inFlight = 0;
   let ended = 0;

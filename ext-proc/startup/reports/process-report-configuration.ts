@@ -49,7 +49,7 @@ export function createConfigurationReport(path: string, clock: Clock, initial: L
 
 type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'priceLists' | 'providers'>;
 
-/** Names every field that is reported, so that no secret is. */
+/** Names every field that is reported, so that no secret is reported. */
 function describeMapping(config: GatewayConfig): Mapping {
   const models = [...config.models.values()].map(describeModel);
   const providers = [...config.providers.values()].map(describeProvider);

@@ -25,7 +25,7 @@ export function createMachineMeter(clock: Clock) {
   let atMs = clock.monotonicMs();
   let cpu = process.cpuUsage();
   return {
-    /** Since the last call. */
+    /** Figures since the last call. */
     take(): Pick<ProcessReport, 'overMs' | 'eventLoopLagMs' | 'rssBytes' | 'heapUsedBytes' | 'cpuFraction'> {
       const nowMs = clock.monotonicMs();
       const nowCpu = process.cpuUsage();

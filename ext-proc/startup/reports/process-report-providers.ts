@@ -2,12 +2,12 @@ import type { ProviderHealth } from '#database/process-reports/report.ts';
 import type { Attempt } from '../../hold/provider-attempt.ts';
 
 /**
- * Attempts and failures of each provider in the last five minutes, in slices: a busy provider takes
- * no more memory than an idle one.
+ * Attempts and failures of each provider in the last five minutes. They are counted in slices of
+ * time, so that a busy provider takes no more memory than an idle one.
  */
 export interface ProviderLog {
   note(attempts: readonly Attempt[], nowMs: number): void;
-  /** Every named provider, and every other one that was called. */
+  /** Health of every named provider, and of every other one that was called. */
   health(names: Iterable<string>, nowMs: number): Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>;
 }
 
@@ -15,8 +15,8 @@ const SLICE_MS = 10_000;
 const SLICES = 30;
 
 /**
- * Results that are no failure of the provider: it succeeded, was not called, or was right to
- * refuse.
+ * Results that are not a failure of the provider: it succeeded, was not called, was cancelled, or
+ * was right to refuse.
  */
 const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
   'ok',
@@ -64,7 +64,7 @@ export function createProviderLog(): ProviderLog {
       for (const attempt of attempts) noteOne(attempt, nowMs);
     },
     health(names, nowMs) {
-      // Providers of former configurations go when they are not called any more.
+      // Providers of former configurations are dropped when they are no longer called.
       for (const [name, { lastAskedMs }] of tallies) if (lastAskedMs <= nowMs - SLICES * SLICE_MS) tallies.delete(name);
       const found = new Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>();
       for (const name of new Set([...names, ...tallies.keys()])) found.set(name, sum(tallies.get(name), nowMs));

@@ -28,13 +28,13 @@ export interface ReportSources {
   /** Absent: the process has none. */
   readonly requestLog?: () => NonNullable<ProcessReport['requestLog']>;
   readonly notReady: () => Promise<string | undefined>;
-  /** Absent: another process asks Envoy. `undefined`: Envoy does not answer. */
+  /** Absent: another process reports Envoy's state. `undefined`: Envoy does not respond. */
   readonly envoy?: () => Promise<EnvoyState | undefined>;
 }
 
 /**
- * Longer than the time-outs of the probe and of Envoy's admin: for parts without a time-out of
- * their own.
+ * Bound for parts without a time-out of their own. It is longer than the time-outs of the probe and
+ * of Envoy's admin.
  */
 const LOOK_WITHIN_MS = 2_500;
 
@@ -43,7 +43,7 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
     inTime(sources.notReady(), 'whether it is ready was not known in time', stopping),
     sources.envoy === undefined ? null : inTime(sources.envoy(), undefined, stopping),
   ]);
-  // Everything below happens in one turn, so that the parts are of one moment.
+  // Everything below is read in one turn of the event loop, so that the parts fit together.
   const spooled = sources.spooled();
   return {
     gatewayVersion: sources.gatewayVersion,
@@ -60,7 +60,7 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
   };
 }
 
-/** `undefined` for a part that does not come in time. */
+/** Resolves with `late` if the promise has not settled in time. */
 async function inTime<T, Late>(promise: Promise<T>, late: Late, stopping: AbortSignal): Promise<T | Late> {
   return (await settlesWithin(promise, LOOK_WITHIN_MS, stopping)) ? promise : late;
 }
