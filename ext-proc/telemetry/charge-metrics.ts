@@ -8,7 +8,7 @@ export type ChargeMetrics = ReturnType<typeof createChargeMetrics>;
 
 const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance', 'tier'];
 
-/** Different names of tiers. Providers can say anything, so the rest share one. */
+/** Most names of tiers that are shown. Providers can send any name, so the rest share one. */
 const MOST_TIERS = 32;
 
 export interface WatchedChargeLog {

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
  * Values of each label that are known from the start. `increase` does not see a series that begins
- * with its first count, so these series begin at 0; no values: they begin when they are counted.
+ * with its first count, so these series begin at 0. Without known values they begin when counted.
  */
 type Labels = Readonly<Record<string, readonly string[]>>;
 type Series = readonly [labels: Readonly<Record<string, string>>, value: number];

@@ -9,8 +9,9 @@ import { createStoredResponseMetrics } from './stored-response-metrics.ts';
 import { createTraceMetrics } from './trace-metrics.ts';
 
 /**
- * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes,
- * error codes, configured models and providers; never a key, organization or address.
+ * Prometheus metrics. docs/observability.md lists them all. The values of labels are bounded sets:
+ * routes, error codes, configured models and providers. A key, organization or address is never
+ * one.
  */
 export type Metrics = ReturnType<typeof createMetrics>;
 

@@ -12,8 +12,8 @@ export interface MemoryBudget {
 }
 
 /**
- * Interval of the timer that measures event-loop lag, in ms. Each look wakes an idle process: 20 ms
- * was a third of its CPU.
+ * Interval of the timer that measures event-loop lag, in ms. The timer wakes an idle process: at
+ * 20 ms it took a third of its CPU.
  */
 const LAG_LOOK_EVERY_MS = 50;
 
@@ -42,14 +42,14 @@ export function createProcessMetrics(metrics: MetricSet, version: string) {
     configurationRead: (result: 'applied' | 'refused') => reads.inc({ result }),
     watchConfiguration: (current: () => ReportedConfiguration) => addConfigurationGauges(metrics, current),
     watchMemory: (budgets: () => readonly MemoryBudget[]) => addMemoryGauges(metrics, budgets),
-    /** In the process that has the metrics address. */
+    /** Called in the process that has the metrics address. */
     watchReadiness: (notReady: () => Promise<string | undefined>) =>
       metrics.read(
         'gateway_ready',
         '1 if a request through Envoy would be served, as /ready reports. Checked at each scrape.',
         async () => ((await notReady()) === undefined ? 1 : 0),
       ),
-    /** In the same process. `undefined`: there is no certificate. */
+    /** Called in the same process. `undefined`: there is no certificate. */
     watchCertificate: (expiresAtMs: () => Promise<number | undefined>) =>
       metrics.readSeries(
         'gateway_certificate_expiry_timestamp_seconds',

@@ -6,28 +6,28 @@ import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 
 /**
- * Ready means that a request through Envoy would be served, so readiness sends one: with a key that
- * does not exist, which takes the whole way (Envoy, ext_proc, the key lookup in PostgreSQL) and
- * must come back as our own 401.
+ * Ready means that a request through Envoy would be served, so the check sends one with a key that
+ * does not exist. It passes Envoy, ext_proc and the key lookup in PostgreSQL, and must get our own
+ * 401.
  */
 export interface Readiness {
   notReady(): Promise<string | undefined>;
   /**
-   * The request is a probe of one of this deployment's gateway processes, and gets no access line.
+   * True for a probe of one of this deployment's gateway processes, which gets no access line.
    */
   isProbe(authorization: string | undefined): boolean;
-  /** The process is draining and is never ready again. */
+  /** Notes that the process drains. It is never ready again. */
   drain(): void;
 }
 
 const PROBE_TIMEOUT_MS = 2000;
-/** Lifetime of a result, so that a load balancer that asks often causes no load. */
+/** Lifetime of a cached result, so that a load balancer that checks often causes no load. */
 const REMEMBER_MS = 500;
 
 export interface ReadinessOptions {
   readonly listen: ListenConfig;
   /**
-   * Envoy's host where it is in another network than this process; absent: the address of
+   * Envoy's host if Envoy is in another network than this process. Absent: the address of
    * `listen.api`.
    */
   readonly envoyHost?: string;
@@ -90,7 +90,7 @@ function probe(host: string, listen: ListenConfig, authorization: string): Promi
         path: '/v1/models',
         headers: { authorization, connection: 'close' },
         agent: false,
-        // The listener of this machine; its certificate names the public host.
+        // The certificate of the listener names the public host, not this address.
         rejectUnauthorized: false,
       },
       (response) => {

@@ -18,13 +18,13 @@ import { newSpanId, newTraceId, type TraceContext, traceHeaders } from './trace-
 
 /**
  * Requests as spans of OpenTelemetry. No provider, context manager or propagator is registered in
- * OpenTelemetry's globals: contexts are handed over. Loaded only where tracing is configured, since
- * its packages take 140 ms of CPU and 15 MB.
+ * OpenTelemetry's globals: contexts are passed as arguments. This file is loaded only if tracing is
+ * configured, because its packages take 140 ms of CPU and 15 MB.
  */
 export interface RequestTracer {
-  /** `parent`: the span of the sender, where the request came with one. */
+  /** `parent`: the span of the sender, if the request has one. */
   begin(parent: TraceContext | undefined): RequestTrace;
-  /** Ends the trace. Its spans, the whole request first. */
+  /** Ends the trace. Returns its spans, first that of the whole request. */
   end(trace: RequestTrace): FinishedTrace;
   /** The body of one export, in OpenTelemetry's protocol. */
   encode(spans: FinishedTrace): Uint8Array;
@@ -32,7 +32,7 @@ export interface RequestTracer {
 
 export type FinishedTrace = readonly ReadableSpan[];
 
-/** `server`: a client's request here. `client`: a request of the gateway to another server. */
+/** `client`: a request of the gateway to another server. `internal`: any other step. */
 export type StepKind = 'internal' | 'client';
 
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
@@ -41,7 +41,7 @@ export function openRequestTracer(clock: Clock, resource: Readonly<Record<string
   const ended: ReadableSpan[] = [];
   const provider = new TracerProvider({
     resource: resourceFromAttributes(resource),
-    // The decision is made before a trace begins (tracing.ts).
+    // Whether a request is traced is decided before its trace begins (tracing.ts).
     sampler: new AlwaysOnSampler(),
     idGenerator: { generateTraceId: newTraceId, generateSpanId: newSpanId },
     spanProcessors: [
@@ -69,8 +69,8 @@ export function openRequestTracer(clock: Clock, resource: Readonly<Record<string
 }
 
 /**
- * A traced request. It does one thing after the other, so its parts are steps: each begins where
- * the step before has ended, or ends it. A request that is not traced has no trace.
+ * A traced request. Its parts are steps, one after the other: each begins after the step before has
+ * ended, or ends it. A request that is not traced has no trace.
  */
 export class RequestTrace {
   readonly traceId: string;
@@ -110,8 +110,8 @@ export class RequestTrace {
   }
 
   /**
-   * Only the response is left to be sent. A step in progress is the one that the request was
-   * refused in.
+   * Called when only the response is left to be sent. A step in progress is the one in which the
+   * request was refused.
    */
   decided(errorType: string | undefined): void {
     const step = this.current;
@@ -155,7 +155,7 @@ export class Span {
     return this.#endedMs !== undefined;
   }
 
-  /** `undefined`: not known, so there is no such attribute. */
+  /** Sets an attribute, unless its value is unknown. */
   set(name: string, value: AttributeValue | undefined): void {
     if (value !== undefined) this.#span.setAttribute(name, bounded(value));
   }
@@ -164,12 +164,12 @@ export class Span {
     this.#span.updateName(name);
   }
 
-  /** Something that happened now. */
+  /** Adds an event that happened now. */
   event(name: string): void {
     this.#span.addEvent(name, undefined, this.#nowMs());
   }
 
-  /** The span did not do what it was for. `errorType` is one of a bounded set of words. */
+  /** Marks the span as failed. `errorType` is one of a bounded set of words. */
   fail(errorType: string): void {
     this.set('error.type', errorType);
     this.#span.setStatus({ code: SpanStatusCode.ERROR });
@@ -180,7 +180,7 @@ export class Span {
     this.#endedMs ??= this.#nowMs();
   }
 
-  /** Ends OpenTelemetry's span; attributes set later have no effect. */
+  /** Ends OpenTelemetry's span. Attributes that are set later have no effect. */
   finish(): void {
     this.#span.end(this.#endedMs);
   }
@@ -199,7 +199,7 @@ function contextOf(parent: TraceContext | undefined): Context {
 const LONGEST_TEXT = 200;
 
 /**
- * A copy where it is cut: a slice would keep the whole text in memory for as long as the span
+ * Copies a text that it cuts: a slice would keep the whole text in memory for as long as the span
  * waits.
  */
 function bounded(value: AttributeValue): AttributeValue {

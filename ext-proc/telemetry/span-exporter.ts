@@ -4,11 +4,11 @@ import type { Log } from '#core/log/log.ts';
 import type { FinishedTrace } from './request-trace.ts';
 import type { TraceMetrics } from './trace-metrics.ts';
 
-/** Sends finished traces to the operator's collector, beside the requests. */
+/** Sends finished traces to the operator's collector, in the background. */
 export interface SpanExporter {
-  /** Takes the trace, or drops it when too many spans wait. */
+  /** Adds a trace, or drops it when too many spans wait. */
   add(trace: FinishedTrace): void;
-  /** Sends what waits, and ends. Spans that are not sent within this time, in ms, are dropped. */
+  /** Sends the waiting spans, and ends. Those not sent within this time, in ms, are dropped. */
   close(withinMs: number): Promise<void>;
 }
 
@@ -36,12 +36,12 @@ const BOUNDS: ExportBounds = {
   longestRetryMs: 30_000,
 };
 
-/** Statuses after which OTLP lets an export be repeated. */
+/** Statuses after which OTLP allows a retry of the export. */
 const REPEATABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
- * OpenTelemetry's own batch processor and exporter give a batch up after 10 s, and cannot be
- * stopped. Here a batch waits for a collector that is unavailable, as long as the buffer has room.
+ * OpenTelemetry's own batch processor and exporter give up a batch after 10 s, and cannot be
+ * stopped. Here a batch waits for an unavailable collector for as long as the buffer has room.
  */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { target, encode, metrics, log } = options;
@@ -81,13 +81,13 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   };
 }
 
-/** The status of the response. Rejects when the export is to be repeated. */
+/** Resolves with the status of the response. Rejects when the export has to be retried. */
 async function post({ otlpUrl, headers }: TracingConfig, body: Uint8Array, signal: AbortSignal): Promise<number> {
   const response = await fetch(otlpUrl, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/x-protobuf' },
     body,
-    // The headers are secrets of the configured collector.
+    // The headers are secrets, and only for the configured collector.
     redirect: 'error',
     signal,
   });

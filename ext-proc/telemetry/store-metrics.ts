@@ -4,7 +4,8 @@ import type { MetricSet } from './metric-set.ts';
 export type StoreMetrics = ReturnType<typeof createStoreMetrics>;
 
 /**
- * `reads`: `read_rpm`, of reads and replays. `refused`: `refused_rpm`. `uploads`: unfinished ones.
+ * `reads`: `read_rpm`, for reads and replays. `refused`: `refused_rpm`. `uploads`: unfinished
+ * uploads.
  */
 export type RefusingRule = (typeof RULES)[number];
 export type LimitStoreOperation = (typeof OPERATIONS)[number];

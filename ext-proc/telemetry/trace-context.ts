@@ -1,27 +1,28 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * The trace that a request belongs to, as W3C Trace Context has it in `traceparent` and
- * `tracestate`. Both come from outside: a value that is not exactly in its form is ignored, and its
- * request begins a trace of its own.
+ * The trace that a request belongs to, as `traceparent` and `tracestate` of W3C Trace Context
+ * describe it. Both come from outside: a value that is not well formed is ignored, and its request
+ * begins a trace of its own.
  */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits: the span of the sender. */
   readonly spanId: string;
-  /** The sender records its part. */
+  /** True if the sender records its part. */
   readonly sampled: boolean;
   /** Values of other tracing systems, to be passed on. */
   readonly state?: string;
 }
 
-/** A later version may have more after the four fields of the first. */
+/** A later version may have further fields after the four of the first. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
 /**
- * Stricter than OpenTelemetry's propagator, which takes spaces around the value and any tracestate.
+ * Stricter than OpenTelemetry's propagator, which accepts spaces around the value and any
+ * tracestate.
  */
 export function readTraceContext(
   traceparent: string | undefined,
@@ -36,7 +37,7 @@ export function readTraceContext(
   return { traceId, spanId, sampled, ...(isPassedOn ? { state: tracestate } : {}) };
 }
 
-/** Names and values of headers, in turns. */
+/** Alternating names and values of headers. */
 export function traceHeaders({ traceId, spanId, sampled, state }: TraceContext): string[] {
   const traceparent = `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
   return ['traceparent', traceparent, ...(state === undefined ? [] : ['tracestate', state])];
@@ -48,8 +49,8 @@ export function untracedHeaders(): string[] {
 }
 
 /**
- * 32 hexadecimal digits, 122 bits of them random. Node keeps UUIDs in stock: a tenth of the cost of
- * random bytes.
+ * 32 hexadecimal digits, of which 122 bits are random. Node caches random data for UUIDs, so one
+ * costs a tenth of random bytes.
  */
 export function newTraceId(): string {
   return randomUUID().replaceAll('-', '');
@@ -61,7 +62,7 @@ export function newSpanId(): string {
   return uuid.slice(0, 4) + uuid.slice(-12);
 }
 
-/** The whole value, as the standard asks everybody to pass on. */
+/** Longest value. The standard asks everybody to pass on values up to this length. */
 const LONGEST_STATE = 512;
 const MOST_MEMBERS = 32;
 const MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;

@@ -11,25 +11,25 @@ import type { TraceMetrics } from './trace-metrics.ts';
 export interface Tracing {
   /** `undefined`: this request is not traced. */
   begin(request: TracedRequest, config: TracingConfig): RequestTrace | undefined;
-  /** The request is over, and its trace is exported. */
+  /** Ends the trace of a request, and exports it. */
   end(trace: RequestTrace): void;
 }
 
 export interface TracedRequest {
   header(name: string): string | undefined;
-  /** The sender is one of the operator's proxies (`trusted_proxies`). */
+  /** True if the sender is one of the operator's proxies (`trusted_proxies`). */
   isTrusted(): boolean;
 }
 
-/** The sender's span where the request is traced, otherwise `undefined`. */
+/** The decision to trace a request. `parent`: the sender's span, if it sent one. */
 export interface Decision {
   readonly parent: ReturnType<typeof readTraceContext>;
 }
 
 /**
- * A client's trace continues here, but the operator pays for the record, so only a trusted proxy
- * decides with its flag. For all others the decision is random, not derived from a trace id that
- * they choose.
+ * Decides whether a request is traced. A client's trace is continued, but the operator pays for the
+ * record, so only the flag of a trusted proxy decides. For all others the decision is random, and
+ * not derived from a trace id that they choose.
  */
 export function decide(request: TracedRequest, { sampleRatio }: TracingConfig): Decision | undefined {
   const parent = readTraceContext(request.header('traceparent'), request.header('tracestate'));
@@ -51,7 +51,7 @@ export interface OpeningTracing {
 
 /**
  * Resolves when requests can be traced, if the configuration says so. OpenTelemetry is loaded when
- * tracing is configured for the first time; requests of that moment are not traced.
+ * tracing is configured for the first time. Requests until then are not traced.
  */
 export async function openTracing(options: OpeningTracing): Promise<Tracing & Pick<SpanExporter, 'close'>> {
   const { target, workerIndex, version, clock, metrics, log } = options;

@@ -27,7 +27,7 @@ export function watchLimitStore(
     return result;
   }
   return {
-    // A refused request may be asked for once more: admission counts those that stay refused.
+    // A refused admission may be retried, so `admit` in requests counts those that stay refused.
     admit: (request) => timed('admit', () => limits.admit(request)),
     release: (release) => timed('release', () => limits.release(release)),
     renew: (holds, nowMs) => timed('renew', () => limits.renew(holds, nowMs)),

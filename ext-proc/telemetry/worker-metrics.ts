@@ -3,8 +3,8 @@ import { createServer, request } from 'node:http';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 
 /**
- * Metrics of several gateway processes on one page. Only the first process has the metrics address;
- * it reads the metrics of the others from their sockets. The series of each process carry its index
+ * Metrics of several gateway processes on one page. Only the first process has the metrics address.
+ * It reads the metrics of the others from their sockets. The series of each process carry its index
  * as `worker`, so nothing is added up here.
  */
 type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
@@ -51,8 +51,8 @@ export async function allWorkersMetrics(registry: Registry, otherSockets: readon
 }
 
 /**
- * Keeps what prom-client omits from sums of processes, such as their start: here nothing is added
- * up.
+ * Keeps metrics that prom-client omits from sums over processes, such as the start time, because
+ * nothing is added up here.
  */
 function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
   return metrics.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric));
