@@ -14,15 +14,15 @@ export interface Exchange {
   /** Address of the socket's peer without port; empty when there is none. */
   readonly peerAddress: string;
   /**
-   * Lower-case name; repeated headers joined with `, `. After `readBody` only those of
-   * `READ_WITH_BODY` may be asked for (`ext-proc/request-head.ts`).
+   * Value of a header by its lower-case name. Repeated headers are joined with `, `. After
+   * `readBody` only the headers in `READ_WITH_BODY` may be read (`ext-proc/request-head.ts`).
    */
   header(name: string): string | undefined;
   /** Reads the request body once. Never rejects. */
   readBody(bounds: BodyBounds): Promise<BodyResult>;
   /**
-   * The body's share of the memory for bodies. After reading, it is held until the reader releases
-   * it or the request ends.
+   * Memory that the body holds. After reading, it is held until the reader releases it or the
+   * request ends.
    */
   readonly bodyMemory: MemoryReservation;
   /**
@@ -40,7 +40,7 @@ export interface Exchange {
 }
 
 export interface BodyBounds {
-  /** The organization whose share of the memory for bodies the body takes. */
+  /** The organization to whose share of the memory the body belongs. */
   readonly organizationId: string;
   readonly limitBytes: number;
   /** Unfinished uploads that the organization may have, this one among them. */
@@ -54,11 +54,11 @@ export type BodyResult =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   /** Known as soon as content-length or the bytes so far exceed the limit. */
   | { readonly kind: 'too_large' }
-  /** The upload stalled, lasted too long, or gave its place to others. */
+  /** The upload stalled, lasted too long, or was ended to make room for others. */
   | { readonly kind: 'timeout' }
   /** The organization has its share of unfinished uploads. */
   | { readonly kind: 'too_many' }
-  /** The memory for bodies, or the organization's share of it, is full; or the process ends. */
+  /** The memory for bodies, or the organization's share of it, is full, or the process ends. */
   | { readonly kind: 'no_memory' }
   | { readonly kind: 'gone' };
 
@@ -74,8 +74,8 @@ export interface WholeResponse extends ResponseHead {
 
 export interface ResponseStream {
   /**
-   * Text as UTF-8. False: the buffer is full, wait for `drained` before writing more. Writing after
-   * the client left does nothing.
+   * Writes bytes, or text as UTF-8. False: the buffer is full, so wait for `drained` before writing
+   * more. Writing after the client left does nothing.
    */
   write(piece: Uint8Array | string): boolean;
   /** Resolves when there is room again, or the client is gone. */
@@ -85,8 +85,8 @@ export interface ResponseStream {
   /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */
   end(bytes?: Uint8Array): Promise<void>;
   /**
-   * Cuts the response, for a client that has not read it by the deadline. May be called again, also
-   * after `end`.
+   * Cuts the response, for a client that has not read it by the deadline. May be called repeatedly,
+   * even after `end`.
    */
   abort(): void;
 }

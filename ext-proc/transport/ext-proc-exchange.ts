@@ -18,15 +18,15 @@ import type { StreamListener } from './streams/stream-listener.ts';
 
 /**
  * A response on the ext_proc stream has no back-pressure: Envoy buffers what the client does not
- * read, and resets it after `stream_flush_timeout` (envoy/envoy.yaml). This is as much as the first
- * window of an HTTP/2 client takes at once (RFC 9113, "Initial Flow-Control Window Size").
+ * read, and resets it after `stream_flush_timeout` (envoy/envoy.yaml). This limit is the first
+ * window of an HTTP/2 client (RFC 9113, "Initial Flow-Control Window Size").
  */
 const IN_PLACE_LIMIT_BYTES = 65_535;
 
 /**
- * A response that begins before the whole request has arrived keeps its end back until the body has
- * ended, or for this long. With the end, Envoy resets the upload; over HTTP/2 in the same packet as
- * the response, and then curl 7.88 and Node's client never show it.
+ * If a response begins before the whole request has arrived, its end is held back until the body
+ * has ended, or for this long. On the end, Envoy resets the upload. Over HTTP/2 the reset may be in
+ * the same packet as the response, and then curl 7.88 and Node's client never show the response.
  */
 const LINGER_MS = 200;
 
@@ -52,15 +52,15 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   #head: RequestHead | undefined;
   #body: RequestBody | undefined;
   #state: ResponseState = OPEN;
-  /** The deadline has passed: the handler cannot respond any more. */
+  /** True after the deadline. The handler cannot respond any more. */
   #expired = false;
   #bodyEnded = false;
-  /** The request's trailers have arrived, and must be accepted if it is routed. */
+  /** True if the request's trailers have arrived, which must be accepted if it is routed. */
   #hasTrailers = false;
   #controller: AbortController | undefined;
   /**
-   * Parts that have not ended: the ext_proc stream; the handler; the response on the stream
-   * listener.
+   * Number of parts that have not ended: the ext_proc stream, the handler, and the response on the
+   * stream listener.
    */
   #openParts = 1;
 
@@ -111,8 +111,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     if (this.#body === undefined) return Promise.resolve({ kind: 'gone' });
     this.#body.reservation.assignTo(bounds.organizationId);
     this.#head?.trim();
-    // Mostly the whole body has arrived while the stream was paused, and there is nothing to wait
-    // for.
+    // Usually the whole body has arrived while the stream was paused, so that nothing has to be
+    // awaited.
     this.#stream.resume();
     const result = this.#body.read(bounds);
     this.#stream.resume();
@@ -208,7 +208,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     this.#partOver();
   }
 
-  /** Called when the handler has settled: the body's bytes are free. */
+  /** Called when the handler has settled. Frees the body's bytes. */
   handled(): void {
     this.#body?.discard();
     this.#partOver();
@@ -220,9 +220,9 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   }
 
   /**
-   * Ends an exchange that has lasted too long: the client gets this response if it has none, the
-   * handler is aborted and cannot respond any more. Called again for as long as anything is left:
-   * it then aborts a response that Envoy has not taken.
+   * Ends an exchange that has lasted too long. The client gets this response if it has none. The
+   * handler is aborted and cannot respond any more. A further call, while a part has not ended,
+   * aborts a response that Envoy has not read.
    */
   expire(response: WholeResponse): void {
     if (this.#state.kind === 'open') void this.respond(response);
@@ -238,7 +238,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   }
 
   /**
-   * Ends a response that has begun visibly incomplete; a request without one is refused by Envoy.
+   * Cuts a response that has begun, visibly for the client. Without one, Envoy refuses the request.
    */
   cut(): void {
     const state = this.#state;
@@ -274,7 +274,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     this.#stream.write(END_OF_RESPONSE);
   }
 
-  /** The ext_proc stream has ended: a routed request comes soon or not at all. */
+  /** The ext_proc stream has ended. A routed request now arrives soon or not at all. */
   #envoyEnded(): void {
     const state = this.#state;
     if (state.kind === 'open') this.#leave();

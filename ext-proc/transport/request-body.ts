@@ -14,25 +14,25 @@ export interface BodyRoom {
 }
 
 export interface RequestSize {
-  /** The content-length in bytes; 0 without one. */
+  /** The content-length in bytes, or 0 without one. */
   readonly declaredBytes: number;
-  /** Memory of the request beside its body. It counts while the upload is unfinished. */
+  /** Memory of the request without its body. It counts while the upload is unfinished. */
   readonly besideBytes: number;
 }
 
 /**
  * Collects one request body. Bytes that arrive before `read` are kept and counted, and the source
- * is paused after them, so the rest of the upload stays at the client. A body above a bound is
- * dropped at once, and so is everything after it.
+ * is paused after them, so that the client keeps the rest of the upload. A body above a bound is
+ * dropped at once, and so are all further bytes.
  */
 export class RequestBody implements Evictable, Upload {
-  /** Memory of the bytes so far. Others may evict the body until its reader has all of it. */
+  /** Memory of the bytes so far. The body is evictable until its reader has all of it. */
   readonly reservation: MemoryReservation;
   readonly #places: UploadPlaces;
   readonly #size: RequestSize;
   readonly #bytes: GrowingBytes;
   #length = 0;
-  /** Set when further bytes are to be dropped. */
+  /** Present once further bytes are dropped. */
   #outcome: BodyResult | undefined;
   #reading: { readonly bounds: BodyBounds; readonly resolve: (result: BodyResult) => void } | undefined;
   /** Fires at the earlier of both time limits, as they were when it was set. */
@@ -85,15 +85,15 @@ export class RequestBody implements Evictable, Upload {
   }
 
   /**
-   * Evicts the body: memory is full, or the process ends. A body that its reader has is not
-   * touched.
+   * Evicts the body, because memory is full or the process ends. A body that its reader already has
+   * is not touched.
    */
   evict(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'no_memory' });
     else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_memory' };
   }
 
-  /** Ends the upload: the process has no place for it any more. */
+  /** Ends the upload, because the process has no room for it any more. */
   giveWay(): void {
     this.#settle({ kind: 'timeout' });
   }
@@ -104,15 +104,15 @@ export class RequestBody implements Evictable, Upload {
   }
 
   /**
-   * Drops what still arrives: the client left, or has its response. A body that was complete stays
-   * so.
+   * Drops further bytes, because the client left or has its response. A body that was complete
+   * stays complete.
    */
   abandon(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
   }
 
   /**
-   * Called once. The bytes of a complete body belong to the reader, and are not kept here as well.
+   * Reads the body. Called once. The bytes of a complete body then belong to the reader alone.
    */
   read(bounds: BodyBounds): Promise<BodyResult> {
     const known = this.#known(bounds);
@@ -134,7 +134,7 @@ export class RequestBody implements Evictable, Upload {
     this.#progressedMs = performance.now();
   }
 
-  /** Drops the bytes, which are not used any more. */
+  /** Drops the bytes, which are no longer used. */
   discard(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
     this.#drop();
@@ -157,7 +157,7 @@ export class RequestBody implements Evictable, Upload {
     return tooLarge ? { kind: 'too_large' } : undefined;
   }
 
-  /** Sets one timer, and again only when it fires: most bodies are complete before. */
+  /** Sets one timer, and sets it again only when it fires: most bodies are complete before that. */
   #watch(stallMs: number): void {
     const untilMs = Math.min(this.#progressedMs + stallMs, this.#readUntilMs);
     const leftMs = untilMs - performance.now();
@@ -182,5 +182,5 @@ export class RequestBody implements Evictable, Upload {
   }
 }
 
-/** The outcome of a body that its reader has already. */
+/** The outcome of a body that its reader already has. */
 const HANDED_OVER: BodyResult = { kind: 'gone' };

@@ -3,15 +3,15 @@ import type { HttpResponseStream } from './streams/response-stream.ts';
 /**
  * The response of an exchange. Its transitions:
  * - open → in_place: `respond`, on the ext_proc stream
- * - open → routing: `openStream`, or a large `respond`; Envoy is to bring the request to the stream
+ * - open → routing: `openStream`, or a large `respond`. Envoy will bring the request to the stream
  * listener
  * - routing → streaming: Envoy has brought it
  * - open → gone: the client left before a response
  * - routing → gone: the client left, or the deadline passed, before Envoy brought the request
  * - streaming → gone: the response was cut
  *
- * A response that is complete stays in_place or streaming. The deadline is no state: an expired
- * exchange keeps its response, so that it can be aborted again and again.
+ * A response that is complete stays in_place or streaming. The deadline is not a state: an expired
+ * exchange keeps its response, so that it can be aborted repeatedly.
  */
 export type ResponseState =
   | { readonly kind: 'open' }
@@ -25,7 +25,7 @@ export interface InPlace {
   /** Resolves when the ext_proc stream has ended. */
   readonly ended: PromiseWithResolvers<void>;
   /**
-   * Runs while the response is complete but for its end, because the request's body is still
+   * Runs while only the end of the response is missing, because the request's body is still
    * arriving.
    */
   linger: NodeJS.Timeout | undefined;

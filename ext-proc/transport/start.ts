@@ -9,22 +9,22 @@ import { StreamListener } from './streams/stream-listener.ts';
 import { UploadPlaces } from './upload-places.ts';
 
 export interface TransportOptions {
-  /** Path of a Unix socket, or a TCP address where the configuration asks for one. */
+  /** Path of a Unix socket, or a TCP address if the configuration has one. */
   readonly extProcSocket: string | TcpAddress;
   readonly streamSocket: string;
   /** Name of the Envoy cluster that leads to `streamSocket`. */
   readonly streamClusterName: string;
   readonly handler: ExchangeHandler;
-  /** Limit of all request bodies in memory; 512 MiB by default. */
+  /** Limit of all request bodies in memory. 512 MiB by default. */
   readonly bodyBudgetBytes?: number;
   /** Called when a body found no memory, or was evicted. */
   readonly onMemoryRefused?: (why: BudgetRefusal) => void;
   /**
-   * Longest duration of an exchange; read at each check, so that a reload counts. Above every
-   * deadline of the handler.
+   * Longest duration of an exchange, above every deadline of the handler. It is read at each check,
+   * so that a reload takes effect.
    */
   readonly exchangeDeadlineMs: () => number;
-  /** Places for exchanges. Beyond, an upload gives way, or a request is `no_capacity` at once. */
+  /** Most exchanges at once. For a further one an upload is ended, or it gets `no_capacity`. */
   readonly maxInFlight?: number;
   readonly onFault: (fault: TransportFault) => void;
 }
@@ -44,8 +44,8 @@ export interface Transport {
   /** Request bodies in memory, all together. */
   readonly bodies: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
   /**
-   * Takes no new requests and waits for those in flight; resolves with how many were left after the
-   * time-out.
+   * Accepts no new requests, and waits for those in flight. Resolves with the number of those that
+   * are left after the time-out.
    */
   drain(timeoutMs: number): Promise<number>;
   /** Refuses requests that have not arrived whole. Complete ones are left to their handlers. */
@@ -121,8 +121,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
 }
 
 /**
- * Runs the handler. The one catch: the client gets a response and the exchange ends, whatever the
- * handler does.
+ * Runs the handler. Whatever the handler does, the client gets a response and the exchange ends.
  */
 async function run(
   exchange: ExtProcExchange,
@@ -167,7 +166,7 @@ function refusingHead(exchange: ExtProcExchange): ExchangeHandler | undefined {
 function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOptions): void {
   const startedBeforeMs = performance.now() - options.exchangeDeadlineMs();
   for (const exchange of inFlight) {
-    // The set is in the order of beginning: the first young exchange ends the search.
+    // The set is ordered by start, so the first young exchange ends the search.
     if (exchange.startedAtMs > startedBeforeMs) return;
     if (!exchange.expired) options.onFault({ kind: 'deadline', requestId: exchange.requestId });
     exchange.expire(renderRefusal(refuse('internal_error')));

@@ -1,26 +1,26 @@
 import type { BodyBounds } from './exchange.ts';
 
-/** An unfinished upload, which can be ended for others. */
+/** An unfinished upload, which can be ended to make room for others. */
 export interface Upload {
-  /** Called when it has no place any more. */
+  /** Called when the upload has lost its place. */
   giveWay(): void;
 }
 
-/** Part of the places beyond which an organization gets none while half of all are taken. */
+/** An organization with this part of the places gets no more while half of all are taken. */
 const PLACE_SHARE = 1 / 4;
 const FREE_BEYOND_SHARE = 1 / 2;
 
 /**
  * Places of unfinished uploads among the exchanges of a process (docs/design.md, "Uploads").
  *
- * It is not a `SharedBudget`: there everything that can be evicted has no bound but the whole. An
- * upload costs its client nothing, so an organization has a bound of its own here.
+ * This is not a `SharedBudget`, in which evictable memory has no bound except the total. An upload
+ * costs its client nothing, so here each organization has a bound.
  */
 export class UploadPlaces {
-  /** Exchanges that the process has at once. */
+  /** Most exchanges that the process has at once. */
   readonly #most: number;
   readonly #taken: () => number;
-  /** By organization. The upload that progressed last is the last. */
+  /** Uploads by organization, in the order of their last progress. */
   readonly #uploads = new Map<string, Set<Upload>>();
 
   constructor(most: number, taken: () => number) {
@@ -28,7 +28,7 @@ export class UploadPlaces {
     this.#taken = taken;
   }
 
-  /** False: the organization has its share of unfinished uploads. */
+  /** Takes a place. False: the organization has its share of unfinished uploads. */
   enter(upload: Upload, { organizationId, mostUploads }: BodyBounds): boolean {
     const own = this.#uploads.get(organizationId) ?? new Set();
     if (own.size >= mostUploads) return false;

@@ -12,14 +12,14 @@ import { type RequestListener, readRequestMessage } from './request-message.ts';
 const METHOD = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
 /**
- * Bounds the memory of one unfinished message. Envoy's pieces of a body are far smaller: they are
- * cut at its connection buffer.
+ * Bounds the memory of one unfinished message. Envoy's pieces of a body are far smaller, because
+ * they fit into its connection buffer.
  */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /**
- * ABORTED: a status that Envoy never makes up itself, which distinguishes a bug of ours from a
- * process that is unavailable.
+ * ABORTED, which Envoy never uses itself. It distinguishes a bug of ours from a process that is
+ * unavailable.
  */
 export const STATUS_FAULT = 10;
 const STATUS_OK = 0;
@@ -30,9 +30,9 @@ const STATUS_UNIMPLEMENTED = 12;
 /** Envoy's end of one ext_proc stream. */
 export interface ProcessingStream {
   write(bytes: Buffer): void;
-  /** Ends with OK: only after a whole response, because Envoy lets other requests pass then. */
+  /** Ends with OK. Only after a whole response: without one Envoy would let the request pass. */
   finish(): void;
-  /** Ends with an error, so that Envoy refuses the request. Ending with OK would let it pass. */
+  /** Ends with an error, so that Envoy refuses the request. */
   fail(status: number): void;
   pause(): void;
   resume(): void;
@@ -143,7 +143,7 @@ function trailers(status: number): Buffer {
   return literal('grpc-status', String(status));
 }
 
-/** A response that has nothing but its status. */
+/** A response that consists of its status. */
 function statusOnly(status: number): Buffer {
   return Buffer.concat([HEADERS, trailers(status)]);
 }
@@ -160,5 +160,5 @@ function statusOf(problem: FrameProblem): number {
   return problem === 'compressed' ? STATUS_UNIMPLEMENTED : STATUS_RESOURCE_EXHAUSTED;
 }
 
-/** Reads a request for a method that does not exist. */
+/** Ignores a request for a method that does not exist. */
 const NO_READER: StreamReader = { data: () => undefined, ended: () => undefined, closed: () => undefined };

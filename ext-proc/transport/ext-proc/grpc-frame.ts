@@ -21,7 +21,7 @@ export interface MessageListener {
 
 /**
  * Cuts a byte stream into messages. A message that arrives in pieces is copied once, into memory
- * that is used again, because each 64 MB outside the heap cost a full garbage collection; other
+ * that is reused, because each 64 MB outside the heap cost a full garbage collection. Other
  * messages are not copied.
  */
 export class GrpcMessageReader {
@@ -30,7 +30,7 @@ export class GrpcMessageReader {
   /** An unfinished prefix or message, and how many of its bytes have arrived. */
   #unfinished: Buffer | undefined;
   #heldBytes = 0;
-  /** Length of the message being collected; negative while its prefix is incomplete. */
+  /** Length of the message that is being collected. Negative while its prefix is incomplete. */
   #messageBytes = -1;
 
   constructor(maxMessageBytes: number, listener: MessageListener) {
@@ -62,7 +62,7 @@ export class GrpcMessageReader {
     }
   }
 
-  /** Returns the prefix or message once its last byte is here. */
+  /** Returns the prefix or message once its last byte has arrived. */
   #collect(bytes: BorrowedBytes, start: number, end: number, wanted: number): Buffer | undefined {
     if (start === end) return undefined;
     const unfinished = this.#unfinished ?? takeMemory(wanted);
@@ -75,20 +75,20 @@ export class GrpcMessageReader {
 }
 
 /**
- * Above the longest message that Envoy makes of a piece of a body: its ingress reads 128 KiB at
- * most (`per_connection_buffer_limit_bytes`).
+ * More than the longest message with a piece of a body: Envoy's ingress reads at most 128 KiB
+ * (`per_connection_buffer_limit_bytes`).
  */
 const SPARE_BYTES = 160 * 1024;
 /**
- * As many as are collected at a time under load; further ones are left to the garbage collector.
+ * Most spare buffers, as many as are in use at a time under load. Others are garbage-collected.
  */
 const MAX_SPARE = 16;
-/** Below it Node has a pool of its own. */
+/** Up to this size Node uses a pool of its own. */
 const SMALL_BYTES = 4096;
 
 const spare: Buffer[] = [];
 
-/** Returns at least so many bytes of uninitialized memory. */
+/** Returns at least this many bytes of uninitialized memory. */
 function takeMemory(bytes: number): Buffer {
   if (bytes <= SMALL_BYTES || bytes > SPARE_BYTES) return Buffer.allocUnsafe(bytes);
   return spare.pop() ?? Buffer.allocUnsafeSlow(SPARE_BYTES);

@@ -9,8 +9,8 @@ const KEY = (1 << 3) | 2;
 const RAW_VALUE = (3 << 3) | 2;
 
 /**
- * Reads `HttpHeaders`, to the end of the reader; `peer` is the address of the client's socket.
- * Everything is copied.
+ * Reads `HttpHeaders`, to the end of the reader. `peer` is the address of the client's socket. The
+ * result does not refer to the reader's bytes.
  */
 export function readHeaders(reader: WireReader, peer: string): RequestHead {
   const first = reader.at;

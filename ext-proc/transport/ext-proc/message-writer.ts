@@ -1,10 +1,11 @@
 /**
- * Encodes gRPC frames with protobuf messages by hand: the generated code takes ten times as long.
+ * Encodes gRPC frames with protobuf messages. Hand-written, because generated code takes ten times
+ * as long.
  */
 
 /** gRPC's prefix: one flag byte, four bytes of length. */
 export const PREFIX_BYTES = 5;
-/** A tag of one byte, and a number below 128. */
+/** Bytes of a tag of one byte with a number below 128. */
 export const SMALL_NUMBER_BYTES = 2;
 
 /** Bytes of a field with its tag (always one byte) and its length. */
@@ -12,7 +13,7 @@ export function fieldBytes(payloadBytes: number): number {
   return 1 + varintBytes(payloadBytes) + payloadBytes;
 }
 
-/** Bytes of the header at that place. */
+/** Bytes of the header at this index. */
 export function headerBytes(headers: readonly string[], at: number): number {
   return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
 }
@@ -24,8 +25,8 @@ function varintBytes(value: number): number {
 }
 
 /**
- * Writes fields into a buffer whose length was counted before. Texts are written letter by letter,
- * which is cheaper for texts as short as these.
+ * Writes fields into a buffer whose length was computed before. Texts are written character by
+ * character, which is cheaper for texts as short as these.
  */
 export class MessageWriter {
   readonly bytes: Buffer;
@@ -35,7 +36,7 @@ export class MessageWriter {
     this.bytes = Buffer.allocUnsafe(length);
   }
 
-  /** Writes the prefix of a message of that length. */
+  /** Writes the prefix of a message of this length. */
   prefix(messageBytes: number): void {
     this.bytes[this.#at] = 0;
     this.#at = this.bytes.writeUInt32BE(messageBytes, this.#at + 1);
@@ -49,13 +50,13 @@ export class MessageWriter {
     this.bytes[this.#at++] = rest;
   }
 
-  /** `true` is 1. */
+  /** Writes a number below 128. `true` is 1. */
   smallNumber(tag: number, value: number): void {
     this.bytes[this.#at++] = tag;
     this.bytes[this.#at++] = value;
   }
 
-  /** Latin-1. */
+  /** Writes a text in Latin-1. */
   text(tag: number, text: string): void {
     this.open(tag, text.length);
     let at = this.#at;

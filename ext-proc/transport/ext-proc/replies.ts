@@ -11,8 +11,8 @@ const STREAMED_IMMEDIATE_RESPONSE = (11 << 3) | 2;
 const END_OF_STREAM = [2 << 3, 1] as const;
 
 /**
- * Names and values in turn. Completions and balances are for no cache, and a browser must not take
- * JSON for a page.
+ * Alternating names and values. Completions and balances must not be cached, and a browser must not
+ * interpret JSON as a page.
  */
 export const ON_EVERY_RESPONSE: readonly string[] = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
 
@@ -27,8 +27,8 @@ export const STREAM_HEADER = 'x-gw-stream';
 const CLUSTER_HEADER = 'x-gw-cluster';
 
 /**
- * A whole response on the ext_proc stream; without its end unless `ended`. A HEAD request gets the
- * headers of the response and no body (RFC 9110, HEAD).
+ * A whole response on the ext_proc stream, but without its end unless `ended`. A HEAD request gets
+ * the headers of the response and no body (RFC 9110, HEAD).
  */
 export function inPlaceResponse(response: InPlaceResponse, method: string, ended: boolean): Buffer {
   const headers = [':status', String(response.status), ...ON_EVERY_RESPONSE];
@@ -38,16 +38,16 @@ export function inPlaceResponse(response: InPlaceResponse, method: string, ended
   return encodeResponse({ headers, body: bodyless ? undefined : response.body, ended });
 }
 
-/** The end of a response that was sent without it. */
+/** The end of a response that was sent without an end. */
 export const END_OF_RESPONSE: Buffer = frame(nested([STREAMED_IMMEDIATE_RESPONSE, (2 << 3) | 2], END_OF_STREAM));
 
 /**
- * Routes the request to the stream listener of this process, without anything that the client
- * wrote: its secrets must not appear on another socket, and a header or query that Envoy accepts
- * but Node's parser rejects, or answers by itself (`expect`), would give a response without our
+ * Routes the request to the stream listener of this process, but without its headers and query. The
+ * client's secrets must not appear on another socket. Also, Node's parser rejects some headers that
+ * Envoy accepts, or responds to them itself (`expect`), and such a response would lack our
  * envelope. `clientHeaders` are the names of all headers of the request. After `withinMs` Envoy
- * ends what is left of the response: while a client reads nothing, Envoy reads nothing from us
- * either, and would not notice that we have aborted it.
+ * ends the rest of the response: while a client reads nothing, Envoy reads nothing from us either,
+ * and would not notice that we have aborted the response.
  */
 export function routeToStream(
   streamId: string,
@@ -71,8 +71,8 @@ export function routeToStream(
 }
 
 /**
- * Headers of Envoy's own: the id becomes a header of the response, and without the scheme Envoy
- * finds no route.
+ * Headers that Envoy needs: the id becomes a header of the response, and without host and scheme
+ * Envoy finds no route.
  */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['host', 'x-request-id', 'x-forwarded-proto']);
 
@@ -87,7 +87,7 @@ export const NO_BODY: Buffer = frame(nested([REQUEST_BODY, (1 << 3) | 2, (3 << 3
 /** Accepts the request's trailers, which ends a request that has them. */
 export const ACCEPT_TRAILERS: Buffer = frame(nested([REQUEST_TRAILERS], []));
 
-/** Messages within each other, the outermost first, that hold nothing but `content`. */
+/** Nested messages, the outermost first. The innermost contains `content`. */
 function nested(tags: readonly number[], content: readonly number[]): Uint8Array {
   const bytes = [...content];
   for (const tag of tags.toReversed()) bytes.unshift(tag, bytes.length);

@@ -4,18 +4,18 @@ export class RequestHead {
   readonly method: string;
   readonly path: string;
   readonly peerAddress: string;
-  /** Neither body nor trailers follow. */
+  /** True if neither body nor trailers follow. */
   readonly bodiless: boolean;
-  /** More or longer headers than the gateway takes. */
+  /** True if there are more or longer headers than the gateway accepts. */
   readonly oversized: boolean;
   /**
-   * The request names exactly one host, as RFC 9112 (Host) and RFC 9113 (Request Pseudo-Header
-   * Fields) demand.
+   * True if the request names exactly one host, as RFC 9112 (Host) and RFC 9113 (Request
+   * Pseudo-Header Fields) require.
    */
   readonly hasOneHost: boolean;
-  /** From content-length; 0 when there is none. */
+  /** The content-length, or 0 without one. */
   readonly declaredBytes: number;
-  /** Memory of the request beside its body. */
+  /** Memory of the request without its body. */
   readonly besideBytes: number;
   #headers: HeaderList;
   #isTrimmed = false;
@@ -37,7 +37,7 @@ export class RequestHead {
 
   header(name: string): string | undefined {
     if (this.#isTrimmed && !READ_WITH_BODY.has(name)) throw new Error(`the header ${name} is not kept so long`);
-    // HTTP/2 has no host header, and Envoy names both alike.
+    // Envoy has the host of HTTP/1.1 under the name of HTTP/2, too.
     return (name === 'host' ? this.#headers.get(':authority') : undefined) ?? this.#headers.get(name);
   }
 
@@ -45,7 +45,7 @@ export class RequestHead {
     return this.#headers.names();
   }
 
-  /** Forgets the values that nobody reads once the body is asked for. */
+  /** Drops the values that are not needed once the body is read. */
   trim(): void {
     if (this.#headers.bytes <= SMALL_HEAD_BYTES) return;
     this.#headers = this.#headers.withValuesOf(READ_WITH_BODY);
@@ -53,7 +53,7 @@ export class RequestHead {
   }
 }
 
-/** Headers that are read when the body has come, or later. */
+/** Headers that are read when the body has arrived, or later. */
 const READ_WITH_BODY: ReadonlySet<string> = new Set([
   'anthropic-beta',
   'authorization',
@@ -63,24 +63,24 @@ const READ_WITH_BODY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A head of up to this size is kept whole: nearly all are, and copying the rest costs more than it
- * frees.
+ * A head of up to this size is kept whole. Nearly all heads are so small that a copy would cost
+ * more than it frees.
  */
 const SMALL_HEAD_BYTES = 4 * 1024;
 
-/** Memory of a request beside its head: objects, buffers, its stream from Envoy. */
+/** Memory of a request without head and body: objects, buffers, its stream from Envoy. */
 const EXCHANGE_BYTES = 16 * 1024;
 
 export const MAX_HEADER_BYTES = 16 * 1024;
 /**
- * A client may send 100 beside the host; four pseudo-headers, and three that Envoy adds: the id,
- * the scheme, and whether the address is internal, or else the address.
+ * A client may send 100 headers besides the host. There are four pseudo-headers, and Envoy adds
+ * three headers: the id, the scheme, and either the mark of an internal address or the address.
  */
 const MAX_HEADERS = 100 + 4 + 3;
 
 /**
- * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and says by which
- * protocol such a list came. Over HTTP/2 `host` may repeat `:authority`.
+ * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and tells the protocol of
+ * such a request. Over HTTP/2 `host` may repeat `:authority`.
  */
 function isOneHost(headers: HeaderList): boolean {
   const host = headers.first(':authority') ?? '';
@@ -89,7 +89,7 @@ function isOneHost(headers: HeaderList): boolean {
   return headers.get('x-gw-protocol') === 'HTTP/2' && first !== '' && first === second && others.length === 0;
 }
 
-/** Places of a header's name and value in the text: begin and end of each. */
+/** Start and end of a header's name and of its value in the text. */
 const NUMBERS_PER_HEADER = 4;
 
 /**
@@ -100,7 +100,7 @@ export class HeaderList {
   readonly #text: string;
   readonly #places: readonly number[];
 
-  /** `places` are those of names and values, four for each header. */
+  /** `places`: offsets of names and values, four for each header. */
   constructor(text: string, places: readonly number[]) {
     this.#text = text;
     this.#places = places;
@@ -119,7 +119,7 @@ export class HeaderList {
     return sum;
   }
 
-  /** Repeated ones joined with `, `. */
+  /** Returns a header's value. Repeated headers are joined with `, `. */
   get(name: string): string | undefined {
     let value: string | undefined;
     for (let at = 0; at < this.#places.length; at += NUMBERS_PER_HEADER) {
@@ -132,7 +132,7 @@ export class HeaderList {
   }
 
   /**
-   * Returns the first value. It must not be kept, because it keeps the text of all headers in
+   * Returns the first value. It must not be stored, because it keeps the text of all headers in
    * memory.
    */
   first(name: string): string | undefined {
@@ -152,7 +152,7 @@ export class HeaderList {
     return names;
   }
 
-  /** The same names, with empty values for all others than these, in a text of its own. */
+  /** A copy with the same names, and with empty values for all other names than these. */
   withValuesOf(kept: ReadonlySet<string>): HeaderList {
     let text = '';
     const places: number[] = [];
@@ -172,7 +172,7 @@ export class HeaderList {
   }
 }
 
-/** V8 copies shorter parts of a text; a longer part keeps the whole text in memory. */
+/** V8 copies shorter parts of a text. A longer part keeps the whole text in memory. */
 const SLICED_LENGTH = 13;
 
 function copyOf(part: string): string {
@@ -180,7 +180,7 @@ function copyOf(part: string): string {
 }
 
 /**
- * `192.0.2.1:4711` or `[2001:db8::1]:4711`; anything else (a peer on a Unix socket) has no address.
+ * Address in `192.0.2.1:4711` or `[2001:db8::1]:4711`. Other peers (on a Unix socket) have none.
  */
 function withoutPort(address: string): string {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):\d+$/.exec(address);

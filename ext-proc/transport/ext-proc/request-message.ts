@@ -22,8 +22,8 @@ const FILTER = 'envoy.filters.http.ext_proc';
 const PEER = 'source.address';
 
 /**
- * A piece of a request's body, valid during the call: the part of `bytes` from `start` to before
- * `end`.
+ * A piece of a request's body: the part of `bytes` from `start` to before `end`. It is valid only
+ * during the call.
  */
 export interface BodyPiece {
   readonly bytes: BorrowedBytes;
@@ -32,7 +32,7 @@ export interface BodyPiece {
   readonly endOfStream: boolean;
 }
 
-/** Receives what Envoy sends about a request. */
+/** Receives the parts of a request from Envoy. */
 export interface RequestListener {
   receiveHead(head: RequestHead): void;
   receiveBody(piece: BodyPiece): void;
@@ -40,8 +40,8 @@ export interface RequestListener {
 }
 
 /**
- * Reads a `ProcessingRequest` by hand: the generated decoder reads each name as UTF-8, copies each
- * value, and makes an object of each field. The message is not kept.
+ * Reads a `ProcessingRequest` without generated code, which would decode each name as UTF-8, copy
+ * each value, and make an object of each field. The message is not kept.
  */
 export function readRequestMessage(bytes: BorrowedBytes, start: number, end: number, listener: RequestListener): void {
   const reader = new WireReader(bytes, start, end);

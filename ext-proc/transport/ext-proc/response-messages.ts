@@ -1,11 +1,11 @@
 import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
 /**
- * The messages of a response on the ext_proc stream, encoded by hand because nearly every request
- * ends with them.
+ * The messages of a response on the ext_proc stream. Hand-written encoding, because nearly every
+ * request ends with them.
  */
 export interface ResponseMessages {
-  /** Names and values in turn, `:status` among them; names in ASCII, values in Latin-1. */
+  /** Alternating names in ASCII and values in Latin-1, `:status` among them. */
   readonly headers: readonly string[];
   /** Absent: a response without a body. */
   readonly body: Buffer | undefined;
@@ -14,7 +14,7 @@ export interface ResponseMessages {
 }
 
 /**
- * Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a
+ * Tags of the fields, with their numbers in ext_proc.proto. Wire type 2 has a length, 0 is a
  * number.
  */
 const RESPONSE_STREAMED_IMMEDIATE = (11 << 3) | 2;
@@ -28,7 +28,7 @@ const HEADER_RAW_VALUE = (3 << 3) | 2;
 const BODY_BYTES = (1 << 3) | 2;
 const BODY_END_OF_STREAM = 2 << 3;
 
-/** One or two gRPC frames. */
+/** Returns one or two gRPC frames. */
 export function encodeResponse({ headers, body, ended }: ResponseMessages): Buffer {
   const endsHere = body === undefined && ended;
   let mapBytes = 0;

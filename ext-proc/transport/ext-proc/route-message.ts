@@ -1,19 +1,19 @@
 import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
 /**
- * The reply to a request's headers that routes it, encoded by hand because every stream begins with
- * it.
+ * The reply to a request's headers that routes the request. Hand-written encoding, because every
+ * stream begins with it.
  */
 export interface RouteMessage {
   /**
-   * Names and values in turn, which replace the request's own; names in ASCII, values in Latin-1.
+   * Alternating names in ASCII and values in Latin-1, which replace the request's own.
    */
   readonly setHeaders: readonly string[];
   readonly removeHeaders: readonly string[];
 }
 
 /**
- * Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a
+ * Tags of the fields, with their numbers in ext_proc.proto. Wire type 2 has a length, 0 is a
  * number.
  */
 const RESPONSE_REQUEST_HEADERS = (1 << 3) | 2;
@@ -28,7 +28,7 @@ const OVERWRITE_IF_EXISTS_OR_ADD = 2;
 const HEADER_KEY = (1 << 3) | 2;
 const HEADER_RAW_VALUE = (3 << 3) | 2;
 
-/** One gRPC frame. */
+/** Returns one gRPC frame. */
 export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer {
   let mutationBytes = 0;
   for (let at = 0; at < setHeaders.length; at += 2) mutationBytes += fieldBytes(optionBytes(setHeaders, at));
@@ -52,7 +52,7 @@ export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer
   return writer.bytes;
 }
 
-/** Bytes of the header at that place with its append action. */
+/** Bytes of the header at this index with its append action. */
 function optionBytes(headers: readonly string[], at: number): number {
   return fieldBytes(headerBytes(headers, at)) + SMALL_NUMBER_BYTES;
 }

@@ -1,8 +1,8 @@
 import type { BorrowedBytes } from '#packages/http2-server/borrowed-bytes.ts';
 
 /**
- * Reads a protobuf message where it lies in borrowed bytes, so a reader must not be kept either.
- * Throws on a message that is invalid or reaches beyond its end: Envoy sends none, so it is a bug.
+ * Reads a protobuf message in place, from borrowed bytes, so a reader must not be stored. Throws on
+ * a message that is invalid or reaches beyond its end. Envoy sends none, so that is a bug.
  */
 export class WireReader {
   readonly bytes: BorrowedBytes;
@@ -52,7 +52,7 @@ export class WireReader {
     this.end = outerEnd;
   }
 
-  /** Skips a field of that tag. */
+  /** Skips a field with this tag. */
   skip(tag: number): void {
     switch (tag & 7) {
       case 0:

@@ -1,15 +1,16 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 
-/** A head that Node will write as it is. */
+/** A head that Node will write unchanged. */
 export interface CheckedHead {
   readonly status: number;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
 }
 
 /**
- * `headers` have lower-case names. A `content-length` is held to; without one the body is written
- * in chunks. Throws if a name or value is invalid: a bug, found before the request is routed.
+ * `headers` have lower-case names. A `content-length` is enforced. Without one the body is written
+ * in chunks. Throws if a name or value is invalid, so that this bug shows before the request is
+ * routed.
  */
 export function checkHead(
   status: number,
@@ -27,8 +28,8 @@ export function checkHead(
 }
 
 /**
- * A response written piece by piece to Envoy over HTTP/1.1, which slows us down to what the client
- * reads.
+ * A response that is written piece by piece to Envoy over HTTP/1.1, whose back-pressure slows us
+ * down to the client's pace.
  */
 export class HttpResponseStream {
   readonly #response: ServerResponse;
@@ -37,8 +38,8 @@ export class HttpResponseStream {
   readonly #closed = Promise.withResolvers<void>();
 
   /**
-   * Calls `onClosed` once, when nothing more can be written; `complete`: all of it was handed to
-   * the socket.
+   * Calls `onClosed` once, when nothing more can be written. `complete`: the whole response was
+   * handed to the socket.
    */
   constructor(response: ServerResponse, { status, headers }: CheckedHead, onClosed: (complete: boolean) => void) {
     this.#response = response;
@@ -51,16 +52,16 @@ export class HttpResponseStream {
       this.#closed.resolve();
       onClosed(response.writableFinished);
     });
-    // The head goes out with the first piece if there is one in this turn, else by itself. Behind a
-    // piece, `flushHeaders` would write nothing, in a system call of its own.
+    // The head is written with the first piece if there is one in this turn, else by itself. After
+    // a piece, `flushHeaders` would make a system call that writes nothing.
     setImmediate(() => {
       if (!this.#hasWritten && !this.#isOver()) response.flushHeaders();
     });
   }
 
   /**
-   * Writes text as UTF-8. False: wait for `drained`; also after the end, so that no loop writes on
-   * and on.
+   * Writes bytes, or text as UTF-8. False: wait for `drained`. After the end it is false too, so
+   * that no loop goes on writing.
    */
   write(piece: Uint8Array | string): boolean {
     if (this.#isOver()) return false;
@@ -68,7 +69,7 @@ export class HttpResponseStream {
     return this.#response.write(piece);
   }
 
-  /** True while the socket has not taken all that was written. */
+  /** True while the socket has not accepted everything that was written. */
   get hasUnsent(): boolean {
     return this.#response.writableLength > 0;
   }
@@ -81,8 +82,8 @@ export class HttpResponseStream {
   }
 
   /**
-   * Resolves when all of it was handed to the socket, or the connection is lost. Throws if the body
-   * is not as long as the head says.
+   * Ends the response. Resolves when all of it was handed to the socket, or the connection is lost.
+   * Throws if the body is not as long as the head says.
    */
   end(bytes?: Uint8Array): Promise<void> {
     if (!this.#isOver()) {
@@ -93,7 +94,7 @@ export class HttpResponseStream {
   }
 
   /**
-   * Cuts the response visibly. Does nothing after all of it was handed to the socket: the
+   * Cuts the response visibly. Does nothing after all of it was handed to the socket, because the
    * connection may have another response.
    */
   abort(): void {

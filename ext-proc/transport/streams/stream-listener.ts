@@ -5,17 +5,17 @@ import { listenOn } from '#core/net/unix-socket.ts';
 import { STREAM_HEADER } from '../ext-proc/replies.ts';
 
 /**
- * How long to wait for Envoy's request after our reply. Envoy retries a refused connection for
- * less.
+ * Longest wait for Envoy's request after our reply. Envoy retries a refused connection for a
+ * shorter time.
  */
 const CONNECT_MS = 10_000;
 /**
- * Longest time from the end of the ext_proc stream, when only the connection is left to do: it
+ * Longest wait after the end of the ext_proc stream, when Envoy only has to connect. The request
  * comes later only if the client left.
  */
 const CONNECT_SOON_MS = 2_000;
 const SWEEP_MS = 100;
-/** Above what Envoy lets through, so that this listener never is the one that refuses. */
+/** More than Envoy lets through, so that this listener refuses no request. */
 const MAX_HEADER_BYTES = 256 * 1024;
 /** The slowest arrival time decays by this factor with each faster arrival. */
 const FORGOTTEN_PER_ARRIVAL = 0.95;
@@ -38,7 +38,7 @@ export class StreamListener {
   /** The clock of the time limits, and when it was last advanced. */
   #sweptMs = 0;
   #sweptAtMs = 0;
-  /** Time that the slowest of the latest arrivals took; it decays. */
+  /** Time that the slowest of the latest arrivals took. It decays. */
   #slowestMs = 0;
 
   static async start(socketPath: string, onFault: (error: Error) => void): Promise<StreamListener> {
@@ -49,12 +49,12 @@ export class StreamListener {
   }
 
   private constructor() {
-    // Envoy closes idle connections first: one that we closed could meet a request on its way.
+    // Without time-outs Envoy closes idle connections. If we did, a request could be on its way.
     const noTimeouts = { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 };
     this.#server = createServer({ ...noTimeouts, maxHeaderSize: MAX_HEADER_BYTES }, (request, response) =>
       this.#serve(request, response),
     );
-    // Envoy never closes one half: it has left, and would not read the rest.
+    // Envoy never half-closes a connection. If it ends its side, it would not read the rest.
     this.#server.on('connection', (socket) => socket.on('end', () => socket.destroy()));
   }
 
@@ -100,8 +100,8 @@ export class StreamListener {
 
   /**
    * After a stall, timers run before sockets. A stall of any length counts as one step, so a
-   * request that came meanwhile is served before the next. While others arrive that took nearly as
-   * long, the machine is overloaded, and no wait is aborted.
+   * request that came meanwhile is served before the next step. While arrivals take at least half
+   * as long as a wait, the machine is overloaded, and the wait lasts until `CONNECT_MS`.
    */
   #sweepOnce(): void {
     this.#sweptMs += SWEEP_MS;
@@ -143,10 +143,10 @@ interface Waiting {
   patienceMs: number;
 }
 
-/** 128 bits cannot be guessed. */
+/** An id of 128 bits cannot be guessed. */
 const ID_BYTES = 16;
 
-/** Random bytes for the next ids: asking for 16 at a time costs 4 us, this 0.2 us. */
+/** Random bytes for the next ids. Drawing 16 bytes at a time costs 4 us, this pool 0.2 us. */
 const pool = Buffer.alloc(256 * ID_BYTES);
 let poolUsed = pool.length;
 
