@@ -2,7 +2,7 @@
 export interface Clock {
   /** Wall clock, Unix milliseconds. */
   nowMs(): number;
-  /** Never goes back; for durations and deadlines only. */
+  /** Never goes back. Only for durations and deadlines. */
   monotonicMs(): number;
 }
 
@@ -12,7 +12,7 @@ export const systemClock: Clock = {
 };
 
 /**
- * An instant on both clocks. The monotonic one stands still while a machine is suspended, the wall
+ * An instant on both clocks. The monotonic clock stops while a machine is suspended, and the wall
  * clock may be set.
  */
 export interface Instant {
@@ -52,7 +52,7 @@ export function firstOfNextMonth(day: UtcDay): UtcDay {
 }
 
 /**
- * The last result, nearly always today: formatting a day takes ten times as long as this look-up.
+ * Cache of the last result, nearly always today. Formatting a day takes ten times as long.
  */
 let written: { readonly day: UtcDay; readonly text: string } = { day: Number.NaN, text: '' };
 

@@ -6,12 +6,12 @@ import { backOffMs } from '../retry/back-off.ts';
 export interface BufferedWriterOptions<Item> {
   /**
    * Writes a batch. Resolves when the batch is settled, whatever happened to its items. Rejects if
-   * it must be written again, unchanged, also if its result is unknown. `stop` is aborted when the
-   * time to close is over.
+   * it has to be written again unchanged, for example because the result is unknown. `stop` is
+   * aborted when the time to close is over.
    */
   readonly write: (batch: readonly Item[], stop: AbortSignal) => Promise<void>;
   readonly bounds: BufferBounds;
-  /** The part of the capacity and of a batch that an item takes; 1 by default. */
+  /** The part of the capacity and of a batch that an item takes. 1 by default. */
   readonly sizeOf?: (item: Item) => number;
   /** Called with the size of items that are never written. */
   readonly onDropped: (reason: DropReason, size: number) => void;
@@ -21,11 +21,11 @@ export interface BufferedWriterOptions<Item> {
 
 export interface BufferBounds {
   /**
-   * Size of all items in memory, those of the batch in flight too. The newest are dropped beyond
-   * it.
+   * Most size of all items in memory, including the batch in flight. Beyond this the newest are
+   * dropped.
    */
   readonly capacity: number;
-  /** Size of a batch; its last item may exceed it. */
+  /** Size of a batch. Its last item may exceed it. */
   readonly batch: number;
   /** Longest wait for a batch to fill, in ms. */
   readonly everyMs: number;
@@ -49,20 +49,20 @@ export interface BufferMessages {
 }
 
 /**
- * Buffers items and writes them in batches, one batch at a time, beside the requests: no request
- * waits for a write or fails with it.
+ * Buffers items and writes them in batches, one batch at a time, in the background: no request
+ * waits for a write, or fails because of one.
  */
 export class BufferedWriter<Item> {
   readonly #options: BufferedWriterOptions<Item>;
   readonly #sizeOf: (item: Item) => number;
   #fresh: Item[] = [];
-  /** Repeated unchanged until it is settled, because the result of an attempt may be lost. */
+  /** The batch is retried unchanged until it is settled, because a result may be lost. */
   #inFlight: readonly Item[] = [];
   #freshSize = 0;
   #inFlightSize = 0;
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** In a row. */
+  /** Failed writes in a row. */
   #failures = 0;
   /** The time of the last settled batch, or of the first item that waits. */
   #stalledSinceMs = 0;
@@ -85,7 +85,7 @@ export class BufferedWriter<Item> {
     return this.waiting() === 0 ? 0 : performance.now() - this.#stalledSinceMs;
   }
 
-  /** Takes the item, or drops it when too many wait. Never throws. */
+  /** Adds an item, or drops it when too many wait. Never throws. */
   add(item: Item): void {
     const { bounds, onDropped } = this.#options;
     const size = this.#sizeOf(item);
@@ -172,7 +172,7 @@ export class BufferedWriter<Item> {
   }
 
   /**
-   * Writes what waits, and ends. Items that are not written within this time, in ms, are dropped.
+   * Writes the waiting items, and ends. Those not written within this time, in ms, are dropped.
    * Resolves to whether all were written.
    */
   async close(withinMs: number): Promise<boolean> {

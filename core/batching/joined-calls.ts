@@ -4,20 +4,20 @@ export interface JoinedCallBounds {
   readonly maxBatch: number;
   readonly maxInFlight: number;
   /**
-   * Shortest time from one batch to the next, in ms. A call after a pause is sent at once; calls in
+   * Shortest time from one batch to the next, in ms. A call after a pause is sent at once. Calls in
    * a row wait this long for others to join.
    */
   readonly paceMs: number;
   /**
-   * Makes the pace grow with the batch before: by `perItemMs` for each item after the first. More
+   * Lengthens the pace by `perItemMs` for each item of the previous batch after the first. More
    * than one call in `perItemMs` lengthens the pace until it is `longestPaceMs`.
    */
   readonly growingPace?: { readonly perItemMs: number; readonly longestPaceMs: number };
   /** Items above this number are refused at once. */
   readonly maxWaiting: number;
   /**
-   * An item is given up when it has waited this long, in ms. Absent: it waits for the calls before
-   * it, however long they take.
+   * An item that has waited this long, in ms, is refused. Absent: it waits for the calls before it,
+   * however long they take.
    */
   readonly waitMs?: number;
 }
@@ -27,10 +27,10 @@ export type Outcome<R> = { readonly ok: true; readonly value: R } | { readonly o
 /** One batch, for metrics. */
 export interface BatchFigures {
   readonly items: number;
-  /** Wait of its first item until it was sent, in ms. */
+  /** Time that the first item waited until the batch was sent, in ms. */
   readonly waitedMs: number;
   readonly tookMs: number;
-  /** No item of it succeeded. */
+  /** True if no item succeeded. */
   readonly failed: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface JoinedCallOptions<T, R> {
   /** Names the store in errors. */
   readonly store: string;
   readonly bounds: JoinedCallBounds;
-  /** One outcome for each item, in their order. A rejection is the outcome of all of them. */
+  /** Resolves with the outcome of each item, in order. A rejection is the outcome of all items. */
   readonly runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>;
   readonly onBatch?: (figures: BatchFigures) => void;
   /** Called when no item waits and no batch is in flight. */
@@ -64,19 +64,19 @@ function paceAfter(items: number, { paceMs, growingPace }: JoinedCallBounds): nu
 }
 
 /**
- * Lets calls share one round trip: items of the same event-loop turn go together, and what arrives
- * while `maxInFlight` batches are in flight goes with the next. An item only joins a batch that has
- * not been sent, so its outcome is never older than its call.
+ * Lets calls share one round trip: items of the same event-loop turn are sent together, and items
+ * that arrive while `maxInFlight` batches are in flight are sent with the next. An item only joins
+ * a batch that has not been sent, so its outcome is never older than its call.
  */
 class JoinedCalls<T, R> {
   readonly #options: JoinedCallOptions<T, R>;
   #waiting: Waiting<T, R>[] = [];
   #inFlight = 0;
-  /** A call of `#send` is scheduled. */
+  /** True while a call of `#send` is scheduled. */
   #scheduled = false;
   #lastSentMs = Number.NEGATIVE_INFINITY;
   #paceMs: number;
-  /** A timer refuses the items that have waited too long. */
+  /** True while a timer is set that refuses items that have waited too long. */
   #expiring = false;
 
   constructor(options: JoinedCallOptions<T, R>) {
@@ -105,7 +105,7 @@ class JoinedCalls<T, R> {
       this.#scheduled = true;
       const restMs = this.#lastSentMs + this.#paceMs - performance.now();
       if (restMs > 0) setTimeout(this.#send, restMs);
-      // After the poll phase all requests whose bytes arrived in this turn have called.
+      // Runs after the poll phase, when all requests whose bytes arrived in this turn have called.
       else setImmediate(this.#send);
     }
   }
@@ -177,8 +177,8 @@ export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): Joine
 }
 
 /**
- * Joins the calls of each lane by themselves: lanes do not wait for each other. An idle lane is
- * forgotten.
+ * Joins the calls of each lane separately. Lanes do not wait for each other. An idle lane is
+ * dropped.
  */
 export function createLanesOfCalls<T, R>(
   options: Omit<JoinedCallOptions<T, R>, 'onIdle'>,

@@ -1,4 +1,4 @@
-/** APIs that clients may speak beside chat completions, if the configuration has them on. */
+/** APIs besides chat completions that clients may speak if the configuration enables them. */
 export const DOOR_APIS = ['responses', 'messages', 'embeddings'] as const;
 
 export type DoorApi = (typeof DOOR_APIS)[number];

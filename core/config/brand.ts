@@ -2,10 +2,10 @@ import type { BrandConfig } from './dashboard-config.ts';
 import { matching, readText, section } from './schema-fields.ts';
 
 const MAX_LOGO_BYTES = 64 * 1024;
-/** White text on it, and the colour on white, can be read (WCAG AA). */
+/** Contrast at which white text on the colour, and the colour on white, is readable (WCAG AA). */
 const LEAST_CONTRAST = 4.5;
 
-/** The dashboard in the operator's own look. */
+/** The operator's own look of the dashboard. */
 export const brand = section({
   name: matching(/^[^\p{Cc}<>]{1,40}$/u, '1 to 40 characters, without < and >').optional(),
   logo: readText(

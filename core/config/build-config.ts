@@ -36,7 +36,7 @@ export interface SettingsInput {
 }
 
 export interface BuildInput extends SettingsInput {
-  /** `checked`: the configuration contains none of them. */
+  /** `checked`: the configuration contains no secrets. */
   readonly secrets: Extract<Secrets, 'gateway' | 'checked'>;
   readonly trustedCa: TrustedCa;
   /** Missing secrets of a provider, and why. */
@@ -45,7 +45,7 @@ export interface BuildInput extends SettingsInput {
 
 export interface BuiltConfig {
   readonly config: GatewayConfig;
-  /** Well-formed parts that cannot work, or are hardly meant. */
+  /** Well-formed parts that cannot work, or are probably mistakes. */
   readonly warnings: readonly { readonly path: Path; readonly message: string }[];
 }
 
@@ -206,7 +206,7 @@ interface TargetProblem {
   readonly unknown: boolean;
 }
 
-/** Targets that can work, in their order. A model without any of them cannot work. */
+/** Usable targets, in their order. A model without any cannot work. */
 function targetsOf(
   file: ConfigFile,
   entry: ModelEntry,
@@ -232,7 +232,7 @@ function targetsOf(
   return { targets, problems };
 }
 
-/** A step goes back to the first of its neighbours, also if one that is skipped is between them. */
+/** A step begins with the first of neighbouring targets with a weight, whether usable or not. */
 function drawOf({ targets }: ModelEntry, index: number): Pick<Target, 'draw'> {
   const weight = targets[index]?.weight;
   if (weight === undefined) return {};
@@ -243,7 +243,7 @@ function drawOf({ targets }: ModelEntry, index: number): Pick<Target, 'draw'> {
 
 const FIRST_BYTE_MS = 120_000;
 
-/** Models that reason may be silent for minutes, and a second attempt would be paid for as well. */
+/** Models that reason may be silent for minutes, and a second attempt would be billed as well. */
 function modelTimeouts({ timeouts, reasoning_efforts }: ModelEntry, file: ConfigFile): Model['timeouts'] {
   const { first_byte, stream_idle, total } = file.timeouts;
   const firstByteMs = timeouts.first_byte ?? first_byte ?? (reasoning_efforts.length > 0 ? total : FIRST_BYTE_MS);

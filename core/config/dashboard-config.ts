@@ -7,9 +7,9 @@ export interface DashboardProcessConfig extends SharedConfig {
   /** Ranges that customers' webhooks may reach although they are not on the Internet. */
   readonly privateNetworks: readonly string[];
   readonly signIn: SignInConfig;
-  /** Empty: the page is in its own look. */
+  /** Empty: the page has its default look. */
   readonly brand: BrandConfig;
-  /** Absent: credit is the operator's to add. */
+  /** Absent: only operators add credit. */
   readonly stripe?: StripeConfig;
 }
 
@@ -29,9 +29,9 @@ export interface SignInConfig {
 
 /** The dashboard as a client of an OpenID Connect issuer. */
 export interface OidcConfig {
-  /** As configured: an issuer is compared character by character. */
+  /** Unchanged, because issuers are compared character by character. */
   readonly issuer: string;
-  /** Of the button. Absent: the host of the issuer. */
+  /** Name on the button. Absent: the host of the issuer. */
   readonly name?: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -47,7 +47,7 @@ export interface StripeConfig {
   readonly presetsUsd: readonly number[];
   readonly leastUsd: number;
   readonly mostUsd: number;
-  /** Stripe asks for the tax id, and makes an invoice of each payment in Checkout. */
+  /** True if Stripe asks for the tax id, and makes an invoice for each payment in Checkout. */
   readonly invoices: boolean;
   readonly apiBase: URL;
 }
@@ -63,9 +63,12 @@ export interface MailConfig {
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte. Otherwise STARTTLS. */
+  /** True: TLS from the first byte. False: STARTTLS. */
   readonly tls: boolean;
-  /** Mails may go without TLS where there is no login: they carry links that open accounts. */
+  /**
+   * Present: without a login, mails may be sent without TLS, although they have links that open
+   * accounts.
+   */
   readonly plaintext?: true;
   readonly login?: { readonly user: string; readonly password: string };
 }

@@ -6,11 +6,11 @@ import type { ConfigFile, ModelEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
 /**
- * Models with the capability `embeddings` make no text. Their output limit and their prices of
- * output mean nothing, so the file may leave them out.
+ * Models with the capability `embeddings` produce no text. Their output limit and their output
+ * prices have no meaning, so the file may omit them.
  */
 
-/** The file with what its models of embeddings leave out, for the schema of all models. */
+/** Adds the members that embedding models may omit, so that one schema fits all models. */
 export function withoutOutput(file: unknown): unknown {
   if (!isObject(file) || !isObject(file.models)) return file;
   const embedding = new Set<string>();
@@ -46,7 +46,7 @@ function filledModel(model: JsonObject): JsonObject {
   };
 }
 
-/** A table of prices, with those that stand inside it. */
+/** Fills a table of prices, and the tables inside it. */
 function filledTable(table: unknown): unknown {
   if (!isObject(table)) return table;
   const inside = mapped(table, (value, name) => {
@@ -68,7 +68,7 @@ export function embeds({ capabilities }: Pick<ModelEntry, 'capabilities'>): bool
   return capabilities.includes('embeddings');
 }
 
-/** Warns of models that no client can use. */
+/** Warns of embedding models that no client can use. */
 export function unofferedEmbeddings({ apis, models }: Pick<ConfigFile, 'apis' | 'models'>): readonly RuleProblem[] {
   const unoffered = apis.embeddings ? [] : Object.entries(models).filter(([, model]) => embeds(model));
   const message = 'are embeddings, which clients get only with apis: {embeddings: true}';

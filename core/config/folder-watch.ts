@@ -22,7 +22,7 @@ export class FolderWatch {
     const folders = new Set<string>();
     for (const file of files) {
       folders.add(dirname(file));
-      // A missing file has no real path; its folder is the expected one.
+      // A missing file has no real path, so the folder of its path is watched.
       folders.add(dirname(await realpath(file).catch(() => file)));
     }
     if (this.#closed) return;

@@ -17,15 +17,15 @@ export interface SharedConfig {
     readonly readRequestsPerMinute: number;
     readonly refusedRequestsPerMinute: number;
   };
-  /** Other limits of streams are with each model. */
+  /** Other time-outs are set for each model. */
   readonly timeouts: {
     readonly totalMs: number;
-    /** Silence of a stream after which its client gets a comment line; 0: it gets none. */
+    /** Silence of a stream after which its client gets a comment line. 0: it gets none. */
     readonly heartbeatMs: number;
   };
   /** Attempts at the same target after the first one. */
   readonly retriesPerTarget: number;
-  /** What the end of a response waits for: the fsync of its charge in the log, or its commit. */
+  /** Whether the end of a response waits for the fsync of its charge in the log, or its commit. */
   readonly chargesDurableIn: 'log' | 'database';
   readonly idempotencyRetentionMs: number;
   /** Bytes of stored responses after encryption. */
@@ -34,13 +34,13 @@ export interface SharedConfig {
   readonly topUpUrl?: string;
   readonly dashboard: DashboardConfig;
   readonly demo: boolean;
-  /** The APIs that clients may speak beside chat completions. */
+  /** The APIs besides chat completions that clients may speak. */
   readonly apis: ReadonlySet<DoorApi>;
 }
 
 /**
- * The same with the models. Missing secrets are known, so the problems of models are; no secret is
- * included.
+ * SharedConfig with the models. It contains no secrets, but it is known which are missing, and so
+ * which models cannot work.
  */
 export interface CheckedConfig extends SharedConfig {
   readonly stores: StoresConfig;
@@ -52,9 +52,9 @@ export interface CheckedConfig extends SharedConfig {
 
 export type ExtraFieldType = 'integer' | 'number' | 'boolean' | 'string' | 'object' | 'array';
 
-/** Configuration of the gateway process: immutable; a request keeps the one it began with. */
+/** Configuration of the gateway process. Immutable: a request keeps the one it began with. */
 export interface GatewayConfig extends CheckedConfig {
-  /** Request fields beside the official ones. */
+  /** Request fields besides the official ones. */
   readonly extraRequestFields?: ReadonlyMap<string, ExtraFieldType>;
   /** Absent: tracing is off. */
   readonly tracing?: TracingConfig;
@@ -66,7 +66,7 @@ export interface ListenConfig {
   readonly api: Address;
   readonly dashboard: Address;
   readonly metrics: Address;
-  /** Open connections and requests of one client address at `api`; 0: no limit. */
+  /** Limits of one client address at `api`. 0: no limit. */
   readonly perAddress: {
     readonly connections: number;
     readonly openRequests: number;
@@ -78,7 +78,7 @@ export interface ListenConfig {
 
 /** Public addresses, which cannot be derived behind a proxy. */
 export interface DashboardConfig {
-  /** Origin of the dashboard. Absent: as the browser sends it. */
+  /** Origin of the dashboard. Absent: the origin that the browser sends. */
   readonly url?: string;
   /**
    * Base URL of the API, for snippets. Absent: the host that the browser uses and the port of
@@ -96,14 +96,14 @@ export interface DashboardSessionConfig {
   readonly idleMs: number;
   /** Ends after this time in any case. */
   readonly absoluteMs: number;
-  /** How long a password counts as fresh. */
+  /** Time for which a password counts as fresh. */
   readonly freshPasswordMs: number;
 }
 
 /** Target of the spans, in OpenTelemetry's protocol over HTTP. */
 export interface TracingConfig {
   readonly otlpUrl: string;
-  /** Sent with every export; some are secret. */
+  /** Headers of every export. Some are secret. */
   readonly headers: Readonly<Record<string, string>>;
   /** Share of the requests, from 0 to 1. */
   readonly sampleRatio: number;
@@ -135,25 +135,25 @@ export interface KeylessProvider {
   /** API of targets that name none. */
   readonly api: ProviderApi;
   /**
-   * http or https. The pathname has no slash at the end, unless it is `/`. The first of several
-   * `endpoints`.
+   * An http or https URL. The pathname has no slash at the end, unless it is `/`. With `endpoints`
+   * it is the first of them.
    */
   readonly baseUrl: URL;
   /**
-   * Servers of the operator's own that serve the same, with one scheme and path. Absent: `baseUrl`
-   * is all there is.
+   * Interchangeable servers of the operator's own, with the same scheme and path. Absent: there is
+   * only `baseUrl`.
    */
   readonly endpoints?: readonly URL[];
-  /** Address of the server that picks one of them, as an http URL. It learns the body. */
+  /** The http URL of the server that picks one of the endpoints. It gets the body. */
   readonly endpointPicker?: URL;
-  /** How Envoy asks each server whether it can serve. Absent: only requests show it. */
+  /** How Envoy checks each server. Absent: only requests show whether it works. */
   readonly healthCheck?: HealthCheck;
   /** Absent: `Authorization: Bearer …` with the key. */
   readonly auth?: ProviderAuth;
   readonly outputLimitField: string;
-  /** Names of `extra_request_fields` that this provider takes. */
+  /** Names of `extra_request_fields` that this provider accepts. */
   readonly extraFields?: ReadonlySet<string>;
-  /** `stream_options` is never sent. Usage is counted if the provider reports none. */
+  /** Present: `stream_options` is never sent. Usage is counted if the provider reports none. */
   readonly streamOptions?: false;
   readonly onDisconnect?: 'abort' | 'drain';
   /**
@@ -161,13 +161,13 @@ export interface KeylessProvider {
    * client pays nothing either.
    */
   readonly billPromptOnDisconnect?: false;
-  /** Sends the trace of a request to the provider: for servers of the operator's own. */
+  /** Present: requests carry their trace, for servers of the operator's own. */
   readonly sendTraceparent?: true;
-  /** `anthropic-version` of calls to the Messages API. Absent: the dialect's. */
+  /** `anthropic-version` of calls of the Messages API. Absent: the dialect's default. */
   readonly anthropicVersion?: string;
   /**
-   * A provider of chat completions that wants its reasoning back gets it in this member of messages
-   * with tool calls. Absent: it wants none.
+   * Member of messages with tool calls in which a provider of chat completions gets its reasoning
+   * back. Absent: it does not want it.
    */
   readonly reasoningMemory?: 'reasoning_content';
   /** PEM bundle for https, shared by all providers. */
@@ -175,14 +175,14 @@ export interface KeylessProvider {
 }
 
 export interface HealthCheck {
-  /** From the root, with a query if it has one. */
+  /** Path from the root, with a query if there is one. */
   readonly path: string;
   readonly intervalMs: number;
 }
 
 /**
- * How calls are authorized. `header`: the gateway sends the key in that header. Envoy does the
- * others.
+ * How calls are authorized. `header`: the gateway sends the key in that header. For the others
+ * Envoy adds the authorization.
  */
 export type ProviderAuth = { readonly kind: 'header'; readonly name: string } | AwsAuth | OAuth2Auth;
 
@@ -202,7 +202,7 @@ export interface OAuth2Auth {
   readonly scopes: readonly string[];
 }
 
-/** Secrets for `auth`. Envoy reads them from a file of their own. */
+/** Secrets for `auth`. Envoy reads them from a separate file. */
 export type ProviderCredentials = AwsCredentials | OAuth2Client;
 
 export interface AwsCredentials {
@@ -228,7 +228,7 @@ export interface Provider extends KeylessProvider {
   readonly query?: Readonly<Record<string, string>>;
   /** Further headers of every call, names in lower case. The values are secrets. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Absent for `aws`: Envoy takes them from its environment. */
+  /** Absent for `aws`: Envoy reads them from its environment. */
   readonly credentials?: ProviderCredentials;
 }
 
@@ -236,7 +236,7 @@ export interface Provider extends KeylessProvider {
 export interface PricedModel extends ModelPrices {
   /** True if writes to the prompt cache have a price of their own. */
   readonly pricesCacheWrites?: true;
-  /** True if those that last longer than five minutes have one. */
+  /** True if cache writes that last longer than five minutes have a price of their own. */
   readonly pricesLongCacheWrites?: true;
 }
 
@@ -250,10 +250,10 @@ export interface Model<OfProvider extends KeylessProvider = Provider> extends Pr
   readonly longestPrompt?: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
-  /** The model's own prices. Present: the others are those of a price list. */
+  /** The model's own prices. Present if the prices above are those of a price list. */
   readonly own?: ModelPrices;
   /**
-   * Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is
+   * Tokenizer that can count the input before the request is served. `bytes`: the tokenizer is
    * unknown.
    */
   readonly tokenizer: Tokenizer | 'bytes';
@@ -263,13 +263,13 @@ export interface Model<OfProvider extends KeylessProvider = Provider> extends Pr
   readonly targets: readonly Target<OfProvider>[];
   readonly disabled: boolean;
   /**
-   * Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log,
-   * not for clients.
+   * Reason why requests for this model get `upstream_config_error`, such as an unknown provider or
+   * a missing secret. For the log, not for clients.
    */
   readonly problem?: string;
 }
 
-/** `embeddings`: the model makes embeddings alone, so it has no output and no other capability. */
+/** `embeddings`: the model only makes embeddings, so it has no output and no other capability. */
 export type Capability = 'tools' | 'vision' | 'json_mode' | 'files' | 'embeddings';
 
 /** Changes of the body of a request, in this order. Values are JSON text. */
@@ -284,15 +284,15 @@ export interface RequestShaping {
 export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly provider: OfProvider;
   readonly model: string;
-  /** The provider's, then the target's own. Absent: the request is sent as it is. */
+  /** Changes of the provider, then of the target. Absent: the body is not changed. */
   readonly shaping?: readonly RequestShaping[];
-  /** Present: drawn by weight among the targets of its step, which are neighbours. */
+  /** Present: the target is drawn by weight from the targets of its step, which are neighbours. */
   readonly draw?: { readonly step: number; readonly weight: number };
   /** API that this target speaks. */
   readonly api: ProviderApi;
-  /** Prices that the operator pays for it. */
+  /** Prices that the operator pays for this target. */
   readonly costTable?: PriceTable;
   readonly costSchedule?: PriceSchedule;
-  /** Tokens to think with, by effort, where the model takes a budget instead of an effort. */
+  /** Reasoning budget in tokens by effort, for models that accept a budget instead of an effort. */
   readonly reasoningBudgets?: ReadonlyMap<string, number>;
 }

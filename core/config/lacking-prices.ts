@@ -10,7 +10,7 @@ type LongPrompts = Pick<TableEntry, 'above'>;
 /**
  * Warns of a table for a day, for hours or for long prompts that lacks a price which the table that
  * it replaces has. These tokens would be charged as input, or a long prompt as a short one, which
- * is seldom meant. `own`: prices of the model, which the schedule of a price list replaces.
+ * is seldom intended. `own`: prices of the model, which the schedule of a price list replaces.
  */
 export function lackingPrices(path: Path, schedule: ScheduleEntry, own?: ScheduleEntry): readonly RuleProblem[] {
   const later = Object.entries(schedule.from).flatMap(([from, period]) => {

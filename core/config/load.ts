@@ -37,9 +37,9 @@ export type LoadResult<Config extends SharedConfig = GatewayConfig> = LoadedConf
 export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   readonly ok: true;
   readonly config: Config;
-  /** Models as the file has them, targets that cannot work among them. */
+  /** Models as the file has them, including targets that cannot work. */
   readonly declared: DeclaredModels;
-  /** Valid parts that cannot work: their models answer `upstream_config_error`. */
+  /** Valid parts that cannot work. Requests for their models get `upstream_config_error`. */
   readonly warnings: readonly Problem[];
   readonly source: ConfigSource;
   /**
@@ -77,9 +77,8 @@ interface ConfigBySecrets {
 }
 
 /**
- * Reads and validates the configuration file whole: either all of it is usable, or every problem is
- * reported. Each process declares the secrets that it needs, and has no others in its
- * configuration.
+ * Reads and validates the configuration file. Either all of it is usable, or every problem is
+ * reported. Each process declares the secrets that it needs, and its configuration has no others.
  */
 export async function loadConfig<S extends Secrets = 'gateway'>(
   path: string,
@@ -144,10 +143,10 @@ async function readWithReferences(path: string, env: Environment, secrets: Secre
 }
 
 interface CheckedFile {
-  /** `undefined`: it has problems. */
+  /** `undefined`: the file has problems. */
   readonly file: ConfigFile | undefined;
   readonly problems: readonly SourceProblem[];
-  /** Unresolved references, those that are no problem among them. */
+  /** Unresolved references, including those that are not a problem. */
   readonly missing: readonly Missing[];
   readonly tlsProblems: readonly TlsProblem[];
   /** Includes the files of the certificate. */
@@ -170,14 +169,14 @@ async function checkFile(tree: YamlTree, read: ReadConfig): Promise<CheckedFile>
   const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(value, missing);
   const { stores, changed, problems: storeProblems } = overrideStores(parts.stores, env, secrets);
   const tls = parts.listen && tlsPaths(parts.listen, folder);
-  // Before the files are checked, so that a change in between leads to another read.
+  // Read before the files are checked, so that a change in between leads to another read.
   const source = await withTlsFiles(read, tls);
   const isGateway = secrets === 'gateway' || secrets === 'checked';
   const tlsProblems = await checkTls(isGateway ? tls : undefined);
   const isTlsElsewhere = ({ forbidden }: TlsProblem) => secrets === 'checked' && forbidden === true;
   const ruleProblems = [
     ...storeProblems,
-    // Without Redis processes do not know of each other.
+    // The rule about workers, which share limits through Redis, only concerns the gateway.
     ...checkRules({ ...parts, stores, ...(isGateway ? {} : { workers: undefined }) }).filter(
       ({ path }) => !isLeftOut(path, missing, refs, secrets),
     ),
@@ -227,8 +226,8 @@ function declaredModels({ models, providers, price_lists }: ConfigFile): Declare
 }
 
 /**
- * A missing secret of a provider only takes its models out (docs/interface.md, "Configuration");
- * anywhere else a missing value is a problem.
+ * A missing secret of a provider only disables its models (docs/interface.md, "Configuration").
+ * Anywhere else a missing value is a problem.
  */
 function isMissingSecret({ path, elsewhere }: Missing): boolean {
   return elsewhere && path[0] === 'providers' && isOnlyChecked(path, 'checked');
@@ -239,7 +238,7 @@ function isMissingInDashboard({ path, elsewhere }: Missing, secrets: Secrets): b
   return secrets === 'checked' && elsewhere && isOfDashboard(path);
 }
 
-/** Leaves out sections for another process, and those for it that cannot be checked here. */
+/** Removes sections that this process does not read, and sections that lack dashboard values. */
 function withoutUnread(value: unknown, missing: readonly Missing[], secrets: Secrets): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const isLeft = (section: string) =>
@@ -249,7 +248,7 @@ function withoutUnread(value: unknown, missing: readonly Missing[], secrets: Sec
   return Object.fromEntries(Object.entries(value).filter(([section]) => !left.includes(section)));
 }
 
-/** True if the file has a value there, which is missing or which this process does not load. */
+/** True if the file has a value at this path that is missing, or not loaded by this process. */
 function isLeftOut(path: Path, missing: readonly Missing[], refs: References, secrets: Secrets): boolean {
   const name = nameOf(path);
   return isUnread(path, secrets) || refs.isOnlyChecked(path) || missing.some((one) => nameOf(one.path) === name);

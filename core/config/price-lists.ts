@@ -20,7 +20,7 @@ import type { Path } from './yaml-tree.ts';
 /** Prices of organizations that have a list (`price_lists`). */
 
 const MAX_LISTS = 100;
-/** Tables of all lists: each process reports them in one row (process-reports.ts). */
+/** Most tables of all lists. Each process reports them in one row (process-reports.ts). */
 const MAX_TABLES = 2000;
 /** Name of the models that a list does not name. */
 const OTHERS = '*';
@@ -47,7 +47,7 @@ type ListedEntry = z.output<typeof listed>;
 
 type ModelEntries = Readonly<Record<string, { readonly usd_per_million_tokens: ScheduleEntry }>>;
 
-/** `models`: every model of the file. A name of none of them is a mistake. */
+/** `models`: every model of the file. A list may not name any other. */
 export function checkPriceLists(lists: ListsEntry = {}, models: ModelEntries): RuleProblem[] {
   const highest = highestPrices(models);
   const problems = Object.entries(lists).flatMap(([list, entries]) =>
@@ -83,7 +83,7 @@ function checkPercent(
   return [{ path: [...path, 'percent'], message: `raises a price of ${beyond} above 1000000 USD per million tokens` }];
 }
 
-/** The highest price of each model, whatever the list that asks for it. */
+/** Returns a function for the highest price of a model, which computes it once. */
 function highestPrices(models: ModelEntries): (model: string) => bigint {
   const known = new Map<string, bigint>();
   return (model) => {
@@ -102,7 +102,7 @@ function highestOf(tables: readonly PriceTable[]): bigint {
     .reduce((most, price) => (price > most ? price : most), 0n);
 }
 
-/** Tables that lack a price which the model's own table has. */
+/** Warns of tables that lack a price which the model's own table has. */
 export function lackingListPrices(lists: ListsEntry, models: ModelEntries): readonly RuleProblem[] {
   return Object.entries(lists).flatMap(([list, entries]) =>
     Object.entries(entries).flatMap(([id, entry]) => {

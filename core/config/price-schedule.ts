@@ -109,7 +109,7 @@ export function pricedModel(entry: ScheduleEntry): PricedModel {
   };
 }
 
-/** The schedule is there only if a table depends on the arrival. */
+/** The schedule is present only if the prices depend on the time of arrival. */
 function pricesOf(entry: ScheduleEntry): ModelPrices {
   const schedule = buildPriceSchedule(entry);
   return { priceTable: schedule.periods[0].table, ...(isTimeless(schedule) ? {} : { schedule }) };
@@ -130,7 +130,7 @@ function buildPeriod(fromMs: number, period: PeriodEntry): PricePeriod {
   return { fromMs, table, windows: period.hours.map((window) => buildWindow(window, table)) };
 }
 
-/** A window keeps the prices of service tiers that it does not name itself. */
+/** A window keeps the period's prices of service tiers that it does not name itself. */
 function buildWindow(entry: WindowEntry, outside: PriceTable): PriceWindow {
   const table = buildPriceTable(entry);
   return {
@@ -148,7 +148,7 @@ export function readHours(utc: string, days: readonly string[] | undefined): Win
   return buildHours(hoursOfWindow.parse({ utc, days }));
 }
 
-/** The hours of a window as they stand in the configuration. */
+/** The hours of a window as the configuration writes them. */
 export function windowHours({ startMinute, endMinute, weekdays, exceptDays }: WindowHours) {
   return {
     utc: `${clockTime(startMinute)}-${clockTime(endMinute)}`,
@@ -161,7 +161,7 @@ function clockTime(minute: number): string {
   return [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** Undefined: no such day or time exists. */
+/** `undefined`: there is no such day or time. */
 export function instantOf(text: string): number | undefined {
   const day = /^(\d{4})-(\d{2})-(\d{2})/.exec(text);
   if (day === null) return undefined;
