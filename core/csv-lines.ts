@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Columns, csvLine } from './csv.ts';
 
-/** Spreadsheets take no more rows. */
+/** Spreadsheets accept no more rows. */
 const MOST_ROWS = 1_000_000;
 /** A row of the ledger or of costs has at most some 2,000 characters, so a step has 2 MB. */
 const STEP_ROWS = 1_000;
-/** Text that is made or taken before other work of the process gets its turn. */
+/** Length of text after which other work of the process is done. */
 const PIECE_LENGTH = 64 * 1024;
 
 export interface Step<Row, Cursor> {
@@ -18,7 +18,7 @@ type ReadStep<Row, Cursor> = (cursor: Cursor | undefined, limit: number) => Prom
 
 interface Bounds {
   readonly mostRows?: number;
-  /** Fewer where rows are longer: a reader may keep the text of a step in memory for minutes. */
+  /** Fewer for longer rows: a slow reader may keep the text of a step in memory for minutes. */
   readonly stepRows?: number;
 }
 
@@ -46,12 +46,12 @@ export async function* csvLines<Row, Cursor>(
 
 interface StepText<Cursor> {
   readonly pieces: readonly string[];
-  /** In rows. */
+  /** Number of rows. */
   readonly length: number;
   readonly next: Cursor | undefined;
 }
 
-/** All text of a step. No rows are in memory beside it while a piece waits for its reader. */
+/** All text of a step, so that no rows are in memory while a piece waits for its reader. */
 async function textOf<Row, Cursor>(columns: Columns<Row>, step: Promise<Step<Row, Cursor>>): Promise<StepText<Cursor>> {
   const { rows, next } = await step;
   const pieces: string[] = [];

@@ -17,16 +17,16 @@ export function csvUsd(nanoUsd: NanoUsd | string | undefined): string | undefine
 }
 
 /**
- * Matches where a spreadsheet may begin a formula: the start of a text, and behind a character that
- * some programs take for the end of a cell. Where commas are decimal, Excel splits cells at
- * semicolons, even inside quotes. The match includes the quotes: looking back over them from every
- * position takes a time that grows with the square of their number.
+ * Matches where a spreadsheet may begin a formula: at the start of a text, and after a character
+ * that some programs treat as the end of a cell. In locales with decimal commas, Excel splits cells
+ * at semicolons, even inside quotes. The match includes the quotes: a look-behind over them would
+ * take a time that grows with the square of their number.
  */
 const BEFORE_FORMULA = /(?:^|[;\t\r\n])"*(?=[=+\-@＝＋－＠])/g;
 
 /**
- * One line of RFC 4180. Formulas are prefixed with an apostrophe: customers choose names, models
- * and user agents.
+ * One line of RFC 4180. Formulas are prefixed with an apostrophe, because customers choose names,
+ * models and user agents.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;

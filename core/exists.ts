@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 
-/** False also where this process may not look. */
+/** Also false if this process lacks the right to look. */
 export function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,

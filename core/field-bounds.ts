@@ -9,7 +9,7 @@ export const MAX_EMAIL = 320;
 export const MAX_REFERENCE = 200;
 /** Receivers of an organization's alerts. */
 export const MAX_ALERT_EMAILS = 5;
-/** Of an organization and of a key. */
+/** Highest token limit of an organization or a key. */
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000_000;
 /** Most requests of an organization at once. */
 export const MAX_CONCURRENCY = 1_000_000;
@@ -21,15 +21,15 @@ export function isModelId(text: string): boolean {
   return /^[\x21-\x7e]{1,200}$/.test(text);
 }
 
-/** The name of a price list. `none` means no list where a name is given. */
+/** The name of a price list. Where a name is expected, `none` stands for no list. */
 export const PRICE_LIST_NAME = /^(?!none$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
-/** Stripe takes at most 999,999.99 USD in one payment. */
+/** Stripe accepts at most 999,999.99 USD in one payment. */
 export const MAX_TOP_UP_USD = 999_999;
 /** Most automatic top-ups of a UTC day, in whole USD. */
 export const MAX_DAILY_TOP_UPS_USD = 99_999_900;
 
 /** Thirty days. A longer overlap defeats the purpose of a replacement. */
 export const MAX_OVERLAP_HOURS = 720;
-/** Most keys that are revoked in one transaction. An organization has as many usable keys. */
+/** Most keys that are revoked in one transaction, as many as an organization may have usable. */
 export const MOST_REVOKED_AT_ONCE = 1_000;

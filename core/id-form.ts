@@ -1,6 +1,6 @@
 /**
- * Form of identifiers. Apart from ids.ts, which makes them, because the dashboard's page checks ids
- * too.
+ * Form of identifiers. Separate from ids.ts, which makes them, because the dashboard's page checks
+ * ids too.
  */
 export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd' | 'top' | 'viw';
 

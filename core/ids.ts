@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto';
 import { ID_DIGITS, type IdPrefix } from './id-form.ts';
 
 /**
- * Makes identifiers: a prefix and 26 digits of base32 (48 bits of milliseconds, 80 random bits, as
- * a ULID). Ids sort by time.
+ * Makes identifiers: a prefix and 26 digits of base32 (48 bits of milliseconds and 80 random bits,
+ * like a ULID). Ids sort by time.
  */
 const PREFIX_LENGTH = 'log-'.length;
 const TIME_DIGITS = 10;
@@ -37,7 +37,7 @@ function timePart(nowMs: number): string {
 }
 
 /**
- * Random bytes for the next ids: a call for sixteen bytes costs more than the rest of an id.
+ * Random bytes for the next ids. A call for sixteen bytes would cost more than the rest of an id.
  */
 const pool = new Uint8Array(4096);
 let poolUsed = pool.length;

@@ -5,7 +5,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object in `text`; `undefined` when it is not JSON or not an object. */
+/** The object in `text`. `undefined`: the text is not JSON or not an object. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -15,7 +15,7 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The object or array in `text`; the text itself when it is no JSON. */
+/** The JSON value in `text`, or the text itself if it is not JSON. */
 export function parseError(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -8,7 +8,7 @@ export type KeyGroup = (typeof KEY_GROUPS)[number];
 /** Notice before a key expires. */
 export const EXPIRY_NOTICE_MS = 7 * DAY_MS;
 
-/** A key as far as a list is filtered by it. */
+/** Members of a key by which a list is filtered. */
 export interface FilteredKey {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface FilteredKey {
   readonly createdBy?: string;
 }
 
-/** True if the key works and nothing ends it before it expires, which is soon. */
+/** True if the key works, expires soon, and has no planned revocation. */
 export function isExpiring({ state, expiresAtMs }: Pick<FilteredKey, 'state' | 'expiresAtMs'>, nowMs: number): boolean {
   return state === 'usable' && expiresAtMs !== undefined && expiresAtMs - nowMs <= EXPIRY_NOTICE_MS;
 }

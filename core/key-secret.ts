@@ -14,7 +14,7 @@ export interface KeyIdentity {
   readonly last4: string;
 }
 
-/** Makes a new key: the secret for its holder, and the identity that is stored. */
+/** Makes a new key: its secret for the holder, and its identity, which is stored. */
 export function newKeySecret(nowMs: number): { readonly secret: string; readonly identity: KeyIdentity } {
   const secret = `sk-gw-${randomBytes(KEY_BYTES).toString('base64url')}`;
   const identity = { id: newId('key', nowMs), hash: hash('sha256', secret, 'buffer'), last4: secret.slice(-4) };

@@ -1,10 +1,10 @@
-/** `revoking`: works until its revocation, which is scheduled. */
+/** `revoking`: the key works until its scheduled revocation. */
 export type KeyState = 'usable' | 'revoking' | 'expired' | 'revoked';
 
 interface KeyTimes {
-  /** True if it is revoked by now. */
+  /** True if the key is revoked already. */
   readonly revoked: boolean;
-  /** In the future: it will be revoked then. */
+  /** Time of the revocation. It may be in the future. */
   readonly revokedAtMs?: number;
   readonly expiresAtMs?: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Money is an integer count of nano-dollars (1 USD = 1e9 nUSD) in a bigint, so that no sum ever
- * rounds. JSON numbers and decimal text exist only at the edges; both conversions live here.
+ * rounds. JSON numbers and decimal text exist only at the edges. Both conversions are in this file.
  */
 export type NanoUsd = bigint;
 
@@ -12,7 +12,8 @@ export function nanoUsdOfCents(cents: bigint): NanoUsd {
 }
 
 /**
- * Largest amount accepted from outside (1 billion USD): keeps every sum inside PostgreSQL's bigint.
+ * Largest amount accepted from outside (1 billion USD). It keeps every sum within PostgreSQL's
+ * bigint.
  */
 export const MAX_AMOUNT_NANO_USD = 1_000_000_000n * NANO_PER_USD;
 
@@ -36,7 +37,7 @@ export function formatUsd(nano: NanoUsd): string {
   return decimalText(nano, 9);
 }
 
-/** USD per token, as `formatUsd`. */
+/** Like `formatUsd`, for USD per token. */
 export function formatPico(picoUsd: bigint): string {
   return decimalText(picoUsd, 12);
 }

@@ -1,7 +1,7 @@
-/** Makes a number, string, boolean or null of what JSON.parse gives for `source`. */
+/** Converts a number, string, boolean or null that JSON.parse returns for `source`. */
 type Revive = (value: unknown, source: string) => unknown;
 
-/** `JSON` as Node has it, with what the types of this language level lack. */
+/** `JSON` of Node, with a parameter that the types of this language level lack. */
 interface SourceTextJson {
   parse(
     text: string,
@@ -10,10 +10,11 @@ interface SourceTextJson {
 }
 
 /**
- * As JSON.parse, with the right keys. V8 looks for a key by its raw text, with its escapes, among
- * the keys that came after the same members before: it reads `{"m":1,"\u0061":2}` with a key `\`
- * once anybody had `{"m":1,"\\":2}` read (Node 24.21, https://github.com/nodejs/node/issues/63785).
- * So one customer could rename members of another's texts. Keys without escapes are not affected.
+ * Like JSON.parse, but with the right keys. V8 looks up a key by its raw text, including escapes,
+ * among the keys that followed the same members in earlier texts. So it reads `{"m":1,"\u0061":2}`
+ * with a key `\` once somebody had `{"m":1,"\\":2}` parsed (Node 24.21,
+ * https://github.com/nodejs/node/issues/63785), and one customer could rename members in another's
+ * texts. Keys without escapes are not affected.
  */
 export function parseJson(text: string, revive?: Revive): unknown {
   const plain: unknown = JSON.parse(text);
@@ -33,7 +34,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Reads a text that JSON.parse has accepted: the grammar is not checked again. */
+/** Reads a text that JSON.parse has accepted, so the grammar is not checked again. */
 class ValueReader {
   readonly #text: string;
   readonly #revive: Revive | undefined;
@@ -99,7 +100,7 @@ class ValueReader {
   }
 }
 
-/** False for the end of the text too, whose code is NaN. */
+/** Also false for the end of the text, whose code is NaN. */
 function isOfWord(code: number): boolean {
   return code > 0x20 && code !== COMMA && code !== CLOSE_BRACKET && code !== CLOSE_BRACE;
 }

@@ -21,7 +21,7 @@ interface PriceKind {
   /** Name in the configuration, in the model catalogue and in `GET /v1/models`. */
   readonly name: string;
   readonly column: string;
-  /** The price that holds where this one is not configured. Absent: it must be configured. */
+  /** The price that applies if this one is not configured. Absent: it must be configured. */
   readonly fallsBackTo?: string;
   /** Tokens that are charged at this price: those of one kind, without those of others. */
   readonly tokens: TokenKind;
@@ -115,7 +115,7 @@ export function byPrice<T>(of: (field: PriceField) => T): Record<PriceField, T> 
 export type NamedPrices<T> = Readonly<Record<Exclude<PriceName, OptionalPriceName>, T>> &
   Readonly<Partial<Record<OptionalPriceName, T>>>;
 
-/** Fills in the prices that are left out. The list has each price after the one it needs. */
+/** Fills in omitted prices. The list has each price after the one to which it falls back. */
 export function filledPrices<T extends number | bigint>(
   given: {
     readonly [Name in PriceName]?: T | undefined;

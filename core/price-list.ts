@@ -3,9 +3,9 @@ import type { PriceTable } from './pricing.ts';
 
 /** Prices of a model. */
 export interface ModelPrices {
-  /** In force. Where a schedule decides that, the first one until it has. */
+  /** The table in force. With a schedule it is the first table until one is chosen by time. */
   readonly priceTable: PriceTable;
-  /** Present: the table in force depends on the arrival. */
+  /** Present: the table in force depends on the time of arrival. */
   readonly schedule?: PriceSchedule;
 }
 

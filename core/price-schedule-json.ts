@@ -8,7 +8,7 @@ export interface ScheduleJson {
 }
 
 interface PeriodJson {
-  /** Null: it begins before every request. */
+  /** Null: the period begins before every request. */
   readonly fromMs: number | null;
   readonly table: TableJson;
   readonly windows: readonly WindowJson[];

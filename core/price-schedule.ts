@@ -3,8 +3,8 @@ import { byPrice } from './price-kinds.ts';
 import type { Prices, PriceTable, TierPrices } from './pricing.ts';
 
 /**
- * Price tables by time. One instant decides which table prices a request: its arrival. So a reload,
- * a midnight or the end of a window between arrival and charge changes nothing (docs/design.md,
+ * Price tables by time. Only the arrival of a request decides which table prices it. So a reload, a
+ * midnight or the end of a window between arrival and charge changes nothing (docs/design.md,
  * "Prices in time").
  */
 export interface PriceSchedule {
@@ -12,7 +12,7 @@ export interface PriceSchedule {
   readonly periods: readonly [PricePeriod, ...PricePeriod[]];
 }
 
-/** A table that holds until the next period begins. */
+/** A table that applies until the next period begins. */
 export interface PricePeriod {
   readonly fromMs: number;
   readonly table: PriceTable;
@@ -21,7 +21,7 @@ export interface PricePeriod {
 }
 
 /**
- * During these hours another table holds. A window that passes midnight belongs to the day of its
+ * Hours in which another table applies. A window that passes midnight belongs to the day of its
  * start.
  */
 export interface PriceWindow extends WindowHours {
@@ -30,7 +30,7 @@ export interface PriceWindow extends WindowHours {
 
 export interface WindowHours {
   /**
-   * Minutes since 00:00 UTC. The end is not included; an end before the start is on the next day.
+   * Minutes since 00:00 UTC. The end is not included. An end before the start is on the next day.
    */
   readonly startMinute: number;
   readonly endMinute: number;
@@ -46,21 +46,21 @@ export const CHANGES_SHOWN_MS = 90 * DAY_MS;
 /** 1970-01-01 was a Thursday. */
 const WEEKDAY_OF_DAY_0 = 4;
 
-/** True if one table always holds. */
+/** True if one table always applies. */
 export function isTimeless({ periods }: PriceSchedule): boolean {
   return periods.length === 1 && periods[0].windows.length === 0;
 }
 
 /**
  * The table that prices a request which arrived at `atMs`. It is the same object for each request,
- * since texts of tables are cached by object.
+ * because texts of tables are cached by object.
  */
 export function tableAt(schedule: PriceSchedule, atMs: number): PriceTable {
   const period = periodAt(schedule, atMs);
   return period.windows.find((window) => contains(window, atMs))?.table ?? period.table;
 }
 
-/** Instants between which the table that holds at `atMs` does not change. */
+/** Instants between which the table that applies at `atMs` does not change. */
 export interface Interval {
   readonly fromMs: number;
   /** Not included. */
@@ -115,7 +115,7 @@ export function contains({ startMinute, endMinute, weekdays, exceptDays }: Windo
   return (minute >= startMinute && begins(day)) || (minute < endMinute && begins(day - 1));
 }
 
-/** A percentage is exact to four decimals: it is a whole number of these parts. */
+/** Parts of a percent. Percentages have four decimals, so they are whole numbers of parts. */
 export const PERCENT_PARTS = 10_000;
 const WHOLE = BigInt(100 * PERCENT_PARTS);
 
@@ -127,7 +127,7 @@ export function percentOf(picoUsd: bigint, parts: number): bigint {
   return (picoUsd * (WHOLE + BigInt(parts)) + WHOLE - 1n) / WHOLE;
 }
 
-/** A table with each price so changed. */
+/** A table with each price changed by a percentage. */
 export function changedByPercent(table: PriceTable, parts: number): PriceTable {
   const prices = (given: Prices): Prices => byPrice((field) => percentOf(given[field], parts));
   const tier = ({ above, ...given }: TierPrices): TierPrices => ({

@@ -1,7 +1,7 @@
 import { byPrice } from './price-kinds.ts';
 import type { Prices, PriceTable, TierPrices } from './pricing.ts';
 
-/** Texts, cached by object: a configuration has one table for each model. */
+/** Cached texts by table. A configuration has one table object for each model. */
 const tableTexts = new WeakMap<PriceTable, string>();
 
 /** A price table as JSON, amounts as decimal text. */

@@ -3,8 +3,8 @@ import { byPrice, byTokens, PRICE_FIELDS, PRICE_KINDS, type PriceField, type Tok
 import { type TableTier, tierIn } from './service-tiers.ts';
 
 /**
- * Prices of one entry of a price table, in pico-dollars per token (USD per million tokens x 1e6):
- * integers, so that a charge is exact.
+ * Prices of one entry of a price table, in pico-dollars per token (USD per million tokens x 1e6).
+ * They are integers, so that a charge is exact.
  */
 export type Prices = Readonly<Record<PriceField, bigint>>;
 
@@ -23,7 +23,7 @@ export interface TierPrices {
 
 /** Prices of a model, or costs of a target. */
 export interface PriceTable extends TierPrices {
-  /** Tiers beside the default one, which the table itself prices. */
+  /** Tiers besides the default one, which the table itself prices. */
   readonly serviceTiers: ReadonlyMap<string, TierPrices>;
 }
 
@@ -35,19 +35,19 @@ export function flatTable(prices: Prices): PriceTable {
 /** Price table of a request and the tier that it asked for. */
 export interface PricingTerms {
   readonly priceTable: PriceTable;
-  /** `undefined`: none. */
+  /** `undefined`: the client asked for none. */
   readonly askedTier?: string | undefined;
 }
 
-/** The same with the tier that a target was sent. */
+/** Pricing terms with the tier that a target was sent. */
 export interface AttemptTerms extends PricingTerms {
-  /** In chat's words. `undefined`: the target's `request` dropped it, or there was none. */
+  /** As in chat completions. `undefined`: the target's `request` dropped it, or there was none. */
   readonly sentTier?: string | undefined;
 }
 
 /** Terms of a request whose price may be that of a price list. */
 export interface ListedTerms extends PricingTerms {
-  /** The model's own table. Absent: `priceTable` is it. */
+  /** The model's own table. Absent: it is `priceTable`. */
   readonly ownTable?: PriceTable;
 }
 
@@ -77,7 +77,7 @@ const OUTPUT_PRICES = pricesAtMost('output');
 
 const PICO_PER_NANO = 1000n;
 
-/** The one rounding of a generation: up to the next nano-dollar. */
+/** The only rounding of a charge: up to the next nano-dollar. */
 function toNanoUsd(picoUsd: bigint): NanoUsd {
   return (picoUsd + PICO_PER_NANO - 1n) / PICO_PER_NANO;
 }
@@ -90,7 +90,7 @@ export function tokensAt(price: keyof Prices, usage: TokenUsage): number {
   return count;
 }
 
-/** The exact charge for what was used, at the prices of the entry that applies. */
+/** The exact charge for a usage, at the prices of the entry that applies. */
 export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   let picoUsd = 0n;
   for (const price of PRICE_FIELDS) {
@@ -100,23 +100,23 @@ export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   return toNanoUsd(picoUsd);
 }
 
-/** Usage as it is priced. `serviceTier`: the one that the response names. */
+/** Usage to be priced. `serviceTier`: the tier that the response names. */
 export interface ServedUsage {
   readonly usage: TokenUsage;
   readonly serviceTier?: string | undefined;
 }
 
-/** Prices that apply to a usage, and what it costs at them. */
+/** Prices that apply to a usage, and its cost at them. */
 export interface PricedUsage extends AppliedPrices {
   readonly costNanoUsd: NanoUsd;
-  /** Loss of the operator: the price of the tier that served above that of the asked one. */
+  /** Loss of the operator: the amount by which the served tier costs more than the asked one. */
   readonly tierLossNanoUsd?: NanoUsd;
 }
 
 /**
- * The price for the customer: at the tier that served, and never more than at the one that the
- * target was asked for. That is the client's tier, or the default one where the target was sent
- * another or none. A served tier that the table does not know costs what the asked one does.
+ * The price for the customer: at the served tier, but never more than at the asked one. If the
+ * target was sent another tier than the client asked for, or none, the default tier counts as the
+ * asked one. A served tier that the table does not have costs as much as the asked one.
  */
 export function priced({ priceTable, askedTier, sentTier }: AttemptTerms, served: ServedUsage): PricedUsage {
   const asked = knownTier(priceTable, askedTier);
@@ -130,8 +130,8 @@ export function priced({ priceTable, askedTier, sentTier }: AttemptTerms, served
 }
 
 /**
- * List price: the price at the model's own table, where the organization has a price list.
- * `undefined`: it is the customer's price.
+ * List price: the price at the model's own table, if the organization has a price list.
+ * `undefined`: the customer pays the model's own price.
  */
 export function listNanoUsd(
   { ownTable, askedTier }: ListedTerms,
@@ -143,8 +143,8 @@ export function listNanoUsd(
 }
 
 /**
- * Amount that the provider bills, by a table of costs: at the tier that served, else at the one
- * that it was sent, which the client or the operator chose.
+ * Amount that the provider bills, by a table of costs: at the served tier, or else at the tier that
+ * the provider was sent, which the client or the operator chose.
  */
 export function billedNanoUsd(costTable: PriceTable, sentTier: string | undefined, served: ServedUsage): NanoUsd {
   const named = served.serviceTier === undefined ? undefined : tierIn(costTable, served.serviceTier);
@@ -168,9 +168,9 @@ function pricedAt({ name, prices: { prices, above } }: TableTier<TierPrices>, us
 }
 
 /**
- * The most a request can cost: in every entry that it can reach, every input token at the highest
- * price for input, and every completion as long as the limit sent to the provider. It can reach the
- * default tier too: a target may not be sent the tier that was asked for.
+ * The most that a request can cost in any entry that it can reach: every input token at the highest
+ * price for input, and every completion as long as the limit that is sent to the provider. It can
+ * always reach the default tier, because a target may not be sent the asked tier.
  */
 export function worstCaseNanoUsd(
   { priceTable, askedTier }: PricingTerms,
@@ -188,7 +188,7 @@ export function worstCaseNanoUsd(
   return toNanoUsd(picoUsd);
 }
 
-/** Largest output limit that fits, up to a bound; 0: none. Whatever is below a fitting one fits. */
+/** Largest output limit up to `most` that fits. 0: none. Every limit below a fitting one fits. */
 export function largestOutputTokens(most: number, fits: (outputTokens: number) => boolean): number {
   let [fitting, tooLong] = [0, most + 1];
   while (tooLong - fitting > 1) {

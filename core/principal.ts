@@ -9,7 +9,7 @@ export const SCOPES: readonly Scope[] = ['chat', 'usage:read'];
 export const DEFAULT_CONCURRENCY = 64;
 
 /**
- * The caller, as PostgreSQL has it when the request arrives: everything that authentication,
+ * The caller, as PostgreSQL has it when the request arrives, with everything that authentication,
  * authorization and admission need. The account may be an earlier state of the same epoch.
  */
 export interface Principal {
@@ -36,7 +36,7 @@ export interface Organization {
   readonly id: string;
   readonly suspended: boolean;
   readonly allowMultipleCompletions: boolean;
-  /** Output cap per completion. Absent: only the model's own. */
+  /** Output cap per completion. Absent: only the model's own cap applies. */
   readonly maxTokens?: number;
   readonly concurrency: number;
   /** Name of its price list. Absent: it pays the models' own prices. */
@@ -64,8 +64,8 @@ export interface KeyLimits extends RateLimits {
  */
 export interface AccountSnapshot {
   /**
-   * Changes when the database may have gone back in time (restore, failover): what the store
-   * remembers is then worth nothing.
+   * Changes when the database may have gone back in time (restore, failover). Snapshots in the
+   * limit store are then invalid.
    */
   readonly ledgerEpoch: string;
   readonly organization: OrganizationAccount;

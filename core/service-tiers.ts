@@ -1,21 +1,21 @@
-/** Names of service tiers, as clients ask for them and as providers say which one served. */
+/** Names of service tiers, as clients ask for them and as providers report the one that served. */
 
 /** Name of the tier that a price table itself prices. */
 export const DEFAULT_TIER = 'default';
 
 /**
- * Words of providers for their ordinary service: of OpenAI, Anthropic and Google, and Groq
- * (https://console.groq.com/docs/service-tiers). In any case, with "-" or "_".
+ * Names of OpenAI, Anthropic, Google and Groq for their ordinary service
+ * (https://console.groq.com/docs/service-tiers). They are matched in any case, with "-" or "_".
  */
 const ORDINARY: ReadonlySet<string> = new Set([DEFAULT_TIER, 'auto', 'standard', 'standard_only', 'on_demand']);
 
-/** Two names of one service: price lists and responses have one or the other. */
+/** Two names of the same service. Price lists and responses have one or the other. */
 export const TWIN_TIERS: ReadonlyMap<string, string> = new Map([
   ['priority', 'fast'],
   ['fast', 'priority'],
 ]);
 
-/** A price table as far as it has tiers: its own prices are those of the default one. */
+/** A price table with tiers. Its own prices are those of the default tier. */
 type Tiered<Prices> = NoInfer<Prices> & { readonly serviceTiers: ReadonlyMap<string, Prices> };
 
 /** Tier of a price table. */
@@ -26,8 +26,8 @@ export interface TableTier<Prices> {
 }
 
 /**
- * The tier that a name means in a table: the one of that name, else its twin, else the default one
- * if the name is a word for it. `undefined`: the table does not know the name.
+ * The tier that a name means in a table: the one with that name, or else its twin, or else the
+ * default one if the name means ordinary service. `undefined`: the table does not know the name.
  */
 export function tierIn<Prices>(table: Tiered<Prices>, name: string | undefined): TableTier<Prices> | undefined {
   if (name === undefined) return { prices: table };
@@ -38,12 +38,12 @@ export function tierIn<Prices>(table: Tiered<Prices>, name: string | undefined):
   return ORDINARY.has(name.toLowerCase().replaceAll('-', '_')) ? { prices: table } : undefined;
 }
 
-/** True if a client may ask for the tier. Other words for ordinary service are the providers'. */
+/** True if a client may ask for the tier. Providers' other names for ordinary service are not. */
 export function mayAskFor<Prices>(table: Tiered<Prices>, tier: string): boolean {
   return tier === DEFAULT_TIER || tierIn(table, tier)?.name !== undefined;
 }
 
-/** A tier's name where only names belong: providers can say anything. */
+/** A tier's name for metrics. Providers can send any text, so others become `other`. */
 export function tierWord(tier: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(tier) ? tier : 'other';
 }

@@ -1,5 +1,5 @@
 /**
- * A store that cannot answer now: the gateway fails closed with `no_capacity` (docs/design.md,
+ * A store cannot respond now, so the gateway fails closed with `no_capacity` (docs/design.md,
  * "Invariants", 6). The cause is for the log only.
  */
 export class StoreUnavailable extends Error {

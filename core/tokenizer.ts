@@ -2,8 +2,8 @@
 export type Tokenizer = 'o200k_base' | 'cl100k_base';
 
 /**
- * For each text never fewer tokens than that tokenizer makes of it, to 0.4 %. `undefined`: they
- * could not be counted in time. Never rejects.
+ * Resolves with an upper bound of each text's tokens in that tokenizer, exact to 0.4 %.
+ * `undefined`: they could not be counted in time. Never rejects.
  */
 export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<readonly number[] | undefined>;
 

@@ -1,12 +1,15 @@
 /**
- * Invisible characters: controls, spaces without width, and marks that turn the order of the text
- * after them, also outside of a name. Joiners and marks of direction stay, because scripts and
- * emoji need them. Half a character is taken by neither jsonb nor a CSV.
+ * Invisible characters: controls, zero-width spaces, and marks that change the order of the text
+ * after them, even outside of a name. Joiners and marks of direction are allowed, because scripts
+ * and emoji need them.
  */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
 const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** True if a name or a note has characters that are invisible. */
+/**
+ * True if a name or note has invisible characters, or half of a surrogate pair, which neither jsonb
+ * nor a CSV file accepts.
+ */
 export function hidesSomething(text: string): boolean {
   return HIDDEN.test(text) || !text.isWellFormed();
 }

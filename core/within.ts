@@ -1,6 +1,6 @@
 /**
- * True if the promise is fulfilled within `ms`. The timer keeps the process alive, which would
- * otherwise end while only the wait is left. None is left behind.
+ * True if the promise is fulfilled within `ms`. Without the timer the process would end while only
+ * this wait is left. The timer is always cleared.
  */
 export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

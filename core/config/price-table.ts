@@ -9,7 +9,7 @@ import type { Path } from './yaml-tree.ts';
 /** Prices of models and costs of targets, in USD per million tokens. */
 
 const MAX_ABOVE = 8;
-/** Every request carries the table of its model to the charge log. */
+/** Most tiers. Every request writes the table of its model to the charge log. */
 const MAX_TIERS = 8;
 const MAX_TOKENS = 100_000_000;
 
@@ -72,7 +72,7 @@ export function pricesCacheWrites(table: TableEntry): boolean {
   return pricesKind(table, 'cache_write') || pricesLongCacheWrites(table);
 }
 
-/** As `pricesCacheWrites`, of those that last longer than five minutes. */
+/** Like `pricesCacheWrites`, for cache writes that last longer than five minutes. */
 export function pricesLongCacheWrites(table: TableEntry): boolean {
   return pricesKind(table, 'cache_write_1h');
 }

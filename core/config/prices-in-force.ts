@@ -3,31 +3,31 @@ import { type ModelPrices, type PriceList, pricesOn } from '../price-list.ts';
 import { type Interval, intervalAt, type PriceSchedule, tableAt } from '../price-schedule.ts';
 import type { GatewayConfig, Model, PricedModel, Target } from './gateway-config.ts';
 
-/** A configuration whose tables hold between two instants. */
+/** A configuration whose tables apply between two instants. */
 interface ConfigInForce extends Interval {
   readonly config: GatewayConfig;
 }
 
-/** Models at the prices of one list, or at their own. */
+/** Models with the prices of one list, or with their own. */
 interface Listed {
   readonly models: GatewayConfig['models'];
   /**
-   * The last two that were made, which serve both sides of an edge. Requests arrive nearly in
-   * order, unless the clock is set back.
+   * The last two configurations, one for each side of a change. Requests arrive nearly in order,
+   * unless the clock is set back.
    */
   made: readonly ConfigInForce[];
 }
 
 const ALWAYS: Interval = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY };
 
-/** Made at the first request with a list: few of many lists may be in use. */
+/** Filled at the first request with a list, because only few of many lists may be in use. */
 const known = new WeakMap<GatewayConfig, Map<PriceList | undefined, Listed>>();
 
 /**
- * The configuration with the prices and costs that hold for a request which arrived at `atMs`, from
- * an organization with this price list. A list that the configuration does not have means the
- * models' own prices. It is the same object until a table changes, since texts of tables are cached
- * by object.
+ * The configuration with the prices and costs that apply to a request which arrived at `atMs`, from
+ * an organization with this price list. If the configuration does not have the list, the models'
+ * own prices apply. The result is the same object until a table changes, because texts of tables
+ * are cached by object.
  */
 export function configAt(config: GatewayConfig, atMs: number, priceList?: string): GatewayConfig {
   const listed = listedIn(config, priceList === undefined ? undefined : config.priceLists.get(priceList));

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Path } from './yaml-tree.ts';
 
 /**
- * A problem of a configuration file with its place and the accepted form. Contains no value, which
- * may be secret.
+ * A problem of a configuration file with its position and the accepted form. It never contains the
+ * value, which may be secret.
  */
 export interface Problem {
   readonly file: string;
-  /** Both count from 1. */
+  /** Line and column count from 1. */
   readonly line: number;
   readonly column: number;
   readonly message: string;
@@ -24,7 +24,7 @@ export function formatProblem(problem: Problem): string {
   return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
 }
 
-/** Sorts problems by place and removes duplicates. */
+/** Sorts problems by position and removes duplicates. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   const sorted = problems.toSorted(
     (a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1),

@@ -10,7 +10,7 @@ export const API_PATHS: Readonly<Record<ProviderApi, string>> = {
   anthropic: '/messages',
 };
 
-/** Embeddings, at providers of chat. */
+/** Path of embeddings, at providers with `api: chat`. */
 export const EMBEDDINGS_PATH = '/embeddings';
 
 /**

@@ -5,8 +5,8 @@ import { list, matching, readText, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 
 /**
- * Fields of a provider whose requests Envoy authorizes. Credentials are optional here and demanded
- * by a rule, because a missing variable takes only its provider out.
+ * Fields of a provider whose requests Envoy authorizes. Credentials are optional here and required
+ * by a rule, because a missing variable only disables its provider.
  */
 
 const aws = section({
@@ -34,8 +34,8 @@ const oauth2 = section({
 });
 
 /**
- * Headers that the gateway or Envoy sets, that describe the body or the connection, or that Envoy
- * obeys.
+ * Headers that the gateway or Envoy sets, that describe the body or the connection, or that control
+ * Envoy.
  */
 export const RESERVED =
   'accept|accept-encoding|connection|content-[^:]*|expect|host|keep-alive|proxy-[^:]*|te|trailer|traceparent|tracestate|transfer-encoding|upgrade|x-envoy-[^:]*|x-gw-[^:]*';

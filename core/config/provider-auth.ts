@@ -3,8 +3,8 @@ import type { ProviderEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 
 /**
- * A body that is translated for the provider is longer than the client's: one of many short
- * messages by up to three times.
+ * A body that is translated for the provider is longer than the client's. With many short messages
+ * it is up to three times as long.
  */
 const LONGEST_TRANSLATION = 4;
 

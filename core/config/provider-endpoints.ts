@@ -6,9 +6,9 @@ import { API_PATHS, type ProviderApi } from './provider-api.ts';
 import { duration, matching, readText, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 
-/** Where a provider is: one `base_url`, or the `endpoints` of servers that serve the same. */
+/** Address of a provider: one `base_url`, or the `endpoints` of interchangeable servers. */
 
-/** Each is a host, or all hosts of a name, among which Envoy chooses. */
+/** Most endpoints. Each is a host, or all hosts of a name, among which Envoy chooses. */
 export const MOST_ENDPOINTS = 64;
 
 const SECOND_MS = 1000;
@@ -83,7 +83,7 @@ export function checkPlace(path: Path, entry: PlaceEntry): RuleProblem[] {
 }
 
 /**
- * Rejects the URL of an API itself, which providers show in examples: each request would get 404.
+ * Rejects the URL of an API itself, which providers show in examples. Requests to it would get 404.
  */
 function checkPaths(path: Path, entry: PlaceEntry): RuleProblem[] {
   return urlsOf(entry).flatMap((url, index) => {

@@ -53,8 +53,8 @@ function exactUnit(amount: number, units: Readonly<Record<string, number>>, smal
 const PRICE = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
 
 /**
- * USD per million tokens. Six decimals are whole pico-dollars per token, so no price is ever
- * rounded.
+ * Highest price. Prices are USD per million tokens with at most six decimals, which are whole
+ * pico-dollars per token, so no price is ever rounded.
  */
 export const MAX_PRICE_PICO_USD = 1_000_000n * 1_000_000n;
 
@@ -68,7 +68,7 @@ export function parsePrice(value: string | number): bigint | undefined {
 const PERCENT = /^(-?)(\d{1,4})(?:\.(\d{1,4}))?$/;
 const MAX_PERCENT = 1000;
 
-/** Above -100 and at most 1000, in parts of a percent (PERCENT_PARTS). */
+/** A percentage above -100 and at most 1000, in parts of a percent (PERCENT_PARTS). */
 export function parsePercent(value: string | number): number | undefined {
   const match = PERCENT.exec(String(value));
   if (!match) return undefined;
@@ -79,7 +79,7 @@ export function parsePercent(value: string | number): number | undefined {
 
 const SHARE = /^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/;
 
-/** From 0 to 1, with at most 6 decimals. */
+/** A share from 0 to 1, with at most 6 decimals. */
 export function parseShare(value: string | number): number | undefined {
   return SHARE.test(String(value)) ? Number(value) : undefined;
 }

@@ -6,7 +6,7 @@ export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Unread
 
 export interface UnreadFile {
   readonly ok: false;
-  /** Contains nothing of the file. */
+  /** Contains no content of the file. */
   readonly reason: string;
   /** True if this user may not read the file. */
   readonly forbidden?: true;
@@ -25,7 +25,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Text
   }
 }
 
-/** Reads a whole small file. The bytes are the only copy of them, for the caller to overwrite. */
+/** Reads a whole small file. No other copy of the bytes remains, so the caller can erase them. */
 export async function readBytes(path: string, maxBytes: number): Promise<BytesResult> {
   try {
     const bytes = await readBounded(path, maxBytes);

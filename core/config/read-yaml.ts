@@ -19,16 +19,16 @@ const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
 };
 
 /**
- * Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are problems
- * with their place.
+ * Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are reported
+ * with their position.
  */
 export function readYaml(text: string, resolve: TextResolver): YamlResult {
   const lines = new LineCounter();
-  // Without prettyErrors the parser does not copy the source line into its messages. Repeated names
-  // are found by the tree: the parser compares each with all before it, which took a sixth of the
+  // Without prettyErrors the parser does not copy the source line into its messages. YamlTree finds
+  // repeated names: the parser compares each name with all before it, which took a sixth of the
   // time for 2,000 models.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, version: '1.2' });
-  // After a syntax error the rest is guesswork: only the first is reported.
+  // Only the first syntax error is reported, because the parser guesses after it.
   const fault = [...document.errors, ...document.warnings][0];
   if (fault !== undefined) return { ok: false, problems: [syntaxProblem(fault, lines)] };
   if (document.contents === null) return refused('the file is empty');

@@ -5,12 +5,12 @@ import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
  * References inside text values: `${NAME}` is an environment variable, `${NAME:-TEXT}` the same
- * with a text for one that is not set or empty, `${file:PATH}` the content of a file relative to
- * the configuration's folder, `$${` a literal `${`. Their values are treated as secrets and never
- * reach a message.
+ * with a default for a variable that is not set or empty, `${file:PATH}` the content of a file
+ * relative to the configuration's folder, `$${` a literal `${`. Their values are treated as secrets
+ * and never appear in a message.
  */
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
-/** As shells and Compose write it. */
+/** The form of shells and Compose. */
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
 const MALFORMED = 'a reference is ${NAME}, ${NAME:-TEXT} or ${file:PATH}; write $${ for a literal ${';
@@ -27,7 +27,7 @@ export interface References {
   readonly resolve: TextResolver;
   /** Unresolved references. The values that contain them were left out. */
   missing(): readonly Missing[];
-  /** True for a secret in a file that exists: its content is not kept. */
+  /** True for a secret in an existing file, whose content is not kept. */
   isOnlyChecked(path: Path): boolean;
   variables(): ProcessVariables;
 }
@@ -35,11 +35,11 @@ export interface References {
 /** Environment variables that the configuration refers to. */
 export interface ProcessVariables {
   /**
-   * Variables of its own sections, and of values that are not secrets unless a secret of another
-   * process refers to them too.
+   * Variables of the dashboard's sections, and of values that are not secrets, except variables to
+   * which a secret of another process refers too.
    */
   readonly ofDashboard: readonly string[];
-  /** Variables of no section but its own: no other process needs them. */
+  /** Variables of the dashboard's sections alone. No other process needs them. */
   readonly ofDashboardAlone: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export interface Missing extends Position {
   readonly path: Path;
   /** Such as `the environment variable OPENAI_API_KEY is not set`. */
   readonly reason: string;
-  /** True if it can be corrected outside the file. False for a malformed reference. */
+  /** True if the problem can be corrected outside the file. False for a malformed reference. */
   readonly elsewhere: boolean;
   /** True if the file exists and this user may not read it. */
   readonly forbidden: boolean;
@@ -116,7 +116,7 @@ export interface ReferenceSources {
   readonly files: FileReferences;
   readonly contents: ReadonlyMap<string, Lookup>;
   /**
-   * By path of `files.secretPaths`, if secrets are checked: a placeholder for a file that exists.
+   * If secrets are checked: placeholders for existing files, by path of `files.secretPaths`.
    */
   readonly checked: ReadonlyMap<string, Lookup>;
   readonly secrets: Secrets;
@@ -163,7 +163,7 @@ export function references({ env, files, contents, checked, secrets }: Reference
     });
     const worst = found.find(({ elsewhere }) => !elsewhere) ?? found[0];
     if (worst === undefined) {
-      // The placeholder of a file has not the form that such a section demands.
+      // A placeholder does not have the form that such a section requires.
       if (!(hasFile && isOfDashboard(path) && isOnlyChecked(path, secrets))) return result;
       onlyChecked.add(JSON.stringify(path));
       return undefined;

@@ -14,18 +14,18 @@ export interface WatchOptions<Config extends SharedConfig> {
   readonly initial: LoadedConfig<Config>;
   /**
    * Prepares for the configuration (Envoy's clusters), which becomes active only if this succeeds.
-   * `mayPass`: it may succeed later with the same files, and is tried again.
+   * `mayPass`: it may succeed later with the same files, and is retried.
    */
   readonly apply: (
     next: Config,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string; readonly mayPass: boolean }>;
-  /** Refused: the former configuration stays active. */
+  /** Called when a file is refused. The former configuration stays active. */
   readonly onProblems: (problems: readonly Problem[]) => void;
-  /** Active from now on. */
+  /** Called when a configuration has become active. */
   readonly onChange: (config: Config, notes: ReloadNotes) => void;
   /** Interval of reading the files if the system reports no change (network and bind mounts). */
   readonly pollMs?: number;
-  /** Delay before the first repetition of an attempt with `mayPass`; it grows afterwards. */
+  /** Delay before the first retry after `mayPass`. Later delays grow. */
   readonly firstRetryMs?: number;
 }
 
@@ -41,7 +41,7 @@ export interface ConfigWatch<Config extends SharedConfig> {
   current(): Config;
   /** Models of the active file. */
   declared(): DeclaredModels;
-  /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, with any result. */
+  /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, even if it failed. */
   reload(): Promise<void>;
   close(): void;
 }
@@ -91,7 +91,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
     options.onChange(config, { warnings: result.warnings, restartNeeded });
   }
 
-  /** One reload at a time; the newest state is always read last. */
+  /** Makes one reload at a time. The newest state is always read last. */
   function inTurn(force: boolean): Promise<void> {
     if (!force && checkWaiting) return queue;
     if (!force) checkWaiting = true;
@@ -126,7 +126,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
   };
 }
 
-/** Runs the work after a pause of events, or after the longest wait. */
+/** Runs the work after a pause in the events, or after the longest wait. */
 function createSettling(work: () => void) {
   let timer: NodeJS.Timeout | undefined;
   let firstEventMs = 0;

@@ -4,11 +4,11 @@ import type { RuleProblem } from './problem.ts';
 import { list, matching, named, readText, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 
-/** `request` of a provider and of a target: changes of the body that a provider is sent. */
+/** `request` of a provider and of a target: changes of the body that is sent to a provider. */
 
 /**
- * Fields that the gateway sets or counts, in the names of every API. A change of one would break
- * the request, or make the hold too small.
+ * Fields that the gateway sets or counts, by their names in every API. Changing one would break the
+ * request, or make the hold too small.
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'input', 'instructions', 'system', 'stream', 'stream_options', 'n', 'tools'],
@@ -26,7 +26,7 @@ const fieldName = readText(FIELD_NAME, (name) =>
 );
 
 const VALUE = `a JSON value of at most ${MAX_VALUE_BYTES} bytes`;
-/** As JSON text. */
+/** Converts a value to JSON text. */
 const jsonValue = z.unknown().transform((value, context): string => {
   const text = JSON.stringify(value, (_, part: unknown) => {
     if (typeof part === 'number' && !Number.isFinite(part))
@@ -56,7 +56,7 @@ export function fixesServiceTier(shaping: ShapingEntry | undefined): boolean {
 }
 
 /**
- * Rules between the fields of one `request`, for a provider with that name for the output limit.
+ * Rules between the fields of one `request`, for a provider with this `output_limit_field`.
  */
 export function checkShaping(
   path: Path,
@@ -104,7 +104,7 @@ export function effortWithTools(...entries: readonly (ShapingEntry | undefined)[
   return typeof effort === 'string' ? effort : undefined;
 }
 
-/** The shaping of a target: its provider's, then its own. Empty where both change nothing. */
+/** The shaping of a target: its provider's, then its own. Empty if both change nothing. */
 export function compileShaping(...entries: readonly (ShapingEntry | undefined)[]): readonly RequestShaping[] {
   return entries.flatMap((entry) => {
     if (entry === undefined) return [];

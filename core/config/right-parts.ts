@@ -44,7 +44,7 @@ export function rightParts(value: unknown, missing: readonly Missing[]): RightPa
     extra_request_fields: part('extra_request_fields', extra_request_fields),
     providers: rightEntries(file.providers, PROVIDER),
     models,
-    // Lists refer to models, of which none may be missing here.
+    // Lists refer to models, so they are only checked if all models are valid.
     ...(Object.keys(models).length < Object.keys(mapping(file.models)).length ? {} : present({ price_lists: lists })),
   };
 }
@@ -64,7 +64,7 @@ function mapping(value: unknown): Readonly<Record<string, unknown>> {
 
 /** Problems within the provider or model at the path. */
 export function problemsOfEntry([section, name, ...inner]: Path, value: unknown): readonly z.core.$ZodIssue[] {
-  // An invalid name within an entry says nothing new about the entry.
+  // An invalid name within an entry has no further problems of its own.
   if (inner.length > 0) return [];
   const schema = section === 'providers' ? PROVIDER : section === 'models' ? MODEL : undefined;
   const entry = mapping(mapping(value)[String(section)])[String(name)];

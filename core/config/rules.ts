@@ -57,7 +57,7 @@ function checkPorts({ listen }: RightParts): RuleProblem[] {
   );
 }
 
-/** Processes that share no limit store would each grant the whole limit. */
+/** Processes without a shared limit store would each grant the whole limit. */
 function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
   if (workers === 1 || stores?.redis !== 'memory') return [];
   return [

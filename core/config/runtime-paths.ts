@@ -8,12 +8,12 @@ import { join, resolve } from 'node:path';
  */
 export interface RuntimePaths {
   readonly dataDir: string;
-  /** Generated bootstrap and xDS files; Envoy watches it. */
+  /** Folder of generated bootstrap and xDS files, which Envoy watches. */
   readonly envoyDir: string;
   readonly postgresDir: string;
   /** Charge logs. */
   readonly spoolDir: string;
-  /** Mode 0700. Also has the socket of the embedded PostgreSQL. */
+  /** Folder with mode 0700. Also has the socket of the embedded PostgreSQL. */
   readonly socketDir: string;
   /** Sockets of gateway process `index`: for ext_proc streams, and for routed requests. */
   extProcSocket(index: number): string;

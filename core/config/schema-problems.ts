@@ -3,7 +3,7 @@ import type { Missing } from './references.ts';
 import { problemsOfEntry } from './right-parts.ts';
 import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
 
-/** Skips places with an unresolved reference, which is reported already. */
+/** Skips values with an unresolved reference, which is reported already. */
 export function schemaProblems(
   issues: readonly z.core.$ZodIssue[],
   tree: YamlTree,
@@ -23,7 +23,7 @@ export function schemaProblems(
   });
 }
 
-/** Zod checks nothing below an invalid name. */
+/** Checks below an invalid name, where Zod checks nothing. */
 function problemsBelow(path: Path, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
   return schemaProblems(below(path, problemsOfEntry(path, tree.value)), tree, missing);
 }
@@ -33,8 +33,8 @@ function below(path: Path, issues: readonly z.core.$ZodIssue[]): readonly z.core
 }
 
 /**
- * Problems of that form of a mapping whose names the value has: the one with the fewest unknown
- * ones. `undefined`: it is no mapping.
+ * Problems of the form of a mapping that fits best: the one with the fewest unknown names.
+ * `undefined`: the value is not a mapping.
  */
 function closestForm({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
   const forms = errors.filter((issues) =>

@@ -29,7 +29,7 @@ const KIB = 1024;
 const MAX_BODY_BYTES = 256 * KIB * KIB;
 const MAX_STORED_BYTES = 1024 * KIB ** 3;
 const MAX_TOKENS = 100_000_000;
-/** A process that ends waits for its last charges. */
+/** Longest time-out of a statement. A process that ends waits for its last charges. */
 const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
@@ -92,7 +92,7 @@ const timeouts = section({
   heartbeat: duration(100, HOUR_MS, 'or never').prefault('15s'),
 });
 
-/** Limits of one model, over the global ones. */
+/** Time-outs of one model, which override the global ones. */
 const modelTimeouts = section({
   first_byte: duration(100, HOUR_MS).optional(),
   stream_idle: duration(100, HOUR_MS).optional(),
@@ -172,7 +172,7 @@ export const MODEL = section({
   disabled: flag.prefault(false),
 });
 
-/** Headers of the export; those of the HTTP request itself are reserved. */
+/** Headers of the export. Those of the HTTP request itself are reserved. */
 const HEADER_NAME =
   'the name of a header such as authorization or x-api-key, and none that describes the body or the connection';
 const headerName = matching(
@@ -190,7 +190,7 @@ const tracing = section({
   sample: read('a share from 0 to 1, such as 0.1', parseShare).prefault(0.1),
 });
 
-/** Each is off by default. */
+/** APIs besides chat completions. Each is off by default. */
 const apis = section({
   responses: flag.prefault(false),
   messages: flag.prefault(false),
@@ -241,7 +241,7 @@ export type ModelEntry = z.output<typeof MODEL>;
 export type ProviderEntry = z.output<typeof PROVIDER>;
 export type TargetEntry = ModelEntry['targets'][number];
 
-/** Models of embeddings have no output (embeddings-models.ts). */
+/** Fields that embedding models may omit (embeddings-models.ts). */
 const OF_OUTPUT: ReadonlySet<string> = new Set(['output', 'max_output_tokens']);
 
 function withoutOutputs(schema: { required?: string[] }): void {

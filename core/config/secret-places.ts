@@ -3,7 +3,7 @@ import type { Path } from './yaml-tree.ts';
 /**
  * Process that loads the configuration, by the secrets that it has. `gateway`: those that it sends
  * to providers and the collector. `dashboard`: those of its own sections. `checked` (supervisor,
- * check-config): a missing one is reported, and none is kept. `none`: neither read nor followed.
+ * check-config): missing secrets are reported, and none is kept. `none`: secrets are not read.
  */
 export type Secrets = 'gateway' | 'dashboard' | 'checked' | 'none';
 
@@ -20,7 +20,7 @@ const SENT: readonly (readonly string[])[] = [
 ];
 const REDIS = [['stores', 'redis']];
 /**
- * Optional in the schema and demanded by a rule (rules.ts), because a process that only checks
+ * Optional in the schema and required by a rule (rules.ts), because a process that only checks
  * files keeps no content.
  */
 const OF_DASHBOARD = [
@@ -40,19 +40,19 @@ export function isOfDashboard(path: Path): boolean {
   return DASHBOARD_SECTIONS.includes(String(path[0]));
 }
 
-/** Values that are neither read nor followed. The dashboard needs no Redis. */
+/** True for a value that this process does not read. The dashboard needs no Redis. */
 export function isUnread(path: Path, secrets: Secrets): boolean {
   if (secrets === 'checked') return false;
   if (secrets !== 'dashboard' && isOfDashboard(path)) return true;
   return secrets !== 'gateway' && isAmong([...SENT, ...REDIS], path);
 }
 
-/** Secrets whose presence is checked, and whose content is not kept. */
+/** True for a secret whose presence is checked, but whose content is not kept. */
 export function isOnlyChecked(path: Path, secrets: Secrets): boolean {
   return secrets === 'checked' && isAmong([...SENT, ...OF_DASHBOARD], path);
 }
 
-/** A secret that another process than the dashboard has. */
+/** True for a secret of a process other than the dashboard. */
 export function isSecretElsewhere(path: Path): boolean {
   return isAmong([...SENT, ...REDIS], path);
 }

@@ -6,13 +6,13 @@ const MAX_PEM_BYTES = 1024 * 1024;
 export interface CertificateProblem {
   readonly field: 'certificate' | 'private_key';
   readonly message: string;
-  /** This user may not read the file. */
+  /** True if this user may not read the file. */
   readonly forbidden?: true;
 }
 
 /**
- * Checks certificate and key. With a pair that does not fit Envoy would refuse to start, with a
- * message only in its own log. Nothing read here is kept; the key is overwritten.
+ * Checks certificate and key. If they did not match, Envoy would refuse to start, with a message
+ * only in its own log. Nothing that is read here is kept, and the key is overwritten.
  */
 export async function checkServerCertificate(certificatePath: string, keyPath: string): Promise<CertificateProblem[]> {
   const [certificate, key] = await Promise.all([readCertificate(certificatePath), readKey(keyPath)]);

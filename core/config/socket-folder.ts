@@ -5,9 +5,9 @@ import type { RuntimePaths } from './runtime-paths.ts';
 const OTHERS_WRITE = 0o022;
 
 /**
- * The problem if another user owns the socket folder, or undefined. With a long path the folder is
- * in the temporary folder, where everybody could have created it first. A missing folder is no
- * problem.
+ * Describes the problem if another user owns the socket folder. If the data folder has a long path,
+ * the socket folder is in the temporary folder, where everybody could have created it first. A
+ * missing folder is not a problem.
  */
 export function socketFolderProblem({
   dataDir,

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readTextFile, type TextFileResult } from './read-text-file.ts';
 import { type Lookup, readReferencedFiles } from './references.ts';
 
-/** Sources of a configuration: enough to detect later changes. */
+/** Files of a configuration, with enough to detect later changes. */
 export interface ConfigSource {
   /** Absolute paths of loaded files: those of `${file:…}`, and those of the certificate. */
   readonly files: readonly string[];
   /**
-   * Files of secrets that are not loaded, and then also of the certificate. Their changes are
-   * ignored.
+   * Files of secrets that this process does not load. In other processes than the gateway also
+   * those of the certificate. Their changes are ignored.
    */
   readonly secretFiles: readonly string[];
   /** Covers the file and all files that it refers to. */
@@ -28,8 +28,8 @@ export function fingerprint(text: TextFileResult, contents: ReadonlyMap<string, 
 }
 
 /**
- * Fingerprint of the files now. While the text of the configuration is the same, so is the list of
- * files.
+ * Current fingerprint of the files. While the text of the configuration is the same, so is the list
+ * of files.
  */
 export async function currentFingerprint(path: string, files: readonly string[]): Promise<string> {
   return fingerprint(await readConfigText(path), await readReferencedFiles(files));

@@ -4,9 +4,9 @@ import { type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import { isUnread, type Secrets } from './secret-places.ts';
 
 /**
- * Set by the supervisor to `stores.postgres` of the file, if that decided about the database.
- * DATABASE_URL names the same database, also for processes that start later, and a changed file
- * needs a restart.
+ * The supervisor sets this variable to `stores.postgres` of the file, if the file named the
+ * database. DATABASE_URL then names that database for all processes, even those that start later,
+ * so a change of the file needs a restart.
  */
 export const POSTGRES_OF_FILE = 'GATEWAY_POSTGRES_OF_FILE';
 

@@ -18,9 +18,9 @@ export type TrustedCa =
   | { readonly ok: false; readonly reason: string; readonly path?: string };
 
 /**
- * Authorities for the certificates of https providers: `SSL_CERT_FILE` as everywhere (it
- * replaces the system's bundle; an operator with a private CA appends it to a copy), else the
- * system's.
+ * Authorities for the certificates of https providers: `SSL_CERT_FILE`, or else the system's
+ * bundle. As in other programs, `SSL_CERT_FILE` replaces the system's bundle, so an operator with a
+ * private CA appends it to a copy.
  */
 export async function findTrustedCa(env: Readonly<Record<string, string | undefined>>): Promise<TrustedCa> {
   const named = env.SSL_CERT_FILE;

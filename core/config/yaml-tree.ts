@@ -14,7 +14,7 @@ import { exactNumber } from './exact-number.ts';
 
 /** Converts a parsed YAML document to plain data with the position of each value. */
 
-/** Both count from 1. */
+/** Line and column count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -26,7 +26,7 @@ export interface SourceProblem extends Position {
 
 export type Path = readonly (string | number)[];
 
-/** Resolves the references of a text (`${NAME}`); `undefined` leaves the value out. */
+/** Resolves the references of a text (`${NAME}`). `undefined` leaves the value out. */
 export type TextResolver = (text: string, path: Path, position: Position) => string | undefined;
 
 /** A price of a target's costs, by date, hour, tier and length, is 14 levels deep. */
@@ -55,7 +55,7 @@ export class YamlTree {
     this.value = this.#read(document.contents, []);
   }
 
-  /** Position of the value at the path; without one, of the name of the nearest enclosing entry. */
+  /** Position of the value at the path, or else of the name of the nearest enclosing entry. */
   positionOf(path: Path): Position {
     return this.#values.get(JSON.stringify(path)) ?? this.#around(path);
   }
@@ -151,7 +151,7 @@ export class YamlTree {
   }
 }
 
-/** True at a value of `set` or `set_with_tools`, whose numbers are sent as they are written. */
+/** True for a value of `set` or `set_with_tools`, whose numbers are sent exactly as written. */
 function isSetValue(path: Path): boolean {
   const at = path[0] === 'providers' ? 2 : path[0] === 'models' && path[2] === 'targets' ? 4 : undefined;
   if (at === undefined || path[at] !== 'request') return false;

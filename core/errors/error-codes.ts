@@ -1,7 +1,7 @@
 /**
- * Every error code: the one place that knows a code's status, type, text, retry advice and
- * whether a request that ends so can have been billed. docs/errors.md is generated from it, and
- * test/error-codes.test.ts keeps page and code in step.
+ * Every error code with its status, type, text, retry advice, and whether a request that ends with
+ * it can have been billed. docs/errors.md is generated from it, and test/error-codes.test.ts keeps
+ * page and code in step.
  */
 export interface ErrorEntry {
   readonly status: number;
@@ -9,14 +9,14 @@ export interface ErrorEntry {
   /** `{name}` is replaced by the refusal's parameter of that name. */
   readonly message: string;
   /**
-   * A number: always so many seconds. `window`: the caller passes the seconds until the window
+   * A number: always this many seconds. `window`: the caller passes the seconds until the window
    * reopens. Absent: no header.
    */
   readonly retryAfter?: number | 'window';
-  /** The field, where it is always the same one. */
+  /** The field, if it is always the same one. */
   readonly param?: string;
   /**
-   * Set where a stream that has begun can end so: it is then charged for what was delivered.
+   * Present if a stream that has begun can end with this code. The delivered part is then charged.
    * Absent: such a request is never billed.
    */
   readonly billed?: 'delivered';

@@ -11,7 +11,7 @@ export interface Refusal {
   readonly values: Readonly<Record<string, string | number>>;
   readonly param?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Whole seconds; overrides that of the code. Required where the code has `window`. */
+  /** Whole seconds, which override those of the code. Required if the code has `window`. */
   readonly retryAfterSeconds?: number;
   /** Further response headers, such as `x-ratelimit-*`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ type Places<Message extends string> = Message extends `${string}{${infer Name}}$
 type PlacesOf<Code extends ErrorCode> = Places<(typeof ERROR_CODES)[Code]['message']>;
 
 /**
- * Values for exactly the places of a code's message: a call that forgets one does not compile.
+ * Values for exactly the places of a code's message. A call without one of them does not compile.
  */
 type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
   ? Readonly<Record<string, never>>

@@ -8,21 +8,21 @@ export type TurnTaker =
 /** Bounds of one organization or one user. */
 export interface TurnShare {
   readonly atOnce: number;
-  /** Calls that may wait for a turn; one more is to be refused. */
+  /** Calls that may wait for a turn. Callers should refuse further ones. */
   readonly waiting: number;
 }
 
 export interface TurnLimits {
-  /** Turns at once of all callers: as many as there are connections for them. */
+  /** Turns at once of all callers together: the number of connections for them. */
   readonly atOnce: number;
   readonly perOrganization: TurnShare;
-  /** Absent where callers are organizations without users. */
+  /** Absent if callers are organizations without users. */
   readonly perUser?: TurnShare;
   readonly waitMs: number;
 }
 
 /**
- * No turn became free in time. `isOwn`: because of the calls of the same user or organization.
+ * No turn became free in time. `isOwn`: calls of the same user or organization had all of theirs.
  */
 export class NoTurn extends StoreUnavailable {
   readonly isOwn: boolean;
@@ -40,7 +40,7 @@ interface Group {
   readonly name: string;
   readonly share: TurnShare;
   running: number;
-  /** In the order of arrival. */
+  /** Waiting calls, in the order of arrival. */
   readonly waiting: Set<Call>;
   /** The set of `#ready` that has the group. */
   ready?: Set<Group> | undefined;
@@ -76,13 +76,13 @@ export class Turns {
     this.#ready = Array.from({ length: limits.perOrganization.atOnce }, () => new Set());
   }
 
-  /** So many calls wait that one more is to be refused. */
+  /** True if so many calls wait that the caller should refuse another one. */
   isCrowded(taker: TurnTaker): boolean {
     const groups = this.#groupsOf(taker);
     return !this.#mayBegin(groups) && (isFull(groups.group) || (groups.user !== undefined && isFull(groups.user)));
   }
 
-  /** Rejects with NoTurn before `work` has begun, and otherwise as `work` does. */
+  /** Runs `work` in a turn. Rejects with NoTurn if there is none in time, or as `work` does. */
   async run<Result>(taker: TurnTaker, work: () => Promise<Result>): Promise<Result> {
     const end = await this.take(taker);
     try {
@@ -92,7 +92,7 @@ export class Turns {
     }
   }
 
-  /** Resolves to a function that ends the turn; call it once. Rejects with NoTurn. */
+  /** Resolves to a function that ends the turn, to be called once. Rejects with NoTurn. */
   take(taker: TurnTaker): Promise<() => void> {
     const groups = this.#groupsOf(taker);
     if (this.#mayBegin(groups)) return Promise.resolve(this.#begin(groups));

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 // The kernel keeps the lock with the open file and drops it with the process, however the process
 // ends. So a lock is never stale, contains no process id, and holds between containers that share a
 // volume. Node has no call for it. But the lock belongs to the open file and not to the process
-// that asked for it: a program gets the descriptor of this process, takes the lock, and ends.
+// that requested it: a program gets the descriptor of this process, takes the lock, and ends.
 
 /** Exit status of a program that did not get the lock. */
 const TAKEN = 1;
@@ -17,7 +17,7 @@ const TAKEN = 1;
 /** Descriptor of the file in these programs. */
 const DESCRIPTOR = 3;
 
-/** Perl is part of macOS, which has no `flock` program; the call is the same. */
+/** Perl is part of macOS, which has no `flock` program. The system call is the same. */
 const PERL = `use Fcntl ":flock"; open(my $file, $ARGV[1] eq "shared" ? "<&=" : ">>&=", ${DESCRIPTOR}) or die "$!\\n";
   $SIG{ALRM} = sub { exit ${TAKEN} }; alarm $ARGV[0];
   flock($file, ($ARGV[1] eq "shared" ? LOCK_SH : LOCK_EX) | ($ARGV[0] ? 0 : LOCK_NB)) or do { exit ${TAKEN} if $!{EWOULDBLOCK}; die "$!\\n" }`;

@@ -9,11 +9,11 @@ export interface LogDestination {
   write(line: string): void;
   flush(): void;
   /**
-   * Number of lines dropped since the last call because too many waited; 0 while there is no room
-   * for a line about it.
+   * Number of lines that were dropped since the last call because too many waited. 0 while there is
+   * no room for a line about them.
    */
   takeDropped(): number;
-  /** Writes waiting lines before it returns, if that is possible; for the end of the process. */
+  /** Called at the end of the process. Writes the waiting lines before it returns, if possible. */
   end(): void;
 }
 
@@ -23,13 +23,13 @@ export interface LogDestination {
  */
 const FLUSH_AT_BYTES = 64 * 1024;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
-/** A write that takes longer has no reader. */
+/** If a write takes longer than this, nothing reads the log. */
 const STUCK_MS = 1_000;
 
 export function createLogDestination(fd: number): LogDestination {
   let lines: string[] = [];
   let linesBytes = 0;
-  /** The rest of a write that did not succeed as a whole. */
+  /** The rest of a write that succeeded only in part. */
   let unwritten: Buffer = Buffer.alloc(0);
   let writingSinceMs: number | undefined;
   let dropped = 0;
@@ -48,7 +48,7 @@ export function createLogDestination(fd: number): LogDestination {
     writingSinceMs = performance.now();
     write(fd, unwritten, (error, written) => {
       writingSinceMs = undefined;
-      // A full disk: waiting lines are tried again with the next flush.
+      // The disk is full, for example. The next flush retries the waiting lines.
       if (error) return;
       unwritten = unwritten.subarray(written);
       if (unwritten.length > 0 || linesBytes >= FLUSH_AT_BYTES) flush();
@@ -74,7 +74,7 @@ export function createLogDestination(fd: number): LogDestination {
       return taken;
     },
     end() {
-      // At its exit Node waits for the thread that writes, for ever if it has to.
+      // At its exit Node would wait for the writing thread, possibly for ever.
       if (writingSinceMs !== undefined && performance.now() - writingSinceMs > STUCK_MS) {
         process.kill(process.pid, 'SIGKILL');
       }

@@ -2,9 +2,9 @@ import { type Logger, pino } from 'pino';
 import { createLogDestination } from './log-destination.ts';
 
 /**
- * One JSON line per event on standard output; one line per request, none per chunk (4.7 us for a
+ * One JSON line per event on standard output. A request has one line, a chunk none (4.7 us for a
  * line of ten fields, measured). Prompts, completions, keys and provider secrets never reach a log
- * call (docs/design.md, "Invariants", 9); request headers are never logged whole.
+ * call (docs/design.md, "Invariants", 9). Request headers are never logged as a whole.
  */
 export type Log = Logger;
 
@@ -34,8 +34,8 @@ export function createLog(level: string): Log {
 }
 
 /**
- * Same as `toISOString`, for 0.2 instead of 1.3 us: most calls are for the same second as the call
- * before.
+ * Like `toISOString`, but takes 0.2 instead of 1.3 us, because most calls are for the same second
+ * as the previous call.
  */
 export function createIsoTime(): (nowMs: number) => string {
   let second = Number.NaN;

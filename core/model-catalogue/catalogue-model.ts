@@ -1,6 +1,6 @@
 import type { NamedPrices } from '../price-kinds.ts';
 
-/** Prices as they stand in the configuration, in USD per million tokens with at most 6 decimals. */
+/** Prices as the configuration has them, in USD per million tokens with at most 6 decimals. */
 export type CataloguePrices = NamedPrices<number>;
 
 export interface CatalogueTier extends CataloguePrices {
@@ -16,7 +16,7 @@ export interface CatalogueTable extends CatalogueTier {
   readonly service_tiers?: Readonly<Record<string, CatalogueTier>>;
 }
 
-/** Hours of the day in UTC in which other prices hold; without `days` on every day. */
+/** Hours of the day in UTC in which other prices apply. Without `days` they apply every day. */
 export interface CatalogueWindow extends CatalogueTable {
   readonly utc: string;
   readonly days?: readonly string[];
@@ -27,12 +27,12 @@ export interface CataloguePeriod extends CatalogueTable {
   readonly hours?: readonly CatalogueWindow[];
 }
 
-/** Prices of today, and later ones by the day or instant from which they hold, ascending. */
+/** Current prices, and later ones by the day or instant from which they apply, ascending. */
 export interface CatalogueSchedule extends CataloguePeriod {
   readonly from?: Readonly<Record<string, CataloguePeriod>>;
 }
 
-/** Kinds of prices that two sources are compared in. */
+/** Kinds of prices in which two sources are compared. */
 export const DISPUTABLE = ['input', 'cached_input', 'cache_write', 'output'] as const;
 
 /** Prices of the source that is not trusted, and lengths of prompts with other prices. */
@@ -49,12 +49,12 @@ export interface CatalogueModel {
   readonly context_window: number;
   readonly max_output_tokens: number;
   readonly usd_per_million_tokens: CatalogueSchedule;
-  /** Absent: the sources agree, or one alone knows the model. */
+  /** Absent: the sources agree, or only one of them has the model. */
   readonly disputed?: Disputed;
   readonly tokenizer?: string;
   /** The provider stops serving it on this day, `YYYY-MM-DD`. */
   readonly shutdown_date?: string;
-  /** Members of its target beside `provider` and `model`. */
+  /** Members of its target besides `provider` and `model`. */
   readonly target?: Readonly<Record<string, unknown>>;
 }
 

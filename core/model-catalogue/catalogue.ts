@@ -14,7 +14,7 @@ export interface Catalogue {
 
 /** The catalogue of this release. */
 export interface ShippedCatalogue extends Catalogue {
-  /** Providers of its models by name, with what docs/providers.md says of them. */
+  /** Providers of its models by name, with the entries that docs/providers.md shows. */
   readonly providers: Readonly<Record<string, Entry>>;
 }
 
@@ -33,7 +33,7 @@ export async function shippedCatalogue(): Promise<ShippedCatalogue> {
 
 /**
  * Reads a file in the form that `models catalogue --json` prints. Ids, days and disputed prices are
- * printed as they are, so they are checked here. All other members of its models are checked when
+ * printed unchanged, so they are checked here. All other members of its models are checked when
  * they are imported.
  */
 export async function catalogueFile(path: string): Promise<CatalogueFile> {

@@ -3,9 +3,9 @@ export interface Difference {
   readonly model: string;
   /** `usd_per_million_tokens.above.272000.input`, `shutdown_date` */
   readonly field: string;
-  /** Null where it lacks something: a shutdown, a service tier, hours, a later table. */
+  /** Null if the configuration lacks a service tier, hours or a later table, or for a shutdown. */
   readonly configured: number | null;
-  /** The day of a shutdown, and prices of what is lacking, are texts. */
+  /** A text for the day of a shutdown, and for the prices of a missing part. */
   readonly catalogue: number | string;
 }
 
@@ -15,7 +15,7 @@ export interface Dispute {
   /** A kind of price, or `above`: lengths of prompts with other prices. */
   readonly field: string;
   readonly catalogue: number | string;
-  /** The other source, which is not trusted here, says this. */
+  /** Value of the other source, which is not trusted here. */
   readonly other: number | string;
 }
 

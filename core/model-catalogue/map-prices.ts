@@ -2,12 +2,12 @@ import { isObject } from '../json-object.ts';
 import { formatPico } from '../money.ts';
 import type { CataloguePrices } from './catalogue-model.ts';
 
-/** The member of a table that has a number and is no price. */
+/** The only numeric member of a table that is not a price. */
 const LENGTH = 'input_tokens';
 
 /**
- * The table with each of its prices changed: those of lengths, tiers, hours and later tables too.
- * Texts are given as well, because the configuration takes a price as text.
+ * The table with each of its prices changed, including those of lengths, tiers, hours and later
+ * tables. Texts are changed too, because the configuration accepts prices as text.
  */
 export function mapPrices<Table extends CataloguePrices>(
   table: Table,
@@ -22,7 +22,7 @@ export function mapPrices<Table extends CataloguePrices>(
   return mapped(table, '') as Table;
 }
 
-/** USD per million tokens, of pico-dollars per token. */
+/** Converts pico-dollars per token to USD per million tokens. */
 export function usdPerMillion(picoUsd: bigint): number {
   return Number(formatPico(picoUsd * 1_000_000n));
 }

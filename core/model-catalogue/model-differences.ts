@@ -10,13 +10,14 @@ import { type ConfiguredModel, configuredModels, usdSchedule } from './configure
 import { type Missing, missingTiers, type PriceDifference, priceDifferences } from './price-differences.ts';
 import { scheduleDifferences } from './schedule-differences.ts';
 
-/** A shutdown is a difference for so long before its day. */
+/** A shutdown is reported this long before its day. */
 const SHUTDOWN_NOTICE_MS = 60 * DAY_MS;
 
 /**
  * Compares every model with the entries of its targets: prices below the catalogue's, other costs,
- * service tiers and hours without a price, changes of prices within 30 days, limits above it, files
- * that may be longer than is held, and shutdowns. Disputed prices are reported beside them.
+ * service tiers and hours without a price, changes of prices within 30 days, limits above the
+ * catalogue's, files that may be longer than the hold covers, and shutdowns. Disputed prices are
+ * reported separately.
  */
 export function compareModels(declared: DeclaredModels, catalogue: ShippedCatalogue, nowMs: number): Comparison {
   const known = knownTargets(declared, catalogue);
@@ -28,7 +29,7 @@ export function compareModels(declared: DeclaredModels, catalogue: ShippedCatalo
   return { differences: unique(differences), disputed: unique(disputed) };
 }
 
-/** Two targets of a model may be the same one of the catalogue. */
+/** Removes duplicates: two targets of a model may have the same entry of the catalogue. */
 function unique<Found>(found: readonly Found[]): readonly Found[] {
   return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()];
 }
@@ -39,7 +40,7 @@ interface KnownTarget {
   readonly entry: CatalogueModel;
 }
 
-/** Targets of all enabled models that the catalogue has, with its entry. */
+/** Targets of enabled models that the catalogue has, with their entries. */
 function knownTargets(declared: DeclaredModels, catalogue: ShippedCatalogue): readonly KnownTarget[] {
   const byId = new Map(catalogue.models.map((model) => [model.id, model]));
   return configuredModels(declared)
@@ -72,8 +73,8 @@ interface Compared extends KnownTarget {
 function differencesOf({ model, target, entry, servesTiers, nowMs }: Compared): readonly Difference[] {
   const { context_window, longest_prompt = context_window, max_output_tokens } = model;
   const { usd_per_million_tokens: catalogue, context_window: window } = entry;
-  // The configured window ends no prompt: requests are checked against an estimate, and only the
-  // provider counts files.
+  // The window of the catalogue counts, because the configured one is only compared with an
+  // estimate, and only the provider counts files.
   const differencesFrom = (entry: ScheduleEntry, differs: (configured: number, expected: number) => boolean) =>
     scheduleDifferences(usdSchedule(entry), catalogue, nowMs, (ours: CatalogueTable, theirs: CatalogueTable) => [
       ...priceDifferences(ours, theirs, window, differs),
@@ -135,8 +136,8 @@ function shutdownOf({ shutdown_date: day }: CatalogueModel, nowMs: number) {
 const WRITES = ['cache_write', 'cache_write_1h'] as const;
 
 /**
- * Models without a price for cache writes that the catalogue says a target's provider bills. Some
- * providers write their cache without being asked.
+ * Warns of models without a price for cache writes that a target's provider bills according to the
+ * catalogue. Some providers write to their cache without being asked.
  */
 export function unpricedWrites(declared: DeclaredModels, catalogue: ShippedCatalogue): readonly RuleProblem[] {
   return knownTargets(declared, catalogue).flatMap(({ model, entry }) => {

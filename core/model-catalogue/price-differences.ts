@@ -2,7 +2,7 @@ import { filledPrices, PRICE_KINDS } from '../price-kinds.ts';
 import { TWIN_TIERS } from '../service-tiers.ts';
 import type { CataloguePrices, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
 
-/** A price that differs, by its place in the table. */
+/** A price that differs, by its path in the table. */
 export interface PriceDifference {
   readonly field: string;
   readonly configured: number;
@@ -20,9 +20,9 @@ export interface Missing {
 const KINDS = Object.values(PRICE_KINDS);
 
 /**
- * Compares what requests of every length and tier cost. A length above which neither table has
- * other prices is not asked, and none that `longestPrompt` excludes. A price that is the default in
- * both tables would repeat the difference of another one.
+ * Compares the prices of requests of every length and tier. Lengths are those at which a table
+ * changes its prices, below `longestPrompt`. A price that falls back to another one in both tables
+ * is skipped, because it would repeat that one's difference.
  */
 export function priceDifferences(
   configured: CatalogueTable,
@@ -50,7 +50,7 @@ export function priceDifferences(
         const { name, fallsBackTo: from } = kind;
         return prices[name] === prices[from] && expected[name] === expected[from];
       };
-      // Most providers have no writes for an hour.
+      // Most providers have no one-hour cache writes.
       return KINDS.filter(({ name }) => name !== 'cache_write_1h' || entry.cache_write_1h !== undefined)
         .filter((kind) => differs(prices[kind.name], expected[kind.name]) && !isDefault(kind))
         .map(({ name }) => ({

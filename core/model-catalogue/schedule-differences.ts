@@ -7,12 +7,12 @@ import { type Missing, type PriceDifference, pricesInWords } from './price-diffe
 type Found = PriceDifference | Missing;
 type CompareTables = (ours: CatalogueTable, theirs: CatalogueTable) => readonly Found[];
 
-/** A change of prices is a difference for so long before its day. */
+/** A change of prices is reported this long before its day. */
 const CHANGE_NOTICE_MS = 30 * DAY_MS;
 
 /**
- * Compares the tables in force now, of all hours, then those that come within 30 days. What was a
- * difference before such a change is none of it.
+ * Compares the tables in force now, of all hours, and then those that begin within 30 days. A
+ * difference that exists before such a change is not reported again for it.
  */
 export function scheduleDifferences(
   ours: CatalogueSchedule,
@@ -65,11 +65,11 @@ export function periodInForce(schedule: CatalogueSchedule, nowMs: number): Catal
 
 function periodDifferences(ours: CataloguePeriod, theirs: CataloguePeriod, compare: CompareTables): readonly Found[] {
   const pairs = windowPairs(ours.hours ?? [], theirs.hours ?? []);
-  // A table that holds at no hour has nothing to be compared with.
+  // A table that applies at no hour is not compared.
   const holds = pairs.some(([our, their]) => our === undefined && their === undefined);
   const always = holds ? compare(ours, theirs) : [];
   const known = new Set(always.map((one) => JSON.stringify(one)));
-  // Lower prices may be the table, and peaks the windows.
+  // The table may have the lower prices, and the windows the peak prices, or vice versa.
   const isPeak = ours.input >= theirs.input;
   const byHour = pairs.flatMap(([our, their]): readonly Found[] => {
     if (our === undefined && their === undefined) return [];
@@ -96,8 +96,8 @@ function missing(field: string, table: CatalogueTable): Missing {
 type Pair = readonly [our: CatalogueWindow | undefined, their: CatalogueWindow | undefined];
 
 /**
- * Windows that hold at the same time in a week without exceptions, or none on a side. Days that a
- * configuration excepts are holidays, which the catalogue does not know.
+ * Pairs of windows that apply at the same time, in a week without exceptions. A side may have none.
+ * Days that a configuration excepts are holidays, which the catalogue does not know.
  */
 function windowPairs(ours: readonly CatalogueWindow[], theirs: readonly CatalogueWindow[]): readonly Pair[] {
   const [our, their] = [ours, theirs].map((windows) =>

@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Allows `limit` connections at once. One more closes the connection that has had no request for
- * the longest time, or, if all have one, the connection with the oldest request. So no client can
- * exclude others by holding connections open, from any number of addresses. Node's
+ * Allows `limit` connections at once. A further one closes the connection that has been idle for
+ * longest, or, if all have a request, the connection whose latest request is oldest. So no client
+ * can exclude others by holding connections open, from any number of addresses. Node's
  * `maxConnections` would refuse the newest connection.
  */
 export function boundConnections(server: Server, limit: number): void {
@@ -22,7 +22,7 @@ export function boundConnections(server: Server, limit: number): void {
   });
   server.on('request', ({ socket }, response) => {
     idle.delete(socket);
-    // Keeps the place of an earlier request of the same connection that is still in progress.
+    // Moves to the end, even if an earlier request of this connection is still in progress.
     serving.delete(socket);
     serving.add(socket);
     response.once('close', () => {

@@ -1,15 +1,15 @@
-/** How far a server is, and what its clock says. */
+/** Latency and clock of a server. */
 export interface ServerClock {
   /** Median of several calls. */
   readonly latencyMs: number;
-  /** Lead of the server's clock over ours; the network makes it this uncertain. */
+  /** Lead of the server's clock over ours, and its uncertainty because of the network. */
   readonly clockAheadMs: number;
   readonly clockUncertaintyMs: number;
 }
 
 const CALLS = 5;
 
-/** `readMs` asks the server for its time, in Unix milliseconds. The fastest call says it best. */
+/** `readMs` reads the server's time, in Unix milliseconds. The fastest call is the most exact. */
 export async function compareClocks(readMs: () => Promise<number>): Promise<ServerClock> {
   const calls: { tookMs: number; aheadMs: number }[] = [];
   for (let i = 0; i < CALLS; i++) {

@@ -1,5 +1,5 @@
 /**
- * Describes a TLS problem between the two ends; `undefined`: the error has another cause.
+ * Describes a TLS problem between client and server. `undefined`: the error has another cause.
  */
 export function tlsProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -8,7 +8,7 @@ export function tlsProblem(error: unknown): string | undefined {
 }
 
 /**
- * Codes of Node if there are any, instead of OpenSSL's texts with their source lines.
+ * Patterns of Node's error codes, or else of OpenSSL's texts, with the text that replaces them.
  */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|packet length too long/i, 'the server speaks no TLS at this port'],

@@ -2,8 +2,8 @@ import { chmod, unlink } from 'node:fs/promises';
 import type { ListenOptions, Server } from 'node:net';
 
 /**
- * Node's default of 511 gave 503s at 1,500 connections that came at once. The kernel's own limit
- * (somaxconn) still holds.
+ * Node's default of 511 caused 503s when 1,500 connections came at once. The kernel's own limit
+ * (somaxconn) still applies.
  */
 const BACKLOG = 4096;
 

@@ -1,20 +1,20 @@
 /** Growth of the delays between attempts. */
 export interface BackOffOptions {
-  /** Delay after the first failure, in ms; each further failure in a row doubles it. */
+  /** Delay after the first failure, in ms. Each further failure in a row doubles it. */
   readonly firstMs: number;
   readonly longestMs: number;
   /**
-   * Share of the delay that is random, from 0 to 1: many callers that failed together do not return
-   * together.
+   * Share of the delay that is random, from 0 to 1, so that callers that failed together do not
+   * return together.
    */
   readonly jitter?: number;
 }
 
-/** Beyond this many doublings every delay is the longest; the bound keeps the product finite. */
+/** After this many doublings every delay is the longest. The bound keeps the product finite. */
 const MOST_DOUBLINGS = 30;
 
 /**
- * The delay before the next attempt, in ms. `failures` in a row count from 1; a jitter only
+ * The delay before the next attempt, in ms. `failures` in a row count from 1. A jitter only
  * shortens the delay.
  */
 export function backOffMs(
