@@ -1,11 +1,11 @@
--- Corrects what Envoy 1.39.3 sends to the token endpoint of a provider, and what it makes of the
--- answer (docs/design.md, "Authorization by Envoy").
+-- Corrects the requests that Envoy 1.39.3 sends to the token endpoint of a provider, and the
+-- responses that it cannot handle (docs/design.md, "Authorization by Envoy").
 
 local SECONDS_WITHOUT_EXPIRY = 300
 local LEAST_SECONDS = 2
 local MOST_SECONDS = 86400
 
--- Envoy leaves "+" and " " of a form as they are, and adds headers with addresses of this machine.
+-- Envoy does not encode "+" and " " in a form, and adds headers with addresses of this machine.
 function envoy_on_request(handle)
   local body = handle:body(true)
   local form = body:getBytes(0, body:length()):gsub("%+", "%%2B"):gsub(" ", "+")
@@ -17,8 +17,8 @@ function envoy_on_request(handle)
   headers:remove("x-envoy-expected-rq-timeout-ms")
 end
 
--- Envoy never asks again after a 200 that it cannot read, asks without a pause for a token that is
--- valid for a second, and logs the body of an answer that it does not like.
+-- Envoy never retries after a 200 that it cannot parse, fetches tokens without a pause if they are
+-- valid for a second, and logs the body of a response that it rejects.
 function envoy_on_response(handle)
   local body = handle:body(true)
   local text = body:getBytes(0, body:length())
