@@ -1,9 +1,9 @@
 declare const borrowed: unique symbol;
 
 /**
- * Bytes in memory that is used again for the next read. They are valid until the function that
- * received them returns: kept longer, they would show one client's request to another. The type has
- * none of Buffer's methods that share memory (`subarray`, `slice`, `buffer`) and is not assignable
+ * Bytes in memory that is reused for the next read. They are valid until the function that received
+ * them returns: kept longer, they would show one client's request to another. The type has none of
+ * Buffer's methods that share memory (`subarray`, `slice`, `buffer`) and is not assignable
  * to Buffer or Uint8Array, so bytes that are kept must be copied. At run time it is the Buffer
  * itself, which costs nothing.
  */
@@ -11,9 +11,9 @@ export interface BorrowedBytes {
   readonly [borrowed]: true;
   readonly length: number;
   readonly [at: number]: number;
-  /** Copies the bytes from `start` to before `end` into memory of the caller. Returns how many. */
+  /** Copies the bytes from `start` to before `end` to `target`. Returns their number. */
   copy(target: Uint8Array, targetStart: number, start: number, end: number): number;
-  /** Copies them into a string. */
+  /** Copies the bytes into a string. */
   toString(encoding: 'latin1' | 'hex', start: number, end: number): string;
   readUInt8(at: number): number;
   readUInt16BE(at: number): number;
@@ -29,7 +29,7 @@ export function lend(bytes: Buffer): BorrowedBytes {
   return bytes as Buffer & BorrowedBytes;
 }
 
-/** The bytes from `start` to before `end`, in memory of their own. */
+/** A copy of the bytes from `start` to before `end`. */
 export function copyOf(bytes: BorrowedBytes, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);
   bytes.copy(copy, 0, start, end);

@@ -31,8 +31,8 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   readonly #streams = new Map<number, Http2Stream>();
   #lastStreamId = 0;
   /**
-   * Streams above this id came after GOAWAY and are ignored: the client knows they were not
-   * processed.
+   * Streams above this id came after GOAWAY and are ignored, because the client knows that they
+   * were not processed.
    */
   #goAwayAfter = Number.POSITIVE_INFINITY;
   #settingsSeen = false;
@@ -61,8 +61,9 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   }
 
   /**
-   * Refuses new streams; those in flight go on. The client closes the connection when it has read
-   * this. Closed here, requests that it writes meanwhile would break instead of being refused.
+   * Refuses new streams. Those in flight go on. The client closes the connection when it has read
+   * this. If it were closed here, requests that the client writes meanwhile would break instead of
+   * being refused.
    */
   goAway(): void {
     if (this.#closed || this.#goAwayAfter !== Number.POSITIVE_INFINITY) return;
@@ -218,12 +219,12 @@ export class Http2Connection implements FrameHandler, StreamOwner {
     return code === Http2ErrorCode.noError ? code : this.#fail(stream, code);
   }
 
-  /** No stream of that id was opened. Zero is the connection itself. */
+  /** True if no stream with this id was opened, or for 0, which is the connection itself. */
   #isIdle(streamId: number): boolean {
     return streamId === 0 || streamId > this.#lastStreamId || streamId % 2 === 0;
   }
 
-  /** Resets one stream; the connection goes on. */
+  /** Resets one stream. The connection goes on. */
   #fail(stream: Http2Stream, code: Http2ErrorCode): Http2ErrorCode {
     const error = this.sender.reset(stream.id, code);
     this.finished(stream);

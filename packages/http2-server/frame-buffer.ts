@@ -3,7 +3,7 @@ import { Flag, FRAME_HEAD_BYTES, FrameType } from './protocol.ts';
 
 const FIRST_BYTES = 16 * 1024;
 
-/** Collects frames for one write, in memory that is used again. */
+/** Collects frames for one write, in memory that is reused. */
 export class FrameBuffer {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #length = 0;
@@ -12,7 +12,7 @@ export class FrameBuffer {
     return this.#length;
   }
 
-  /** All frames so far. Valid until the frame that is added after `clear`. */
+  /** All frames so far. Valid until the first frame is added after `clear`. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -32,7 +32,7 @@ export class FrameBuffer {
     this.add(FrameType.headers, flags, streamId, block, 0, block.length);
   }
 
-  /** Adds a frame of one number: the code of RST_STREAM, the bytes of WINDOW_UPDATE. */
+  /** Adds a frame with one number: the code of RST_STREAM, or the bytes of WINDOW_UPDATE. */
   addNumber(type: number, streamId: number, value: number): void {
     this.#head(type, 0, streamId, 4);
     this.#length = this.#bytes.writeUInt32BE(value, this.#length);

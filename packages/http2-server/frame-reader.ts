@@ -2,11 +2,11 @@ import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
 import { Flag, FRAME_HEAD_BYTES, FrameType, Http2ErrorCode, PREFACE } from './protocol.ts';
 
 /**
- * Receives the frames. Payloads are passed as positions in borrowed bytes, because most are read
- * once and not kept.
+ * Receives the frames. Payloads are passed as positions in borrowed bytes, because most are only
+ * read once.
  */
 export interface FrameHandler {
-  /** A whole frame; DATA only if it is padded. */
+  /** Called with a whole frame, but for DATA only if it is padded. */
   frame(
     type: number,
     flags: number,
@@ -16,7 +16,7 @@ export interface FrameHandler {
     end: number,
   ): Http2ErrorCode;
   /**
-   * The part of an unpadded DATA frame that has arrived. `last`: it ends the frame and the stream.
+   * Called with a part of an unpadded DATA frame. `last`: it ends the frame and the stream.
    */
   data(streamId: number, bytes: BorrowedBytes, start: number, end: number, last: boolean): Http2ErrorCode;
 }
@@ -33,7 +33,7 @@ export class FrameReader {
   readonly #head: Buffer = Buffer.alloc(FRAME_HEAD_BYTES);
   #headBytes = 0;
   /**
-   * Bytes of the current frame's payload that have not arrived; negative while its head is
+   * Bytes of the current frame's payload that have not arrived. Negative while its head is
    * incomplete.
    */
   #left = -1;
@@ -73,7 +73,7 @@ export class FrameReader {
     }
   }
 
-  /** Returns the place behind the bytes it read. */
+  /** Returns the position after the bytes that it has read. */
   #readHead(chunk: BorrowedBytes, at: number, length: number): number {
     if (this.#headBytes === 0 && length - at >= FRAME_HEAD_BYTES) {
       this.#parseHead(chunk, at);

@@ -3,9 +3,9 @@ import { HpackDecoder } from './hpack-decoder.ts';
 import { Flag, Http2ErrorCode, MAX_HEADER_LIST_BYTES } from './protocol.ts';
 import { RequestFields } from './request-fields.ts';
 
-/** Weight and dependency, which RFC 9113 deprecates; HEADERS may begin with them. */
+/** Weight and dependency, with which HEADERS may begin. RFC 9113 deprecates them. */
 const PRIORITY_BYTES = 5;
-/** A block within its bound needs one; the limit is against empty frames without end. */
+/** A block within its bound needs one. The limit stops endless empty frames. */
 const MAX_CONTINUATIONS = 16;
 
 /**
@@ -18,7 +18,7 @@ export class HeaderBlocks {
   readonly fields = new RequestFields();
   streamId = 0;
   endStream = false;
-  /** A block has begun: the next frame must be its CONTINUATION. */
+  /** True while a block is incomplete. The next frame must be its CONTINUATION. */
   unfinished = false;
   #parts: Buffer = EMPTY;
   #continuations = 0;

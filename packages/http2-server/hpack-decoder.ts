@@ -5,12 +5,12 @@ import { Field, type RequestFields } from './request-fields.ts';
 
 /** HPACK's default, which this server never changes. */
 const MAX_TABLE_BYTES = 4096;
-/** Above every length that fits into a frame: larger integers are refused before they overflow. */
+/** More than any length that fits into a frame. Larger integers are refused, before an overflow. */
 const MAX_INTEGER = 2 ** 28;
 
 /**
- * Reads header blocks (RFC 7541). A field that a table holds costs one array access: it was decoded
- * and checked when it first came.
+ * Reads header blocks (RFC 7541). A field that is in a table costs one array access, because it was
+ * decoded and checked when it first came.
  */
 export class HpackDecoder {
   /** The dynamic table, oldest field first. At most 128 fields fit. */
@@ -18,8 +18,8 @@ export class HpackDecoder {
   #tableBytes = 0;
   #tableLimitBytes = MAX_TABLE_BYTES;
   /**
-   * The last literal that no table keeps, and its bytes: Envoy sends `:path` so, with the same
-   * value for each request.
+   * The last literal that is in no table, and its bytes. Envoy sends `:path` as such a literal,
+   * with the same value for each request.
    */
   #literal: Field | undefined;
   #literalBytes: Buffer = EMPTY;
@@ -77,8 +77,8 @@ export class HpackDecoder {
   }
 
   /**
-   * Compares the kept literal with what comes next. A literal's own bytes say where it ends, so
-   * what follows it does not matter.
+   * Compares the last literal with the next bytes. A literal's own bytes tell where it ends, so the
+   * bytes after it do not matter.
    */
   #isSameLiteral(): boolean {
     const same = this.#literalBytes;
@@ -120,8 +120,8 @@ export class HpackDecoder {
   }
 
   /**
-   * Integer Representation of RFC 7541; `mask` has the bits of its prefix. Negative if it is cut
-   * off or above MAX_INTEGER.
+   * Reads an integer (RFC 7541, Integer Representation). `mask` has the bits of its prefix.
+   * Negative if the integer is cut off or above MAX_INTEGER.
    */
   #readInteger(mask: number): number {
     const prefix = (this.#bytes[this.#at++] ?? 0) & mask;

@@ -46,13 +46,13 @@ function buildTree(): Int16Array {
 }
 
 /**
- * Returns the text as Latin-1; `undefined` for invalid codes: an end symbol inside, or padding
- * longer than 7 bits or not of ones.
+ * Returns the text as Latin-1. `undefined`: the codes are invalid, because they contain an end
+ * symbol, or padding that is longer than 7 bits or has zeros.
  */
 export function decodeHuffman(bytes: BorrowedBytes, start: number, end: number): string | undefined {
   let text = '';
   let node = 0;
-  /** Bits since the last symbol, and `ones`: all of them were ones. */
+  /** Number of bits since the last symbol. `ones`: all of them were ones. */
   let tail = 0;
   let ones = true;
   for (let at = start; at < end; at++) {

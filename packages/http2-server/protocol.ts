@@ -46,21 +46,21 @@ export const MAX_WINDOW_BYTES = 0x7fff_ffff;
 export const MAX_FRAME_BYTES = 0xff_ffff;
 
 /**
- * Bytes of one upload that a client may send while its stream is paused. Most requests are smaller;
- * one of 100 KB was no cheaper with four times as many. They do not use up the connection's window,
- * which is given back as bytes arrive.
+ * Bytes of one upload that a client may send while its stream is paused. Most requests are smaller,
+ * and one of 100 KB was no cheaper with four times as many. They do not use up the connection's
+ * window, which is given back as bytes arrive.
  */
 export const STREAM_WINDOW_BYTES = 64 * 1024;
 /**
- * Longest frame that a client may send. In frames of 16,384 bytes a gRPC message with 16 KiB of a
- * body would take two, which Envoy makes by a copy, and the reader joins by another one.
+ * Longest frame that a client may send. With frames of 16,384 bytes, a gRPC message with 16 KiB of
+ * a body would take two: Envoy would copy it to split it, and the reader would copy it to join it.
  */
 export const RECEIVED_FRAME_BYTES = 32 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
-/** Streams of one connection at a time; further ones are refused. */
+/** Most streams of one connection at a time. Further ones are refused. */
 export const MAX_STREAMS = 100_000;
 /**
- * Limit of one block of headers, both compressed and decoded. Those of a gRPC call take some
+ * Limit of one block of headers, both compressed and decoded. The headers of a gRPC call take some
  * hundred bytes.
  */
 export const MAX_HEADER_LIST_BYTES = 16 * 1024;

@@ -4,8 +4,8 @@ import { MAX_HEADER_LIST_BYTES } from './protocol.ts';
 const FIELD_OVERHEAD_BYTES = 32;
 
 /**
- * The role of a field in a request. Determined once per field: most come from a table again and
- * again.
+ * The role of a field in a request. It is determined once for each field, because most fields come
+ * from a table repeatedly.
  */
 type Kind = 'method' | 'path' | 'scheme' | 'authority' | 'content_length' | 'other' | 'malformed';
 
@@ -51,7 +51,7 @@ export class RequestFields {
   path: string | undefined;
   #scheme = false;
   #authority = false;
-  /** The content-length in bytes; negative without one. */
+  /** The content-length in bytes. Negative without one. */
   declaredBytes = -1;
   #malformed = false;
   #regular = false;

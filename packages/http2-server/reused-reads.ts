@@ -9,12 +9,12 @@ const TESTED_NODE_MAJORS: readonly string[] = ['24'];
 
 /**
  * Replaces a connection that a server has accepted and paused (`pauseOnConnect`) by a socket that
- * reads into `buffer` again and again. Node otherwise allocates 64 KiB outside the heap for each
- * read, and each 64 MB of those cost a full garbage collection. `net.connect` has the option
- * `onread` for it; a server's sockets need a second socket around the same handle, as Node itself
- * makes one where a connection moves to another process. `handle` and `_handle` are as old as Node
- * but undocumented, hence the list of versions. Without them the accepted socket is returned and
- * read as any other: slower, and the same otherwise.
+ * always reads into `buffer`. Node otherwise allocates 64 KiB outside the heap for each read, and
+ * each 64 MB of those cost a full garbage collection. `net.connect` has the option `onread` for
+ * this. A server's connection needs a second socket around the same handle, like the one that Node
+ * makes when a connection moves to another process. `handle` and `_handle` are as old as Node but
+ * undocumented, hence the list of versions. On other versions the accepted socket is returned and
+ * read like any other, which is only slower.
  */
 export function withReusedReads(
   accepted: Socket,
@@ -32,7 +32,7 @@ export function withReusedReads(
   const socket = new Socket({ handle, onread: { buffer, callback } } as ConstructorParameters<typeof Socket>[0]);
   if (handleOf(socket) !== handle) return readAsUsual(accepted, onRead);
   (accepted as unknown as WithHandle)._handle = null;
-  // Only its server still knows the accepted socket, and counts it.
+  // Only the server still refers to the accepted socket, and counts it.
   accepted.destroy();
   return socket;
 }

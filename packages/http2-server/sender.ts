@@ -11,20 +11,20 @@ import {
 } from './protocol.ts';
 
 /**
- * A write is full from here on: large enough that its cost does not show, small enough that streams
- * take turns.
+ * A write of this size is full. It is large enough that its cost does not matter, and small enough
+ * that streams take turns.
  */
 const WRITE_BYTES = 256 * 1024;
 
 /**
- * So many PING and SETTINGS acknowledgements and resets may wait for a client that does not read.
+ * Most PING and SETTINGS acknowledgements and resets that may wait for a client that does not read.
  * An ordinary client causes a handful.
  */
 const MAX_REPLIES_WAITING = 10_000;
 
 /**
- * The reason why a stream is to be scheduled again after its turn; `nothing`: it asks for a turn
- * itself when it has more.
+ * When a stream is scheduled again after its turn. `nothing`: it requests a turn itself when it has
+ * more.
  */
 export type NextTurn = 'at_once' | 'when_connection_window_opens' | 'nothing';
 
@@ -35,8 +35,8 @@ export interface TurnTaker {
 }
 
 /**
- * Writes the frames of one connection. All frames of one round of the event loop go out in one
- * write, streams taking turns frame by frame; while a write is in progress the next one fills.
+ * Writes the frames of one connection. All frames of one round of the event loop share a write, in
+ * which streams take turns frame by frame. While a write is in progress, the next one is filled.
  */
 export class Sender {
   readonly #socket: Socket;
@@ -100,7 +100,7 @@ export class Sender {
     return this.#countReply();
   }
 
-  /** Returns an error if too many wait for the client to read. */
+  /** Adds RST_STREAM. Returns an error if too many wait for the client to read. */
   reset(streamId: number, code: Http2ErrorCode): Http2ErrorCode {
     this.#filling.addNumber(FrameType.reset, streamId, code);
     return this.#countReply();

@@ -5,8 +5,8 @@ import { withReusedReads } from './reused-reads.ts';
 
 export interface Http2ServerOptions {
   /**
-   * Binds the server to its address. Resolves when it listens. `startHttp2Server` passes a
-   * rejection on.
+   * Binds the server to its address. Resolves when it listens. If it rejects, so does
+   * `startHttp2Server`.
    */
   readonly listen: (server: Server) => Promise<void>;
   /** Called for each request when its headers are complete. */
@@ -17,7 +17,7 @@ export interface Http2ServerOptions {
 
 export interface Http2Server {
   /**
-   * Sends GOAWAY on all connections, those that wait to be accepted among them, and takes no new
+   * Sends GOAWAY on all connections, including those that wait to be accepted, and accepts no new
    * ones. Streams in flight go on.
    */
   stopAccepting(): void;
@@ -27,12 +27,12 @@ export interface Http2Server {
   close(): void;
 }
 
-/** Shared by all connections: what one read brings is handled before the next read begins. */
+/** Shared by all connections, because the bytes of one read are handled before the next read. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * HTTP/2 without TLS for clients that know the server speaks it ("prior knowledge"); there is no
- * upgrade from HTTP/1.1.
+ * HTTP/2 without TLS for clients that know that the server speaks it ("prior knowledge"). There is
+ * no upgrade from HTTP/1.1.
  */
 export async function startHttp2Server({ listen, accept, onError }: Http2ServerOptions): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
@@ -60,14 +60,14 @@ export async function startHttp2Server({ listen, accept, onError }: Http2ServerO
     isLeaving = true;
     for (const connection of connections.values()) connection.goAway();
     const path = server.address();
-    // The queue of the socket grows no more when its path is gone.
+    // The queue of the socket no longer grows when its path is removed.
     if (typeof path === 'string') rmSync(path, { force: true });
     stopWhenAllAccepted();
   };
   /**
    * Closing the socket resets the connections that wait in its queue, with requests that their
-   * client cannot tell from begun ones. Node accepts one in each turn of the event loop. The first
-   * turn without one may have polled before the path was gone.
+   * client cannot distinguish from begun ones. Node accepts one connection in each turn of the
+   * event loop. The first turn without one may have polled before the path was removed.
    */
   const stopWhenAllAccepted = (turnsWithout = 0, known = accepted): void => {
     if (turnsWithout === 2) stopListening();

@@ -36,7 +36,7 @@ export interface PeerSettings {
   readonly maxFrameBytes: number | undefined;
 }
 
-/** Returns the settings, or the connection error they cause. */
+/** Returns the settings, or the connection error that they cause. */
 export function readSettings(bytes: BorrowedBytes, start: number, end: number): PeerSettings | Http2ErrorCode {
   if ((end - start) % SETTING_BYTES !== 0) return Http2ErrorCode.frameSize;
   let initialWindowBytes: number | undefined;

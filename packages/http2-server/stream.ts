@@ -2,13 +2,13 @@ import type { BorrowedBytes } from './borrowed-bytes.ts';
 import { Http2ErrorCode, MAX_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './protocol.ts';
 import type { NextTurn, Sender, TurnTaker } from './sender.ts';
 
-/** Receives what the client sends on one stream. */
+/** Receives the client's side of one stream. */
 export interface StreamReader {
   /** Called with the next bytes, which are valid until it returns. */
   data(bytes: BorrowedBytes, start: number, end: number): void;
   /** Called when the client has ended its side. */
   ended(): void;
-  /** Called once, last: the stream has ended, was reset, or lost its connection. */
+  /** Called once, last, when the stream has ended, was reset, or has lost its connection. */
   closed(): void;
 }
 
@@ -19,8 +19,8 @@ export interface StreamOwner {
 }
 
 /**
- * One stream, from the headers of its request on. Headers and trailers of the response are passed
- * as blocks of HPACK.
+ * One stream, which begins with the headers of its request. Headers and trailers of the response
+ * are passed as blocks of HPACK.
  */
 export class Http2Stream implements TurnTaker {
   readonly id: number;
@@ -31,7 +31,7 @@ export class Http2Stream implements TurnTaker {
   #receiveWindowBytes = STREAM_WINDOW_BYTES;
   /** Bytes that were read but not yet given back to the client's window. */
   #readBytes = 0;
-  /** Bytes of the content-length that have not arrived; negative without one. */
+  /** Bytes of the content-length that have not arrived. Negative without one. */
   #declaredBytesLeft: number;
   #paused = false;
   #remoteEnded = false;
@@ -51,7 +51,7 @@ export class Http2Stream implements TurnTaker {
     this.#declaredBytesLeft = declaredBytes;
   }
 
-  /** Sets the reader, which is made after the stream because it needs it. */
+  /** Sets the reader, which is made after the stream because it needs the stream. */
   readInto(reader: StreamReader): void {
     this.#reader = reader;
   }
@@ -77,8 +77,8 @@ export class Http2Stream implements TurnTaker {
   }
 
   /**
-   * Queues the bytes, which must not change until they are sent. The queue is unbounded: its user
-   * limits what it sends.
+   * Queues the bytes, which must not change until they are sent. The queue is unbounded: the caller
+   * has to limit it.
    */
   sendData(bytes: Buffer): void {
     if (this.#ended || this.#closed || bytes.length === 0) return;
@@ -88,7 +88,7 @@ export class Http2Stream implements TurnTaker {
   }
 
   /**
-   * Ends the response with trailers; without headers and data before them they are the whole
+   * Ends the response with trailers. Without headers and data before them they are the whole
    * response.
    */
   end(trailers: Buffer): void {
@@ -99,7 +99,7 @@ export class Http2Stream implements TurnTaker {
   }
 
   /**
-   * Called by the connection with bytes of a DATA frame, of which `flowBytes` count for the window.
+   * Called by the connection with bytes of a DATA frame. `flowBytes` are deducted from the window.
    */
   receive(bytes: BorrowedBytes, start: number, end: number, flowBytes: number): Http2ErrorCode {
     if (this.#remoteEnded) return Http2ErrorCode.streamClosed;
@@ -114,7 +114,7 @@ export class Http2Stream implements TurnTaker {
     return Http2ErrorCode.noError;
   }
 
-  /** Called by the connection: trailers end the client's side. */
+  /** Called by the connection for trailers, which end the client's side. */
   receiveTrailers(wellFormed: boolean): Http2ErrorCode {
     if (!this.#remoteEnded && !wellFormed) return Http2ErrorCode.protocol;
     return this.receiveEnd();
@@ -130,7 +130,7 @@ export class Http2Stream implements TurnTaker {
     return Http2ErrorCode.noError;
   }
 
-  /** Grows the send window (WINDOW_UPDATE) or adjusts it (SETTINGS); the number may be negative. */
+  /** Grows the send window (WINDOW_UPDATE) or adjusts it (SETTINGS), also by a negative number. */
   widen(bytes: number): Http2ErrorCode {
     if (this.#sendWindowBytes + bytes > MAX_WINDOW_BYTES) return Http2ErrorCode.flowControl;
     this.#sendWindowBytes += bytes;
@@ -159,7 +159,7 @@ export class Http2Stream implements TurnTaker {
     return 'nothing';
   }
 
-  /** Called by the connection, which has forgotten the stream. */
+  /** Called by the connection when it has dropped the stream. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
