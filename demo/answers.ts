@@ -1,4 +1,4 @@
-/** Texts of the demo model. It is not a language model: the texts are fixed, and say so. */
+/** Texts of the demo model. It is not a language model. Its texts are fixed, and say so. */
 
 export interface Message {
   readonly role: string;
@@ -37,7 +37,7 @@ export const HELP = `${LABEL} Send one of these as your message: ${[
   '"slow" (first word after 3 seconds)',
 ].join(', ')}.`;
 
-/** Pieces as a model would stream them: words with the blank before them. */
+/** Pieces as a model would stream them: words with the preceding blank. */
 export function pieces(text: string): string[] {
   return text.match(/\s*\S+/g) ?? [];
 }

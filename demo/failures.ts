@@ -43,7 +43,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 
 const ERROR = { error: { message: 'The demo model failed on request.', type: 'server_error', code: 'demo_failure' } };
 
-/** `said` in lower case. `undefined`: no known failure is requested. */
+/** `said` is in lower case. `undefined`: it requests no known failure. */
 export function failureOf(said: string): Failure | undefined {
   const name = /^fail:\s*([a-z0-9-]+)$/.exec(said)?.[1];
   if (name === undefined) return undefined;

@@ -1,8 +1,8 @@
 /**
- * A small local stand-in for a model provider, so that a fresh clone answers at once.
+ * A small local stand-in for a model provider, so that a fresh clone works at once.
  * `node demo/provider.ts --host 127.0.0.1 --port 9390`
  *
- * With `--idle-ms` it listens nowhere: its parent process accepts connections and passes them.
+ * With `--idle-ms` it does not listen: its parent process accepts connections and passes them on.
  */
 import { fstatSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -43,15 +43,15 @@ try {
   process.exit(1);
 }
 
-/** Only a pipe closes with the parent; a terminal or /dev/null does not. */
+/** Only a pipe closes with the parent. A terminal or /dev/null does not. */
 function standardInputIsPipe(): boolean {
   const kind = fstatSync(0);
   return kind.isFIFO() || kind.isSocket();
 }
 
 /**
- * Serves connections that arrive over the IPC channel. When it had none for `idleMs`, it says how
- * many it got, and the parent ends it unless another one is on its way.
+ * Serves connections that arrive over the IPC channel. After `idleMs` without any it reports how
+ * many it has received, and the parent ends it unless another one is on its way.
  */
 function servePassedConnections(idleMs: number): void {
   const server = createDemoServer();
@@ -63,7 +63,7 @@ function servePassedConnections(idleMs: number): void {
   process.on('message', (_message, socket) => {
     taken += 1;
     idle.refresh();
-    // Node passes no handle of a connection that was closed on its way.
+    // Node passes no handle if the connection was closed on its way.
     if (!(socket instanceof Socket)) return;
     open += 1;
     socket.once('close', () => {

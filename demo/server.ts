@@ -12,9 +12,9 @@ export interface DemoProvider {
 }
 
 export interface DemoPace {
-  /** Silence before each word. */
+  /** Pause before each word. */
   readonly paceMs?: number;
-  /** Wait of "slow". */
+  /** Delay of "slow". */
   readonly slowMs?: number;
 }
 
@@ -24,12 +24,12 @@ export interface DemoProviderOptions extends DemoPace {
   readonly host?: string;
 }
 
-/** The gateway's default limit. */
+/** Above the gateway's default limit of 20 MiB. */
 const LARGEST_BODY_BYTES = 32 * 1024 * 1024;
 
 export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
   const server = createDemoServer(options);
-  // Loopback by default: the demo answers every client that can reach it.
+  // Loopback by default, because the demo responds to every client that can reach it.
   server.listen(options.port, options.host ?? '127.0.0.1');
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
   return {
@@ -42,7 +42,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
   };
 }
 
-/** Serves connections once it listens, or gets them by its event `connection`. */
+/** Serves connections that it accepts itself, or that its event `connection` passes. */
 export function createDemoServer(pace: DemoPace = {}): Server {
   return createServer((request, response) => {
     answer(request, response, pace).catch((error: unknown) => {
@@ -119,8 +119,8 @@ function usageOf(chat: DemoRequest, text: string): Record<string, number> {
 }
 
 /**
- * `undefined`: too large. The rest is still read, so that the caller gets the response instead of a
- * reset.
+ * `undefined`: the body is too large. The rest is still read, so that the caller gets the response
+ * instead of a reset.
  */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
