@@ -20,7 +20,7 @@ const KEY = `key-${'0'.repeat(26)}`;
 const fromAddress = (query: string) => exploreSearch(readQuery(query));
 
 describe('the address of the explorer', () => {
-  it('has lists as repeated parameters, and one value as people write it', () => {
+  it('has lists as repeated parameters, and a single value as plain text', () => {
     expect(fromAddress('?model=gpt-5&model=small&code=rpm_exceeded&user=')).toEqual({
       model: ['gpt-5', 'small'],
       code: ['rpm_exceeded'],
@@ -28,13 +28,13 @@ describe('the address of the explorer', () => {
     });
   });
 
-  it('loses what the server would refuse, and nothing else', () => {
+  it('drops exactly what the server would refuse', () => {
     const wrong = '?range=ever&key=backend&open=log-1&status=42&outcome=maybe&by=metadata.&cost=-1&compare=no';
     expect(fromAddress(`${wrong}&model=gpt-5`)).toEqual({ model: ['gpt-5'] });
     expect(fromAddress(`?${Array.from({ length: 51 }, (_, at) => `user=u${at}`).join('&')}`)).toEqual({});
   });
 
-  it('comes back as it was, texts that look like other things too', () => {
+  it('survives a round trip, including texts that look like other values', () => {
     const name = fc.constantFrom('gpt-5', 'true', '007', '1e3', 'null', '["a"]', 'a,b', 'x=y&z', 'ü');
     const state = fc.record({
       user: fc.uniqueArray(name, { minLength: 1 }),
@@ -60,7 +60,7 @@ describe('the address of the explorer', () => {
 });
 
 describe('the time of a list', () => {
-  it('has no end unless one is chosen, and no begin where all is wanted', () => {
+  it('has no end unless one is chosen, and no start for all time', () => {
     expect(boundsOf({}, NOW_MS)).toEqual({});
     expect(boundsOf({ range: '24h' }, NOW_MS)).toEqual({ fromMs: NOW_MS - DAY_MS });
     expect(boundsOf({ range: '24h', toMs: 7 }, NOW_MS)).toEqual({ toMs: 7 });
@@ -68,20 +68,20 @@ describe('the time of a list', () => {
   });
 });
 
-describe('its time', () => {
-  it('is the last seven days, or the range that is chosen', () => {
+describe('the time range', () => {
+  it('is the last seven days, or the chosen range', () => {
     expect(spanOf({}, NOW_MS)).toEqual({ fromMs: NOW_MS - 7 * DAY_MS, toMs: NOW_MS });
     expect(spanOf({ range: '15m' }, NOW_MS)).toEqual({ fromMs: NOW_MS - 900_000, toMs: NOW_MS });
   });
 
-  it('has whole days of UTC where it is named by the calendar', () => {
+  it('has whole UTC days for calendar ranges', () => {
     const day = (month: number, date: number) => Date.UTC(2026, month, date);
     expect(spanOf({ range: 'yesterday' }, NOW_MS)).toEqual({ fromMs: day(10, 20), toMs: day(10, 21) });
     expect(spanOf({ range: 'last-month' }, NOW_MS)).toEqual({ fromMs: day(9, 1), toMs: day(10, 1) });
     expect(spanOf({ range: 'month' }, NOW_MS)).toEqual({ fromMs: day(10, 1), toMs: NOW_MS });
   });
 
-  it('is always one that the server answers', () => {
+  it('is always within the bounds of the server', () => {
     const moment = fc.option(fc.integer({ min: 0, max: 2 * NOW_MS }), { nil: undefined });
     const range = fc.constantFrom(...(Object.keys(RANGES) as Range[]));
     fc.assert(
@@ -94,7 +94,7 @@ describe('its time', () => {
   });
 });
 
-it('asks the server for nothing that it refuses, whatever the address has', () => {
+it('sends no query that the server refuses, for any address', () => {
   const hostile = fc.constantFrom('', 'a\0', '\ud800', '=', 'x=y', '4xx', '499', '1e3', '-1', '0', '9'.repeat(15), KEY);
   const value = fc.oneof(
     hostile,
@@ -114,7 +114,7 @@ it('asks the server for nothing that it refuses, whatever the address has', () =
   );
 });
 
-it('asks the server for what is in the address', () => {
+it('sends the server what the address contains', () => {
   const state = fromAddress('?status=5xx&status=499&streamed=no&cost=1000&duration=0&outcome=failed&by=model');
   expect(filterOf(state)).toEqual({
     ...{ statusClasses: ['5xx', '499'], streamed: false, minCostNanoUsd: '1000', minDurationMs: 0 },

@@ -13,7 +13,7 @@ describe('an amount', () => {
     fc.constantFrom(0n, MAX_AMOUNT_NANO_USD, -MAX_AMOUNT_NANO_USD, MAX_AMOUNT_NANO_USD + 1n, -MAX_AMOUNT_NANO_USD - 1n),
   );
 
-  it('is taken within the range of amounts, a budget from zero on', () => {
+  it('is accepted within its range, a budget from zero', () => {
     fc.assert(
       fc.property(around, (amount) => {
         const fits = amount <= MAX_AMOUNT_NANO_USD && amount >= -MAX_AMOUNT_NANO_USD;
@@ -23,7 +23,7 @@ describe('an amount', () => {
     );
   });
 
-  it('is decimal text and nothing else that BigInt would read', () => {
+  it('is decimal text, without other forms that BigInt would parse', () => {
     for (const text of ['', ' 1', '1 ', '+1', '0x10', '1n', '1_000', '١', '--1', '-']) {
       expect(accepts(creditNanoUsd, text), text).toBe(false);
     }
@@ -47,7 +47,7 @@ describe('a name', () => {
     expect(accepts(name, text)).toBe(isSeen);
   });
 
-  it('is whatever PostgreSQL, jsonb and people can take, without space around it', () => {
+  it('is any text that PostgreSQL, jsonb and people can handle, trimmed', () => {
     const character = fc.constantFrom(
       'a',
       ' ',
@@ -76,7 +76,7 @@ describe('a name', () => {
     );
   });
 
-  it('has no half of a character', () => {
+  it('contains no half of a surrogate pair', () => {
     expect(accepts(name, 'a\ud83d')).toBe(false);
     expect(accepts(name, 'a\ud83d\ude00')).toBe(true);
   });
@@ -85,7 +85,7 @@ describe('a name', () => {
 describe('a range of addresses', () => {
   const address = fc.oneof(fc.ipV4(), fc.ipV6());
 
-  it('is taken when it means to the gateway what it says', () => {
+  it('is accepted if the gateway understands it as it is written', () => {
     fc.assert(
       fc.property(address, fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }), (text, length) => {
         const range = length === undefined ? text : `${text}/${length}`;
@@ -94,13 +94,13 @@ describe('a range of addresses', () => {
     );
   });
 
-  it('is kept as written, without space around it', () => {
+  it('is stored as written, trimmed', () => {
     expect(ipRanges.parse([' 10.0.0.1/8 ', '10.0.0.1/8', '2001:DB8::/32'])).toEqual(['10.0.0.1/8', '2001:DB8::/32']);
   });
 });
 
 describe('other fields', () => {
-  it('are read strictly', () => {
+  it('are parsed strictly', () => {
     expect(email.parse(' Ada@Example.COM ')).toBe('ada@example.com');
     expect(accepts(modelIds, ['gpt-5-mini', 'org/model:7b'])).toBe(true);
     expect(accepts(modelIds, ['x'.repeat(201)])).toBe(false);

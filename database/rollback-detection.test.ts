@@ -47,7 +47,7 @@ function played(mostKnown?: number) {
   };
 }
 
-test('a read that began later and knows less is refused, and its epoch renewed', async () => {
+test('refuses a later read that returns an older state, and renews the epoch', async () => {
   const { readNow, settleAt, renewed } = played();
   await settleAt(80);
   await expect(readNow(accountAt(50))).rejects.toThrow(/went back in time/);
@@ -57,7 +57,7 @@ test('a read that began later and knows less is refused, and its epoch renewed',
   await expect(readNow(accountAt(50, 'another'))).rejects.toThrow(/went back in time/);
 });
 
-test('a charge that began later and knows less renews the epoch, and was made all the same', async () => {
+test('renews the epoch after a later charge that returns an older state, which stays committed', async () => {
   const { readNow, settleAt, renewed } = played();
   await settleAt(80);
   await expect(settleAt(50)).resolves.toMatchObject({ organization: { sequence: 50 } });
@@ -65,7 +65,7 @@ test('a charge that began later and knows less renews the epoch, and was made al
   await expect(readNow(accountAt(50))).rejects.toThrow(/went back in time/);
 });
 
-test('a read that began before a charge may know less than it', async () => {
+test('accepts an older state from a read that began before a charge', async () => {
   const { read, answer, settleAt, renewed } = played();
   const early = read();
   await settleAt(80);
@@ -74,7 +74,7 @@ test('a read that began before a charge may know less than it', async () => {
   expect(renewed).toEqual([]);
 });
 
-test('remembers so many organizations, and forgets who was served longest ago', async () => {
+test('evicts the least recently served organizations', async () => {
   const { readNow } = played(2);
   for (const id of ['org-1', 'org-2', 'org-3']) await readNow(accountAt(80), id);
   await readNow(accountAt(50), 'org-1');

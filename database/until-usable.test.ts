@@ -21,7 +21,7 @@ async function attempt(failures: readonly unknown[]): Promise<{ readonly said: u
   return { opened: await untilUsable(open, log, 1), said };
 }
 
-test('waits for a store, for the schema and for rights, and says each time for what', async () => {
+test('waits for a store, for the schema and for rights, and says each time for which', async () => {
   const away = new StoreUnavailable('PostgreSQL is not reachable', { cause: new Error('connect ECONNREFUSED') });
   const failures = [away, new SchemaMismatch('no schema'), forbidden(), new Error('failed', { cause: forbidden() })];
   expect(await attempt(failures)).toEqual({
@@ -35,6 +35,6 @@ test('waits for a store, for the schema and for rights, and says each time for w
   });
 });
 
-test('throws what waiting cannot mend', async () => {
+test('throws errors that waiting cannot fix', async () => {
   await expect(attempt([new TypeError('a bug')])).rejects.toThrow('a bug');
 });

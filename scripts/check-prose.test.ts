@@ -9,7 +9,7 @@ const problems = (path: string, text: string) =>
   breachesIn(path, text).map(({ line, problem }) => `${line}: ${problem}`);
 
 describe('comments', () => {
-  it('use no word of the deny list, unless it is code', () => {
+  it('contain no word of the deny list outside of code', () => {
     expect(problems('a.ts', '// The lease lapses, see DESIGN 3.\n')).toEqual([
       '1: "DESIGN 3": cite a document of this repository by its heading',
       '1: "lapses": expire',
@@ -17,7 +17,7 @@ describe('comments', () => {
     expect(problems('a.ts', '// Calls `lapse` of the script.\n')).toEqual([]);
   });
 
-  it('are at most so wide, and code is not meant', () => {
+  it('have a maximum width, which does not apply to code', () => {
     const wide = 'x'.repeat(MOST_COLUMNS);
     expect(problems('a.ts', `// ${wide}\nconst a = '${wide}';\nconst b = 2 * a;\n`)).toEqual([
       '1: 103 columns, at most 100',
@@ -26,13 +26,13 @@ describe('comments', () => {
 });
 
 describe('documents', () => {
-  it('are held to the same words and width, but for code, tables and links', () => {
+  it('have the same deny list and width, except in code, tables and links', () => {
     const wide = 'word '.repeat(MOST_COLUMNS / 5);
     const text = `A lease lapses.\n\n${wide}wide\n\n| ${wide} |\n\n\`\`\`\n${wide} lapses\n\`\`\`\n`;
     expect(problems('a.md', text)).toEqual(['1: "lapses": expire', '3: 104 columns, at most 100']);
   });
 
-  it('have words outside of code, and a bound for each group of readers', () => {
+  it('count words outside of code, with a bound for each group of readers', () => {
     expect(wordsIn('| a | 9.5 |\n|---|---|\n```sh\nnpm start\n```\n- See [b](c.md).\n')).toBe(4);
     const root = mkdtempSync(join(tmpdir(), 'words-'));
     mkdirSync(join(root, 'docs'));

@@ -17,7 +17,7 @@ const CONFIG = [
   '  b: {base_url: "http://127.0.0.1:1", api_key: "${TWICE}"}',
 ].join('\n');
 
-test('each process has the variables that it uses: the dashboard none of a secret of another process', async () => {
+test('each process gets only its own variables: the dashboard gets no secret of another process', async () => {
   const used = {
     PATH: '/usr/bin',
     LANG: 'C',

@@ -40,7 +40,7 @@ async function untilIdle(): Promise<void> {
   await expect.poll(() => demo.current(), { timeout: 10_000 }).toBeUndefined();
 }
 
-test('no process runs until the first request, and none after the last one', async () => {
+test('no process runs before the first request, nor some time after the last one', async () => {
   expect(demo.current()).toBeUndefined();
   expect(await Promise.all([ask(), ask(), ask()])).toEqual([200, 200, 200]);
   const first = demo.current();
@@ -52,7 +52,7 @@ test('no process runs until the first request, and none after the last one', asy
   expect(reports).toEqual([]);
 });
 
-test('a request longer than the idle time is answered, and an open connection keeps the process', async () => {
+test('serves a request longer than the idle time, and an open connection keeps the process', async () => {
   const idle = connect(port, '127.0.0.1');
   // Longer than the idle time.
   expect(await ask('slow')).toBe(200);
@@ -61,14 +61,14 @@ test('a request longer than the idle time is answered, and an open connection ke
   expect(reports).toEqual([]);
 });
 
-test('requests around its end are all answered', async () => {
+test('serves all requests around its end', async () => {
   for (let waitMs = IDLE_MS - 60; waitMs < IDLE_MS + 60; waitMs += 12) {
     expect(await ask()).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 });
 
-test('one that was killed is started by the next request', async () => {
+test('the next request restarts a killed process', async () => {
   await ask();
   const killed = demo.current();
   process.kill(killed?.pid ?? 0, 'SIGKILL');
@@ -77,7 +77,7 @@ test('one that was killed is started by the next request', async () => {
   expect(await ask()).toBe(200);
 });
 
-test('connections on their way to it when it is killed are closed', async () => {
+test('closes connections on their way to a process that is killed', async () => {
   await ask();
   const killed = demo.current()?.pid ?? 0;
   process.kill(killed, 'SIGSTOP');
@@ -91,7 +91,7 @@ test('connections on their way to it when it is killed are closed', async () => 
   expect(await ask()).toBe(200);
 });
 
-test('a client that has gone before the process was there does no harm', async () => {
+test('a client that left before the process was up does no harm', async () => {
   const gone = connect(port, '127.0.0.1');
   gone.on('connect', () => gone.resetAndDestroy());
   await new Promise((resolve) => gone.once('close', resolve));
@@ -107,6 +107,6 @@ test('a stop closes the port and ends the process', async () => {
   expect(await findListenProblem([{ setting: 'demo', address: { host: '127.0.0.1', port } }], 'file')).toBeUndefined();
 });
 
-test('a taken port is a failure', async () => {
+test('fails if the port is in use', async () => {
   expect(await listenForDemo(settings, port, () => undefined)).toMatchObject({ kind: 'start_failure' });
 });

@@ -15,7 +15,7 @@ test.each([
   expect(envoyThreads({ workers, listen }, cores)).toBe(threads);
 });
 
-test("Envoy has AWS's variables of the environment, and no key of a provider", () => {
+test('Envoy gets the AWS variables of the environment, and no key of a provider', () => {
   const env = { PATH: '/bin', AWS_ACCESS_KEY_ID: 'a', AWS_ROLE_ARN: 'b', OPENAI_API_KEY: 'c', DATABASE_URL: 'd' };
   expect(envoyEnvironment(env)).toEqual({ PATH: '/bin', AWS_ACCESS_KEY_ID: 'a', AWS_ROLE_ARN: 'b' });
 });

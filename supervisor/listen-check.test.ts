@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { findListenProblem } from './listen-check.ts';
 
-test('a taken port is told with its setting and file; free ones are no problem', async () => {
+test('reports a port in use with its setting and file; free ports are no problem', async () => {
   const taker = createServer().listen(0, '127.0.0.1');
   await once(taker, 'listening');
   const { port } = taker.address() as AddressInfo;
@@ -17,7 +17,7 @@ test('a taken port is told with its setting and file; free ones are no problem',
   expect(await findListenProblem([free, taken], '/etc/gateway.yaml')).toBeUndefined();
 });
 
-test('an address of another machine is told', async () => {
+test('reports an address of another machine', async () => {
   const elsewhere = { setting: 'listen.api', address: { host: '192.0.2.1', port: 8080 } };
   expect(await findListenProblem([elsewhere], 'gateway.yaml')).toContain(
     '192.0.2.1:8080 cannot be listened on: EADDRNOTAVAIL (listen.api',

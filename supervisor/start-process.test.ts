@@ -17,13 +17,13 @@ test('the settings are plain data with the paths of the data folder', async () =
   expect(settings.paths.extProcSocket(0)).toContain('/tmp/data-of-start');
 });
 
-test('a refused configuration is a problem in words', async () => {
+test('a refused configuration is returned as a message', async () => {
   vi.stubEnv('GATEWAY_CONFIG', '/nowhere/gateway.yaml');
   start = beginStart();
   expect(await start.settings()).toContain('/nowhere/gateway.yaml');
 });
 
-test('one that ends too early is a problem', async () => {
+test('a start process that ends too early is a problem', async () => {
   start = beginStart();
   start.end();
   expect(await start.settings()).toBe('The process of the start ended with exit code 0.');

@@ -53,7 +53,7 @@ afterAll(async () => {
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${origin}${path}`, { headers });
 
 describe('a failure', () => {
-  it('says nothing of what it was', async () => {
+  it('reveals no details', async () => {
     const response = await get('/api/defect');
     expect(response.status).toBe(500);
     const message = 'Something failed on our side. It has been logged.';
@@ -62,7 +62,7 @@ describe('a failure', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('is recorded, but not that somebody left in the middle of a body', async () => {
+  it('is logged, unless the client left during its body', async () => {
     const lines: string[] = [];
     const log = { error: (_: object, message: string) => lines.push(message) } as unknown as Log;
     const posted = { ...routeTo('/api/defect', () => Promise.reject(new Error('ours'))), method: 'POST' };
@@ -83,7 +83,7 @@ describe('a failure', () => {
     await watched.close();
   });
 
-  it('of the database asks for patience', async () => {
+  it('of the database asks the client to retry later', async () => {
     const response = await get('/api/away');
     expect(response.status).toBe(503);
     const message = 'The database does not respond at the moment.';
@@ -93,7 +93,7 @@ describe('a failure', () => {
 });
 
 describe('the page', () => {
-  it.each([['/'], ['/sign-in'], ['/o/org-1/keys'], ['/link']])('is what %s shows', async (path) => {
+  it.each([['/'], ['/sign-in'], ['/o/org-1/keys'], ['/link']])('is served at %s', async (path) => {
     const response = await get(path);
     expect([response.status, await response.text()]).toEqual([200, PAGE]);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -101,7 +101,7 @@ describe('the page', () => {
     expect(response.headers.get('cache-control')).toBe('no-cache');
   });
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a browser that has it', async () => {
     const etag = (await get('/')).headers.get('etag') ?? '';
     const response = await get('/', { 'if-none-match': etag });
     expect([response.status, await response.text()]).toEqual([304, '']);
@@ -109,7 +109,7 @@ describe('the page', () => {
     expect((await get('/', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('has files that may be kept for ever, because their names change', async () => {
+  it('has files that may be cached forever, because their names change', async () => {
     const response = await get('/assets/main-abc123.js');
     expect(await response.text()).toBe(SCRIPT);
     expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
@@ -129,7 +129,7 @@ describe('the page', () => {
     expect([response.status, await response.text()]).toEqual([404, 'There is no such file.\n']);
   });
 
-  it('has its files in memory once, however many responses are under way', async () => {
+  it('keeps its files in memory once, however many responses are in progress', async () => {
     const app = createApp([], DEPS, await loadStaticFiles(folder), createLog('silent'));
     const env = { incoming: { socket: {} } };
     const ask = () => app.request('/assets/main-abc123.js', {}, env);
@@ -153,7 +153,7 @@ describe('the page', () => {
     expect(decode(response.body).toString()).toBe(SCRIPT);
   });
 
-  it('comes as it is where compression does not make it smaller', async () => {
+  it('is sent uncompressed if compression does not make it smaller', async () => {
     const response = await rawBody('/', 'gzip, br');
     expect([response.encoding, response.body.toString()]).toEqual([null, PAGE]);
   });
@@ -176,7 +176,7 @@ describe('the page', () => {
 });
 
 describe('a page that was not built', () => {
-  it('says how to build it', async () => {
+  it('explains how to build it', async () => {
     const app = createApp([], DEPS, await loadStaticFiles(join(folder, 'missing')), createLog('silent'));
     const bare = await listenOn(app, { host: '127.0.0.1', port: 0 });
     const response = await fetch(`http://127.0.0.1:${bare.port}/`);
@@ -186,7 +186,7 @@ describe('a page that was not built', () => {
 });
 
 describe('the listener', () => {
-  it('says where it cannot listen', async () => {
+  it('reports an address on which it cannot listen', async () => {
     const app = createApp([], DEPS, await loadStaticFiles(folder), createLog('silent'));
     await expect(listenOn(app, { host: '127.0.0.1', port: listener.port })).rejects.toThrow('EADDRINUSE');
   });

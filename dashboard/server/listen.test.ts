@@ -69,13 +69,13 @@ describe('a connection', () => {
   it.each([
     ['GET', get('/')],
     ['POST', post('hello')],
-  ])('serves one %s after the other, each sent in the moment in which the last response ended', async (_, request) => {
+  ])('serves one %s after the other, each sent when the last response ends', async (_, request) => {
     const requests = Array.from({ length: SEQUENCE }, () => request);
     expect(await sendInSequence(await open(), requests)).toBe(SEQUENCE);
     expect(served).toHaveLength(SEQUENCE);
   });
 
-  it('serves requests after responses that its buffers do not hold', async () => {
+  it('serves requests after responses that exceed its buffers', async () => {
     const requests = Array.from({ length: 10 }, (_, index) => get(index % 2 === 0 ? '/large' : '/'));
     expect(await sendInSequence(await open(), requests)).toBe(requests.length);
   });
@@ -94,7 +94,7 @@ describe('a connection', () => {
         socket.resume().write(get('/second').repeat(1_000));
       },
     ],
-  ])('ends at a request that does not wait for the response before it, of the same %s', async (_, send) => {
+  ])('is closed on a request that does not wait for the previous response, of the same %s', async (_, send) => {
     const socket = await open();
     await send(socket);
     socket.resume();

@@ -21,7 +21,7 @@ const FIELDS = fc.record({
   ipRanges: LIST,
 });
 
-it('is at most so large, and what it lacks is counted', () => {
+it('bounds the size of an event, and counts what is left out', () => {
   fc.assert(
     fc.property(FIELDS, FIELDS, (before, after) => {
       const whole = changesBetween(before, after);
@@ -49,12 +49,12 @@ it('is at most so large, and what it lacks is counted', () => {
   );
 });
 
-it('leaves alone what is small', () => {
+it('leaves small events unchanged', () => {
   const changes: AuditChanges = { name: ['a', 'b'], scopes: [null, ['chat']], models: { added: ['m'], removed: [] } };
   expect(bounded(changes)).toEqual(changes);
 });
 
-it('cuts texts between characters, and says so', () => {
+it('cuts texts between characters, and marks the cut', () => {
   const { subjectName, changes } = boundedEvent({
     ...EVENT,
     subjectName: '😀'.repeat(400),
@@ -64,7 +64,7 @@ it('cuts texts between characters, and says so', () => {
   expect(changes).toEqual({ note: [null, `${'x'.repeat(500)}… (10 characters left out)`] });
 });
 
-it('is at most so large where every text of an organization changes at once', () => {
+it('bounds an event in which every text of an organization changes', () => {
   for (const [was, is] of [
     ['日', '本'],
     ['😀', '🙂'],

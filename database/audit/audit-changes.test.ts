@@ -51,7 +51,7 @@ function meaning(record: AuditFields): Record<string, unknown> {
 }
 
 describe('changes between two records', () => {
-  it('lead from the one to the other, and are none for records that mean the same', () => {
+  it('lead from one record to the other, and are empty for equivalent records', () => {
     fc.assert(
       fc.property(RECORD, RECORD, (before, after) => {
         const gone = Object.fromEntries(Object.keys(before).map((name) => [name, undefined]));
@@ -77,7 +77,7 @@ describe('changes between two records', () => {
     );
   });
 
-  it('tell amounts as text, what is absent as null, and of a list what came and went', () => {
+  it('have amounts as text, absent values as null, and the difference of lists', () => {
     const before = { dailyBudgetNanoUsd: 5n, models: ['a', 'b'], name: 'x', scopes: ['chat'] };
     const after = {
       dailyBudgetNanoUsd: undefined,
@@ -95,7 +95,7 @@ describe('changes between two records', () => {
     expect(changesBetween({ models: ['a'] }, {})).toEqual({ models: [['a'], null] });
   });
 
-  it('have no field that the audit log cannot name, also in a record that is no literal', () => {
+  it('have only fields that the audit log can name, even if the record is not a literal', () => {
     const mood = { mood: 'good' };
     // @ts-expect-error AUDIT_FIELDS has no such label.
     changesBetween({}, mood);

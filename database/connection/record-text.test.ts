@@ -15,7 +15,7 @@ test.each([
   expect(recordArrayText(values, whole)).toBe(text);
 });
 
-test('columns stand in their order, and absent ones keep their place', () => {
+test('columns keep their order, and absent values their position', () => {
   const columns = [(item: { a?: string; b: number }) => item.a, (item: { b: number }) => item.b];
   expect(recordArrayText([{ a: 'x', b: 1 }, { b: 2 }], columns)).toBe('{"(x,1)","(,2)"}');
 });

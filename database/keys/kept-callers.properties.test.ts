@@ -161,7 +161,7 @@ function callerOf(id: OrganizationId, version: number): Principal {
 }
 
 describe('kept callers', () => {
-  it('are never used by a request that begins after a change of them was answered, whatever is late or lost', async () => {
+  it('are never used by a request that begins after a change was confirmed, whatever is late or lost', async () => {
     let memoryUses = 0;
     await fc.assert(
       fc.asyncProperty(STEPS, async (steps) => {

@@ -55,7 +55,7 @@ function keeping({ mostPlaces, key = {} }: { mostPlaces?: number; key?: Partial<
 }
 
 describe('a caller', () => {
-  it('is kept for ten seconds since it was read, and less where its revocation is planned', async () => {
+  it('is kept for ten seconds after it was read, or until its scheduled revocation', async () => {
     const { isKept, pass } = keeping();
     expect(await isKept()).toBe(false);
     pass(9_999);
@@ -70,14 +70,14 @@ describe('a caller', () => {
     expect(await planned.isKept()).toBe(false);
   });
 
-  it('is kept for less time than the money of a dead process stays held after the last charge', () => {
+  it('is kept for less time than a dead process keeps its money held', () => {
     const totalTimeoutMs = 600_000;
     // A request that ran until the end, and a long commit.
     const chargedMs = totalTimeoutMs + 10_000;
     expect(chargedMs + KEPT_FOR_MS).toBeLessThan(quarantineMs({ totalTimeoutMs }));
   });
 
-  it('is read where nothing is proved, for another day, when the clock was set back, and when that is asked for', async () => {
+  it('is read again without a proof, for another day, after a clock step, and on request', async () => {
     const { isKept, state, keys, setBack } = keeping();
     await isKept();
     state.isProved = false;
@@ -93,14 +93,14 @@ describe('a caller', () => {
     expect(await isKept(HASH, DAY + 1)).toBe(false);
   });
 
-  it('asks for the next proof although nobody is kept', async () => {
+  it('requests the next proof even if nobody is kept', async () => {
     const { isKept, state } = keeping();
     state.isProved = false;
     await isKept();
     expect(state.asked).toBe(1);
   });
 
-  it('is dropped with its organization, or with all of them, and no other is', async () => {
+  it('is dropped with its organization or with all, and not with others', async () => {
     const { isKept, state, reads } = keeping();
     const other = Buffer.alloc(32, 2);
     await isKept();
@@ -116,7 +116,7 @@ describe('a caller', () => {
     expect(await isKept(other)).toBe(false);
   });
 
-  it('is not kept where it is unknown, or could not be read', async () => {
+  it('is not kept if it is unknown or could not be read', async () => {
     const { isKept, reads } = keeping();
     reads(async () => undefined);
     await isKept();
@@ -139,7 +139,7 @@ function reading(most: number) {
   };
 }
 
-it('the callers that were read first give way, and those with long lists count more', async () => {
+it('evicts the callers that were read first, and counts long lists as more', async () => {
   const isKept = reading(16);
   for (let organization = 0; organization < 16; organization++) await isKept(organization, 0);
   expect(await isKept(0, 0)).toBe(true);
@@ -150,7 +150,7 @@ it('the callers that were read first give way, and those with long lists count m
   expect(await Promise.all([isKept(3, 0), isKept(17, 0)])).toEqual([false, true]);
 });
 
-it('an organization with many keys, or long lists, displaces its own callers only', async () => {
+it('an organization with many keys or long lists evicts only its own callers', async () => {
   const isKept = reading(80);
   for (let organization = 1; organization <= 7; organization++) await isKept(organization, 0);
   for (let key = 0; key < 200; key++) await isKept(0, key);

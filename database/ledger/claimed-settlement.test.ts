@@ -12,7 +12,7 @@ function settlement(organizationId: string, key: number, mib?: number): ClaimedS
 }
 
 describe('a batch of claimed settlements', () => {
-  it('is cut where its answers become large', () => {
+  it('is split when its responses become large', () => {
     const sizes = (...all: (number | undefined)[]) =>
       inParts(all.map((mib) => settlement('org', 1, mib))).map((part) =>
         part.map(({ claim }) => (claim.answer?.length ?? 0) / MIB),
@@ -23,7 +23,7 @@ describe('a batch of claimed settlements', () => {
     expect(sizes(17)).toEqual([[17]]);
   });
 
-  it('is locked in one order, by organization and key', () => {
+  it('locks in one order, by organization and key', () => {
     const [a2, b1, a1] = [settlement('a', 2), settlement('b', 1), settlement('a', 1)];
     expect(inClaimOrder([a2, b1, a1])).toEqual([a1, a2, b1]);
     expect(inClaimOrder([b1, a1, a2])).toEqual([a1, a2, b1]);

@@ -28,7 +28,7 @@ function subscribed() {
 const turn = () => new Promise(setImmediate);
 
 describe('a proof', () => {
-  it('is asked for with a request, and counts for 250 ms from the moment it was sent', async () => {
+  it('is requested with a request, and is valid for 250 ms after it was sent', async () => {
     const { connect, isProvedAt } = subscribed();
     const { sent } = connect();
     expect(sent).toHaveLength(0);
@@ -41,7 +41,7 @@ describe('a proof', () => {
     expect(isProvedAt(1_250)).toBe(false);
   });
 
-  it('is asked for again after 100 ms, so that steady requests never lack one', async () => {
+  it('is requested again after 100 ms, so that steady requests always have one', async () => {
     const { connect, isProvedAt } = subscribed();
     const { sent } = connect();
     isProvedAt(0);
@@ -55,7 +55,7 @@ describe('a proof', () => {
     expect(sent.length).toBeLessThanOrEqual(20);
   });
 
-  it('is none if PostgreSQL did not answer, or another process is the owner', async () => {
+  it('is missing if PostgreSQL does not reply, or another process is the owner', async () => {
     const { connect, isProvedAt } = subscribed();
     const { sent } = connect();
     isProvedAt(0);
@@ -67,7 +67,7 @@ describe('a proof', () => {
     expect(isProvedAt(101)).toBe(false);
   });
 
-  it('ends with its connection, and that of a former connection is none', async () => {
+  it('ends with its connection, and one from a former connection does not count', async () => {
     const { subscription, connect, isProvedAt } = subscribed();
     const former = connect();
     isProvedAt(0);

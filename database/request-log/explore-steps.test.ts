@@ -18,7 +18,7 @@ it.each([
   expect(stepsOf(NOW_MS - rangeMs, NOW_MS, finestMs).stepMs).toBe(stepMs);
 });
 
-it('covers the range with whole steps, as does the range before', () => {
+it('covers the range and the one before with whole steps', () => {
   fc.assert(
     fc.property(fc.integer({ min: MINUTE_MS, max: 400 * DAY_MS }), fc.nat(DAY_MS), (rangeMs, laterMs) => {
       const [fromMs, toMs] = [NOW_MS + laterMs - rangeMs, NOW_MS + laterMs];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressSubject, originSubjects } from './attempt-subjects.ts';
 
-describe('the address that attempts are counted by', () => {
+describe('the address by which attempts are counted', () => {
   it.each([
     ['192.0.2.7', 'address 192.0.2.7'],
     ['::ffff:192.0.2.7', 'address 192.0.2.7'],
@@ -23,7 +23,7 @@ describe('the address that attempts are counted by', () => {
     expect(addressSubject(address)).toBe(subject);
   });
 
-  it('is one for a whole /64 and another for the next, however they are written', () => {
+  it('is the same for a whole /64 and differs for the next, in any notation', () => {
     const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(groups, groups, (one, other) => {
@@ -41,7 +41,7 @@ describe('the address that attempts are counted by', () => {
 });
 
 describe('the origin of an attempt', () => {
-  it('is its address, and for IPv6 the /48 around it', () => {
+  it('is its address, and for IPv6 also the /48 around it', () => {
     expect(originSubjects({ address: '192.0.2.7' })).toEqual({ near: 'address 192.0.2.7' });
     const network = (address: string) => originSubjects({ address }).wide?.subject;
     expect(network('2001:db8:1:2::1')).toBe('network 2001:db8:1::/48');
@@ -49,7 +49,7 @@ describe('the origin of an attempt', () => {
     expect(network('2001:db8:2::1')).toBe('network 2001:db8:2::/48');
   });
 
-  it('is the caller that a proxy names which is not trusted, and all of those together', () => {
+  it('is the client that an untrusted proxy names, and all of its clients together', () => {
     const one = originSubjects({ address: '10.0.0.5', claimedAddress: '198.51.100.1' });
     const other = originSubjects({ address: '10.0.0.5', claimedAddress: '198.51.100.2' });
     expect(one.near).not.toBe(other.near);
@@ -57,7 +57,7 @@ describe('the origin of an attempt', () => {
     expect([one.wide, other.wide]).toEqual(Array(2).fill({ subject: 'proxy address 10.0.0.5', max: 1_000 }));
   });
 
-  it('is never longer than the database is asked to keep', () => {
+  it('is never longer than the database stores', () => {
     const long = 'x'.repeat(10_000);
     expect(originSubjects({ address: long, claimedAddress: long }).near.length).toBeLessThan(200);
   });

@@ -35,7 +35,7 @@ models:
 demo: true                         # the tail
 `;
 
-it('adds entries behind the others, as deep as they are, and leaves every other byte as it is', () => {
+it('adds entries after the others with their indentation, and keeps every other byte', () => {
   const text = edited(OTHERS);
   expect(parse(text)).toEqual({
     ...parse(OTHERS),
@@ -62,7 +62,7 @@ it.each([
   expect(edited(text)).not.toContain('\n\n\n');
 });
 
-it('refuses an entry of the same name, and replaces it only when asked', () => {
+it('refuses an entry with an existing name, and replaces it only on request', () => {
   const text =
     'providers:\n  p: {base_url: http://127.0.0.1:1/v1} # mine\nmodels:\n  z: {}\n  a/m:\n    context_window: |\n      7\n\n  b: {}\n';
   expect(editConfiguration(text, ENTRIES, { replace: false })).toEqual({
@@ -84,7 +84,7 @@ it.each([['models: [1]\n'], ['models: {a: {}}\n'], ['- 1\n'], ['models: {\n'], [
   },
 );
 
-it('uses a provider as it is when it is to be kept', () => {
+it('leaves a provider unchanged that is to be kept', () => {
   const text = 'providers:\n  p: {base_url: http://127.0.0.1:1/v1} # mine\n';
   const edit = editConfiguration(text, ENTRIES, { replace: true, kept: 'p' });
   expect(edit).toMatchObject({ ok: true, changes: ['left provider p as it is', 'added model a/m'] });

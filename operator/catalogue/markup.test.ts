@@ -16,7 +16,7 @@ it.each(['', '%', '-1', '1e3', '1.00001', '10000', '5 %', '.5', 'x'])('refuses t
   expect(parseMarkup(text)).toBeUndefined();
 });
 
-it('raises every price of a table, rounded up to 6 decimals, and no length', () => {
+it('raises every price of a table, rounded up to 6 decimals, but no prompt length', () => {
   const prices = { input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 10 };
   const raised = { input: 1.15, cached_input: 0.115, cache_write: 1.4375, cache_write_1h: 2.3, output: 11.5 };
   const tier = (of: typeof prices) => ({ ...of, above: [{ input_tokens: 272_000, ...of }] });

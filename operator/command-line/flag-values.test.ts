@@ -9,7 +9,7 @@ describe('arguments', () => {
     return { positionals, flags: Object.fromEntries(flags), problems };
   };
 
-  it('take values after a space or an equals sign, negative numbers as values, and switches alone or with none', () => {
+  it('accept values after a space or an equals sign, negative numbers, and switches alone or with none', () => {
     expect(parse('id', '--name', 'a b', '--rpm=5', '-3.5', '--allow-n')).toEqual({
       positionals: ['id', '-3.5'],
       flags: { name: 'a b', rpm: '5', 'allow-n': 'on' },
@@ -45,7 +45,7 @@ describe('flag values', () => {
   it.each(['0', '-1', '1.5', '1e3', '', ' 5', '11', 'x', '9'.repeat(30)])('count refuses %j', (text) => {
     expect(read(text, (reader) => reader.count('f', 10))).toEqual(REFUSED);
   });
-  it('count takes its bounds, and none', () => {
+  it('count accepts its bounds, and none', () => {
     expect(read('1', (reader) => reader.count('f', 10))).toBe(1);
     expect(read('10', (reader) => reader.count('f', 10))).toBe(10);
     expect(read('none', (reader) => reader.count('f', 10))).toBeNull();
@@ -69,7 +69,7 @@ describe('flag values', () => {
       expect(read(text, (reader) => reader.name('f'))).toEqual(REFUSED);
     },
   );
-  it('a name is in any script', () => {
+  it('a name may be in any script', () => {
     expect(read(' Zoë 👩‍👩‍👧 می‌خواهم ', (reader) => reader.name('f'))).toBe('Zoë 👩‍👩‍👧 می‌خواهم');
   });
 
@@ -118,7 +118,7 @@ describe('flag values', () => {
     expect(read(text, (reader) => reader.moment('f'))).toEqual(expected);
   });
 
-  it('names and models are bounded and plain', () => {
+  it('names and models are bounded, and have no special characters', () => {
     expect(read('  Acme GmbH ', (reader) => reader.name('f'))).toBe('Acme GmbH');
     for (const text of ['', '   ', 'a\nb', 'a\u001b[31m', 'x'.repeat(201)]) {
       expect(read(text, (reader) => reader.name('f'))).toEqual(REFUSED);
@@ -129,7 +129,7 @@ describe('flag values', () => {
     }
   });
 
-  it('tells every value that is wrong, not only the first', () => {
+  it('reports every wrong value, not only the first', () => {
     const reader = createValueReader(
       new Map([
         ['a', 'x'],

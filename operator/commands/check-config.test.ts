@@ -39,7 +39,7 @@ it.each([
   expect(text).toContain(`warning: ${join(folder, 'gateway.yaml')}:6:`);
 });
 
-it('a table that lacks a price of the one that it replaces is warned of at its place', async () => {
+it('warns at its position of a table that lacks a price of the table it replaces', async () => {
   const long = '{input_tokens: 200, input: 4, output: 20}';
   const whole = `input: 2, cached_input: 0.2, cache_write: 2.5, cache_write_1h: 4, output: 10`;
   const prices = [
@@ -61,7 +61,7 @@ it('a table that lacks a price of the one that it replaces is warned of at its p
   expect(told.map(({ line }) => line)).toEqual([6, 6, 6, 6, 7, 7, 7, 7]);
 });
 
-it('a table of a price list is compared with that of its model', async () => {
+it("compares a table of a price list with the model's table", async () => {
   const prices = '{input: 2, cached_input: 0.2, cache_write: 2.5, cache_write_1h: 4, output: 10}';
   const lists = `{a: {claude: {input: 1, cached_input: 0.1, output: 5}, "*": {percent: -5}}, b: {unknown: ${prices}}}`;
   const message = 'price_lists.a.claude: has no cache_write and no cache_write_1h, unlike the table that it replaces';

@@ -88,7 +88,7 @@ it.each<[string, RegExp, string, (readonly unknown[])[]]>([
   expect(await luna(from, to)).toEqual(expected);
 });
 
-it('finds costs that lack steps and tiers', async () => {
+it('finds costs without steps and tiers', async () => {
   const cost = 'cost_usd_per_million_tokens: {input: 0.1, cached_input: 0.01, cache_write: 0.125, output: 0.5}';
   const places = (await luna(/gpt-6-luna/, `gpt-6-luna, ${cost}`)).map(([field]) => field);
   expect(places).toEqual([
@@ -101,7 +101,7 @@ it('finds costs that lack steps and tiers', async () => {
   ]);
 });
 
-it('finds no tier missing where the provider is never asked for one', async () => {
+it('requires no tier from a provider that never receives the field', async () => {
   const differences = await check(
     `providers: {openai: {base_url: "https://api.openai.com/v1", request: {set: {service_tier: default}}}}
 models: {a: {context_window: 1000, max_output_tokens: 100, usd_per_million_tokens: {input: 2, output: 8}, targets: [{provider: openai, model: gpt-4.1}]}}
@@ -121,7 +121,7 @@ describe('on 24 November 2026', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('announces a change of prices within 30 days', async () => {
+  it('announces a price change within 30 days', async () => {
     const now = 'input: 2, cached_input: 0.1, output: 10';
     expect(await check(google('gemini-4-argon', `{${now}}`))).toEqual([
       [`${place}.from.2026-12-01`, null, 'input 4, output 20'],
@@ -134,7 +134,7 @@ describe('on 24 November 2026', () => {
   });
 });
 
-it('compares what came with what is in force, once it is', async () => {
+it('compares scheduled prices with the current ones once they apply', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-12-01T00:00:00Z') });
   const differences = await check(google('gemini-4-argon', '{input: 2, cached_input: 0.1, output: 10}'));
   vi.useRealTimers();
@@ -145,7 +145,7 @@ it('compares what came with what is in force, once it is', async () => {
   ]);
 });
 
-it('finds hours that prices and costs lack', async () => {
+it('finds hours without prices or costs', async () => {
   const peak = '{input: 1.32, cached_input: 0.044, output: 3.96}';
   const differences = await check(
     `providers: {deepseek: {base_url: "https://api.deepseek.com/v1", request: {drop: [service_tier]}}}
@@ -160,7 +160,7 @@ models: {a: {context_window: 1000, max_output_tokens: 100, usd_per_million_token
   );
 });
 
-it('tells disputed prices, which are no differences', async () => {
+it('lists disputed prices, which are no differences', async () => {
   writeFileSync(
     file,
     `providers: {mistral: {base_url: "https://api.mistral.ai/v1"}}

@@ -16,7 +16,7 @@ async function done(...args: string[]): Promise<{ json: Json; text: string }> {
   return { json: result.json as Json, text: result.text };
 }
 
-it('writes prices of later days and of hours, each raised by the markup', async () => {
+it('writes prices of later days and hours, each raised by the markup', async () => {
   writeFileSync(file, 'demo: false\n');
   const ids = ['google/gemini-4-argon', 'deepseek/deepseek-v4-pro'];
   const { json } = await done('models', 'import', ...ids, '--markup', '10', '--write');
@@ -48,7 +48,7 @@ it('writes prices of later days and of hours, each raised by the markup', async 
   expect(after.text).not.toContain('from 2026-12-01');
 });
 
-it('says which prices are disputed, and writes nothing of it', async () => {
+it('names the disputed prices, and writes nothing about them', async () => {
   const { json, text } = await done('models', 'import', 'mistral/open-mistral-nemo');
   const [first, second] = text.split('\n');
   expect(first).toBe(

@@ -38,7 +38,7 @@ const TEN = [
 ];
 
 describe('models import', () => {
-  it('writes ten models of six providers that the configuration accepts, priced as the catalogue has them', async () => {
+  it('writes ten models of six providers that the configuration accepts, with the prices of the catalogue', async () => {
     const { json, text } = await done('models', 'import', ...TEN, '--write');
     expect(json.changes).toHaveLength(16);
     expect(text).toContain('added provider openai');
@@ -63,7 +63,7 @@ describe('models import', () => {
     expect(charge('deepseek-v4-pro', 1000, 0)).toBe(1000n * 1320n + 10n * 3960n);
   });
 
-  it('prints what it would write, under the names that were asked for, raised by the markup', async () => {
+  it('prints the entries under the requested names, raised by the markup', async () => {
     const args = ['openai/gpt-4.1', '--as', 'fast', '--provider', 'main', '--markup', '15%'];
     const { json, text } = await done('models', 'import', ...args);
     expect(json).toEqual({
@@ -97,7 +97,7 @@ describe('models import', () => {
     expect(await done('check-config', file)).toMatchObject({ json: { ok: true } });
   });
 
-  it('refuses what is there without --replace, and keeps owner and mode of the file', async () => {
+  it('refuses existing entries without --replace, and keeps owner and mode of the file', async () => {
     chmodSync(file, 0o640);
     // Only root can give files to others.
     if (process.getuid?.() === 0) chownSync(file, 12_345, 12_346);
@@ -114,7 +114,7 @@ describe('models import', () => {
     expect(readdirSync(folder)).toEqual(['gateway.yaml']);
   });
 
-  it('leaves a file alone that the gateway would refuse afterwards', async () => {
+  it('leaves the file unchanged if the gateway would refuse the result', async () => {
     writeFileSync(file, 'workers: 0\n');
     const message = await refusal('refused', 'models', 'import', 'openai/gpt-4.1', '--write');
     expect(message).toMatch(/gateway\.yaml:1:10: workers: must be/);
@@ -122,7 +122,7 @@ describe('models import', () => {
     expect(readdirSync(folder)).toEqual(['gateway.yaml']);
   });
 
-  it('takes models from a file in the form that models catalogue prints, by the rules of the configuration', async () => {
+  it('accepts models from a file in the output format of models catalogue, checked like the configuration', async () => {
     const { json } = await done('models', 'catalogue', 'grok-4.7');
     const [grok] = json.models as Json[];
     const from = join(folder, 'own.json');
@@ -180,7 +180,7 @@ describe('models import', () => {
     }
   });
 
-  it('prints nothing but entries that does not begin with #', async () => {
+  it('prints only entries and lines that begin with #', async () => {
     const { json } = await done('models', 'catalogue', 'grok-4.7');
     const [grok] = json.models as Json[];
     const from = join(folder, 'own.json');
@@ -202,14 +202,14 @@ describe('models import', () => {
     expect(await refusal('refused', 'models', 'import', 'here/own', '--from', from)).toMatch(/^models\.own\.x[ -~]+$/);
   });
 
-  it('says with a model when it is shut down', async () => {
+  it('prints the shutdown date of a model', async () => {
     const { text } = await done('models', 'import', 'openai/gpt-3.5-turbo');
     expect(text).toMatch(/^# openai\/gpt-3\.5-turbo is shut down on 2026-10-23\.\nproviders:\n/);
     const { text: written } = await done('models', 'import', 'openai/gpt-3.5-turbo', '--write');
     expect(written).toMatch(/added model gpt-3\.5-turbo\.\nopenai\/gpt-3\.5-turbo is shut down on 2026-10-23\.$/);
   });
 
-  it('names the nearest ids for an unknown one', async () => {
+  it('suggests the nearest ids for an unknown one', async () => {
     const message = await refusal('refused', 'models', 'import', 'gpt-6-lna', 'openai/gpt-6-sol');
     expect(message).toMatch(/^The catalogue has no model "gpt-6-lna"\. Did you mean openai\/gpt-6-luna, /);
   });
@@ -235,7 +235,7 @@ describe('models list and check', () => {
   const model = (members: string, target: string) =>
     `{context_window: 1000, max_output_tokens: 100, ${members}, targets: [${target}]}`;
 
-  it('lists the mapping as it is loaded, with what keeps a model from being served', async () => {
+  it('lists the loaded mapping, with the reasons why models are not served', async () => {
     const own = model('usd_per_million_tokens: {input: 1, output: 2.5}', '{provider: mine, model: m, weight: 2}');
     writeFileSync(file, `${PROVIDERS}models:\n  a: ${own}\n  b: ${own.replace('mine', 'xai')}\n`);
     const { json, text } = await done('models', 'list');
@@ -252,7 +252,7 @@ describe('models list and check', () => {
     expect(await refusal('refused', 'models', 'list')).toContain('workers: must be');
   });
 
-  it('finds prices below the catalogue, other costs, larger limits and shutdowns, by base URL and by name', async () => {
+  it('finds lower prices, other costs, larger limits and shutdowns, by base URL and by name', async () => {
     const cost = (input: number) => `cost_usd_per_million_tokens: {input: ${input}, cached_input: 0.5, output: 8}`;
     const priced = 'usd_per_million_tokens: {input: 2, cached_input: 0.4, output: 8}';
     writeFileSync(
@@ -281,7 +281,7 @@ describe('models list and check', () => {
     ]);
   });
 
-  it.each([[[]], [['--markup', '7.3']]])('finds nothing in what was imported with %j', async (flags) => {
+  it.each([[[]], [['--markup', '7.3']]])('finds no difference in entries imported with %j', async (flags) => {
     await done('models', 'import', ...TEN, ...flags, '--write');
     const result = await run('models', 'check');
     if (result.kind === 'usage') throw new Error(result.message);

@@ -13,7 +13,7 @@ const problemsOf = (...rows: string[]) => {
 };
 
 describe("a provider's bill", () => {
-  it('is read as spreadsheets write it', () => {
+  it('is read in the CSV of spreadsheets', () => {
     const row = { day: DAY, model: 'gpt-5-mini', input_tokens: 100, cached_tokens: 20, output_tokens: 7 };
     const text = `\ufeff${BILL_HEADER}\r\n2026-11-21,gpt-5-mini,100,20,7,0.5\r\n"2026-11-21","a""b,c","0","0","0",""\r\n`;
     expect(parseProviderBill(text)).toEqual({
@@ -47,13 +47,13 @@ describe("a provider's bill", () => {
     expect(others).toEqual([]);
   });
 
-  it('is refused without its header, and without anything below it', () => {
+  it('is refused without its header, or without lines below it', () => {
     expect(parseProviderBill('')).toMatchObject({ ok: false, problems: [expect.stringContaining(BILL_HEADER)] });
     expect(parseProviderBill('day,model\n1,2')).toMatchObject({ problems: [expect.stringContaining('line 1')] });
     expect(problemsOf()).toEqual(['There is nothing below the header.']);
   });
 
-  it('tells twenty problems at most, and bounds what is asked of the database', () => {
+  it('reports at most twenty problems, and bounds the database query', () => {
     expect(problemsOf(...Array<string>(1000).fill('x'))).toHaveLength(20);
     const row = (date: string, model = 'm', tokens = '1') => `${date},${model},${tokens},0,0,`;
     expect(problemsOf(row('2025-01-01'), row('2026-11-21'))).toEqual([expect.stringContaining('690 days')]);
@@ -64,7 +64,7 @@ describe("a provider's bill", () => {
     expect(long).toMatchObject({ problems: [expect.stringContaining('200001 lines')] });
   });
 
-  it('never takes long or throws, whatever the file holds', () => {
+  it('takes bounded time and never throws, whatever the file contains', () => {
     const piece = fc.constantFrom('"', ',', '\n', '\r', '1', 'm', '2026-11-21', BILL_HEADER, ' ', '\0', 'é');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 200 }), (pieces) => {
@@ -75,7 +75,7 @@ describe("a provider's bill", () => {
     expect(problemsOf(`${'"'.repeat(1_000_001)}`)).toEqual([expect.stringContaining('line 2')]);
   });
 
-  it('is a file of this machine, in UTF-8, of a bounded size', async () => {
+  it('is a local file in UTF-8 of bounded size', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gw-bill-'));
     const path = join(folder, 'bill.csv');
     await writeFile(path, `${BILL_HEADER}\n2026-11-21,m,1,0,1,0`);

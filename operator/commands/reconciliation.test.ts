@@ -21,7 +21,7 @@ const used = (more: Partial<ProviderUsageRow> = {}): ProviderUsageRow => ({
   ...more,
 });
 
-test('what is within 1 % of what the provider says agrees', () => {
+test('counts within 1 % of the provider agree', () => {
   for (const input_tokens of [990, 991, 1000, 1010]) {
     expect(reconcile([billed({ input_tokens })], [used()]).differences.length).toBe(input_tokens === 990 ? 1 : 0);
   }
@@ -29,7 +29,7 @@ test('what is within 1 % of what the provider says agrees', () => {
   expect(reconcile([billed()], [used()])).toEqual({ compared: 1, differences: [], uncharged: {} });
 });
 
-test('several lines of a file, and charged and uncharged calls, are added up', () => {
+test('adds up several lines, and charged and uncharged calls', () => {
   const half = { input_tokens: 500, cached_tokens: 50, output_tokens: 250 };
   const charged = used({ promptTokens: 600, cachedTokens: 100, completionTokens: 480 });
   const lost = used({
@@ -59,7 +59,7 @@ test('several lines of a file, and charged and uncharged calls, are added up', (
   ]);
 });
 
-test('days and models differ on their own, also where only one side has any', () => {
+test('compares each day and model, even if only one side has it', () => {
   const { compared, differences } = reconcile(
     [billed(), billed({ day: DAY + 1 }), billed({ model: 'n' })],
     [used(), used({ day: DAY + 2 }), used({ model: 'n', promptTokens: 2000 })],

@@ -6,7 +6,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('checks run side by side, each until its deadline, and are told in their order', async () => {
+it('runs checks in parallel, each with a deadline, and reports them in order', async () => {
   vi.useFakeTimers();
   const running = runChecks([
     { name: 'hangs', withinMs: 100, run: () => new Promise(() => {}) },
@@ -42,7 +42,7 @@ it.each([
   expect(finding.advice === undefined).toBe(verdict === 'ok');
 });
 
-it('a latency above what is usual is a warning', () => {
+it('warns of a latency above the usual', () => {
   expect(latencyFinding('latency', 10, 10, 'Redis').verdict).toBe('ok');
   expect(latencyFinding('latency', 10.1, 10, 'Redis').verdict).toBe('warning');
 });

@@ -27,7 +27,7 @@ function put(name: string, text: string, mode = 0o600): string {
   return path;
 }
 
-it('secrets that others can read or change are told, each with the command that mends it', async () => {
+it('reports secrets that others can read or change, each with the command to fix it', async () => {
   const paths = { dataDir: join(folder, 'data'), socketDir: join(folder, 'data/run'), probeKey: join(folder, 'none') };
   mkdirSync(paths.socketDir, { recursive: true, mode: 0o700 });
   chmodSync(paths.dataDir, 0o700);
@@ -52,7 +52,7 @@ it('secrets that others can read or change are told, each with the command that 
   expect((await lookAtSecrets(places))[0]).toMatchObject({ verdict: 'problem', advice: `chmod o-rwx ${configPath}` });
 });
 
-it('the disk of the charge log counts, wherever its folder leads', async () => {
+it('checks the disk of the charge log, even behind a symbolic link', async () => {
   const dataDir = join(folder, 'pod');
   mkdirSync(join(dataDir, 'spool'), { recursive: true });
   const paths = { ...runtimePaths({ GATEWAY_DATA: dataDir }), postgresDir: '/proc' };
@@ -64,7 +64,7 @@ it('the disk of the charge log counts, wherever its folder leads', async () => {
   ]);
 });
 
-it('charges that wait in the log of a process that has ended are a problem, an empty log is not', async () => {
+it('reports charges that wait in the log of a process that has ended', async () => {
   const dataDir = join(folder, 'logging');
   const log = await openLog(join(dataDir, 'spool'));
   const [space, empty] = await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir }));
@@ -96,7 +96,7 @@ it.each([
   expect(expiryFinding('certificate', new Date(NOW_MS + days * 86_400_000), NOW_MS).verdict).toBe(verdict);
 });
 
-it('the certificate in the files, its key, and the one that is served are compared', async () => {
+it('compares the certificate in the files, its key and the served one', async () => {
   const [first, second] = [makeCertificate(), makeCertificate()];
   const tls = { certificatePath: put('crt', first.cert), privateKeyPath: put('crt-key', first.key) };
   const server = createTlsServer({ cert: second.cert, key: second.key });
@@ -127,7 +127,7 @@ it('the certificate in the files, its key, and the one that is served are compar
   });
 });
 
-it('readiness is told as the gateway says it; nobody there is a problem too', async () => {
+it('reports the readiness of the gateway, or that nothing responds', async () => {
   let status = 200;
   const server = createServer((_, response) => response.writeHead(status).end('draining\n'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

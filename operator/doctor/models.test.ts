@@ -23,7 +23,7 @@ async function found(models: string, today: string): Promise<readonly string[]> 
 const model = (name: string, usd: string, window = 1000) =>
   `{context_window: ${window}, max_output_tokens: 100, usd_per_million_tokens: ${usd}, targets: [{provider: openai, model: ${name}}]}`;
 
-it('finds nothing in models as the catalogue has them, or that it does not have', async () => {
+it('finds nothing for models that equal the catalogue or are not in it', async () => {
   const tiers = 'service_tiers: {priority: {input: 3.5, cached_input: 0.875, output: 14}}';
   const models = `a: ${model('gpt-4.1', `{input: 2, cached_input: 0.5, output: 8, ${tiers}}`)}, b: ${model('mine', '{input: 0, output: 0}')}`;
   expect(await found(models, '2026-11-01')).toEqual([
@@ -31,7 +31,7 @@ it('finds nothing in models as the catalogue has them, or that it does not have'
   ]);
 });
 
-it('warns of what models check reports, once for a model, and of its shutdown', async () => {
+it('warns once for each model of what models check reports, and of its shutdown', async () => {
   const tiers = 'service_tiers: {flex: {input: 9, output: 9}, priority: {input: 9, output: 9}}';
   const models = `a: ${model('gpt-4.1', '{input: 1, cached_input: 0.1, output: 8}', 9_000_000)}, b: ${model('gpt-5-mini', `{input: 9, output: 9, ${tiers}}`)}`;
   const drift =
@@ -51,7 +51,7 @@ it('warns of a service tier without a price', async () => {
   ]);
 });
 
-it('warns of a change of prices that the configuration lacks, and tells disputed prices', async () => {
+it('warns of a price change that the configuration lacks, and lists disputed prices', async () => {
   const argon = model('gemini-4-argon', '{input: 2, cached_input: 0.1, output: 10}').replace('openai', 'google');
   const nemo = model('open-mistral-nemo', '{input: 1, output: 1}').replace('openai', 'mistral');
   const dispute = (kind: string) =>

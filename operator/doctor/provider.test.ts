@@ -37,7 +37,7 @@ function look(baseUrl: string, trustedCaPath = bundle, isUsed = true, tokenUrl?:
   return lookAtProvider(provider, isUsed);
 }
 
-it('a provider with a trusted certificate answers; its expiry is told, and nothing is sent to it', async () => {
+it('a provider with a trusted certificate is fine: reports the expiry, and sends nothing', async () => {
   let received = 0;
   const port = await listen(
     createTlsServer({ cert: certificate.cert, key: certificate.key }, (socket) => {
@@ -53,7 +53,7 @@ it('a provider with a trusted certificate answers; its expiry is told, and nothi
   expect(received).toBe(0);
 });
 
-it('a certificate that is not trusted, or for another name, is a problem', async () => {
+it('a certificate that is untrusted or for another name is a problem', async () => {
   const other = join(folder, 'other.pem');
   writeFileSync(other, makeCertificate().cert);
   const port = await listen(createTlsServer({ cert: certificate.cert, key: certificate.key }));
@@ -63,7 +63,7 @@ it('a certificate that is not trusted, or for another name, is a problem', async
   expect(await look(`https://127.0.0.2:${port}/v1`)).toMatchObject([{ verdict: 'problem' }]);
 });
 
-it('without TLS a connection is enough; none is a problem where a model needs it, and a warning where not', async () => {
+it('without TLS a connection is enough; none is a problem if a model needs it, otherwise a warning', async () => {
   const server = createServer();
   const port = await listen(server);
   expect(await look(`http://127.0.0.1:${port}/v1`)).toMatchObject([
@@ -76,7 +76,7 @@ it('without TLS a connection is enough; none is a problem where a model needs it
   expect(await look(`http://127.0.0.1:${port}/v1`, bundle, false)).toMatchObject([{ verdict: 'warning' }]);
 });
 
-it('each endpoint is met', async () => {
+it('checks every endpoint', async () => {
   const port = await listen(createServer());
   const endpoints = [`http://127.0.0.1:${port}/v1`, 'http://nowhere.invalid/v1'].map((url) => new URL(url));
   const [baseUrl = new URL('http://nowhere.invalid')] = endpoints;
@@ -91,13 +91,13 @@ it('each endpoint is met', async () => {
   ]);
 });
 
-it('a name that does not exist is told as that', async () => {
+it('reports a name that does not resolve', async () => {
   expect(await look('https://nowhere.invalid/v1')).toMatchObject([
     { verdict: 'problem', found: expect.stringContaining('nowhere.invalid is not known') },
   ]);
 });
 
-it('a token endpoint is looked at as its provider is', async () => {
+it('checks a token endpoint like its provider', async () => {
   const port = await listen(createServer());
   expect(await look(`http://127.0.0.1:${port}/v1`, bundle, true, `https://nowhere.invalid/token`)).toMatchObject([
     { check: 'provider p', verdict: 'ok' },

@@ -9,7 +9,7 @@ import { blockProviders } from './provider-blocks.ts';
 
 const SHIPPED = await shippedCatalogue();
 
-it('ships providers as docs/providers.md has them', () => {
+it('ships providers as in docs/providers.md', () => {
   expect(SHIPPED.providers).toEqual(catalogueOf(new Map(), blockProviders()).providers);
 });
 
@@ -36,7 +36,7 @@ it('names its sources with their licences', () => {
   for (const holder of ['Berri AI', 'Pydantic Services Inc.']) expect(licences).toContain(holder);
 });
 
-it('ships the days of shutdown that the map lacks, each with its source', () => {
+it('ships the shutdown dates that the map lacks, each with its source', () => {
   for (const { ids, day, source } of SHUTDOWNS) {
     expect(source).toMatch(/^https:\/\//);
     expect(ids.map((id) => SHIPPED.models.find((model) => model.id === id)?.shutdown_date)).toEqual(ids.map(() => day));
@@ -54,7 +54,7 @@ const OPENAI = {
 const made = (name: string, entry: object) =>
   catalogueOf(new Map([[name, { ...OPENAI, ...entry }]]), blockProviders()).models[0];
 
-it('reads what a model can do, its window, its last day, and what its target needs', () => {
+it('reads the capabilities of a model, its window, its last day, and its target', () => {
   const entry = {
     deprecation_date: '2026-12-11',
     supports_function_calling: true,
@@ -84,7 +84,7 @@ it('reads what a model can do, its window, its last day, and what its target nee
   });
 });
 
-it('has no tiers for a provider that is never sent service_tier', () => {
+it('has no tiers for a provider that never receives service_tier', () => {
   const tier = { input_cost_per_token_flex: 5e-7 };
   expect(made('gpt-9', tier)?.usd_per_million_tokens.service_tiers).toEqual({ flex: { input: 0.5, output: 2 } });
   const google = made('gemini/g', { ...tier, litellm_provider: 'gemini' });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readPythonData, type WitnessModel, witnessOf } from './genai-prices.ts';
 
-it('reads data of Python without running it', () => {
+it('parses Python data without running it', () => {
   const source = `
 import datetime
 from decimal import Decimal
@@ -70,7 +70,7 @@ it.each([
   expect(() => readPythonData(`providers = [${expression}]`, 'providers')).toThrow(/Command failed/);
 });
 
-it('finds the model that the witness means, by its clauses', () => {
+it('finds the model of the witness by its clauses', () => {
   const model = (id: string, match: WitnessModel['match']): WitnessModel => ({ id, match, prices: {} });
   const models = new Map([
     [

@@ -4,7 +4,7 @@ import { shareOf } from './share.ts';
 
 const CHAT = { mode: 'chat', input_cost_per_token: 2e-6, output_cost_per_token: 1e-5 };
 
-it('says prices by length of the prompt and by service tier, without those that are the defaults', () => {
+it('has prices by prompt length and service tier, without those that equal their default', () => {
   const entry = {
     ...CHAT,
     cache_read_input_token_cost: 2e-7,
@@ -34,12 +34,12 @@ it('says prices by length of the prompt and by service tier, without those that 
   });
 });
 
-it.each(['1', '12'])('says the price of writes to the cache for %s hours', (hours) => {
+it.each(['1', '12'])('has the price of cache writes for %s hours', (hours) => {
   const entry = { ...CHAT, [`cache_creation_input_token_cost_above_${hours}hr`]: 5e-6 };
   expect(saidPrices('m', entry)?.table).toEqual({ input: 2, cache_write_1h: 5, output: 10 });
 });
 
-it('says prices that are a list of ranges', () => {
+it('has prices given as a list of ranges', () => {
   const tiered_pricing = [
     { range: [0, 32_000], input_cost_per_token: 5e-8, output_cost_per_token: 4e-7 },
     { range: [32_000, 128_000], input_cost_per_token: 2.5e-7, output_cost_per_token: 2e-6 },
@@ -48,7 +48,7 @@ it('says prices that are a list of ranges', () => {
   expect(saidPrices('m', { tiered_pricing })?.table).toEqual({ input: 0.05, output: 0.4, above });
 });
 
-it('says lower prices of hours, without those that only other time zones have', () => {
+it('has lower prices of hours, except those in other time zones', () => {
   const offPeak = (windows: readonly object[], others = {}) => ({
     ...CHAT,
     cache_read_input_token_cost: 2e-7,
@@ -83,7 +83,7 @@ it('says lower prices of hours, without those that only other time zones have', 
   }
 });
 
-it('says hours on days of the week in Shanghai, where a day begins at 16:00 UTC', () => {
+it('converts hours on days of the week in Shanghai, where a day begins at 16:00 UTC', () => {
   const windows = [
     { hours_utc: ['04:00-06:00', '10:00-00:00'], weekdays: [1, 2, 3, 4, 5] },
     { hours_utc: '00:00-00:00', weekdays: [6, 7] },
@@ -103,7 +103,7 @@ it('says hours on days of the week in Shanghai, where a day begins at 16:00 UTC'
   ]);
 });
 
-it('takes the noise of binary fractions for what was meant', () => {
+it('removes the noise of binary fractions', () => {
   const noisy = { input_cost_per_token: 4.0000000000000003e-7, output_cost_per_token: 1.1999999999999999e-6 };
   expect(saidPrices('m', noisy)).toEqual({ table: { input: 0.4, output: 1.2 }, unsaid: [] });
   expect(saidPrices('m', { ...CHAT, input_cost_per_token: 1e-12 })?.table.input).toBe(0.000001);
@@ -135,7 +135,7 @@ function lengths(count: number): object {
   return Object.fromEntries(steps);
 }
 
-it('counts live chat models that have a price', () => {
+it('counts live chat models with a price', () => {
   const map = new Map<string, Record<string, unknown>>([
     ['three', CHAT],
     ['tiers', { ...CHAT, input_cost_per_token_flex: 1e-6 }],

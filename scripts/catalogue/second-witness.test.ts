@@ -22,7 +22,7 @@ function seen(table: CatalogueSchedule, prices: WitnessModel['prices'], id = 'go
 }
 const OURS = { input: 2, cached_input: 0.1, output: 10 };
 
-it('writes tables of changes after the day, whole, and none of changes before it', () => {
+it('writes complete tables of changes after the day, and none of earlier changes', () => {
   const prices = [
     { constraint: null, prices: mtok(1, 5) },
     from('2026-11-24', mtok(2, 10, 0.1)),
@@ -43,7 +43,7 @@ it('writes tables of changes after the day, whole, and none of changes before it
   });
 });
 
-it('changes what the witness does not say by the factor of input and output', () => {
+it('changes prices that the witness lacks by the factor of input and output', () => {
   const others = {
     above: [{ input_tokens: 200_000, input: 4, output: 15 }],
     service_tiers: { flex: { input: 1, output: 5 } },
@@ -76,14 +76,14 @@ it('changes what the witness does not say by the factor of input and output', ()
   }
 });
 
-it('leaves out what would have more decimals than a price', () => {
+it('leaves out prices with too many decimals', () => {
   const prices = [{ prices: mtok(3, 9) }, from('2026-12-01', mtok(1, 3))];
   const { table, notes } = seen({ input: 3, output: 9, service_tiers: { flex: { input: 1, output: 3 } } }, prices);
   expect(table.from).toEqual({ '2026-12-01': { input: 1, output: 3 } });
   expect(notes).toHaveLength(1);
 });
 
-it('compares the most expensive hour of the day, as the map has it', () => {
+it('compares the most expensive hour of the day', () => {
   const hours = (start_time: string, end_time: string, prices: object) => ({
     constraint: { start_time, end_time },
     prices: { ...prices },
@@ -92,7 +92,7 @@ it('compares the most expensive hour of the day, as the map has it', () => {
   expect(seen(OURS, [{ prices: mtok(1, 5) }, hours('01:00', '04:00', mtok(3))]).disputed).toEqual({ input: 3 });
 });
 
-it('names prices and lengths that the sources dispute, and none that rounding explains', () => {
+it('reports prices and lengths that the sources dispute, except rounding', () => {
   expect(seen(OURS, mtok(3, 10.0005, 0.2))).toEqual({
     table: OURS,
     disputed: { input: 3, cached_input: 0.2 },
@@ -106,7 +106,7 @@ it('names prices and lengths that the sources dispute, and none that rounding ex
   expect(seen({ input: 2, output: 10 }, mtok(2, 10, 0.5)).disputed).toBeUndefined();
 });
 
-it('has the prices of the source that is trusted, as long as the other says what was looked at', () => {
+it('uses the prices of the trusted source while the other source is unchanged', () => {
   const id = 'mistral/open-mistral-nemo';
   const map = { input: 0.3, cached_input: 0.03, output: 0.3 };
   expect(seen(map, mtok(0.15, 0.15), id)).toEqual({
@@ -120,7 +120,7 @@ it('has the prices of the source that is trusted, as long as the other says what
   });
 });
 
-it('ships no dispute that nobody has looked at, and no choice without a dispute', async () => {
+it('ships no unresolved dispute, and no choice without a dispute', async () => {
   const { models } = await shippedCatalogue();
   const disputes = models.flatMap(({ id, disputed, usd_per_million_tokens: table }) => {
     if (disputed === undefined) return [];
@@ -136,7 +136,7 @@ it('ships no dispute that nobody has looked at, and no choice without a dispute'
   expect(disputes).toEqual(looked.sort((a, b) => (a.id < b.id ? -1 : 1)));
 });
 
-it('ships the changes that providers have announced', async () => {
+it('ships the announced price changes', async () => {
   const { models } = await shippedCatalogue();
   const changes = models.flatMap(({ id, usd_per_million_tokens: { from = {} } }) =>
     Object.entries(from).map(([day, { input, output }]) => [id, day, input, output]),

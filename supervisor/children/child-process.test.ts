@@ -41,13 +41,13 @@ function isAlive(pid: number): boolean {
   return /^State:\t[^Z]/m.test(statusOf(pid));
 }
 
-test('a child that ignores polite signals ends when its owner is killed', async () => {
+test('ends a child that ignores polite signals when its owner is killed', async () => {
   const { owner, child } = await startOwner('KILL');
   owner.kill('SIGKILL');
   await expect.poll(() => isAlive(child)).toBe(false);
 });
 
-test('the signal is the one that was asked for', async () => {
+test('sends the requested signal', async () => {
   const { owner, child } = await startOwner('INT');
   owner.kill('SIGKILL');
   await new Promise((resolve) => owner.once('exit', resolve));
@@ -55,7 +55,7 @@ test('the signal is the one that was asked for', async () => {
   expect(isAlive(child)).toBe(true);
 });
 
-test.skipIf(process.getuid?.() !== 0)('as another user it has that user and one capability', async () => {
+test.skipIf(process.getuid?.() !== 0)('as another user the child has that user and one capability', async () => {
   const { owner, child } = await startOwner('KILL', '65534');
   expect(statusOf(child)).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
   expect(statusOf(child)).toMatch(/^CapEff:\t0{15}4$/m);
@@ -63,7 +63,7 @@ test.skipIf(process.getuid?.() !== 0)('as another user it has that user and one 
   await expect.poll(() => isAlive(child)).toBe(false);
 });
 
-test('a machine without setpriv is refused in words', () => {
+test('explains that a machine lacks setpriv', () => {
   expect(findSetprivProblem()).toBeUndefined();
   const path = process.env.PATH;
   process.env.PATH = '/nowhere';

@@ -24,13 +24,13 @@ async function started(behaviour: string, stopMs = PATIENT_MS): Promise<Running>
   return child;
 }
 
-test('is up when it says that it listens, and ends on SIGTERM', async () => {
+test('is up once it reports that it listens, and ends on SIGTERM', async () => {
   const child = await started('serve');
   await child.stop();
   expect(await child.exited).toEqual({ code: 0, signal: null });
 });
 
-test('a signal opens no debugger', async () => {
+test('opens no debugger on a signal', async () => {
   const child = await started('serve');
   const sockets = () =>
     readdirSync(`/proc/${child.pid}/fd`).filter((fd) =>
@@ -44,13 +44,13 @@ test('a signal opens no debugger', async () => {
   await child.stop();
 });
 
-test('one that does not end is killed', async () => {
+test('kills a process that does not end', async () => {
   const child = await started('stubborn', 300);
   await child.stop();
   expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
 });
 
-test('exit status 78 is final, any other is not', async () => {
+test('only exit status 78 is final', async () => {
   expect(await start('refuse')).toMatchObject({ kind: 'start_failure', final: true });
   expect(await start('crash')).toMatchObject({
     kind: 'start_failure',
@@ -59,14 +59,14 @@ test('exit status 78 is final, any other is not', async () => {
   });
 });
 
-test('one that never listens is given up, and ended', async () => {
+test('gives up on a process that never listens, and ends it', async () => {
   expect(await start('mute', { startMs: 1_000 })).toMatchObject({
     message: 'It was not ready after 1000 ms',
     final: false,
   });
 });
 
-test('gives up at once when asked to', async () => {
+test('gives up at once when aborted', async () => {
   const asked = new AbortController();
   setTimeout(() => asked.abort(), 100);
   const before = performance.now();

@@ -42,7 +42,7 @@ async function until(condition: () => boolean): Promise<void> {
   await expect.poll(condition, { interval: 10, timeout: 20_000 }).toBe(true);
 }
 
-test('what is killed is up again, and what was killed is reported', async () => {
+test('restarts a killed process, and reports the death', async () => {
   const lines: string[] = [];
   const it = await keep({ start: async () => startShell('exec sleep 60'), report: (line) => lines.push(line) });
   const first = it.current()?.pid ?? 0;
@@ -51,7 +51,7 @@ test('what is killed is up again, and what was killed is reported', async () => 
   expect(lines).toEqual(['It ended with signal SIGKILL; starting it again']);
 });
 
-test('what keeps dying is started less and less often', async () => {
+test('restarts a process that keeps dying less and less often', async () => {
   const startedMs: number[] = [];
   await keep({
     start: async () => {
@@ -66,7 +66,7 @@ test('what keeps dying is started less and less often', async () => {
   expect(fourth - third).toBeGreaterThan(398);
 });
 
-test('a start that fails is tried again; the first one is not', async () => {
+test('retries a failed start, except the first', async () => {
   let starts = 0;
   const start = async () => {
     starts += 1;
@@ -81,7 +81,7 @@ test('a start that fails is tried again; the first one is not', async () => {
   expect(failed).toEqual(startFailure('no'));
 });
 
-test('a start that refuses its configuration is the end', async () => {
+test('ends the service when a later start refuses its configuration', async () => {
   let given: string | undefined;
   let starts = 0;
   await keep({
@@ -95,7 +95,7 @@ test('a start that refuses its configuration is the end', async () => {
   expect(starts).toBe(2);
 });
 
-test('what the rest can do without is tried until it comes up, whatever it says, and again when it dies', async () => {
+test('retries an optional process until it comes up, and again when it dies', async () => {
   const lines: string[] = [];
   let starts = 0;
   const it = keepTrying({
@@ -123,7 +123,7 @@ test('what the rest can do without is tried until it comes up, whatever it says,
   expect(lines.at(-1)).toBe('It ended with signal SIGKILL; starting it again');
 });
 
-test('one that never came up is tried no more once it is stopped', async () => {
+test('stops retrying a process that never came up once it is stopped', async () => {
   let starts = 0;
   const start = async () => {
     starts += 1;
@@ -137,7 +137,7 @@ test('one that never came up is tried no more once it is stopped', async () => {
   expect(starts).toBe(before);
 });
 
-test('stopping ends the process for good, also while it waits to be started again', async () => {
+test('stops a process for good, even while a restart is pending', async () => {
   const running = await keep({ start: async () => startShell('exec sleep 60') });
   const pid = running.current()?.pid ?? 0;
   await running.stop();
@@ -158,7 +158,7 @@ test('stopping ends the process for good, also while it waits to be started agai
   expect(dying.current()).toBeUndefined();
 });
 
-test('the first restart is at once, the next ones double up to the longest delay', () => {
+test('the first restart is immediate, and the next delays double up to the longest', () => {
   const nextDelayMs = restartDelays();
   const delays = Array.from({ length: 9 }, () => nextDelayMs(10));
   expect(delays).toEqual([
@@ -174,7 +174,7 @@ test('the first restart is at once, the next ones double up to the longest delay
   ]);
 });
 
-test('a process that stayed up starts from the beginning', () => {
+test('a process that stayed up starts again with the first delay', () => {
   const nextDelayMs = restartDelays();
   for (let death = 0; death < 5; death++) nextDelayMs(10);
   expect(nextDelayMs(RECOVERED_AFTER_MS)).toBe(0);

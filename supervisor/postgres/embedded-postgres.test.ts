@@ -63,7 +63,7 @@ async function query(url: string, ...statements: string[]): Promise<Record<strin
   }
 }
 
-test('its log says what went wrong, and nothing of the routine', async () => {
+test('forwards problems from the log, and no routine lines', async () => {
   const lines: string[] = [];
   const server = await start(paths, { onLog: (line) => lines.push(line) });
   await query(server.url, "INSERT INTO kept VALUES ('more')", 'CHECKPOINT');
@@ -72,14 +72,14 @@ test('its log says what went wrong, and nothing of the routine', async () => {
   expect(lines).toEqual([expect.stringMatching(/^ERROR: .*"nothing" does not exist/)]);
 });
 
-test('initialisation leaves one finished folder, closed to others', () => {
+test('initialization leaves one complete folder, closed to others', () => {
   const sockets = IS_ROOT ? ['run', 'run-postgres'] : ['run'];
   expect(readdirSync(paths.dataDir).sort()).toEqual(['postgres', ...sockets]);
   expect(statSync(paths.postgresDir).mode & 0o777).toBe(0o700);
   expect(statSync(paths.socketDir).mode & 0o777).toBe(0o700);
 });
 
-test('data outlives restarts; checksums, durability and encoding are on; no network address is open', async () => {
+test('data survives restarts; checksums, durability and encoding are on; no network address is open', async () => {
   const server = await start(paths);
   const [row] = await query(
     server.url,
@@ -89,13 +89,13 @@ test('data outlives restarts; checksums, durability and encoding are on; no netw
   expect(row).toEqual({ word: 'yes', checksums: 'on', fsync: 'on', commit: 'on', encoding: 'UTF8', addresses: '' });
 });
 
-test("databases can be made beside the gateway's own", async () => {
+test('creates databases next to the gateway’s own', async () => {
   const server = await start(paths, { settings: { fsync: 'off' } });
   await query(server.urlFor('postgres'), 'CREATE DATABASE other');
   expect(await query(server.urlFor('other'), 'SELECT current_database() AS name')).toEqual([{ name: 'other' }]);
 });
 
-test('after kill -9 of the server it starts again, with everything that was committed', async () => {
+test('after a kill -9 of the server it starts again, with everything that was committed', async () => {
   const first = await start(paths);
   await query(first.url, "INSERT INTO kept VALUES ('committed')");
   process.kill(first.pid, 'SIGKILL');
@@ -106,14 +106,14 @@ test('after kill -9 of the server it starts again, with everything that was comm
   ]);
 });
 
-test('a start that fails says what the server said, and leaves no process', async () => {
+test('a failed start reports the server’s message, and leaves no process', async () => {
   await expect(start(paths, { settings: { shared_buffers: 'nonsense' } })).rejects.toThrow(
     /PostgreSQL did not start: it ended with exit code 1\.\n.*invalid value for parameter "shared_buffers"/,
   );
   expect(existsSync(join(paths.postgresDir, 'postmaster.pid'))).toBe(false);
 });
 
-test('a folder of another major version is refused and left as it is', async () => {
+test('refuses a folder of another major version, and leaves it unchanged', async () => {
   const version = join(paths.postgresDir, 'PG_VERSION');
   const before = readFileSync(version, 'utf8');
   writeFileSync(version, '17\n');
@@ -121,7 +121,7 @@ test('a folder of another major version is refused and left as it is', async () 
   writeFileSync(version, before);
 });
 
-test.skipIf(!IS_ROOT)('under root it runs as nobody, also on a database that belongs to root, as a copy', async () => {
+test.skipIf(!IS_ROOT)('under root it runs as nobody, even on a copied database that belongs to root', async () => {
   execFileSync('chown', ['-R', '0:0', paths.postgresDir]);
   const server = await start(paths);
   expect(statSync(`/proc/${server.pid}`).uid).toBe(NOBODY);
@@ -138,7 +138,7 @@ test.skipIf(!IS_ROOT)('under root nobody reaches programs in a closed folder, as
   expect(spawnSync(file, all).status).toBe(0);
 });
 
-test.skipIf(!IS_ROOT)('under root an empty folder of an ordinary user is taken as it is', async () => {
+test.skipIf(!IS_ROOT)('under root uses the empty folder of an ordinary user', async () => {
   const prepared = runtimePaths({ GATEWAY_DATA: join(folder, 'prepared') });
   for (const path of [prepared.dataDir, prepared.socketDir, prepared.postgresDir]) mkdirSync(path, { mode: 0o700 });
   handOver({ uid: SOMEBODY, searchesAll: false }, [prepared.postgresDir]);

@@ -15,7 +15,7 @@ function standIn(name: string): string {
   return path;
 }
 
-test('whatever is left to be synced is, last of all', async () => {
+test('syncs everything, at the very end', async () => {
   const install = { initdb: standIn('initdb'), postgres: standIn('postgres') };
   mkdirSync(join(folder, 'data'));
   await initialisePostgres(join(folder, 'data/postgres'), install, undefined);

@@ -13,7 +13,7 @@ async function defaultConfig(env: Record<string, string>): Promise<GatewayConfig
 const demo = { kind: 'demo', organizationId: 'org-1', key: 'sk-gw-example' } as const;
 const nobody = { kind: 'none' } as const;
 
-test('without a provider key the demo provider is wanted, and the example asks its model', async () => {
+test('without a provider key the demo provider runs, and the example uses its model', async () => {
   const config = await defaultConfig({});
   expect(demoProviderPort(config)).toBe(9390);
   const banner = renderBanner(config, demo, nobody);
@@ -22,7 +22,7 @@ test('without a provider key the demo provider is wanted, and the example asks i
   expect(banner).toContain('"model":"demo-chat"');
 });
 
-test('with a provider key the demo provider is not started, and the example asks a real model', async () => {
+test('with a provider key the demo provider is not started, and the example uses a real model', async () => {
   const config = await defaultConfig({ OPENAI_API_KEY: 'secret-of-the-provider' });
   expect(demoProviderPort(config)).toBeUndefined();
   expect(exampleModel(config)).toBe('gpt-6-luna');
@@ -37,13 +37,13 @@ test('with `demo: false` there is no demo provider', async () => {
   expect(renderBanner(config, { kind: 'none' }, nobody)).toContain('org create --name NAME');
 });
 
-test('later starts say how to make a key', async () => {
+test('later starts explain how to make a key', async () => {
   const customer = { kind: 'existing', organizationId: 'org-1' } as const;
   const banner = renderBanner(await defaultConfig({}), customer, nobody);
   expect(banner).toContain('npm run -s gateway -- key create --org org-1 --name NAME --scopes chat,usage:read');
 });
 
-test('the dashboard: its address, and who can sign in', async () => {
+test('shows the address of the dashboard, and who can sign in', async () => {
   const config = await defaultConfig({});
   const signedIn = { kind: 'new', email: 'demo@example.com', password: 'h7kq-example' } as const;
   const first = renderBanner(config, demo, signedIn);

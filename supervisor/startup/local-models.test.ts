@@ -28,7 +28,7 @@ async function configured(baseUrl: string, demo = true): Promise<CheckedConfig> 
 
 const MODELS = JSON.stringify({ object: 'list', data: [{ id: 'qwen3:8b', object: 'model' }, { id: 'other' }] });
 
-test('an Ollama that answers gives the key that it expects and its first model', async () => {
+test('an Ollama that responds yields its usual key and its first model', async () => {
   const config = await configured(`http://127.0.0.1:${await serve(MODELS)}/v1`);
   expect(await findOllama(config, {})).toEqual({ OLLAMA_API_KEY: 'ollama', OLLAMA_MODEL: 'qwen3:8b' });
   expect(await findOllama(config, { OLLAMA_MODEL: 'mine' })).toEqual({
@@ -69,7 +69,7 @@ models:
   expect(read.settings.env).toMatchObject({ OLLAMA_API_KEY: 'ollama', OLLAMA_MODEL: 'qwen3:8b' });
 });
 
-test('nothing is asked on other machines, without demo, and when nobody listens', async () => {
+test('queries nothing on other machines or without demo, and finds nothing if nobody listens', async () => {
   const port = await serve(MODELS);
   expect(await findOllama(await configured('http://models.example.com/v1'), {})).toBeUndefined();
   expect(await findOllama(await configured(`http://127.0.0.1:${port}/v1`, false), {})).toBeUndefined();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { lookupsInTurn, MAX_LOOKUPS } from './checked-lookup.ts';
 
 /** Name servers of customers, which answer when they please. */
-test('name servers that do not answer hold a few threads, and whoever waits too long asks none', async () => {
+test('unresponsive name servers occupy few threads, and a lookup that waits too long is not made', async () => {
   const answers: (() => void)[] = [];
   const asked: string[] = [];
   const resolve = lookupsInTurn((host) => {

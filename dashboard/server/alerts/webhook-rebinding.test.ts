@@ -54,13 +54,13 @@ const send = () =>
   sendWebhook({ url: `http://rebinding.example:${port}/`, headers: {}, body: '{}' }, [`${ALLOWED}/32`]);
 const REFUSED = { kind: 'failed', text: 'this is no address on the Internet' };
 
-test('the address that was checked is the one that is asked: the name is resolved once', async () => {
+test('connects to the address that was checked: the name is resolved once', async () => {
   answers.push([ALLOWED], [SECRET]);
   expect(await send()).toEqual({ kind: 'delivered', text: 'status 200' });
   expect([asked, lookups]).toEqual([[ALLOWED], ['rebinding.example']]);
 });
 
-test('the next message is checked again, over a connection of its own', async () => {
+test('checks the next message again, over a connection of its own', async () => {
   answers.push([ALLOWED], [SECRET]);
   await send();
   expect(await send()).toEqual(REFUSED);

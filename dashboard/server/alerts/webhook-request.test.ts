@@ -63,7 +63,7 @@ describe('a webhook', () => {
     expect(asked).toEqual([]);
   });
 
-  test('that is answered by an upgrade ends', async () => {
+  test('ends if the response is an upgrade', async () => {
     const before = answer;
     answer = (write) => write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n');
     const { port: rawPort } = raw.address() as AddressInfo;
@@ -72,7 +72,7 @@ describe('a webhook', () => {
     answer = before;
   });
 
-  test('goes over http only into a network that is allowed, and to no other address by http', async () => {
+  test('uses http only for allowed networks', async () => {
     expect((await send(`http://127.0.0.1:${port}/a`)).text).toBe('the URL must begin with https://');
     expect((await send(`http://user:password@127.0.0.1:${port}/a`, ['127.0.0.0/8'])).text).toBe(
       'the URL must not have credentials',
@@ -94,19 +94,19 @@ describe('a webhook', () => {
     return send(`http://127.0.0.1:${(raw.address() as AddressInfo).port}/`, ['127.0.0.0/8']);
   };
 
-  test('shows nothing of a response but its status', async () => {
+  test('reveals only the status of a response', async () => {
     expect(await sendRaw('secret of a service\r\n')).toEqual({ kind: 'failed', text: 'this is no HTTP response' });
     expect(await sendRaw('HTTP/1.1 403 secret\r\nx: secret\r\ncontent-length: 6\r\n\r\nsecret')).toEqual({
       ...{ kind: 'failed', text: 'status 403' },
     });
   });
 
-  test('reads a bounded part of a response that does not end', async () => {
+  test('reads a bounded part of an endless response', async () => {
     const endless = `HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n${'x'.repeat(200_000)}`;
     expect(await sendRaw(endless)).toEqual({ kind: 'delivered', text: 'status 200' });
   });
 
-  test('ends when nothing comes in time', async () => {
+  test('ends if nothing arrives in time', async () => {
     expect(await sendRaw('HTTP/1.1 200 OK\r\n')).toEqual({ kind: 'failed', text: 'no response in time' });
   }, 30_000);
 });

@@ -8,7 +8,7 @@ function gate() {
 }
 
 describe('the queue of hashes', () => {
-  it('runs so many at once, the others in order, and tells who is one too many at once', async () => {
+  it('runs a number of tasks at once, the others in order, and refuses excess ones immediately', async () => {
     const turn = createWorkQueue({ atOnce: 2, maxWaiting: 2 });
     const gates = Array.from({ length: 4 }, gate);
     const started: number[] = [];
@@ -31,7 +31,7 @@ describe('the queue of hashes', () => {
     expect(await Promise.all([...results, late])).toEqual(['0', 'one', '2', '3', 'late']);
   });
 
-  it('goes on after one that fails', async () => {
+  it('continues after a task that fails', async () => {
     const turn = createWorkQueue({ atOnce: 1, maxWaiting: 1 });
     const first = gate();
     const failing = turn('stranger', () => first.promise);
@@ -42,7 +42,7 @@ describe('the queue of hashes', () => {
     expect(await turn('stranger', async () => 'again')).toBe('again');
   });
 
-  it('gives a place to who waited, not to who comes at the same moment', async () => {
+  it('gives a slot to a waiting task before one that arrives at the same moment', async () => {
     const turn = createWorkQueue({ atOnce: 1, maxWaiting: 5 });
     const first = gate();
     let running = 0;
@@ -61,7 +61,7 @@ describe('the queue of hashes', () => {
     expect(most).toBe(1);
   });
 
-  it('serves the known before strangers, also where strangers fill their queue', async () => {
+  it('serves known callers before strangers, even if strangers fill their queue', async () => {
     const turn = createWorkQueue({ atOnce: 1, maxWaiting: 2 });
     const first = gate();
     const order: string[] = [];

@@ -29,13 +29,13 @@ it('a document keeps its own name in the title', () => {
   expect(brandedPage({ ...PAGE, plain }, { name: 'A' }).plain.toString()).toContain('<title>Errors · A</title>');
 });
 
-it('what is not branded stays', () => {
+it('pages without a brand stay unchanged', () => {
   expect(brandedPage(PAGE, { accent: '#0b6e4f' }).plain.toString()).toContain('href="/favicon.svg"');
   expect(brandFile('/brand/logo', {})).toBeUndefined();
   expect(brandFile('/brand/colours.css', { name: 'A' })).toBeUndefined();
 });
 
-it('logo and colours are files of their own, since the policy allows no inline style', () => {
+it('logo and colours are separate files, because the policy allows no inline styles', () => {
   expect(brandFile('/brand/logo', BRAND)).toMatchObject({ type: 'image/png', plain: Buffer.from('png') });
   expect(brandFile('/brand/colours.css', BRAND)?.plain.toString()).toContain('--accent: #0b6e4f;');
 });

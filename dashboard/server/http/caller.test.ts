@@ -20,19 +20,19 @@ function caller(peerAddress: string, headers: Record<string, string>, change: Pa
 describe('a caller', () => {
   const forwarded = { host: 'd.example', 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
 
-  it('is the peer of the connection, in whatever spelling', () => {
+  it('is the peer of the connection, in any notation', () => {
     expect(caller('::ffff:127.0.0.1', { host: 'd.example' })).toEqual({
       address: '127.0.0.1',
       origin: 'http://d.example',
     });
   });
 
-  it('is whom a trusted proxy names, with the scheme that it tells', () => {
+  it('is the client that a trusted proxy names, with its scheme', () => {
     expect(caller('10.1.2.3', forwarded)).toEqual({ address: '192.0.2.7', origin: 'https://d.example' });
     expect(caller('::ffff:10.1.2.3', forwarded)).toEqual({ address: '192.0.2.7', origin: 'https://d.example' });
   });
 
-  it('cannot name itself another, nor claim to come by TLS', () => {
+  it('cannot claim another address, nor TLS', () => {
     const found = caller('192.0.2.200', forwarded);
     expect(found).toEqual({ address: '192.0.2.200', origin: 'http://d.example', claimedAddress: '192.0.2.7' });
   });
@@ -45,12 +45,12 @@ describe('a caller', () => {
     [{ forwarded: 'for=203.0.113.1, for=192.0.2.7;proto=https' }, '192.0.2.7'],
     [{ forwarded: 'proto=https;for="[2001:db8::7]:4711"' }, '2001:db8::7'],
     [{ forwarded: 'proto=https' }, ''],
-  ])('behind a proxy that is not trusted is claimed by %j to be %j', (headers, claimed) => {
+  ])('behind an untrusted proxy is claimed by %j to be %j', (headers, claimed) => {
     expect(caller('192.0.2.200', headers).claimedAddress).toBe(claimed);
     expect(caller('10.0.0.1', headers)).not.toHaveProperty('claimedAddress');
   });
 
-  it('came to the configured origin', () => {
+  it('uses the configured origin', () => {
     const url = new URL('https://dashboard.example.com');
     expect(caller('192.0.2.200', { host: 'other' }, { url }).origin).toBe('https://dashboard.example.com');
     const withPath = new URL('https://dashboard.example.com:8443/somewhere/');

@@ -36,13 +36,13 @@ async function* pieces(count: number): AsyncGenerator<string> {
 
 const placeBack = () => vi.waitFor(() => expect(end).toHaveBeenCalled(), { timeout: 5_000 });
 
-it('a table that is taken to its end gives its place back', async () => {
+it('a table that is read to its end frees its slot', async () => {
   lines = () => pieces(3);
   expect(await (await fetch(addressOfTable())).text()).toBe(PIECE.repeat(3));
   await placeBack();
 });
 
-it('a table that breaks off gives its place back', async () => {
+it('a table that breaks off frees its slot', async () => {
   lines = async function* () {
     yield* pieces(3);
     throw new Error('the disk is on fire');
@@ -51,7 +51,7 @@ it('a table that breaks off gives its place back', async () => {
   await placeBack();
 });
 
-it('a table whose reader leaves gives its place back', async () => {
+it('a table whose reader leaves frees its slot', async () => {
   lines = () => pieces(ENDLESS);
   const sent = get(addressOfTable(), { agent: false });
   const [answer] = await once(sent, 'response');
@@ -64,14 +64,14 @@ it('a table whose reader leaves gives its place back', async () => {
   await placeBack();
 });
 
-it('a table that nobody begins to read gives its place back', async () => {
+it('a table that nobody begins to read frees its slot', async () => {
   lines = () => pieces(ENDLESS);
   const [answer] = await once(request(addressOfTable(), { method: 'HEAD', agent: false }).end(), 'response');
   answer.resume();
   await placeBack();
 });
 
-it('ends a reader that takes nothing in time, and none that waits for a slow table', async () => {
+it('disconnects a reader that reads nothing in time, but not one that waits for a slow table', async () => {
   lines = () => pieces(ENDLESS);
   const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined);
   await once(socket, 'connect');

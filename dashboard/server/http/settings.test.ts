@@ -17,6 +17,6 @@ test.each<[object, string[]]>([
   [{ stripe: { secretKey: 'sk_test_1' } }, ['payments.stripe.secret_key']],
   [{ stripe: { secretKey: 'rk_test_1' } }, ['payments.stripe.secret_key']],
   [{ stripe: { secretKey: 'rk_live_test_1' } }, []],
-])('%j is warned of as %j', (config, found) => {
+])('%j causes the warning %j', (config, found) => {
   expect(risks(config)).toEqual(found);
 });

@@ -18,7 +18,7 @@ function watched(record: () => Promise<void> = async () => {}) {
   return { proxies, told, recorded, clock };
 }
 
-it('a proxy that is not trusted is told once a minute, however many requests come', () => {
+it('logs an untrusted proxy once a minute, however many requests arrive', () => {
   const { proxies, told, recorded, clock } = watched();
   for (let request = 0; request < 100; request++) proxies.note('10.0.0.5');
   expect([told, recorded]).toEqual([['10.0.0.5'], ['10.0.0.5']]);
@@ -33,7 +33,7 @@ it('a proxy that is not trusted is told once a minute, however many requests com
   ]);
 });
 
-it('it is shown for an hour', () => {
+it('reports it for an hour', () => {
   const { proxies, clock } = watched();
   expect(proxies.newest()).toBeUndefined();
   proxies.note('10.0.0.5');
@@ -43,7 +43,7 @@ it('it is shown for an hour', () => {
   expect(proxies.newest()).toBeUndefined();
 });
 
-it('a database that is away takes nothing down', async () => {
+it('survives an unavailable database', async () => {
   const { proxies, told } = watched(() => Promise.reject(new Error('away')));
   proxies.note('10.0.0.5');
   await new Promise(setImmediate);

@@ -7,7 +7,7 @@ test.each([
   'https://login.example.com:8443/token',
   'https://oauth2.example.com/token',
   'https://oauth2.example.com./token',
-])('%s may be asked', (url) => {
+])('%s may be called', (url) => {
   expect(isEndpoint(ISSUER, new URL(url))).toBe(true);
 });
 
@@ -31,6 +31,6 @@ test.each([
   'https://METADATA.google.internal./token',
   'https://router.home.arpa/token',
   'https://nas.lan/token',
-])('%s is not asked', (url) => {
+])('%s is not called', (url) => {
   expect(isEndpoint(ISSUER, new URL(url))).toBe(false);
 });

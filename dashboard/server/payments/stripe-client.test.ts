@@ -58,7 +58,7 @@ test.each([
   expect([isStripeAway(error), isMissingAtStripe(error), error]).toEqual([true, false, expect.any(Error)]);
 });
 
-test('an error that quotes the secret key comes without it', async () => {
+test('the secret key is removed from an error that quotes it', async () => {
   const body = JSON.stringify({ error: { type: 'invalid_request_error', message: 'Invalid key sk_test_secret' } });
   const head = `HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
   expect(await callOf(await saying(head + body))).toMatchObject({ message: 'Invalid key [secret key]' });

@@ -5,7 +5,7 @@ const OF_USER = 4;
 const OF_ORGANIZATION = 16;
 const OF_ALL = 64;
 
-it('has as many plays as it may of a user, an organization and all, and one more for each that ends', async () => {
+it('bounds the plays of a user, an organization and all, and frees a slot for each that ends', async () => {
   const playground = new Playground();
   const ends: (() => void)[] = [];
   const begin = async (user: number, organization: number) => {

@@ -60,11 +60,11 @@ describe('the mapping', () => {
   } as const;
   const configuration = configurationWith({ models: [MODEL], providers: [provider] });
 
-  it('is empty while no process has reported', () => {
+  it('is empty until a process has reported', () => {
     expect(mappingView(undefined, [], 0)).toMatchObject({ models: [], providers: [], processesBehind: 0 });
   });
 
-  it('adds up what the processes that report have met of a provider', () => {
+  it('adds up what reporting processes have seen of a provider', () => {
     const { providers } = mappingView(
       configuration,
       [
@@ -92,7 +92,7 @@ describe('the mapping', () => {
     expect(quiet[0]).not.toHaveProperty('lastFailure');
   });
 
-  it('counts the processes that work with another one', () => {
+  it('counts the processes with another mapping', () => {
     const processes = [
       processWith({}),
       processWith({ configurationFingerprint: 'old' }),
@@ -101,7 +101,7 @@ describe('the mapping', () => {
     expect(mappingView(configuration, processes, 0).processesBehind).toBe(1);
   });
 
-  it('says why the file on disk is not in force, and what in force cannot work', () => {
+  it('explains why the file on disk is not in force, and what cannot work', () => {
     const problem = { file: 'gateway.yaml', line: 3, column: 5, message: 'no' };
     const view = mappingView(
       configurationWith({ refused: { atMs: 1, problems: [problem] }, warnings: [problem], restartNeeded: ['workers'] }),
@@ -115,7 +115,7 @@ describe('the mapping', () => {
     });
   });
 
-  it('tells customers that a model cannot work, and not why', () => {
+  it('tells customers that a model cannot work, but not why', () => {
     const broken = { ...MODEL, problem: 'the provider openai has no key', targets: [] };
     expect(mappingView(configurationWith({ models: [broken] }), [], 0).models[0]?.problem).toBe(broken.problem);
     expect(modelView(broken, NO_LIST, 0)).toEqual({
@@ -135,7 +135,7 @@ describe('the mapping', () => {
     expect(modelView({ ...MODEL, disabled: true }, NO_LIST, 0).state).toBe('disabled');
   });
 
-  it('shows the table in force, its windows and the changes that come', () => {
+  it('shows the current table, its windows and the scheduled changes', () => {
     const table = (outputPicoUsd: string) => ({
       prices: { ...MODEL.prices, outputPicoUsd },
       above: [],
@@ -167,7 +167,7 @@ describe('the mapping', () => {
     });
   });
 
-  it('tells customers every price entry', () => {
+  it('shows customers every price entry', () => {
     const above = [{ inputTokens: 1_000, prices: MODEL.prices }];
     const serviceTiers = { flex: { prices: MODEL.prices, above } };
     const { prices } = MODEL;
@@ -189,7 +189,7 @@ describe('a process', () => {
     expect(processView(processWith({ notReady }, ageMs)).state).toBe(state);
   });
 
-  it('is told with its rates by the second', () => {
+  it('has rates per second', () => {
     const report = {
       overMs: 2_000,
       requests: { inFlight: 3, ended: 5, failed: 1 },

@@ -11,17 +11,17 @@ function endOf(balance: bigint, week: bigint, { held = 0n, ageDays = 100 } = {})
   return forecast && { days: (forecast.endsAtMs - NOON) / DAY_MS, average: forecast.averageDayNanoUsd };
 }
 
-it('is at the mean rate of the last six days and a half', () => {
+it('uses the mean rate of the last six days and a half', () => {
   expect(endOf(1_000n, 650n)).toEqual({ days: 10, average: '100' });
   expect(endOf(1_100n, 650n, { held: 100n })).toEqual({ days: 10, average: '100' });
 });
 
-it('counts the days since the organization was made, but one at least', () => {
+it('counts the days since the organization was created, but at least one', () => {
   expect(endOf(1_000n, 200n, { ageDays: 2 })).toEqual({ days: 10, average: '100' });
   expect(endOf(1_000n, 100n, { ageDays: 0.01 })).toEqual({ days: 10, average: '100' });
 });
 
-it('is none where it would mean nothing', () => {
+it('is absent if it would be meaningless', () => {
   expect(endOf(1_000n, 0n)).toBeUndefined();
   expect(endOf(0n, 650n)).toBeUndefined();
   expect(endOf(100n, 650n, { held: 100n })).toBeUndefined();

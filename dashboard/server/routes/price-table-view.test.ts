@@ -19,18 +19,18 @@ function outputOf(list: string | undefined, id: string, own = reported('1000')):
   return pricesView({ id, ...own }, priceListOf(CONFIGURATION.priceLists, list), 0).priceTable.prices.outputPicoUsd;
 }
 
-it('the prices of an organization are those of its list, as the gateway charges them', () => {
+it('an organization sees the prices of its list, as the gateway charges them', () => {
   expect(['table', 'other'].map((id) => outputOf(undefined, id))).toEqual(['1000', '1000']);
   expect(['table', 'other'].map((id) => outputOf('partner', id))).toEqual(['7', '667']);
   expect(['table', 'other'].map((id) => outputOf('wholesale', id))).toEqual(['1500', '1000']);
 });
 
-it('a list that is not in force means the own prices', () => {
+it('a list that is not in force means the models’ own prices', () => {
   for (const list of ['gone', 'constructor', '__proto__']) expect(outputOf(list, 'table')).toBe('1000');
   expect(priceListOf(undefined, 'partner').models.size).toBe(0);
 });
 
-it('a percentage is of changes and windows too', () => {
+it('a percentage also applies to changes and windows', () => {
   const table = { prices: reported('10').prices, above: [], serviceTiers: {} };
   const window = { startMinute: 60, endMinute: 120, weekdays: [0, 1, 2, 3, 4, 5, 6], exceptDays: [], table };
   const schedule = {

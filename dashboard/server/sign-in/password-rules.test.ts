@@ -24,7 +24,7 @@ describe('password rules', () => {
     expect(passwordProblem(password, 'ada@example.com')).toBe(problem);
   });
 
-  it('take what they make themselves, which is never the same', () => {
+  it('accept generated passwords, which are always different', () => {
     const made = Array.from({ length: 500 }, randomPassword);
     expect(new Set(made).size).toBe(500);
     for (const password of made) {
@@ -33,7 +33,7 @@ describe('password rules', () => {
     }
   });
 
-  it('judge what is typed by characters, however they are composed', () => {
+  it('count characters, however they are composed', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
         const composed = passwordProblem(text.normalize('NFC'), 'ada@example.com');

@@ -10,7 +10,7 @@ async function hashed(password: string): Promise<string> {
 }
 
 describe('passwords', () => {
-  it('are kept as argon2id of 19 MiB and two passes, each with its own salt', async () => {
+  it('are stored as argon2id of 19 MiB and two passes, each with its own salt', async () => {
     const [one, other] = [await hashed(PASSWORD), await hashed(PASSWORD)];
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(other).not.toBe(one);
@@ -27,12 +27,12 @@ describe('passwords', () => {
     expect(await verifyPassword('passwore', phc)).toBe(false);
   });
 
-  it('are the same in whatever way a keyboard composes them', async () => {
+  it('are the same however a keyboard composes them', async () => {
     const phc = await hashed('Zo\u00eb und Andr\u00e9');
     expect(await verifyPassword('Zoe\u0308 und Andre\u0301', phc)).toBe(true);
   });
 
-  it('of nobody are wrong, and take as long as those of somebody', async () => {
+  it('of unknown users are wrong, after the same time as for known ones', async () => {
     const phc = await hashed(PASSWORD);
     const cost = async (stored: string | undefined) => {
       const before = process.cpuUsage();
@@ -51,11 +51,11 @@ describe('passwords', () => {
     expect(median(nobody) / median(somebody)).toBeLessThan(2);
   });
 
-  it('longer than any that can be set are wrong without being looked at', async () => {
+  it('longer than any valid one are wrong without being hashed', async () => {
     expect(await verifyPassword('x'.repeat(10_000_000), await hashed(PASSWORD))).toBe(false);
   });
 
-  it('beyond what the queue takes are answered at once', async () => {
+  it('that exceed the queue are refused at once', async () => {
     const all = await Promise.all(Array.from({ length: 70 }, () => verifyPassword(PASSWORD, undefined)));
     expect(all.filter((result) => result === 'busy')).toHaveLength(8);
     expect(all.filter((result) => result === false)).toHaveLength(62);
@@ -67,7 +67,7 @@ describe('passwords', () => {
     '$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
     '$argon2id$v=19$m=9999999,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
     '$argon2id$v=19$m=65536,t=999,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
-  ])('stored as %j are a defect, and are not in the message', async (phc) => {
+  ])('stored as %j are a defect, and do not appear in the message', async (phc) => {
     await expect(verifyPassword(PASSWORD, phc)).rejects.toThrow(
       /^a stored password is no argon2id text that we wrote$/,
     );

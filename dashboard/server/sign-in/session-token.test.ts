@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { hashToken, newToken } from './session-token.ts';
 
-it('a token is 32 random bytes in base64url, of which only the SHA-256 is kept', () => {
+it('a token is 32 random bytes in base64url, of which only the SHA-256 is stored', () => {
   const { token, tokenHash } = newToken();
   expect(Buffer.from(token, 'base64url')).toHaveLength(32);
   expect(tokenHash).toEqual(createHash('sha256').update(token).digest());

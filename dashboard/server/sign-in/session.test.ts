@@ -33,13 +33,13 @@ function view(origin: string, change: Partial<Settings> = {}, user = signedIn())
 }
 
 describe('the base URL of the API', () => {
-  it('is on the host that the browser uses, at the port of the gateway', () => {
+  it('is on the host that the browser uses, with the port of the gateway', () => {
     expect(view('http://gateway.example:8081').apiUrl).toBe('http://gateway.example:8080/v1');
     expect(view('https://gateway.example').apiUrl).toBe('http://gateway.example:8080/v1');
     expect(view('http://[::1]:8081').apiUrl).toBe('http://[::1]:8080/v1');
   });
 
-  it('speaks TLS where the gateway does, and leaves out a port that goes without saying', () => {
+  it('uses TLS if the gateway does, and leaves out the default port', () => {
     expect(view('http://gateway.example:8081', { apiSpeaksTls: true }).apiUrl).toBe('https://gateway.example:8080/v1');
     const usual = { apiSpeaksTls: true, api: { host: '::', port: 443 } };
     expect(view('http://gateway.example:8081', usual).apiUrl).toBe('https://gateway.example/v1');
@@ -50,24 +50,24 @@ describe('the base URL of the API', () => {
     expect(view('http://gateway.example:8081', { apiUrl, apiSpeaksTls: true }).apiUrl).toBe(apiUrl);
   });
 
-  it('is still one where nobody knows the host', () => {
+  it('is valid even if the host is unknown', () => {
     expect(view('http://').apiUrl).toBe('http://localhost:8080/v1');
   });
 });
 
 describe('a session', () => {
-  it('shows the organizations with the role that counts there', () => {
+  it('shows the organizations with the effective role', () => {
     const choice = { id: 'org-1', name: 'Acme', suspended: true };
     expect(view('http://a').organizations).toEqual([{ ...choice, role: 'member' }]);
     expect(view('http://a', {}, signedIn(true)).organizations).toEqual([{ ...choice, role: 'operator' }]);
   });
 
-  it('says where to top up, if there is such a place, and nothing of the session itself', () => {
+  it('says where to top up, if there is such a page, and nothing about the session itself', () => {
     expect(view('http://a', { topUpUrl: 'https://pay.example/' }).topUpUrl).toBe('https://pay.example/');
     expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl', 'apis', 'signedInBy']);
   });
 
-  it('tells operators, and nobody else, of a proxy that is not trusted, until the configuration names it', () => {
+  it('tells only operators of an untrusted proxy, until the configuration names it', () => {
     expect(view('http://a', {}, signedIn(true)).untrustedProxy).toBe('10.0.0.5');
     expect(view('http://a', { trustedProxies: ['10.0.0.0/8'] }, signedIn(true))).not.toHaveProperty('untrustedProxy');
     expect(view('http://a')).not.toHaveProperty('untrustedProxy');

@@ -29,7 +29,7 @@ const problemOf = (promise: Promise<unknown>) =>
 afterEach(() => vi.unstubAllGlobals());
 
 describe('asking', () => {
-  it('sends cookies of this site only, no body and nothing from a cache', async () => {
+  it('sends cookies of this site only, no body, and bypasses caches', async () => {
     const sent = answerWith(() => json({ keys: [] }));
     const answer = await ask('GET /api/organizations/:organization/keys', { params: { organization: 'org-1' } });
     expect(answer).toEqual({ keys: [] });
@@ -40,7 +40,7 @@ describe('asking', () => {
     expect(sent[0]?.init).not.toHaveProperty('body');
   });
 
-  it('ends with its own signal, with the reason of who ended it', async () => {
+  it('ends with its own signal, with the reason of the caller', async () => {
     vi.stubGlobal('fetch', (_: string, { signal }: RequestInit) =>
       Promise.reject(signal?.aborted ? signal.reason : new Error('not ended')),
     );
@@ -60,7 +60,7 @@ describe('sending', () => {
 });
 
 describe('a problem', () => {
-  it('is what the server said, field by field', async () => {
+  it('is the server’s message, field by field', async () => {
     answerWith(() => json({ problem: 'invalid', message: 'Not so.', fields: { name: 'Too long.' } }, 400));
     const problem = await problemOf(ask('GET /api/session', {}));
     expect(problem).toMatchObject({
@@ -82,12 +82,12 @@ describe('a problem', () => {
     expect((await problemOf(ask('GET /api/session', {}))).problem).toBe(kind);
   });
 
-  it('is the connection where there was no answer', async () => {
+  it('is the connection if there was no response', async () => {
     answerWith(() => Promise.reject(new TypeError('Failed to fetch')));
     expect(await problemOf(ask('GET /api/session', {}))).toMatchObject({ problem: 'unreachable', isConnection: true });
   });
 
-  it('is the time where the answer did not come in time', async () => {
+  it('is the deadline if the response was late', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
     answerWith(() => Promise.reject(new DOMException('', 'TimeoutError')));
     expect(await problemOf(ask('GET /api/session', {}))).toMatchObject({ problem: 'timed_out', isConnection: true });

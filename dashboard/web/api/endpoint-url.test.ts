@@ -12,12 +12,12 @@ describe('the URL of an endpoint', () => {
     ).toEqual({ method: 'PATCH', url: '/api/organizations/org-1/keys/key-2' });
   });
 
-  it('needs every one of them', () => {
+  it('requires each parameter', () => {
     expect(() => endpointUrl('GET /api/organizations/:organization', {})).toThrow('needs organization');
     expect(() => endpointUrl('GET /api/organizations/:organization', { params: { organization: '' } })).toThrow();
   });
 
-  it('leaves out what is absent', () => {
+  it('leaves out absent values', () => {
     expect(endpointUrl('GET /api/organizations', { query: { search: undefined, after: '' } }).url).toBe(
       '/api/organizations',
     );
@@ -25,7 +25,7 @@ describe('the URL of an endpoint', () => {
     expect(queryText({ a: 0, b: false, c: undefined, d: 'x y&z' })).toBe('?a=0&b=false&d=x+y%26z');
   });
 
-  it('gives back what went in, whatever that is, and leads nowhere else', () => {
+  it('survives a round trip with any value, and leads nowhere else', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, unit: 'grapheme' }),

@@ -14,8 +14,8 @@ const EVENT: AuditEventView = {
 };
 const lines = (event: Partial<AuditEventView>) => changeLines({ ...EVENT, ...event });
 
-describe('what was done', () => {
-  it('is said in plain words', () => {
+describe('the label of an action', () => {
+  it('is in plain words', () => {
     expect(actionLabel(EVENT)).toEqual({ before: 'Revoked the key ', name: 'Backend', after: '' });
     expect(actionLabel({ ...EVENT, action: 'user.added' })).toEqual({
       before: 'Added ',
@@ -25,11 +25,11 @@ describe('what was done', () => {
     expect(actionLabel({ ...EVENT, action: 'user.signed_in' })).toEqual({ before: 'Signed in', after: '' });
   });
 
-  it('is shown by its own name when a later version knows more', () => {
+  it('is the name of the action if a later version knows more', () => {
     expect(actionLabel({ ...EVENT, action: 'key.sung' })).toEqual({ before: 'key.sung: ', name: 'Backend', after: '' });
   });
 
-  it('tells credit by its amount, exactly', () => {
+  it('contains the exact amount of a credit', () => {
     const credited = (before: string, after: string) =>
       actionLabel({ ...EVENT, action: 'organization.credited', changes: { balanceNanoUsd: [before, after] } }).before;
     expect(credited('12500000000', '112500000001')).toBe('Added $100.000000001 to ');
@@ -37,8 +37,8 @@ describe('what was done', () => {
   });
 });
 
-describe('what changed', () => {
-  it('shows what it was and what it is, in an order that does not depend on the log', () => {
+describe('the changes of an event', () => {
+  it('show values before and after, in an order that does not depend on the log', () => {
     const changes = { dailyBudgetNanoUsd: [null, '5000000000'], scopes: [['chat'], ['chat', 'usage:read']] } as const;
     expect(lines({ action: 'key.updated', changes })).toEqual([
       {
@@ -56,7 +56,7 @@ describe('what changed', () => {
     ]);
   });
 
-  it('shows the note of a key as it was, if there was one', () => {
+  it('show the former note of a key, if there was one', () => {
     const lineOf = (note: readonly [string | null, string | null]) =>
       lines({ action: 'key.updated', changes: { note } })[0];
     const text = (value: string) => ({ kind: 'text', text: value });
@@ -66,7 +66,7 @@ describe('what changed', () => {
     expect(lineOf(['a', null])).toEqual({ ...line, before: text('a'), after: { kind: 'none', text: 'none' } });
   });
 
-  it('shows of a list what came and went, and how much is not listed', () => {
+  it('show what was added to and removed from a list, and how much is left out', () => {
     const text = (value: string) => ({ kind: 'text', text: value });
     const change = { added: ['::1', '10.0.0.0/8'], removed: ['192.0.2.1'] };
     const shown = (ipRanges: AuditEventView['changes'][string]) => {
@@ -92,7 +92,7 @@ describe('what changed', () => {
     ]);
   });
 
-  it('shows of a new thing what it has, and not what it lacks or is called', () => {
+  it('show of a new object only what it has', () => {
     const changes = {
       name: [null, 'Acme'],
       allowMultipleCompletions: [null, false],
@@ -103,7 +103,7 @@ describe('what changed', () => {
     ]);
   });
 
-  it('gives instants as such, and fields that it does not know by their name', () => {
+  it('show instants as such, and unknown fields by their name', () => {
     const changes = { mood: ['bad', true], revokedAtMs: [null, 42] } as const;
     expect(lines({ changes })).toEqual([
       {
@@ -116,7 +116,7 @@ describe('what changed', () => {
     ]);
   });
 
-  it('has a label in words for every field that is logged', () => {
+  it('have a label for every logged field', () => {
     const labels = Object.values(AUDIT_FIELDS).map(({ label }) => label);
     expect(labels.filter((label) => !/^[A-Z]/.test(label) || /[a-z][A-Z]/.test(label))).toEqual([]);
     const changes = { balanceBelowNanoUsd: [null, '100000000000'] } as const;
@@ -130,13 +130,13 @@ describe('what changed', () => {
     ]);
   });
 
-  it('does not repeat what the action says', () => {
+  it('do not repeat what the action says', () => {
     expect(lines({ action: 'organization.suspended', changes: { suspendedAtMs: [null, 1] } })).toEqual([]);
   });
 });
 
 describe('actionChoice', () => {
-  it('names every action without anybody in it', () => {
+  it('names every action without a subject', () => {
     const labels = Object.fromEntries(ACTIONS.map((action) => [action, actionChoice(action).label]));
     expect(labels).toMatchObject({
       'key.revoked': 'Revoked a key',

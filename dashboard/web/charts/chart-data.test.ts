@@ -16,25 +16,25 @@ async function formatIn(zone: string) {
 }
 
 describe('a step of a chart', () => {
-  it('is as long as it is to the next', () => {
+  it('lasts until the next one', () => {
     expect(stepLengthMs([0, 6 * HOUR_MS, 12 * HOUR_MS], 'hour')).toBe(6 * HOUR_MS);
     expect(stepLengthMs([0], 'hour')).toBe(HOUR_MS);
     expect(stepLengthMs([], 'day')).toBe(24 * HOUR_MS);
   });
 
-  it('of hours is told in the zone of the reader, with its end', async () => {
+  it('of hours is shown in the zone of the reader, with its end', async () => {
     const formatStep = await formatIn('Asia/Tokyo');
     expect(formatStep(Date.UTC(2026, 10, 21, 12), 'hour', 6 * HOUR_MS)).toBe('Nov 21, 21:00 – 03:00');
   });
 
-  it('of a day is a day of UTC wherever the reader is', async () => {
+  it('of a day is a UTC day in any zone', async () => {
     const formatStep = await formatIn('America/Los_Angeles');
     expect(formatStep(Date.UTC(2026, 10, 21), 'day', 24 * HOUR_MS)).toBe('Sat, Nov 21 UTC');
   });
 });
 
 describe('stacked series', () => {
-  it('stand on each other, the first at the bottom', () => {
+  it('are placed on each other, the first at the bottom', () => {
     expect(
       stack([
         [1, 2],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toggleHidden } from './hidden-series.ts';
 
 describe('hiding series', () => {
-  it('goes both ways, and never hides the last', () => {
+  it('toggles a series, and never hides the last', () => {
     const all = ['a', 'b'];
     const withoutA = toggleHidden(new Set(), 'a', all);
     expect([...withoutA]).toEqual(['a']);
@@ -10,7 +10,7 @@ describe('hiding series', () => {
     expect([...toggleHidden(withoutA, 'a', all)]).toEqual([]);
   });
 
-  it('counts only what is there now', () => {
+  it('counts only current series', () => {
     expect([...toggleHidden(new Set(['gone']), 'a', ['a', 'b'])]).toEqual(['gone', 'a']);
     expect([...toggleHidden(new Set(['gone']), 'a', ['a'])]).toEqual(['gone']);
   });

@@ -124,11 +124,15 @@ describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => 
     },
   );
 
-  it.skipIf(missing(language, true))('a model of embeddings is asked for one', { timeout: DEADLINE_MS }, async () => {
-    const facts = { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, embeds: true } as const;
-    expect(await printed(snippet(language, facts))).toMatch(/0\.5|AAAAPw==/);
-    expect(seen).toMatchObject([{ url: '/v1/embeddings', body: { model: MODEL, input: 'Say hello.' } }]);
-  });
+  it.skipIf(missing(language, true))(
+    'an embedding model gets a request for embeddings',
+    { timeout: DEADLINE_MS },
+    async () => {
+      const facts = { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, embeds: true } as const;
+      expect(await printed(snippet(language, facts))).toMatch(/0\.5|AAAAPw==/);
+      expect(seen).toMatchObject([{ url: '/v1/embeddings', body: { model: MODEL, input: 'Say hello.' } }]);
+    },
+  );
 
   it.skipIf(missing(language, false))(
     'a key that only reads is tried with the balance',
@@ -141,7 +145,7 @@ describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => 
   );
 });
 
-it('leaves a place for the model where none is known', () => {
+it('leaves a placeholder if no model is known', () => {
   for (const { code } of snippets({ apiUrl: 'http://a/v1', secret: SECRET, scopes: ['chat'] }))
     expect(code).toContain('"MODEL"');
 });

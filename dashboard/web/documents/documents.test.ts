@@ -18,7 +18,7 @@ function leads(address: string): boolean {
 }
 
 describe('the documents', () => {
-  it('are pages without a script or style of their own, which the policy forbids', () => {
+  it('are pages without scripts or styles of their own, which the policy forbids', () => {
     expect(pages.size).toBe(11);
     for (const [name, html] of pages) {
       expect(html.match(/<script[^>]*>[^<]*/g), name).toEqual(['<script src="/theme.js">']);
@@ -27,7 +27,7 @@ describe('the documents', () => {
     }
   });
 
-  it('link to each other, and no link is dead', () => {
+  it('link to each other, without dead links', () => {
     for (const [name, html] of pages) {
       const own = name.replace('docs/', '');
       const dead = linksIn(html).filter((href) => {
@@ -41,7 +41,7 @@ describe('the documents', () => {
     expect(linksIn(pageOf('observability'))).toContain('/docs/interface.html');
   });
 
-  it('show customers theirs alone', () => {
+  it('show customers only their own', () => {
     for (const name of ['clients', 'api', 'errors']) {
       const others = linksIn(pageOf(name)).filter((href) => /^\/docs\/(?!clients|api|errors|openapi)/.test(href));
       expect(others, name).toEqual([]);
@@ -57,7 +57,7 @@ describe('the documents', () => {
     expect(codes.filter((code) => !leads(`errors.html#${code}`))).toEqual([]);
   });
 
-  it('are what the pages of the dashboard link to', () => {
+  it('include every page to which the dashboard links', () => {
     const sources = globSync('pages/**/*.tsx', { cwd: WEB }).map((path) => readFileSync(join(WEB, path), 'utf8'));
     const helps = sources.flatMap((text) => [...text.matchAll(/help="([^"]*)"/g)].map(([, help = '']) => help));
     expect(helps.length).toBeGreaterThan(10);

@@ -4,7 +4,7 @@ import { renderDocument } from './render.ts';
 const bodyOf = (text: string, resolve: (address: string) => string | undefined = () => undefined) =>
   renderDocument(`# Title\n\n${text}`, resolve).body;
 
-it('has headings that can be linked, each with an anchor of its own, as GitHub names them', () => {
+it('has headings with unique anchors, named as on GitHub', () => {
   const { title, headings, body } = renderDocument(
     '# One\n\n## `a.b` & c, d\n\n### Twice\n\n### Twice',
     () => undefined,
@@ -18,7 +18,7 @@ it('has headings that can be linked, each with an anchor of its own, as GitHub n
   expect(body.split('\n')[0]).toBe('<h2 id="ab--c-d"><a href="#ab--c-d"><code>a.b</code> &amp; c, d</a></h2>');
 });
 
-it('has tables, whose rows about one name can be linked', () => {
+it('has tables whose rows about one name can be linked', () => {
   expect(bodyOf('| Code | What |\n|---|---|\n| `too_large` | a \\| b |\n| x | y |')).toBe(
     '<div class="rows" tabindex="0"><table><thead><tr><th>Code</th><th>What</th></tr></thead><tbody>\n' +
       '<tr id="too_large"><td><code>too_large</code></td><td>a | b</td></tr>\n' +
@@ -34,14 +34,14 @@ it('has lists, code and emphasis', () => {
   );
 });
 
-it('takes no HTML, in no place', () => {
+it('renders no HTML from the text', () => {
   const evil = '<img src=x onerror=alert(1)>';
   const text = `## ${evil}\n\n${evil} **${evil}**\n\n- ${evil}\n\n> ${evil}\n\n| ${evil} | b |\n|---|---|\n| ${evil} | c |`;
   expect(bodyOf(`${text}\n\n\`${evil}\``, () => '/x')).not.toMatch(/<(?:img|script)/);
   expect(bodyOf('<!-- note -->\n\na')).toBe('<p>a</p>');
 });
 
-it('has the links that are allowed, and the text of all others', () => {
+it('keeps allowed links, and only the text of others', () => {
   const text = '[a](b.md#c) [x](javascript:alert(1)) [q](d")';
   const allowed = (address: string) => (address.startsWith('javascript:') ? undefined : `/docs/${address}`);
   expect(bodyOf(text, allowed)).toBe('<p><a href="/docs/b.md#c">a</a> x) <a href="/docs/d&quot;">q</a></p>');

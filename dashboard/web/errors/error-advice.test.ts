@@ -13,7 +13,7 @@ describe('error codes for people', () => {
     expect(groups.filter(({ title }) => title === '')).toEqual([]);
   });
 
-  it('says of each whether to retry as the specification does', () => {
+  it('says for each whether to retry, as specified', () => {
     for (const code of ['request_timeout', 'upstream_error', 'no_capacity', 'rpm_exceeded', 'tpm_exceeded'])
       expect(retryOf(code), code).toMatch(/^Yes/);
     for (const { code, entry } of all) {

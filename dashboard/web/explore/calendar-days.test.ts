@@ -5,7 +5,7 @@ import { dayByKey, dayName, LOCAL_DAYS, monthName, spanText, UTC_DAYS, weeksOf }
 const day = (text: string) => Date.parse(`${text}T00:00:00Z`) / DAY_MS;
 const textOf = (number = Number.NaN) => new Date(number * DAY_MS).toISOString().slice(0, 10);
 
-it('shows the weeks of a month from Sunday on', () => {
+it('shows the weeks of a month, beginning on Sunday', () => {
   const weeks = weeksOf(day('2026-02-17'));
   expect(weeks).toHaveLength(6);
   expect(weeks[0]?.[0]).toBe(day('2026-02-01'));
@@ -30,7 +30,7 @@ it.each([
   expect(textOf(dayByKey(day('2026-03-31'), key, shift))).toBe(to);
 });
 
-it('leaves other keys alone', () => {
+it('ignores other keys', () => {
   expect(dayByKey(day('2026-03-31'), 'Enter', false)).toBeUndefined();
 });
 
@@ -38,7 +38,7 @@ describe.each([
   ['the reader’s zone', LOCAL_DAYS],
   ['UTC', UTC_DAYS],
 ])('days of %s', (_, zone) => {
-  it('begin at midnight and end with the next, also where the clock changes', () => {
+  it('begin at midnight and end with the next, also across a change of clocks', () => {
     for (let number = day('2026-01-01'); number < day('2027-01-01'); number++) {
       const startMs = zone.momentOf(number);
       expect([zone.dayOf(startMs), zone.dayOf(startMs - 1)]).toEqual([number, number - 1]);
@@ -46,7 +46,7 @@ describe.each([
     }
   });
 
-  it('are named as what they are', () => {
+  it('are named as days or times', () => {
     const at = (text: string) => zone.momentOf(day(text));
     const [from, to] = [845, 990].map((minutes) => LOCAL_DAYS.momentOf(day('2026-11-21'), minutes));
     // Intl has thin spaces.

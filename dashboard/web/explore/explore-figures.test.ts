@@ -24,13 +24,13 @@ describe('the values of a measure', () => {
     expect(stepValues(STEPS, MEASURE_VIEWS[measure])).toEqual(values);
   });
 
-  it('have no margin where the operator may not see one', () => {
+  it('have no margin if the operator may not see one', () => {
     const { knownRevenueNanoUsd: _, ...steps } = STEPS;
     expect(stepValues(steps, MEASURE_VIEWS.margin)).toEqual([undefined, undefined]);
   });
 });
 
-it('margin and speed are shown where they are known', () => {
+it('include margin and speed if they are known', () => {
   const totals = { requests: 0, failures: 0, costNanoUsd: '0', promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   const extra = (of: Explore['totals']) => shownMeasures(of).filter((one) => one === 'margin' || one === 'speed');
   expect(extra(totals)).toEqual([]);
@@ -42,7 +42,7 @@ describe('the series of a chart', () => {
   const none = { ...STEPS, firstEventP50Ms: [null, null] };
   const explore = (series: Explore['series']) => ({ series }) as Explore;
 
-  it('name requests that have none, and the sum of the others', () => {
+  it('name requests without a value, and the sum of the others', () => {
     const shown = chartSeries(
       explore([
         { id: 'a', label: 'A', steps: STEPS },
@@ -58,7 +58,7 @@ describe('the series of a chart', () => {
     ]);
   });
 
-  it('leave out lines of which nothing is known', () => {
+  it('leave out lines without known values', () => {
     const series = [
       { id: 'a', label: 'A', steps: none },
       { id: 'b', label: 'B', steps: STEPS },
@@ -67,7 +67,7 @@ describe('the series of a chart', () => {
     expect(chartSeries(explore(series), MEASURE_VIEWS.cost).map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
-  it('keep their order and so their colours as long as they are the same', () => {
+  it('keep their order, and so their colours, as long as they are the same', () => {
     const named = (...ids: string[]) => ids.map((id) => ({ id, label: id, values: [] }));
     const order = (ids: string[], known: string[]) => inKnownOrder(named(...ids), known).map(({ id }) => id);
     expect(order(['b', 'a'], ['a', 'b'])).toEqual(['a', 'b']);

@@ -25,7 +25,7 @@ describe('moments', () => {
 });
 
 describe('formatShortDate', () => {
-  it('names the year where it is another one', () => {
+  it('shows the year if it is another one', () => {
     expect(formatShortDate(Date.UTC(2026, 11, 3, 12), AT)).toBe('Dec 3');
     expect(formatShortDate(Date.UTC(2027, 1, 3, 12), AT)).toBe('Feb 3, 2027');
   });

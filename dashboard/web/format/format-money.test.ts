@@ -9,7 +9,7 @@ import {
   shortMoney,
 } from './format.ts';
 
-it('shows what is booked in full: every digit, and cents at least', () => {
+it('shows booked amounts in full: every digit, and at least cents', () => {
   expect(formatMoneyInFull('-7500000000')).toBe('−$7.50');
   expect(formatMoneyInFull('100000000000')).toBe('$100.00');
   expect(formatMoneyInFull('-1234567000000000')).toBe('−$1,234,567.00');
@@ -35,7 +35,7 @@ describe('amounts', () => {
     expect(formatMoney(nanoUsd)).toBe(text);
   });
 
-  it('are off by a twentieth at most, and never nothing where there is something', () => {
+  it('are off by a twentieth at most, and never zero unless the amount is', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 18n }), (nano) => {
         const shown = Number(formatMoney(nano.toString()).replaceAll(/[$,]/g, ''));
@@ -46,7 +46,7 @@ describe('amounts', () => {
     );
   });
 
-  it('are exact where they are asked to be', () => {
+  it('are exact if requested', () => {
     expect(formatMoneyExactly('4200001')).toBe('$0.004200001');
     expect(formatMoneyExactly('-12500000000')).toBe('−$12.5');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatBytes, formatCompact, formatCount, formatDuration, formatPercent, withoutGrouping } from './format.ts';
 
 describe('numbers', () => {
-  it('are whole up to ten thousand and short from there on', () => {
+  it('are whole below ten thousand, and shortened from there on', () => {
     expect([0, 9999, 10_000, 12_345, 1_234_567, -12_345].map(formatCompact)).toEqual([
       '0',
       '9,999',
@@ -18,7 +18,7 @@ describe('numbers', () => {
     expect([0, 0.0042, 0.5, 1, -2].map(formatPercent)).toEqual(['0%', '0.4%', '50%', '100%', '−200%']);
   });
 
-  it('that are lengths of time choose their unit', () => {
+  it('that are durations choose their unit', () => {
     const cases: [number, string][] = [
       [0, '0 ms'],
       [999, '999 ms'],

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { KEY_SETTINGS, ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { briefSettings } from './format.ts';
 
-it('says what an organization may, and nothing of limits that it has not', () => {
+it('lists the limits of an organization, without those that it lacks', () => {
   const least = { concurrency: 1, allowMultipleCompletions: false };
   expect(briefSettings(ORGANIZATION_SETTINGS, least)).toEqual(['1 request at once']);
   const limits = {
@@ -23,7 +23,7 @@ it('says what an organization may, and nothing of limits that it has not', () =>
   ]);
 });
 
-it('says the limits of a key in words as short as a cell', () => {
+it('lists the limits of a key in words that fit a cell', () => {
   const limits = { requestsPerMinute: 60, dailyBudgetNanoUsd: '5000000000', lifetimeBudgetNanoUsd: '200500000000' };
   expect(briefSettings(KEY_SETTINGS, { name: 'a', ...limits })).toEqual(['60 rpm', '$5/day', '$200.50 in all']);
 });

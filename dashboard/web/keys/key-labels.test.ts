@@ -5,11 +5,11 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 const DECEMBER_3 = Date.UTC(2026, 11, 3, 12);
 
 describe('restrictionLabels', () => {
-  it('says nothing of a key without restrictions', () => {
+  it('is empty for a key without restrictions', () => {
     expect(restrictionLabels({ name: 'a', scopes: ['chat'] }, NOW)).toEqual([]);
   });
 
-  it('says every restriction in a few words', () => {
+  it('has a few words for every restriction', () => {
     const key = {
       name: 'a',
       scopes: ['chat' as const],
@@ -39,11 +39,11 @@ describe('restrictionLabels', () => {
     expect(restrictionLabels(key, NOW)).toEqual(['gpt-5', '10.0.0.0/8']);
   });
 
-  it('does not take a limit of zero for no limit', () => {
+  it('does not confuse a limit of zero with no limit', () => {
     expect(restrictionLabels({ name: 'a', scopes: [], dailyBudgetNanoUsd: '0' }, NOW)).toEqual(['$0/day']);
   });
 
-  it('says that it has expired', () => {
+  it('shows that the key has expired', () => {
     expect(restrictionLabels({ name: 'a', scopes: [], expiresAtMs: DECEMBER_3 }, DECEMBER_3)).toEqual([
       'expired Dec 3',
     ]);

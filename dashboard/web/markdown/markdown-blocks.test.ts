@@ -30,12 +30,12 @@ test('an answer has paragraphs, headings, lists, quotes, tables, rules and code'
   ]);
 });
 
-test('code that has not ended is code, and a longer fence holds a shorter one', () => {
+test('code that has not ended is code, and a longer fence contains a shorter one', () => {
   expect(blocks('```py\nprint(1)')).toEqual([{ kind: 'code', language: 'py', text: 'print(1)' }]);
   expect(blocks('````\n```\n````')).toEqual([{ kind: 'code', language: '', text: '```' }]);
 });
 
-test('an item keeps its code and its paragraphs', () => {
+test('an item contains its code and its paragraphs', () => {
   expect(blocks('1. Run:\n\n   ```sh\n   ls\n   ```\n2. Done')).toEqual([
     {
       kind: 'list',
@@ -78,7 +78,7 @@ test.each(['[a](javascript:alert(1))', '[a](data:text/html,x)', '<b>x</b>', '<im
   (text) => expect(inlineOf(text)).toEqual([{ kind: 'plain', text }]),
 );
 
-test('a growing text is read in parts that do not change any more', () => {
+test('a growing text is split into parts that no longer change', () => {
   const text = 'One\n\nTwo\n\n- a\n\n- b\n\n  more\n\n```\nx\n\ny\n```\n\nThree';
   expect(partsOf(text).map((part) => part.trim())).toEqual([
     'One',
@@ -89,7 +89,7 @@ test('a growing text is read in parts that do not change any more', () => {
   ]);
 });
 
-test('no text takes long, whatever a model writes', () => {
+test('parses any text in bounded time, whatever a model writes', () => {
   const hostile = ['*', '`', '[', '_a', '**a ', '> ', '- ', '|', '~~~', '1. '];
   const begun = performance.now();
   for (const piece of hostile) {
@@ -101,7 +101,7 @@ test('no text takes long, whatever a model writes', () => {
   expect(performance.now() - begun).toBeLessThan(5_000);
 });
 
-test('no single line takes long, and a heading has no closing marks', () => {
+test('parses any single line in bounded time, and drops closing marks of a heading', () => {
   const spaces = ' '.repeat(50_000);
   const startMs = performance.now();
   blocks(`a | b\n-${spaces}x`);

@@ -36,7 +36,7 @@ const ids = (...rest: Parameters<typeof filterModels> extends [unknown, ...infer
   filterModels(MODELS, ...rest).map(({ id }) => id);
 
 describe('filterModels', () => {
-  it('sorts by price, the cheapest first, and what works before what does not', () => {
+  it('sorts by price, cheapest first, with available models before others', () => {
     const { priceTable } = model('any');
     const prices = (inputPicoUsd: string) => ({ ...priceTable, prices: { ...priceTable.prices, inputPicoUsd } });
     const priced = [
@@ -52,28 +52,28 @@ describe('filterModels', () => {
     expect(sorted({})).toEqual(['cheap', 'dear', 'off']);
   });
 
-  it('shows what works first, by id', () => {
+  it('shows available models first, by id', () => {
     expect(ids({}, undefined)).toEqual(['anthropic/claude', 'gpt-5', 'gpt-5-mini', 'a-disabled']);
   });
 
-  it('finds every word of the search', () => {
+  it('requires every word of the search', () => {
     expect(ids({ search: 'mini GPT' }, undefined)).toEqual(['gpt-5-mini']);
     expect(ids({ search: 'gpt claude' }, undefined)).toEqual([]);
   });
 
-  it('narrows to what can do something', () => {
+  it('filters by capability', () => {
     expect(ids({ can: 'tools' }, undefined)).toEqual(['anthropic/claude', 'gpt-5', 'a-disabled']);
     expect(ids({ can: 'reasoning' }, undefined)).toEqual(['gpt-5']);
   });
 
-  it('narrows to what a key may use', () => {
+  it('filters by the models of a key', () => {
     expect(ids({}, { models: ['gpt-5', 'gone'] })).toEqual(['gpt-5']);
     expect(ids({}, {})).toHaveLength(4);
   });
 });
 
 describe('modelToTry', () => {
-  it('is one that works and that the key may use', () => {
+  it('is available, and the key may use it', () => {
     expect(modelToTry(MODELS, {})).toBe('anthropic/claude');
     expect(modelToTry(MODELS, { models: ['a-disabled', 'gpt-5'] })).toBe('gpt-5');
   });
@@ -86,14 +86,14 @@ describe('modelToTry', () => {
     expect(modelToTry([...MODELS, { ...cheap, capabilities: ['embeddings'] }], {})).toBe('anthropic/claude');
   });
 
-  it('is what the key names where nothing is known to work', () => {
+  it('is a model of the key if none is known to be available', () => {
     expect(modelToTry(MODELS, { models: ['a-disabled'] })).toBe('a-disabled');
     expect(modelToTry([], {})).toBeUndefined();
   });
 });
 
 describe('modelChoice', () => {
-  it('says what the model can do and costs', () => {
+  it('shows capabilities and prices', () => {
     expect(modelChoice(model('gpt-5', { capabilities: ['tools', 'json_mode', 'files'] })).detail).toBe(
       'Tools · JSON mode · Files · $0.25 in, $2.00 out',
     );

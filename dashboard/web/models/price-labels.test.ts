@@ -10,7 +10,7 @@ const pricesOf = (picoUsd: string): PricesJson => ({
   outputPicoUsd: picoUsd,
 });
 
-it('lists every price entry: the default tier, its long prompts, and the same of each tier', () => {
+it('lists every price entry: the default tier, its long prompts, and those of each tier', () => {
   const entries = priceEntries({
     prices: pricesOf('1'),
     above: [
@@ -28,11 +28,11 @@ it('lists every price entry: the default tier, its long prompts, and the same of
   ]);
 });
 
-it('names the entry of a charge as that of the model', () => {
+it('names the entry of a charge like that of the model', () => {
   expect(priceEntryLabel('flex', 200_000)).toBe('Service tier flex, prompts above 200,000 tokens');
 });
 
-it('shows no price that is what it falls back to', () => {
+it('shows no price that equals its fallback', () => {
   const ofOne = (changes: Partial<PricesJson>) => {
     const prices = { ...pricesOf('1'), ...changes };
     return distinctPrices([

@@ -18,15 +18,15 @@ function organization(change: Partial<OrganizationView>): OrganizationView {
   };
 }
 
-describe('what is available', () => {
-  it('is the balance without what is held, and may be below zero', () => {
+describe('the available amount', () => {
+  it('is the balance less holds, and may be below zero', () => {
     expect(availableNanoUsd(organization({ balanceNanoUsd: '100', heldNanoUsd: '30' }))).toBe(70n);
     expect(availableNanoUsd(organization({ balanceNanoUsd: '-5', heldNanoUsd: '1' }))).toBe(-6n);
   });
 });
 
 describe('the warning about the balance', () => {
-  it('is not given while a day of average use is left', () => {
+  it('is absent while the balance lasts for a day of average use', () => {
     expect(balanceWarning(organization({}))).toBeUndefined();
     const { forecast: _, ...unknown } = organization({ balanceNanoUsd: '1' });
     expect(balanceWarning(unknown)).toBeUndefined();
@@ -41,7 +41,7 @@ describe('the warning about the balance', () => {
     expect(balanceWarning(organization({ balanceNanoUsd: '1' }))).toMatchObject({ hours: 1 });
   });
 
-  it('counts what is held as gone', () => {
+  it('counts holds as spent', () => {
     expect(balanceWarning(organization({ heldNanoUsd: '50' }))).toMatchObject({ kind: 'low', hours: 12 });
     expect(balanceWarning(organization({ heldNanoUsd: '100' }))).toEqual({ kind: 'empty' });
   });
@@ -51,7 +51,7 @@ describe('the warning about the balance', () => {
     expect(balanceWarning(organization({ balanceNanoUsd: '-1' }))).toEqual({ kind: 'empty' });
   });
 
-  it('is about the suspension before all else', () => {
+  it('is about a suspension before anything else', () => {
     expect(balanceWarning(organization({ balanceNanoUsd: '0', suspendedAtMs: 5 }))).toEqual({
       kind: 'suspended',
       sinceMs: 5,

@@ -4,13 +4,13 @@ import { chosenSorting, sortedBy } from './sorting.ts';
 const COLUMNS = { usual: 'cost', names: ['model', 'key'] } as const;
 
 describe('sorting', () => {
-  it('is by the usual column, the largest first', () => {
+  it('uses the default column, largest first', () => {
     expect(chosenSorting<string>({}, COLUMNS)).toEqual({ by: 'cost', order: 'desc' });
     expect(chosenSorting<string>({ sort: 'key' }, COLUMNS)).toEqual({ by: 'key', order: 'asc' });
     expect(chosenSorting<string>({ sort: 'key', order: 'desc' }, COLUMNS)).toEqual({ by: 'key', order: 'desc' });
   });
 
-  it('turns round with a second click', () => {
+  it('reverses with a second click', () => {
     const click = (by: string, order: 'asc' | 'desc', column: string) =>
       sortedBy<string>({ by, order }, column, COLUMNS);
     expect(click('cost', 'desc', 'requests')).toEqual({ sort: 'requests', order: 'desc' });

@@ -45,7 +45,7 @@ describe('output limits that a balance pays for', () => {
     expect(outputs.map(({ outputTokens }) => outputTokens)).toEqual(limits);
   });
 
-  it('lead with the shortest, of models that work', () => {
+  it('begin with the shortest, and include only available models', () => {
     const models = [
       modelOf('cheap', { priceTable: tableOf('1000', '1000') }),
       modelOf('dear', { priceTable: tableOf('1000000', '20000000') }),
@@ -64,7 +64,7 @@ describe('output limits that a balance pays for', () => {
     expect(shortenedOutputs([modelOf('a')], 11_000_000n, 1_001)).toMatchObject([{ mostOutputTokens: 1_001 }]);
   });
 
-  it('are the largest that the admission admits', () => {
+  it('are the largest that the admission accepts', () => {
     const price = fc.bigInt({ min: 0n, max: 100_000_000n }).map(String);
     fc.assert(
       fc.property(price, price, fc.bigInt({ min: 0n, max: 1_000_000_000n }), (input, output, available) => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { TopUpView } from '#contract/top-ups.ts';
 import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
 
-it('says what became of a payment', () => {
+it('shows the state of a payment', () => {
   const wordOf = (state: TopUpView['state'], { automatic = false, returnedNanoUsd = '0' } = {}) =>
     topUpState({ state, automatic, returnedNanoUsd }).word;
   expect(wordOf('paid')).toBe('Paid');
@@ -12,7 +12,7 @@ it('says what became of a payment', () => {
   expect(wordOf('open', { automatic: true })).toBe('In progress');
 });
 
-it('has news for somebody who comes back from paying', () => {
+it('has a message for a user who returns from paying', () => {
   expect(topUpNews({ state: 'open' }).title).toBe('Waiting for the payment');
   expect(topUpNews({ state: 'failed', failure: 'Declined.' }).text).toBe('Declined.');
   expect(topUpNews({ state: 'expired' }).text).toBe('Nothing was charged.');
@@ -30,7 +30,7 @@ it('follows a payment in progress, and an automatic one that is about to begin',
   expect(isMoving({ topUps: [], automatic, stopped: { atMs: 1, reason: 'Declined.' } }, below)).toBe(false);
 });
 
-it('has a new mark when a payment begins, is made or is given back', () => {
+it('changes its mark when a payment begins, is made or is returned', () => {
   const states = [
     { state: 'open', returnedNanoUsd: '0' },
     { state: 'paid', returnedNanoUsd: '0' },

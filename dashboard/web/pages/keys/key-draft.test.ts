@@ -31,7 +31,7 @@ function changed(key: KeyRestrictions, change: KeyChange): KeyRestrictions {
 }
 
 describe('the form of a key', () => {
-  it('makes bodies that the server takes, and comes back from what it answers', () => {
+  it('makes bodies that the server accepts, and reads them back from its responses', () => {
     fc.assert(
       fc.property(draft, (form) => {
         const body = valuesOf(KEY_SETTINGS, form);
@@ -41,7 +41,7 @@ describe('the form of a key', () => {
     );
   });
 
-  it('sends changes that lead from one to the other', () => {
+  it('sends changes that lead from one state to the other', () => {
     fc.assert(
       fc.property(draft, draft, (from, to) => {
         const before = valuesOf(KEY_SETTINGS, from);
@@ -59,7 +59,7 @@ describe('the form of a key', () => {
     );
   });
 
-  it('sends nothing where nothing changed', () => {
+  it('sends nothing if nothing changed', () => {
     fc.assert(
       fc.property(draft, (form) => {
         const shuffled = {
@@ -74,7 +74,7 @@ describe('the form of a key', () => {
     );
   });
 
-  it('sends only what changed, and null for what restricts no longer', () => {
+  it('sends only changes, and null for a removed restriction', () => {
     const key: KeyRestrictions = {
       name: 'a',
       scopes: ['chat'],
@@ -103,7 +103,7 @@ describe('the form of a key', () => {
 });
 
 describe('draftProblems', () => {
-  it('wants a name, a scope and a time to come', () => {
+  it('requires a name, a scope and a future expiry', () => {
     expect(draftProblems({ ...NEW_KEY, name: ' ', scopes: [], expiresAtMs: 10 }, 10)).toEqual({
       name: 'Give the key a name.',
       scopes: 'Choose at least one.',
@@ -112,7 +112,7 @@ describe('draftProblems', () => {
     expect(draftProblems({ ...NEW_KEY, name: 'a', expiresAtMs: 11 }, 10)).toEqual({});
   });
 
-  it('does not mind the expiry that an expired key has', () => {
+  it('accepts the unchanged expiry of an expired key', () => {
     const key = { name: 'a', scopes: ['chat' as const], expiresAtMs: 5 };
     expect(draftProblems(draftOf(KEY_SETTINGS, key), 10, key)).toEqual({});
     expect(draftProblems({ ...draftOf(KEY_SETTINGS, key), expiresAtMs: 6 }, 10, key)).toHaveProperty('expiresAtMs');
@@ -131,13 +131,13 @@ describe('expiryOf', () => {
     expect(expiryOf(choice, NOW)).toBe(expected.getTime());
   });
 
-  it('never ends', () => {
+  it('can be never', () => {
     expect(expiryOf('never', NOW)).toBeUndefined();
   });
 });
 
 describe('replacementExpiry', () => {
-  it('says nothing, a moment or never', () => {
+  it('is absent, a moment or never', () => {
     expect(replacementExpiry('same', NOW)).toEqual({});
     expect(replacementExpiry('30d', NOW)).toEqual({ expiresAtMs: new Date(2026, 11, 21, 14, 30).getTime() });
     expect(replacementExpiry('never', NOW)).toEqual({ expiresAtMs: null });

@@ -46,13 +46,13 @@ describe('whyFixed', () => {
     expect(whyFixed(key({ mine: false }))).toMatch(/^Only owners/);
   });
 
-  it('holds for everybody once the key is revoked', () => {
+  it('applies to everyone once the key is revoked', () => {
     expect(whyFixed(key({ state: 'revoked' }))).toContain('stays revoked');
   });
 });
 
 describe('mayReplace', () => {
-  it('is only so of a key that works and goes on working', () => {
+  it('is true only for a key that works and will go on working', () => {
     const states = ['usable', 'revoking', 'expired', 'revoked'] as const;
     expect(states.map((state) => mayReplace(key({ state })))).toEqual([true, false, false, false]);
   });
@@ -83,14 +83,14 @@ const KEYS = [
 const shown = (search: Parameters<typeof filterKeys>[1]) => filterKeys(KEYS, search, NOW).shown.map(({ id }) => id);
 
 describe('filterKeys', () => {
-  it('shows those that work unless asked otherwise', () => {
+  it('shows usable keys by default', () => {
     expect(shown({})).toEqual(['key-A', 'key-B', 'key-E', 'key-F', 'key-G']);
     expect(shown({ show: 'expiring' })).toEqual(['key-F']);
     expect(shown({ show: 'ended' })).toEqual(['key-C', 'key-D']);
     expect(shown({ show: 'all' })).toEqual(KEYS.map(({ id }) => id));
   });
 
-  it('counts what the search finds in every group', () => {
+  it('counts the matches of the search in every group', () => {
     expect(filterKeys(KEYS, { search: 'backend' }, NOW).counts).toEqual({
       usable: 2,
       expiring: 0,
@@ -112,7 +112,7 @@ describe('filterKeys', () => {
     expect(shown({ search })).toEqual(ids);
   });
 
-  it('finds a whole or a shown key by its end', () => {
+  it('finds a full key, or a displayed one, by its last characters', () => {
     expect(shown({ search: 'sk-gw-abcdefghZz99' })).toEqual(['key-B']);
     expect(shown({ search: 'sk-gw-…Zz99' })).toEqual(['key-B']);
     expect(shown({ search: 'sk-gw-Zz99abcdefgh' })).toEqual([]);
@@ -135,7 +135,7 @@ describe('keyChoices', () => {
   const keys = [fresh, neverUsed, usedOnce, inUse, expired, revoked, foreign, unowned];
   const idsOf = (...chosen: KeyView[]) => chosen.map(({ id }) => id);
 
-  it('selects by list, expiry and use, never a revoked key or one of somebody else', () => {
+  it('selects by list, expiry and use, but never revoked keys or those of others', () => {
     expect(keyChoices(keys, [fresh, revoked, foreign], NOW).kinds).toEqual([
       { label: 'All keys of this list', ids: idsOf(fresh) },
       { label: 'Expired', ids: idsOf(expired) },
@@ -144,7 +144,7 @@ describe('keyChoices', () => {
     expect(keys.filter(isSelectable)).toHaveLength(6);
   });
 
-  it('selects all keys of a person, those with the most first', () => {
+  it('selects all keys of a person, those with the most keys first', () => {
     expect(keyChoices(keys, [], NOW).people).toEqual([
       { label: 'ana@example.com', ids: idsOf(fresh, neverUsed, usedOnce, inUse) },
       { label: 'bo@example.com', ids: idsOf(expired) },
@@ -152,7 +152,7 @@ describe('keyChoices', () => {
     ]);
   });
 
-  it('offers nothing that selects nothing', () => {
+  it('offers no choice that selects nothing', () => {
     expect(keyChoices([revoked], [revoked], NOW)).toEqual({ kinds: [], people: [] });
   });
 });

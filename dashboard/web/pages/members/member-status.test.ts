@@ -40,13 +40,13 @@ describe('whyStays', () => {
     expect(whyStays([ANA, { ...CLEO, disabled: true }], ANA, 'owner')).toContain('last owner');
   });
 
-  it('lets everybody else go', () => {
+  it('lets everyone else go', () => {
     expect(whyStays([ANA, CLEO], ANA, 'owner')).toBeUndefined();
     expect(whyStays([ANA, BEN], BEN, 'owner')).toBeUndefined();
     expect(whyStays([ANA, { ...CLEO, invited: true }], { ...CLEO, invited: true }, 'owner')).toBeUndefined();
   });
 
-  it('lets an operator take even the last one', () => {
+  it('lets an operator remove even the last one', () => {
     expect(whyStays([ANA], ANA, 'operator')).toBeUndefined();
   });
 });

@@ -13,13 +13,13 @@ const row = (more: Partial<CostRowView>): CostRowView => ({
 const DAYS = ['2026-11-20', '2026-11-21'];
 
 describe('rows of costs', () => {
-  it('are named by what they are about', () => {
+  it('are named after their subject', () => {
     expect(subjectOf(row({ model: 'm' }))).toBe('m');
     expect(subjectOf(row({ organizationId: 'org-1', organizationName: 'Acme' }))).toBe('Acme');
     expect(subjectOf(row({ organizationId: 'org-1' }))).toBe('org-1');
   });
 
-  it('are sorted by amounts, and unknown ones are last', () => {
+  it('are sorted by amount, with unknown ones last', () => {
     const rows = [
       row({ model: 'unknown' }),
       row({ model: 'small', marginNanoUsd: '-10000000000000000001' }),
@@ -40,7 +40,7 @@ describe('the days of an address', () => {
     return [days.at(0), days.at(-1), days.length];
   };
 
-  it('are those of UTC that its time touches, thirty with today if it says nothing', () => {
+  it('are the UTC days that its range touches, by default thirty including today', () => {
     expect(daysOf({})).toEqual(['2026-10-23', '2026-11-21', 30]);
     expect(daysOf({ range: '7d' })).toEqual(['2026-11-15', '2026-11-21', 7]);
     expect(daysOf({ range: 'month' })).toEqual(['2026-11-01', '2026-11-21', 21]);
@@ -51,7 +51,7 @@ describe('the days of an address', () => {
     ]);
   });
 
-  it('are never more than the server reads', () => {
+  it('never exceed the maximum of the server', () => {
     expect(daysOf({ range: '1y' })).toEqual(['2025-11-22', '2026-11-21', 365]);
     expect(daysOf({ fromMs: 0 })).toEqual(['2025-11-21', '2026-11-21', 366]);
   });
@@ -68,7 +68,7 @@ describe('the known part of a cost', () => {
     });
   });
 
-  it('is shown with what it is of', () => {
+  it('is shown with its share', () => {
     const known = { revenueNanoUsd: '2500000000', costNanoUsd: '2150000000' };
     const partial = row({ revenueNanoUsd: '3000000000', known });
     expect(shownAmount(partial, 'cost')).toEqual({ amount: '2150000000', known: 'known for 83%' });
@@ -81,7 +81,7 @@ describe('the known part of a cost', () => {
     expect(shownAmount(row({}), 'cost')).toEqual({});
   });
 
-  it('is never said to be all, and is none where all or nothing is known', () => {
+  it('is never the whole, and is absent if all or nothing is known', () => {
     expect(partOf('3000000000', '1')?.share).toBe(0.99);
     expect(knownPart(row({ costNanoUsd: '1' }))).toBeUndefined();
     expect(knownPart(row({}))).toBeUndefined();
@@ -94,7 +94,7 @@ describe('series of costs', () => {
     row({ day: '2026-11-20', model: 'b', revenueNanoUsd: '2000000000', lossesNanoUsd: '250000000' }),
   ];
 
-  it('have a value for each day, the largest revenue first', () => {
+  it('have a value for each day, ordered by revenue', () => {
     expect(costSeries(rows, DAYS, 'revenue')).toEqual([
       { id: 'b', label: 'b', values: [2, 0] },
       { id: 'a', label: 'a', values: [0, 1.5] },
@@ -105,7 +105,7 @@ describe('series of costs', () => {
     ]);
   });
 
-  it('have a gap where a day is unknown, and zero where a day has no requests', () => {
+  it('have a gap for an unknown day, and zero for a day without requests', () => {
     const unknown = row({ day: '2026-11-20', model: 'a', revenueNanoUsd: '1' });
     expect(costSeries([...rows, unknown], DAYS, 'margin')).toEqual([
       { id: 'a', label: 'a', values: [undefined, -0.5] },
@@ -113,11 +113,11 @@ describe('series of costs', () => {
     expect(costSeries(rows, DAYS, 'margin')).toEqual([{ id: 'a', label: 'a', values: [0, -0.5] }]);
   });
 
-  it('are left out where no day is known', () => {
+  it('are left out if no day is known', () => {
     expect(costSeries(rows, DAYS, 'cost')).toEqual([]);
   });
 
-  it('have a gap in the sum of the others where one of them is unknown', () => {
+  it('have a gap in the sum of the others if one of them is unknown', () => {
     const many = Array.from({ length: 10 }, (_, i) =>
       DAYS.map((day) =>
         row({

@@ -51,7 +51,7 @@ it.each([
   expect(differenceValue(field, value)).toBe(shown);
 });
 
-it('names what is disputed', () => {
+it('names disputed prices', () => {
   expect(['cached_input', 'above', 'audio'].map(disputeLabel)).toEqual([
     'Price of cached input',
     'Lengths of prompts with other prices',
@@ -69,7 +69,7 @@ const PROVIDER = {
   failures: 0,
 };
 
-it('tells how a provider does', () => {
+it('shows the health of a provider', () => {
   expect(healthOf(PROVIDER).state).toBe('Idle');
   expect(healthOf({ ...PROVIDER, attempts: 1000, failures: 49 }).state).toBe('Healthy');
   expect(healthOf({ ...PROVIDER, attempts: 1000, failures: 50 })).toEqual({
@@ -79,17 +79,17 @@ it('tells how a provider does', () => {
   });
 });
 
-it('says how many of its targets are passed over for now', () => {
+it('shows how many of its targets rest', () => {
   expect(healthOf({ ...PROVIDER, restingTargets: 2 }).detail).toBe(
     'not asked in the last 5 minutes, 2 targets at rest',
   );
 });
 
-it('puts what Envoy leaves alone above everything', () => {
+it('ranks an ejection by Envoy above everything else', () => {
   expect(healthOf({ ...PROVIDER, ejected: true }).state).toBe('Left alone');
 });
 
-it('says failures in words', () => {
+it('describes failures', () => {
   expect(failureLabel('status_503')).toBe('answered 503');
   expect(failureLabel('status_400_auth')).toBe('answered 400: our key or permissions');
   expect(failureLabel('status_429_funds')).toBe('answered 429: our balance or quota');

@@ -33,7 +33,7 @@ const SYSTEM: SystemView = {
 const titles = (system: Partial<SystemView>) => troublesOf({ ...SYSTEM, ...system }).map(({ title }) => title);
 
 describe('the system page', () => {
-  it('sums up those that report, exactly, and leaves out what is gone', () => {
+  it('adds up the reporting processes exactly, without those that are gone', () => {
     const totals = totalsOf([
       PROCESS,
       { ...PROCESS, id: 'b', state: 'not_ready' },
@@ -43,7 +43,7 @@ describe('the system page', () => {
     expect(totals.heldNanoUsd).toBe('18014398509481986');
   });
 
-  it('says nothing when all is well', () => {
+  it('has no trouble if all is well', () => {
     expect(titles({})).toEqual([]);
   });
 
@@ -57,17 +57,17 @@ describe('the system page', () => {
     [{ processes: [{ ...PROCESS, logRowsDropped: 7 }] }, '7 rows of the request log were dropped'],
     [{ processes: [{ ...PROCESS, eventLoopLagP99Ms: 500 }] }, 'A process answers slowly'],
     [{ database: { ...SYSTEM.database, connections: 95 } }, 'The database is running out of connections'],
-  ])('says what to look at: %#', (system, title) => {
+  ])('reports trouble: %#', (system, title) => {
     expect(titles(system)).toEqual([title]);
   });
 
-  it('puts what is bad before what is a warning', () => {
+  it('puts problems before warnings', () => {
     expect(titles({ deadLetters: 1, processes: [{ ...PROCESS, logRowsDropped: 7 }] })[0]).toBe(
       'The ledger refused a charge',
     );
   });
 
-  it('keeps processes in their place, whatever order they come in', () => {
+  it('keeps processes in a stable order', () => {
     const ids = (processes: readonly ProcessView[]) => inOrder(processes).map(({ id }) => id);
     const others = [
       { ...PROCESS, id: 'c', worker: 2 },
@@ -78,7 +78,7 @@ describe('the system page', () => {
     expect(ids([PROCESS, ...others].toReversed())).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('rounds rates without calling something nothing', () => {
+  it('rounds rates, but never to zero', () => {
     expect([0, 0.01, 0.44, 9.94, 9.96, 1234.4].map(formatRate)).toEqual(['0', '<0.1', '0.4', '9.9', '10', '1,234']);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inviteBody, lacksOrganization } from './invite-draft.ts';
 
-it('invites somebody to an organization', () => {
+it('invites a person to an organization', () => {
   expect(inviteBody({ email: ' a@example.com ', as: 'owner', organizationId: 'org-1' })).toEqual({
     email: 'a@example.com',
     operator: false,
@@ -16,7 +16,7 @@ it('needs an organization, except for an operator', () => {
   expect(lacksOrganization({ email: '', as: 'operator', organizationId: undefined })).toBe(false);
 });
 
-it('leaves out of an operator what was chosen before', () => {
+it('ignores for an operator what was chosen before', () => {
   expect(inviteBody({ email: 'a@example.com', as: 'operator', organizationId: 'org-1' })).toEqual({
     email: 'a@example.com',
     operator: true,

@@ -31,7 +31,7 @@ test('a response has the text, the reasoning and the usage of its events', () =>
   expect(done(response).state).toBe('complete');
 });
 
-test('an error in the stream stays one after the last event, and keeps what came before', () => {
+test('an error in the stream remains after the last event, with what came before', () => {
   const response = done(after(delta({ content: 'One' }), FAILURE));
   expect(response).toMatchObject({ state: 'failed', text: 'One' });
   expect(response.failure).toEqual({ code: 'upstream_error', message: 'Broken.', metadata: { a: 1 } });
@@ -51,7 +51,7 @@ test.each([
   ['no choices', '{"choices":"none"}'],
   ['a delta of another type', '{"choices":[{"delta":7}]}'],
   ['a content of another type', '{"choices":[{"delta":{"content":[1]}}]}'],
-])('an event with %s says nothing', (_, data) => {
+])('an event with %s is ignored', (_, data) => {
   expect(eventsIn(data)).toEqual([]);
 });
 
@@ -61,7 +61,7 @@ const play = (said: string, ...texts: readonly string[]): Play => ({
 });
 const saying = (said: string, ...images: readonly string[]) => ({ said, images });
 
-test('the next request has the system message, what was answered, and what is said now', () => {
+test('the next request has the system message, the answers so far and the new text', () => {
   const plays = [play('First', 'One'), play('Refused', '')];
   expect(messagesOf('Be kind.', plays, saying('Second'))).toEqual([
     { role: 'system', content: 'Be kind.' },
@@ -72,7 +72,7 @@ test('the next request has the system message, what was answered, and what is sa
   expect(messagesOf('  ', [], saying(''))).toEqual([]);
 });
 
-test('each of two models is sent its own answers, and those before there were two', () => {
+test('each of two models receives its own answers, and those from before there were two', () => {
   const plays = [play('First', 'One'), play('Second', 'Two', 'Deux')];
   const contents = messagesOf('', plays, saying('Third'), 1).map(({ content }) => content);
   expect(contents).toEqual(['First', 'One', 'Second', 'Deux', 'Third']);
@@ -90,7 +90,7 @@ test('images are parts of a message', () => {
   ]);
 });
 
-test('tool calls arrive in pieces, and what is said next is their result', () => {
+test('tool calls arrive in pieces, and the next text is their result', () => {
   const response = done(
     after(
       delta({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '' } }] }),

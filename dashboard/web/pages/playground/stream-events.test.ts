@@ -17,7 +17,7 @@ async function all(stream: ReadableStream<Uint8Array>): Promise<string[]> {
   return found;
 }
 
-test('events are the same however the stream is cut, and comments are none', async () => {
+test('events do not depend on how the stream is split, and comments are skipped', async () => {
   const cut = fc.array(fc.nat(BYTES.length), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(cut, async (cuts) => {
@@ -26,11 +26,11 @@ test('events are the same however the stream is cut, and comments are none', asy
   );
 });
 
-test('an event that is cut off is no event', async () => {
+test('an event that is cut off is ignored', async () => {
   expect(await all(inPieces(new TextEncoder().encode('data: one\n\ndata: tw'), []))).toEqual(['one']);
 });
 
-test('who stops reading cancels the stream', async () => {
+test('a reader that stops cancels the stream', async () => {
   let cancelled = false;
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new TextEncoder().encode('data: more\n\n')),

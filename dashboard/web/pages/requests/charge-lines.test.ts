@@ -24,8 +24,8 @@ const charge = (change: Partial<ChargeView> = {}): ChargeView => ({
   ...change,
 });
 
-describe('the making of a charge', () => {
-  it('has each token once, at the price of its kind', () => {
+describe('the breakdown of a charge', () => {
+  it('counts each token once, at the price of its kind', () => {
     expect(chargeLines(charge())).toEqual([
       { kind: 'Uncached input', tokens: 100, picoUsd: '1250000', usd: '0.000125' },
       { kind: 'Cached input', tokens: 600, picoUsd: '125000', usd: '0.000075' },
@@ -48,7 +48,7 @@ describe('the making of a charge', () => {
     });
   });
 
-  it('says what cut it', () => {
+  it('says what limited it', () => {
     expect(chargeSum(charge({ costNanoUsd: '800000', holdNanoUsd: '800000' })).cutTo).toBe('hold');
     expect(chargeSum(charge({ costNanoUsd: '700000', holdNanoUsd: '800000' })).cutTo).toBe('balance');
   });

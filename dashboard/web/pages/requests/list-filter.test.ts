@@ -10,11 +10,11 @@ describe('the filter of the list', () => {
     expect(listFilter({ fromMs: 3, toMs: 90_000 }, NOW_MS)).toEqual({ fromMs: 3, toMs: 90_000 });
   });
 
-  it('looks for an id everywhere', () => {
+  it('searches for an id everywhere', () => {
     expect(listFilter({ search: 'gen-1', range: '1h', code: ['rpm_exceeded'] }, NOW_MS)).toEqual({ search: 'gen-1' });
   });
 
-  it('is the same whatever the chart and the drawer show', () => {
+  it('does not depend on the chart and the drawer', () => {
     const list: ExploreState = { model: ['a'], range: '1h' };
     const look: ExploreState = { open: 'log-1', by: 'key', show: 'cost', compare: 'yes', sort: 'name', order: 'asc' };
     expect(filterTextOf({ ...list, ...look })).toBe(filterTextOf(list));
@@ -28,7 +28,7 @@ describe('the filter of the list', () => {
     [{ toMs: 1 }, false],
     [{ range: 'yesterday' }, false],
     [{ search: 'gen-1' }, false],
-  ])('is followed live only where new requests can fit: %j %s', (state, expected) => {
+  ])('is followed live only if new requests can match: %j %s', (state, expected) => {
     expect(canFollow(state)).toBe(expected);
   });
 });

@@ -18,11 +18,11 @@ const rows = (...ids: string[]) => ids.map(row);
 const ids = (list: readonly RequestView[]) => list.map(({ id }) => id);
 
 describe('following the log', () => {
-  it('puts a long request where it arrived, below newer ones that were there before', () => {
+  it('inserts a long request at its arrival, below newer ones that were there before', () => {
     expect(ids(mergeRequests(rows('f', 'b'), rows('e', 'd', 'a')))).toEqual(['f', 'e', 'd', 'b', 'a']);
   });
 
-  it('shows each request once, newest first, however answers overlap', () => {
+  it('shows each request once, newest first, however responses overlap', () => {
     const some = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 }));
     fc.assert(
       fc.property(some, some, (newer, older) => {
@@ -32,7 +32,7 @@ describe('following the log', () => {
     );
   });
 
-  it('asks from before the last look on, by whichever clock is behind', () => {
+  it('queries from before the last time, by whichever clock is behind', () => {
     const lookedAtMs = Date.UTC(2026, 10, 21, 12);
     const hour = 3_600_000;
     expect(followFromMs(lookedAtMs, lookedAtMs + 10)).toBe(lookedAtMs - LOOK_BACK_MS);
@@ -43,12 +43,12 @@ describe('following the log', () => {
     expect(followFromMs(lookedAtMs, undefined, lookedAtMs - hour)).toBe(lookedAtMs - hour);
   });
 
-  it('knows what is new in an answer', () => {
+  it('finds the new requests of a response', () => {
     const page = { leftOut: 0, requests: rows('e', 'd', 'c') };
     expect(ids(unknownRequests(page, rows('d', 'a')))).toEqual(['e', 'c']);
   });
 
-  it('begins anew only when something may be missing in between', () => {
+  it('starts over only if requests may be missing in between', () => {
     const known = rows('d', 'c');
     expect(leavesGap({ leftOut: 0, requests: rows('g', 'f'), next: 'f' }, known)).toBe(true);
     expect(leavesGap({ leftOut: 0, requests: rows('g', 'f') }, known)).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { statusLabel, statusTone } from './request-labels.ts';
 
 describe('the result of a request', () => {
-  it('is told by its tone: a broken stream has status 200 and failed all the same', () => {
+  it('has a tone: a broken stream has status 200 but failed', () => {
     expect(statusTone({ status: 200 })).toBe('good');
     expect(statusTone({ status: 200, code: 'upstream_error' })).toBe('bad');
     expect(statusTone({ status: 429, code: 'rpm_exceeded' })).toBe('warn');

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { backAddress } from './back-address.ts';
 
 describe('the address to go back to', () => {
-  it('is the page that was asked for', () => {
+  it('is the page that was requested', () => {
     expect(backAddress('/o/org-1/keys?show=all#key-2')).toBe('/o/org-1/keys?show=all#key-2');
     expect(backAddress('/sign-inside')).toBe('/sign-inside');
   });
 
-  it('is the start without one, and never the sign-in page itself', () => {
+  it('is the start page by default, and never the sign-in page itself', () => {
     for (const back of [undefined, '', '/sign-in', '/sign-in?back=/sign-in', '/link#token']) {
       expect(backAddress(back)).toBe('/');
     }
