@@ -6,13 +6,32 @@ export interface Completion extends JsonObject {
 }
 
 /**
- * Returns `undefined` for an object without choices, unless it is a chunk with the usage. Streams
- * of Moonshot have the usage inside the choice of the last chunk (earendil-works/pi#2017).
+ * Returns `undefined` for an object without choices, unless it is a chunk with the usage. Moonshot
+ * reports the usage in the last chunk of each choice (earendil-works/pi#2017).
  */
 export function asCompletion(value: JsonObject): Completion | undefined {
   if (!hasChoices(value)) return isObject(value.usage) ? { ...value, choices: [] } : undefined;
-  const [first] = value.choices;
-  return isObject(first) && isObject(first.usage) && !isObject(value.usage) ? { ...value, usage: first.usage } : value;
+  if (isObject(value.usage) || !value.choices.some(hasUsage)) return value;
+  return { ...value, usage: sumOfChoices(value.choices.filter(hasUsage).map(({ usage }) => usage)) };
+}
+
+function hasUsage(choice: unknown): choice is { readonly usage: JsonObject } {
+  return isObject(choice) && isObject(choice.usage);
+}
+
+/** Each choice reports the same prompt, and only its own output. */
+export function sumOfChoices(usages: readonly JsonObject[]): JsonObject | undefined {
+  const [first, ...others] = usages;
+  if (first === undefined || others.length === 0) return first;
+  const reasoningOf = ({ completion_tokens_details: details }: JsonObject) =>
+    isObject(details) ? Number(details.reasoning_tokens ?? 0) : 0;
+  const sum = (tokensOf: (usage: JsonObject) => number) => usages.reduce((all, usage) => all + tokensOf(usage), 0);
+  const { total_tokens: _, ...counts } = first;
+  return {
+    ...counts,
+    completion_tokens: sum(({ completion_tokens: tokens }) => Number(tokens)),
+    completion_tokens_details: { reasoning_tokens: sum(reasoningOf) },
+  };
 }
 
 function hasChoices(value: JsonObject): value is Completion {
@@ -30,19 +49,11 @@ export function hasError(value: JsonObject): boolean {
   );
 }
 
-/** Fields of output in `message` and `delta`. All of them are billed as output. */
-const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
-
-/** The text of one choice, for counting. */
+/** The text of one choice, for counting. All of it is billed as output. */
 export function textOf(choice: JsonObject): string {
   const part = choice.delta ?? choice.message;
   if (!isObject(part)) return typeof choice.text === 'string' ? choice.text : '';
-  let text = '';
-  for (const field of TEXT_FIELDS) {
-    const value = part[field];
-    if (typeof value === 'string') text += value;
-    else if (Array.isArray(value)) text += partsText(value);
-  }
+  let text = textIn(part.content) + reasoningOf(part) + textIn(part.refusal);
   if (Array.isArray(part.tool_calls)) {
     for (const call of part.tool_calls) text += isObject(call) ? callText(call.function) + callText(call.custom) : '';
   }
@@ -50,8 +61,23 @@ export function textOf(choice: JsonObject): string {
   return text;
 }
 
-function partsText(parts: readonly unknown[]): string {
-  return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');
+/** Members with reasoning repeat the same text: mlx-vlm sends two, OpenRouter adds details. */
+function reasoningOf(part: JsonObject): string {
+  return textIn(part.reasoning_content) || textIn(part.reasoning) || textIn(part.reasoning_details);
+}
+
+/** Text, or that of parts. Mistral's part of reasoning has its own parts in `thinking`. */
+function textIn(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return '';
+  return value.map((part) => (isObject(part) ? partText(part) : '')).join('');
+}
+
+function partText({ text, summary, thinking }: JsonObject): string {
+  if (Array.isArray(thinking))
+    return thinking.map((part) => (isObject(part) ? partText({ text: part.text }) : '')).join('');
+  for (const value of [text, thinking, summary]) if (typeof value === 'string') return value;
+  return '';
 }
 
 function callText(call: unknown): string {

@@ -30,6 +30,14 @@ export const DETAILS: ReadonlySet<string> = new Set([
   ...['prompt_tokens_details', 'completion_tokens_details', 'input_tokens_details', 'output_tokens_details'],
 ]);
 
+/**
+ * Members about a cache in the usage of another API. They keep their names in chat's form: known
+ * ones are charged, unknown ones are counted by a metric.
+ */
+export function cacheCountsIn(usage: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(usage).filter(([name]) => /cache/i.test(name)));
+}
+
 /** True for a top-level member that is about the operator. */
 export function isHidden(name: string): boolean {
   return !OFFICIAL.has(name) && HIDDEN.test(name);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { asCompletion } from '../../dialects/completion.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import { countWords } from '../client.fixture.ts';
 import { ResponseMeter } from './response-meter.ts';
@@ -42,6 +43,39 @@ describe('a finished response', () => {
     const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, ''));
     expect(meter.allFinished()).toBe(false);
+  });
+});
+
+describe('usages of single choices in a stream', () => {
+  const usageOf = (index: number, tokens: number) =>
+    asCompletion({
+      choices: [{ index, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 10, completion_tokens: tokens } }],
+    }) ?? { choices: [] };
+  const meterOf = (completions: number) => {
+    const meter = new ResponseMeter(admittedRequest({ completions }));
+    for (let index = 0; index < completions; index++) meter.take(said('one two ', index));
+    return meter;
+  };
+  const usageAfter = async (meter: ResponseMeter) => (await counted(meter)).usage;
+
+  test.each([[[0, 1, 2]], [[2, 0, 1]], [[1, 1, 0, 2]]])('are added up in any order: %j', async (order) => {
+    const meter = meterOf(3);
+    for (const index of order) meter.take(usageOf(index, 100 + index));
+    expect(await usageAfter(meter)).toMatchObject({ promptTokens: 10, completionTokens: 303 });
+  });
+
+  test('do not cover a choice that reported none', async () => {
+    const meter = meterOf(3);
+    meter.take(usageOf(0, 1));
+    meter.take(usageOf(1, 1));
+    expect(await usageAfter(meter)).toMatchObject({ promptTokens: 10, completionTokens: 6 });
+  });
+
+  test('give way to a usage of all choices', async () => {
+    const meter = meterOf(2);
+    meter.take(usageOf(0, 100));
+    meter.take({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 150 } });
+    expect(await usageAfter(meter)).toMatchObject({ completionTokens: 150 });
   });
 });
 

@@ -1,8 +1,8 @@
-import { isObject } from '#core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { NO_USAGE, type TokenUsage } from '#core/pricing.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
-import { type Completion, textOf } from '../../dialects/completion.ts';
+import { type Completion, sumOfChoices, textOf } from '../../dialects/completion.ts';
 import type { MeteredUsage, OutputSoFar, TotalMismatch } from '../../hold/delivery-hold.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import { OutputEstimate } from './output-estimate.ts';
@@ -21,6 +21,8 @@ export class ResponseMeter {
   readonly #bounds: UsageBounds;
   readonly #open = new Set<unknown>();
   readonly #finished = new Set<unknown>();
+  /** Usages of choices that reported their own, by index. */
+  readonly #usages = new Map<unknown, JsonObject>();
   readonly #text = new ProducedText();
   #usage: TokenUsage | undefined;
   #mismatch: TotalMismatch | undefined;
@@ -51,12 +53,25 @@ export class ResponseMeter {
       if (isObject(choice)) this.#takeChoice(choice);
     }
     if (completion.usage === undefined) return;
-    this.#lastUsage = completion.usage ?? this.#lastUsage;
-    this.#mismatch = totalMismatch(completion.usage) ?? this.#mismatch;
-    const usage = readUsage(completion.usage, this.#bounds);
+    const reported = this.#bounds.completions > 1 ? this.#ofAllChoices(completion) : completion.usage;
+    this.#lastUsage = reported ?? this.#lastUsage;
+    this.#mismatch = totalMismatch(reported) ?? this.#mismatch;
+    const usage = readUsage(reported, this.#bounds);
     if (usage === undefined) return;
     this.#usage = usage;
     this.#producedSinceUsage = false;
+  }
+
+  /** Adds a chunk's usage of one choice to those that the other choices have reported. */
+  #ofAllChoices({ choices, usage }: Completion): unknown {
+    const choice = choices.find((one) => isObject(one) && one.usage === usage);
+    if (!isObject(choice) || !isObject(usage)) {
+      if (isObject(usage)) this.#usages.clear();
+      return usage;
+    }
+    const { index = 0 } = choice;
+    if (this.#usages.has(index) || this.#usages.size < this.#bounds.completions) this.#usages.set(index, usage);
+    return sumOfChoices([...this.#usages.values()]);
   }
 
   /** Adds the size of text that was cut from the completion given to `take`. */
@@ -144,7 +159,9 @@ export class ResponseMeter {
   }
 
   #isCovered({ completionTokens }: TokenUsage): boolean {
-    return !this.#producedSinceUsage && (completionTokens > 0 || this.#text.isEmpty());
+    const choices = this.#open.size + this.#finished.size;
+    const isOfAll = this.#usages.size === 0 || this.#usages.size >= choices;
+    return isOfAll && !this.#producedSinceUsage && (completionTokens > 0 || this.#text.isEmpty());
   }
 
   async #counted(chat: ChatRequest, countTokens: CountTokens, isCut: boolean): Promise<MeteredUsage> {

@@ -113,6 +113,31 @@ describe('a usage that a provider sent', () => {
     expect(totalMismatch(usage)).toBe('above');
   });
 
+  const CACHE = { cache_read_input_tokens: 30, cache_creation_input_tokens: 12 };
+
+  test.each([
+    ['reads', 30],
+    ['writes', 12],
+    ['both', 42],
+  ])('has a prompt without its %s if the total shows that they are separate', (_, missing) => {
+    const usage = { prompt_tokens: 50, completion_tokens: 5, total_tokens: 55 + missing, ...CACHE };
+    expect(readUsage(usage, BOUNDS)).toEqual({
+      ...{ ...NO_USAGE, promptTokens: 50 + missing, completionTokens: 5 },
+      ...{ cachedTokens: 30, cacheWriteTokens: 12 },
+    });
+  });
+
+  test('may have fewer tokens of the prompt than of the cache', () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 50, ...CACHE };
+    expect(readUsage(usage, BOUNDS)).toMatchObject({ promptTokens: 45, completionTokens: 5 });
+  });
+
+  test('has as much reasoning as it says, though the cache has as many tokens', () => {
+    const usage = { prompt_tokens: 50, completion_tokens: 5, total_tokens: 85, ...CACHE };
+    const details = { completion_tokens_details: { reasoning_tokens: 30 } };
+    expect(readUsage({ ...usage, ...details }, BOUNDS)).toMatchObject({ promptTokens: 50, completionTokens: 35 });
+  });
+
   test('may have an invalid total, which is ignored', () => {
     for (const total_tokens of [null, 'many', -1, 1.5]) {
       const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens };

@@ -29,16 +29,20 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   if (cacheWriteTokens === undefined || cacheWrite1hTokens === undefined) return undefined;
   const mismatch = totalMismatch(value);
   if (mismatch === 'below') return undefined;
-  // Some providers leave reasoning out of completion_tokens, so that only the total shows it. The
-  // gateway includes it (docs/interface.md, "Usage").
   const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
+  const ofCache = [cachedTokens, cacheWriteTokens, cachedTokens + cacheWriteTokens];
+  // Only the total shows what some providers leave out of a part: Bedrock's proxies leave tokens of
+  // the cache out of the prompt, others leave reasoning out of the completion. The gateway includes
+  // both (docs/interface.md, "Usage").
+  const ofPrompt = missing !== reasoningTokens && ofCache.includes(missing) ? missing : 0;
+  const ofCompletion = missing - ofPrompt;
   const usage = {
-    promptTokens,
-    completionTokens: completionTokens + missing,
+    promptTokens: promptTokens + ofPrompt,
+    completionTokens: completionTokens + ofCompletion,
     cachedTokens,
     cacheWriteTokens,
     cacheWrite1hTokens,
-    reasoningTokens: Math.max(reasoningTokens, missing),
+    reasoningTokens: Math.max(reasoningTokens, ofCompletion),
   };
   return isPlausible(usage, bounds) ? usage : undefined;
 }

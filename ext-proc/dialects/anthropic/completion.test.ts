@@ -6,6 +6,7 @@ import { readResponse } from '../../delivery/response/read-response.ts';
 import { NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
 import * as scenarios from './scenarios.fixture.ts';
+import { mergedUsage } from './usage.ts';
 
 function completionOf(message: object): ChatCompletion {
   return ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {}) as object as ChatCompletion;
@@ -98,6 +99,26 @@ describe('a whole message', () => {
   });
 });
 
+describe('usage of a stream so far', () => {
+  const START = {
+    ...{ input_tokens: 8, output_tokens: 1, cache_read_input_tokens: 5, service_tier: 'standard' },
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 2 },
+  };
+
+  test('loses nothing to zeros and nulls of counts that are not repeated', () => {
+    const creation = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
+    const end = { input_tokens: 0, cache_read_input_tokens: null, cache_creation: creation, service_tier: null };
+    expect(mergedUsage(START, { ...end, output_tokens: 9 })).toEqual({ ...START, output_tokens: 9 });
+  });
+
+  test('has later counts, and no output where there was none', () => {
+    const end = { input_tokens: 6, output_tokens: 0, cache_creation: { ephemeral_5m_input_tokens: 3 }, more: 0 };
+    const cache_creation = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 };
+    expect(mergedUsage(START, end)).toEqual({ ...START, ...end, cache_creation });
+    expect(mergedUsage(START, 'none')).toBe(START);
+  });
+});
+
 describe('usage', () => {
   const usageOf = (usage: unknown) => completionOf({ ...scenarios.TEXT, usage }).usage;
 
@@ -118,6 +139,11 @@ describe('usage', () => {
       { completion_tokens: 5, prompt_tokens_details: { cached_tokens: -3 } },
     ],
     ['without counts', { input_tokens: '7' }, { prompt_tokens_details: {} }],
+    [
+      'with a count about a cache that no rule knows',
+      { input_tokens: 7, output_tokens: 5, cache_magic_tokens: 3, other_tokens: 4 },
+      { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12, prompt_tokens_details: {}, cache_magic_tokens: 3 },
+    ],
   ])('%s', (_, usage, expected) => {
     expect(usageOf(usage)).toEqual(expected);
   });

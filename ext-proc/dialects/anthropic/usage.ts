@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
+import { cacheCountsIn } from '../shown-members.ts';
 import { servedTier } from './service-tier.ts';
 
 /**
@@ -8,7 +9,7 @@ import { servedTier } from './service-tier.ts';
  */
 export function chatUsage(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
-  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...otherCounts } = usage;
   const prompt = sumOf([usage.input_tokens, read ?? 0, written ?? 0]);
   const completion = sumOf([usage.output_tokens]);
   const { output_tokens_details: output, cache_creation: writes } = usage;
@@ -17,6 +18,7 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
       prompt_tokens: prompt,
       completion_tokens: completion,
       total_tokens: sumOf([prompt, completion]),
+      ...cacheCountsIn(otherCounts),
     }),
     prompt_tokens_details: numbersIn({ cached_tokens: read, cache_write_tokens: written }),
     ...(isObject(output) ? { completion_tokens_details: numbersIn({ reasoning_tokens: output.thinking_tokens }) } : {}),
@@ -26,12 +28,22 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
 
 /**
  * Usage of a stream so far. Later counts are of the whole message, so they replace earlier ones and
- * are not added to them.
+ * are not added to them. Proxies send zeros for counts that they do not repeat, so a zero replaces
+ * only the output, whose first count is a guess.
  */
 export function mergedUsage(before: JsonObject, more: unknown): JsonObject {
   if (!isObject(more)) return before;
-  const known = Object.entries(more).filter(([, value]) => value !== null && value !== undefined);
-  return { ...before, ...Object.fromEntries(known) };
+  return replaced(before, more, (known, value) =>
+    isObject(value) && isObject(known) ? replaced(known, value, (_, count) => count) : value,
+  );
+}
+
+function replaced(before: JsonObject, more: JsonObject, by: (known: unknown, value: unknown) => unknown): JsonObject {
+  const said = Object.entries(more).filter(([name, value]) => {
+    if (value === 0) return before[name] === undefined || name === 'output_tokens';
+    return value !== null && value !== undefined;
+  });
+  return { ...before, ...Object.fromEntries(said.map(([name, value]) => [name, by(before[name], value)])) };
 }
 
 /**

@@ -105,14 +105,14 @@ describe('a whole response', () => {
 
   test('counts long cache writes separately, and omits counts that are not numbers', () => {
     const usage = {
-      ...{ input_tokens: 100, output_tokens: 5, total_tokens: 105 },
+      ...{ input_tokens: 100, output_tokens: 5, total_tokens: 105, cache_read_input_tokens: 7, other_tokens: 3 },
       input_tokens_details: {
         ...{ cached_tokens: null, cache_write_tokens: 90 },
         cache_write_tokens_details: { ttl_12h_tokens: 60, ttl_30m_tokens: 30 },
       },
     };
     expect(completionOf({ ...scenarios.TEXT, usage }).usage).toEqual({
-      ...{ prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 },
+      ...{ prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, cache_read_input_tokens: 7 },
       prompt_tokens_details: { cache_write_tokens: 90 },
       cache_creation: { ephemeral_1h_input_tokens: 60 },
     });

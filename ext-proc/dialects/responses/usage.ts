@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
+import { cacheCountsIn } from '../shown-members.ts';
 
 /**
  * Usage in chat's form. Counts are copied unchanged; `readUsage` checks whether they are plausible.
@@ -13,6 +14,7 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
       prompt_tokens: usage.input_tokens,
       completion_tokens: usage.output_tokens,
       total_tokens: usage.total_tokens,
+      ...cacheCountsIn(usage),
     }),
     ...(isObject(input) ? { prompt_tokens_details: numbersIn(input) } : {}),
     ...(isObject(output)
