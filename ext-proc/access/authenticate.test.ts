@@ -57,7 +57,7 @@ describe('the Authorization header', () => {
     `Bearer ${KEY}é`,
   ])('%s is an invalid key', async (header) => expect(await codeFor(header)).toBe('invalid_api_key'));
 
-  it('is bounded before the store is asked', async () => {
+  it('is bounded before the store is queried', async () => {
     const keys = new KeysOf({});
     expect(await authenticate(`Bearer sk-gw-${'x'.repeat(251)}`, keys, 1)).toMatchObject({
       code: 'invalid_api_key',
@@ -67,7 +67,7 @@ describe('the Authorization header', () => {
     expect(keys.asked).toBe(1);
   });
 
-  it('asks the store for nothing that lacks the prefix, in whatever case', async () => {
+  it('does not query the store for a key without the exact prefix', async () => {
     const keys = new KeysOf({ 'SK-GW-abc': principalWith() });
     expect(await authenticate('Bearer SK-GW-abc', keys, 1)).toMatchObject({ code: 'invalid_api_key' });
     expect(keys.asked).toBe(0);
@@ -75,19 +75,19 @@ describe('the Authorization header', () => {
 });
 
 describe('the state of a key', () => {
-  it('is revoked before it is expired', async () => {
+  it('is revoked rather than expired if both apply', async () => {
     const header = `Bearer ${KEY}`;
     expect(await codeFor(header, principalWith({ revokedAtMs: 1, expiresAtMs: 1 }))).toBe('key_revoked');
     expect(await codeFor(header, principalWith({ expiresAtMs: NOW_MS }))).toBe('key_expired');
     expect(await codeFor(header, principalWith({ expiresAtMs: NOW_MS + 1 }))).toBe('ok');
   });
 
-  it('leaves known whose key it is', async () => {
+  it('does not hide whose key it is', async () => {
     const principal = principalWith({ revokedAtMs: 1 });
     expect(await authenticate(`Bearer ${KEY}`, new KeysOf({ [KEY]: principal }), 1)).toBe(principal);
   });
 
-  it('is unknown, not refused, while the store is away', async () => {
+  it('is unknown, not refused, while the store is unavailable', async () => {
     const away: KeyStore = { findByHash: () => Promise.reject(new StoreUnavailable('away')) };
     await expect(authenticate(`Bearer ${KEY}`, away, 1)).rejects.toBeInstanceOf(StoreUnavailable);
   });

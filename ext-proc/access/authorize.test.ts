@@ -28,7 +28,7 @@ describe('authorizeCaller', () => {
     );
   });
 
-  it('lets nobody in when the address is unknown or the list is empty', () => {
+  it('refuses everybody if the address is unknown or the list is empty', () => {
     expect(authorizeCaller(principalWith({ ipRanges: ['0.0.0.0/0', '::/0'] }), '', MODELS)?.code).toBe(
       'ip_not_allowed',
     );

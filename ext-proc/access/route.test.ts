@@ -57,7 +57,7 @@ describe('findRoute', () => {
     expect(message).toContain(`POST ${path.split('?')[0]}. `);
   });
 
-  it('names method and path in the message, without the query and not at any length', () => {
+  it('names method and path in the message, cut to a bound and without the query', () => {
     const refusal = findRoute('GET', `/v1/modelz${'x'.repeat(500)}?api_key=sk-gw-secret`, NONE);
     const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
     expect(message).toContain('GET /v1/modelz');
@@ -65,7 +65,7 @@ describe('findRoute', () => {
     expect(message.length).toBeLessThan(250);
   });
 
-  it('finds the path of an API that is on, and no other', () => {
+  it('finds the paths of enabled APIs, and no others', () => {
     const on: ReadonlySet<DoorApi> = new Set(['responses', 'messages']);
     expect(findRoute('POST', '/v1/responses', on)).toEqual({ name: 'responses', scope: 'chat', query: '' });
     const refusals = [

@@ -51,14 +51,14 @@ describe('durable charges', () => {
     });
   }
 
-  it('are durable in the log, free slot and tokens then, and the hold at the commit', async () => {
+  it('are durable in the log, which frees slot and tokens, and end the hold at the commit', async () => {
     expect(await charges.charge(of('gen-1'))).toBe('logged');
     expect([owed, released, charges.shipper.waitingFor(0)]).toEqual([['gen-1'], [], ['gen-1']]);
     await expect.poll(() => released).toEqual(['gen-1']);
     expect(chargeLog.committedGroups).toEqual([{ generationIds: ['gen-1'], epoch: 'epoch' }]);
   });
 
-  it('are committed before the response ends where they are durable in the database, or have a claim', async () => {
+  it('are committed before the response ends if they have a claim or `durable_in` is database', async () => {
     const claimed: ClaimedSettlement = { ...of('gen-claimed'), claim: CLAIM };
     expect(await charges.charge(claimed)).toBe('charged');
     durableIn = 'database';
@@ -66,7 +66,7 @@ describe('durable charges', () => {
     expect([released, charges.shipper.waitingFor(0)]).toEqual([['gen-claimed', 'gen-1'], []]);
   });
 
-  it('leave the response that is stored to PostgreSQL, and to the log only if PostgreSQL does not take it', async () => {
+  it('store a response in PostgreSQL, and in the log only if PostgreSQL is unavailable', async () => {
     const claimed: ClaimedSettlement = { ...of('gen-1'), claim: { ...CLAIM, answer: Buffer.from('response') } };
     const logged: unknown[] = [];
     const { append } = chargeLog;
@@ -89,7 +89,7 @@ describe('durable charges', () => {
     expect([charges.shipper.waitingFor(0), owed]).toEqual([['gen-2'], ['gen-2']]);
   });
 
-  it('wait in the log once PostgreSQL did not take them, and without asking it once the process ends', async () => {
+  it('wait in the log if PostgreSQL is unavailable, and without a try once the process ends', async () => {
     durableIn = 'database';
     let asked = 0;
     ledger.charge = () => {
@@ -102,7 +102,7 @@ describe('durable charges', () => {
     expect([asked > 0, charges.shipper.waitingFor(0).includes('gen-1'), released]).toEqual([true, true, []]);
   });
 
-  it('wait for the commit if the disk takes no line, and are lost only if that fails too', async () => {
+  it('wait for the commit if the disk fails, and are lost only if the commit fails too', async () => {
     chargeLog.append = () => Promise.reject(new Error('no space left on device'));
     expect(await charges.charge(of('gen-1'))).toBe('charged');
     expect([failed, charges.refusesBecause()]).toEqual([0, undefined]);
@@ -133,7 +133,7 @@ describe('durable charges', () => {
     expect([released, charges.shipper.waitingFor(0)]).toEqual([['gen-1'], []]);
   });
 
-  it('tell of a response that was given, and whose charge is refused, unless that is known', async () => {
+  it('record a delivered response whose charge is refused, unless that is recorded already', async () => {
     ledger.chargeClaimed = async () => undefined;
     await chargeLog.append({ ...of('gen-late'), claim: CLAIM } as Settlement);
     await chargeLog.append({ ...of('gen-known'), claim: { ...CLAIM, takenOver: true } } as Settlement);

@@ -53,7 +53,7 @@ describe('keeping leases', () => {
     }
   }
 
-  it('renews what is live every four seconds, and nothing else', async () => {
+  it('renews live holds every four seconds, and no others', async () => {
     keeper.keep(hold);
     await pass(60_000);
     expect(renewals).toHaveLength(15);
@@ -64,14 +64,14 @@ describe('keeping leases', () => {
     expect(problems).toEqual([]);
   });
 
-  it('asks one at a time, however long it takes', async () => {
+  it('makes one renewal at a time, however long it takes', async () => {
     keeper.keep(hold);
     answer = () => new Promise(() => undefined);
     await pass(60_000);
     expect(renewals).toHaveLength(1);
   });
 
-  it('ends what cannot be renewed since its store is distrusted, and nothing that can be', async () => {
+  it('reports holds that cannot be renewed after distrust began, and no others', async () => {
     keeper.keep(hold);
     await pass(1_000);
     keeper.distrust(nowMs);
@@ -90,7 +90,7 @@ describe('keeping leases', () => {
     expect(problems).toHaveLength(1);
   });
 
-  it('tries again soon what could not be renewed, the others as ever, and tells it once until all are well', async () => {
+  it('retries only failed renewals early, and reports them once until all succeed', async () => {
     keeper.keep(hold);
     keeper.keep(other);
     const error = new Error('WRONGTYPE');
@@ -106,7 +106,7 @@ describe('keeping leases', () => {
     expect(problems.slice(1)).toEqual([{ kind: 'not_renewed', holds: 2, error }]);
   });
 
-  it('tells the store what is owed', async () => {
+  it('renews an owed hold with the amount that is owed', async () => {
     keeper.keep(hold);
     keeper.keep(other);
     await pass(500);
@@ -118,7 +118,7 @@ describe('keeping leases', () => {
     expect(keeper.live().map(({ holdId }) => holdId)).toEqual(['hold', 'other']);
   });
 
-  it('tells which of its holds the store had forgotten while it admitted others', async () => {
+  it('reports holds that the store had lost while it admitted others', async () => {
     keeper.keep(hold);
     answer = async () => ({ ...WELL, takenBack: ['hold', 'ended'], exposed: ['hold', 'ended'] });
     await pass(500);
@@ -126,7 +126,7 @@ describe('keeping leases', () => {
     expect(keeper.live()).toEqual([hold]);
   });
 
-  it('gives back what ended while its renewal was under way and took it back in', async () => {
+  it('releases a hold that ended while a renewal registered it again', async () => {
     keeper.keep(hold);
     keeper.keep(other);
     keeper.owe('other', 3n);

@@ -38,7 +38,7 @@ describe('releases that the store did not confirm', () => {
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  it('are tried again until it does, by the time of the attempt, and then no more', async () => {
+  it('are retried until it does, each with the time of the attempt', async () => {
     answer = unavailable;
     late.add(releaseOf('a'));
     await pass(5_000);
@@ -52,7 +52,7 @@ describe('releases that the store did not confirm', () => {
     expect(tried).toEqual([]);
   });
 
-  it('of what is owed give way to the end of the hold, whichever came first', async () => {
+  it('of owed holds are replaced by the end of the hold, whichever came first', async () => {
     const owed = (holdId: string) => ({ ...releaseOf(holdId), owedNanoUsd: 1n });
     answer = unavailable;
     late.add(owed('a'));
@@ -88,7 +88,7 @@ describe('releases that the store did not confirm', () => {
     expect(tried).toHaveLength(2);
   });
 
-  it('are not more than can be tried in a moment, and not all tried while it is away', async () => {
+  it('are bounded in number, and not all retried while the store is unavailable', async () => {
     answer = unavailable;
     for (let i = 0; i < 30_000; i++) late.add(releaseOf(`hold-${i}`));
     expect(late.waiting()).toBe(20_000);

@@ -44,7 +44,7 @@ function scene(kept: readonly string[], othersTakeMs = 0) {
   return { ledger, madeAgain };
 }
 
-it('makes what the ledger of another epoch lacks again, and refuses meanwhile', async () => {
+it('repeats charges that the ledger of another epoch lacks, and refuses meanwhile', async () => {
   const { ledger, madeAgain } = scene(['gen-1', 'gen-2', 'gen-3']);
   await changes.catchUp();
   changes.sees('a');
@@ -56,7 +56,7 @@ it('makes what the ledger of another epoch lacks again, and refuses meanwhile', 
   expect([[...ledger.charged], madeAgain]).toEqual([['gen-1', 'gen-2'], [1]]);
 });
 
-it('goes on refusing while the ledger does not take them, and tries again', async () => {
+it('keeps refusing and retries while the ledger cannot store them', async () => {
   const { ledger, madeAgain } = scene(['gen-1']);
   await changes.catchUp();
   Object.assign(ledger, { epoch: 'b', charged: new Set(), away: true });
@@ -68,14 +68,14 @@ it('goes on refusing while the ledger does not take them, and tries again', asyn
   expect([[...ledger.charged], madeAgain]).toEqual([['gen-1'], [1]]);
 });
 
-it('notices by itself where nobody asks anything', async () => {
+it('notices a new epoch without any request', async () => {
   const { ledger } = scene(['gen-1']);
   await changes.catchUp();
   Object.assign(ledger, { epoch: 'b', charged: new Set() });
   await expect.poll(() => [...ledger.charged]).toEqual(['gen-1']);
 });
 
-it('sends nothing again where something late is of the epoch before', async () => {
+it('repeats nothing because of a late read of the previous epoch', async () => {
   const { ledger, madeAgain } = scene(['gen-1'], 60_000);
   ledger.epoch = 'b';
   await changes.catchUp();

@@ -6,7 +6,7 @@ import { sealMirror } from './sealed-mirror.ts';
 const log = { error() {} } as unknown as Log;
 const CHARGE = { organizationId: 'org-1', generationId: 'gen-1', text: 'a charge' };
 
-it('gives back what was written with the same key, and removes everything else', async () => {
+it('returns copies that were written with the same key, and removes all others', async () => {
   const kept: MirroredCharge[] = [];
   const removed: unknown[] = [];
   const mirror: ChargeMirror = {

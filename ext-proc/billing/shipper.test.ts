@@ -60,7 +60,7 @@ describe('the shipper', () => {
     shipper.add(one, true);
   }
 
-  it('sends what comes within 50 ms together, and says once what is committed', async () => {
+  it('sends charges of 50 ms together, and notes their commits at once', async () => {
     await add('gen-1');
     await sleep(20);
     await add('gen-2');
@@ -76,7 +76,7 @@ describe('the shipper', () => {
     expect(turns.map((turn) => turn.length)).toEqual([200]);
   });
 
-  it('sends a charge that a response waits for at once, and one with a response by itself', async () => {
+  it('sends at once a charge for which a response waits, and alone one with a stored response', async () => {
     const gate = Promise.withResolvers<void>();
     answer = async (one) => (isClaimed(one) ? CHARGED : gate.promise.then(() => CHARGED));
     await add('gen-plain');
@@ -87,7 +87,7 @@ describe('the shipper', () => {
     expect(await plain).toEqual(CHARGED);
   });
 
-  it('leaves the process to others while hundreds of charges are on their way', () => {
+  it('does not keep the process busy while hundreds of charges are on their way', () => {
     // A loop that never ends would stop the tests as well, so it has a process of its own.
     const file = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
     const script = `
@@ -117,7 +117,7 @@ describe('the shipper', () => {
     expect(stdout).toBe('500 ended');
   });
 
-  it('tells the sender if a response waits for the charge', async () => {
+  it('tells the sender whether a response waits for the charge', async () => {
     const told: [string, boolean][] = [];
     answer = async ({ generationId }, delivered) => {
       told.push([generationId, delivered]);
@@ -132,7 +132,7 @@ describe('the shipper', () => {
     ]);
   });
 
-  it('tries again by itself, in order, until PostgreSQL takes them', async () => {
+  it('retries by itself, in order, until PostgreSQL stores the charges', async () => {
     answer = async () => AWAY;
     await add('gen-1');
     await expect(shipper.ship()).rejects.toThrow('away');
@@ -143,7 +143,7 @@ describe('the shipper', () => {
     expect([turns.at(-1), shipper.isFailing()]).toEqual([['gen-1', 'gen-2'], false]);
   });
 
-  it('lets no refused charge keep the others waiting', async () => {
+  it('does not let a refused charge delay the others', async () => {
     const refused: Sent = { kind: 'refused', error: new ChargeRefused('impossible') };
     answer = async ({ generationId }) => (generationId === 'gen-2' ? refused : CHARGED);
     for (const id of ['gen-1', 'gen-2', 'gen-3']) await add(id);
@@ -155,7 +155,7 @@ describe('the shipper', () => {
     ]);
   });
 
-  it('sends what an organization has before it reads, and gives up in time', async () => {
+  it("sends an organization's charges before it reads, and gives up in time", async () => {
     await add('gen-1');
     await add('gen-2', { organizationId: 'org-2' });
     await shipper.shipOf('org-2', 1_000);
@@ -170,7 +170,7 @@ describe('the shipper', () => {
     gate.resolve(CHARGED);
   });
 
-  it('sends what a former process left, reads large responses back, and forgets what the disk lost', async () => {
+  it('sends charges of a former process, reads large responses back, and drops charges that the disk lost', async () => {
     await chargeLog.append({ ...settlement, generationId: 'gen-left' });
     shipper = open();
     answer = async () => AWAY;

@@ -33,7 +33,7 @@ function recordOf(result: string, more: Partial<UnchargedAttempt> = {}, holdNano
   return providerAttempt({ ...terms, holdNanoUsd }, { ...facts, result, work: 'some', tokens, ...more });
 }
 
-test('the record of an attempt has what is known of the request, and no more than its columns', () => {
+test('the record of an attempt has the known facts of the request, and only its columns', () => {
   expect(recordOf('reset', { upstreamId: 'up-1' })).toEqual({
     ...facts,
     generationId: 'gen-1',
@@ -65,7 +65,7 @@ test('a loss is at most the hold', () => {
   expect(recordOf('total_timeout', {}, 5n).loss?.amountNanoUsd).toBe(5n);
 });
 
-test('what no provider was sent, or one refused, is named so whatever became of it, and is no loss', () => {
+test('an attempt that was not sent, or was refused, has that reason whatever its result, and no loss', () => {
   const record = providerAttempt(terms, { ...facts, result: 'total_timeout', work: 'none' });
   expect(record).toMatchObject({ reason: 'not_sent' });
   expect(record).not.toHaveProperty('loss');
@@ -76,7 +76,7 @@ test('a client that left has its own result', () => {
   expect(recordOf('abandoned')).toMatchObject({ result: 'client_left', reason: 'client_left' });
 });
 
-test('a charge from the log that is refused has no number, and what its provider reported', () => {
+test('a refused charge from the log has no number, and the usage that its provider reported', () => {
   expect(unchargedSettlement({ ...settlement, upstreamId: 'up-1' })).toMatchObject({
     ...{ generationId: settlement.generationId, attempt: 0, result: 'ok', reason: 'not_charged', upstreamId: 'up-1' },
     providerModel: settlement.providerModel,

@@ -33,7 +33,7 @@ function config(listen: ListenConfig, workers: number): GatewayConfig {
 const template = readFileSync(new URL('../../envoy/envoy.yaml', import.meta.url), 'utf8');
 
 describe('renderBootstrap', () => {
-  test('differs from envoy.yaml in addresses, paths, processes and error texts only', () => {
+  test('differs from envoy.yaml only in addresses, paths, processes and error texts', () => {
     const rendered = parse(renderBootstrap(config(plain, 2), paths, 42));
     const [ingress, egress] = rendered.static_resources.listeners;
     expect(ingress.address.socket_address).toEqual({ address: '::', port_value: 8443, ipv4_compat: true });
@@ -68,7 +68,7 @@ describe('renderBootstrap', () => {
     expect(rendered).toEqual(page);
   });
 
-  test('one gateway process is not asked a second time', () => {
+  test('has no retries with a single gateway process', () => {
     const service = (workers: number) =>
       parse(renderBootstrap(config(plain, workers), paths, 42)).static_resources.listeners[0].filter_chains[0]
         .filters[1].typed_config.http_filters[2].typed_config.grpc_service;
@@ -89,7 +89,7 @@ describe('renderBootstrap', () => {
 });
 
 describe('writeBootstrap', () => {
-  test('writes what Envoy needs to start, and leaves clusters that are there', async () => {
+  test('writes the files that Envoy needs to start, and keeps existing clusters', async () => {
     const tls = { certificatePath: '/c.pem', privateKeyPath: '/k.pem' };
     expect(await writeBootstrap(config({ ...plain, tls }, 1), paths)).toBe(bootstrapPath(paths));
     expect(JSON.parse(readFileSync(clustersPath(paths), 'utf8')).resources).toEqual([]);

@@ -50,13 +50,13 @@ function namesIn(text: string): string[] {
 }
 
 describe('the cluster file', () => {
-  test('holds one cluster for each provider that a model uses, and no secret', async () => {
+  test('has one cluster for each provider that a model uses, and no secret', async () => {
     const text = textFor(await configOf({ a: 1, b: 2, c: 3 }, ['ca', 'a']));
     expect(namesIn(text)).toEqual(['a', 'c']);
     expect(text).not.toContain('hush');
   });
 
-  test('is the same text for the same providers, in whatever order they stand', async () => {
+  test('is the same text for the same providers, in any order', async () => {
     const text = textFor(await configOf({ a: 1, b: 2 }, ['ab']));
     expect(textFor(await configOf({ b: 2, a: 1 }, ['b', 'ba']))).toBe(text);
     expect(textFor(await configOf({ a: 1, b: 3 }, ['ab']))).not.toBe(text);
@@ -83,7 +83,7 @@ describe('the publisher', () => {
     publisher.close();
   });
 
-  test('says why the file cannot be written', async () => {
+  test('reports why the file cannot be written', async () => {
     const config = await configOf({ a: 1 }, ['a']);
     await writeFile(join(folder, 'data'), 'a file where the folder should be');
     const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });

@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-test('asks for clusters each time, and for what hardly changes every ten seconds', async () => {
+test("reads the clusters each time, and the server's facts every ten seconds", async () => {
   const state = createEnvoyStateReader(join(folder, 'admin.sock'), clock);
   const live = { version: '1.39.3', state: 'LIVE', ejected: new Set() };
   expect(await state()).toEqual({ ...live, uptimeMs: 12_000 });
@@ -42,7 +42,7 @@ test('asks for clusters each time, and for what hardly changes every ten seconds
   expect(paths).toEqual(['/clusters', '/clusters', '/clusters', '/server_info', '/server_info']);
 });
 
-test('forgets it when Envoy does not answer: another one answers next', async () => {
+test('drops the cached facts when Envoy does not respond, because the next one may be another Envoy', async () => {
   const state = createEnvoyStateReader(join(folder, 'admin.sock'), clock);
   await state();
   await new Promise((resolve) => admin.close(resolve));

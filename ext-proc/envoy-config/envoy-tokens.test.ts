@@ -46,7 +46,7 @@ const counts = (fetched: number, failed: number, refused: number) => ({
   [`${CLUSTER}-token.upstream_rq_401`]: refused,
 });
 
-test('the first attempt is awaited; a secret that was not there yet is none', async () => {
+test('the first attempt is awaited; one before the secret was read does not count', async () => {
   const tokens = new EnvoyTokens(socket);
   stats = counts(0, 0, 0);
   expect(await tokens.isSettled(PROVIDER)).toBe(false);
@@ -58,7 +58,7 @@ test('the first attempt is awaited; a secret that was not there yet is none', as
   expect(asked).toHaveLength(looks);
 });
 
-test('the newest attempt says whether the endpoint refuses or is unavailable', async () => {
+test('the newest attempt tells whether the endpoint refuses or is unavailable', async () => {
   const tokens = new EnvoyTokens(socket);
   const reasons = [];
   for (const [failed, refused] of [
@@ -74,7 +74,7 @@ test('the newest attempt says whether the endpoint refuses or is unavailable', a
   expect(reasons).toEqual(['refused', 'refused', 'unavailable', 'unavailable', 'refused']);
 });
 
-test('an Envoy that began anew is waited for again', async () => {
+test('a restarted Envoy is awaited again', async () => {
   const tokens = new EnvoyTokens(socket);
   stats = counts(3, 1, 0);
   expect(await tokens.isSettled(PROVIDER)).toBe(true);
@@ -83,7 +83,7 @@ test('an Envoy that began anew is waited for again', async () => {
   expect(await tokens.isSettled(PROVIDER)).toBe(false);
 });
 
-test('requests of the same moment share one look, and without Envoy nothing is waited for', async () => {
+test('concurrent requests share one query, and without Envoy nothing is awaited', async () => {
   const tokens = new EnvoyTokens(socket);
   stats = counts(0, 0, 0);
   await Promise.all([tokens.isSettled(PROVIDER), tokens.isSettled(PROVIDER), tokens.whyNone(PROVIDER)]);

@@ -34,13 +34,13 @@ test('every mapper gives an error code with its status, type and text', () => {
   ]);
 });
 
-test('the last mapper fits everything, so that no reply of Envoy keeps its own text', () => {
+test('the last mapper matches everything, so that no reply of Envoy keeps its own text', () => {
   expect(localReplyMappers().at(-1)?.filter).toMatchObject({
     status_code_filter: { comparison: { op: 'GE', value: { default_value: 100 } } },
   });
 });
 
-test('no_capacity says when to come back', () => {
+test('no_capacity has a retry-after header', () => {
   const mapper = localReplyMappers().find(({ status_code: status }) => status === 503);
   expect(JSON.stringify(mapper?.headers_to_add)).toContain('{"key":"retry-after","value":"10"}');
 });

@@ -27,7 +27,7 @@ test('connections and open requests are counted by the module in the data folder
   expect(configuration.value).toBe('300 400 42');
 });
 
-test('requests are refilled ten times a second where that is whole numbers', () => {
+test('requests are refilled ten times a second if a tenth is a whole number', () => {
   const bucket = (requestsPerSecond: number, index = 0) =>
     filters({ connections: 0, openRequests: 0, requestsPerSecond }).http[0].typed_config.extension_config.typed_config
       .descriptors[index].token_bucket;
@@ -55,7 +55,7 @@ test('trusted proxies have no bound of requests, and a filter chain without the 
   expect(chainsOf({ connections: 0, openRequests: 0, requestsPerSecond: 1 }, ['10.0.0.0/8']).length).toBe(1);
 });
 
-test('a bound of 0 takes its filter out, and the other one stays whole', () => {
+test('a bound of 0 removes its filter, and leaves the other one unchanged', () => {
   const both = filters({ connections: 1, openRequests: 1, requestsPerSecond: 1 });
   const none = filters({ connections: 0, openRequests: 0, requestsPerSecond: 0 });
   expect([names(none.network), names(none.http)]).toEqual([names(both.network).slice(1), names(both.http).slice(1)]);

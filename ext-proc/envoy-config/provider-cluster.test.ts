@@ -92,12 +92,12 @@ describe('the cluster of several endpoints', () => {
   const urls = ['https://vllm-0.example:8443/v1', 'https://192.0.2.1/v1'].map((url) => new URL(url));
   const several = { ...endpoint('https://vllm-0.example:8443/v1'), endpoints: urls };
 
-  test('has a name by which its route is chosen', () => {
+  test('has a name that selects its route', () => {
     expect(clusterName('vllm', several)).toMatch(/^vllm-[0-9a-f]{12}-endpoints$/);
     expect(clusterName('vllm', { ...several, endpoints: urls.slice(1) })).not.toBe(clusterName('vllm', several));
   });
 
-  test('sends each request to the one with fewer open, and leaves a dead one soon, on the loopback too', () => {
+  test('sends each request to the one with fewer open requests, and ejects a dead one soon, even on the loopback', () => {
     const cluster = { lb_policy: 'LEAST_REQUEST', outlier_detection: { consecutive_local_origin_failure: 5 } };
     expect(providerCluster('p', several)).toMatchObject(cluster);
     const local = { ...endpoint('http://127.0.0.1:1'), endpoints: [new URL('http://127.0.0.1:1')] };
@@ -117,7 +117,7 @@ describe('the cluster of several endpoints', () => {
   });
 });
 
-test('health checks ask in time, also while nothing else is asked', () => {
+test('health checks are made in time, even without other requests', () => {
   const healthCheck = { path: '/health', intervalMs: 2000 };
   expect(providerCluster('p', { ...endpoint('http://127.0.0.1:1'), healthCheck })).toMatchObject({
     health_checks: [

@@ -42,7 +42,7 @@ const step = fc.record({
   limitMs: fc.option(fc.integer({ min: 1, max: 200 }), { nil: undefined }),
 });
 
-test('each call ends at the limit that it was given last, and no other', () => {
+test('each call ends at its latest deadline, and no other call does', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const limits = new DeadlineTimer();

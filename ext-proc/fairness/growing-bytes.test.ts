@@ -11,7 +11,7 @@ function filled(expectedBytes: number, lengths: readonly number[]): GrowingBytes
   return bytes;
 }
 
-test('gives back what was appended, however much was expected', () => {
+test('returns the appended bytes, whatever length was expected', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 10 });
   fc.assert(
     fc.property(pieces, fc.nat(1_000), (appended, expectedBytes) => {
@@ -23,7 +23,7 @@ test('gives back what was appended, however much was expected', () => {
   );
 });
 
-test('makes room once for as many as were expected', () => {
+test('allocates once for the expected length', () => {
   const bytes = filled(100_000, [60_000]);
   const { buffer } = bytes.view();
   bytes.append(Buffer.alloc(40_000), 0, 40_000);
@@ -31,14 +31,14 @@ test('makes room once for as many as were expected', () => {
   expect(buffer.byteLength).toBe(100_000);
 });
 
-test('makes room for no more than twice what came, whatever was promised', () => {
+test('allocates at most twice the appended bytes, whatever length was announced', () => {
   expect(roomOf(filled(Number.MAX_SAFE_INTEGER, [50_000]))).toBe(100_000);
   expect(roomOf(filled(Number.MAX_SAFE_INTEGER, [50_000, 50_001]))).toBe(200_002);
   expect(roomOf(filled(0, [50_000, 1]))).toBe(100_000);
   expect(roomOf(filled(-1, [50_000, 1]))).toBe(100_000);
 });
 
-test('frees at once what it has outgrown and what is dropped, and nothing of the pool that Node shares', () => {
+test("frees outgrown and dropped memory at once, but never Node's shared pool", () => {
   const other = Buffer.from('somebody else');
   const bytes = filled(0, [10, 10, 50_000]);
   const outgrown = bytes.view().buffer;

@@ -10,7 +10,7 @@ function budgetOf1000() {
 }
 
 describe('a budget in shares', () => {
-  test('one organization alone keeps half, and all of it with what can be given up', () => {
+  test('one organization alone can pin half, and hold all of it if the rest is evictable', () => {
     const { budget, refused } = budgetOf1000();
     const [kept, more, upload] = [budget.open('a'), budget.open('a'), budget.open('a')];
     expect([kept.take(500), more.take(1)]).toEqual([true, false]);
@@ -18,7 +18,7 @@ describe('a budget in shares', () => {
     expect([upload.take(500), budget.heldBytes, refused]).toEqual([true, 1000, ['share']]);
   });
 
-  test('what one organization keeps leaves a whole share to each of two others', () => {
+  test('pinned memory of one organization leaves a whole share to each of two others', () => {
     const { budget, refused } = budgetOf1000();
     for (const [organization, bytes] of [
       ['a', 500],
@@ -30,7 +30,7 @@ describe('a budget in shares', () => {
     expect(refused).toEqual(['share', 'full']);
   });
 
-  test('one that has pinned its share may pin what holds no bytes', () => {
+  test('an organization that has pinned its share may still pin an empty reservation', () => {
     const { budget, refused } = budgetOf1000();
     expect([budget.open('a').take(400), budget.open('b').take(120)]).toEqual([true, true]);
     const [nothing, something] = [budget.open('a'), budget.open('a')];
@@ -38,7 +38,7 @@ describe('a budget in shares', () => {
     expect([something.take(1), something.pin(), nothing.pin(), refused]).toEqual([true, false, true, ['share']]);
   });
 
-  test('the organization that holds most gives way, what got on last at last', () => {
+  test('the organization that holds most is evicted first, least recent progress first', () => {
     const { budget, refused } = budgetOf1000();
     const gone: string[] = [];
     const open = (organization: string, bytes: number) => {
@@ -61,7 +61,7 @@ describe('a budget in shares', () => {
     ]);
   });
 
-  test('what is kept again is not given up, and more than its share only while half of all is free', () => {
+  test('memory that is pinned again is not evicted, and beyond a share it is pinned only while half is unpinned', () => {
     const { budget } = budgetOf1000();
     let gone = 0;
     const reservations = Array.from({ length: 4 }, () => {
@@ -79,7 +79,7 @@ describe('a budget in shares', () => {
     expect([reservations[3]?.pin(), reservations[3]?.pin()]).toEqual([true, true]);
   });
 
-  test('what nobody is known to own is the first to go, once it is known it counts for its organization', () => {
+  test('memory without a known owner is evicted first, and then counts for its organization once that is known', () => {
     const { budget } = budgetOf1000();
     const uploads = [700, 300].map((bytes) => {
       const reservation = budget.open();
@@ -96,7 +96,7 @@ describe('a budget in shares', () => {
   });
 });
 
-describe('whatever comes in which order', () => {
+describe('in any order of events', () => {
   const step = fc.record({
     organization: fc.constantFrom('a', 'b', 'modest'),
     which: fc.nat(3),
@@ -104,7 +104,7 @@ describe('whatever comes in which order', () => {
     bytes: fc.integer({ min: 1, max: 600 }),
   });
 
-  test('it holds no more than it may, loses count of nothing, and an organization within its share has what it asks for', () => {
+  test('the budget is never exceeded or miscounted, and an organization within its share is never refused', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const budget = new SharedBudget(4 * QUARTER);

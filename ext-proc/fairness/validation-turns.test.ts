@@ -27,7 +27,7 @@ function* work(name: string, steps: number, seen: string[], stepMs = STEP_MS): S
 }
 
 describe('ValidationTurns', () => {
-  it('does at once what is short', () => {
+  it('validates a short body at once', () => {
     const seen: string[] = [];
     expect(new ValidationTurns().run('a', work('small', 3, seen, 1), HERE)).toBe('small');
     expect(seen).toHaveLength(3);
@@ -45,7 +45,7 @@ describe('ValidationTurns', () => {
     expect(seen.join('')).toBe('111222333');
   });
 
-  it('goes from organization to organization, slice by slice', async () => {
+  it('alternates between organizations, slice by slice', async () => {
     const turns = new ValidationTurns();
     const seen: string[] = [];
     const results = [
@@ -58,7 +58,7 @@ describe('ValidationTurns', () => {
     expect(seen.join('')).toBe('aabcabcacAA');
   });
 
-  it('counts short work that came in one turn together', async () => {
+  it('adds up short work of one turn', async () => {
     const turns = new ValidationTurns();
     const seen: string[] = [];
     const results = Array.from({ length: 40 }, (_, i) => turns.run('a', work(String(i), 1, seen, 1), HERE));
@@ -70,7 +70,7 @@ describe('ValidationTurns', () => {
     expect(turns.run('a', work('later', 1, seen, 1), HERE)).toBe('later');
   });
 
-  it('takes out what a client that leaves was waiting for, begun or not', async () => {
+  it('removes the body of a client that leaves, whether begun or not', async () => {
     const turns = new ValidationTurns();
     const seen: string[] = [];
     const [begun, waiting] = [new AbortController(), new AbortController()];
@@ -87,7 +87,7 @@ describe('ValidationTurns', () => {
     expect(await turns.run('a', work('d', 3, seen), () => AbortSignal.abort())).toBeUndefined();
   });
 
-  it('tells who asked when work throws, and goes on', async () => {
+  it('rejects for the caller whose work throws, and goes on', async () => {
     const turns = new ValidationTurns();
     const seen: string[] = [];
     function* broken(): Steps<string> {

@@ -84,7 +84,7 @@ describe('a refusal for the balance', () => {
     );
   });
 
-  it('names none where an API takes no output as short as the balance pays for', async () => {
+  it('names none if an API accepts no output as short as the balance pays for', async () => {
     const [target] = modelWith().targets;
     if (target === undefined) throw new Error('there is no target');
     const model = { targets: [{ ...target, api: 'responses' as const }] };
@@ -122,7 +122,7 @@ describe('a default output limit', () => {
     });
   });
 
-  it('that no balance pays for is estimated as the shortest that was tried', async () => {
+  it('that no balance pays for is reported with the shortest output that was tried', async () => {
     expect(await refusedWith({ balanceNanoUsd: 2559n, model: free })).toEqual({
       ...{ available_usd: 0.000002559, estimated_usd: 0.00000256, affordable_output_tokens: 255 },
     });

@@ -223,7 +223,7 @@ async function play({ first, reloads, requests }: typeof history extends fc.Arbi
   return { sent, gateway };
 }
 
-test('a charge is what the table of the arrival says, and within the hold, whatever comes meanwhile', async () => {
+test('a charge has the prices of the arrival, and is within the hold, whatever happens meanwhile', async () => {
   const property = fc.asyncProperty(history, async (given) => {
     const { sent, gateway } = await play(given);
     expect(sent.map(({ statuses }) => statuses)).toEqual(sent.map(() => []));

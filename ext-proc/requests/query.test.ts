@@ -20,11 +20,11 @@ test('an unknown name is refused before a repeated one that follows it', () => {
   expect(refusalOf('id=1&id=3&x=2')).toMatchObject({ code: 'invalid_request', param: 'id' });
 });
 
-test('names are as they are written', () => {
+test('names are case-sensitive and compared exactly', () => {
   expect(refusalOf('ID=1')).toMatchObject({ code: 'unknown_parameter', param: 'ID' });
 });
 
-test('of an unknown name no more than 128 characters are echoed', () => {
+test('at most 128 characters of an unknown name are echoed', () => {
   const name = 'a'.repeat(128);
   expect(refusalOf(`${name}=1`)).toMatchObject({ param: name, values: { name } });
   expect(refusalOf(`${name}b=1`)).toEqual(refusalOf(`${name}=1`));

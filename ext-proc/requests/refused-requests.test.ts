@@ -16,7 +16,7 @@ function takeAll(refused: RefusedRequests, count: number, { id = 'org-1', limit 
 }
 
 describe('refused requests', () => {
-  test('of one process are exact, also those that come together', () => {
+  test('of one process are counted exactly, even concurrent ones', () => {
     const refused = createRefusedRequests(store());
     expect(refused.check('org-1', 10, START)).toBeUndefined();
     expect(takeAll(refused, 25)).toBe(10);
@@ -24,7 +24,7 @@ describe('refused requests', () => {
     expect(refused.check('org-2', 10, START)).toBeUndefined();
   });
 
-  test('begin anew with the minute, and with another limit as soon as it is in force', () => {
+  test('begin again with each minute, and follow a changed limit at once', () => {
     const refused = createRefusedRequests(store());
     takeAll(refused, 10);
     expect(refused.check('org-1', 11, START)).toBeUndefined();
@@ -33,7 +33,7 @@ describe('refused requests', () => {
     expect(takeAll(refused, 25, { nowMs: START + MINUTE_MS })).toBe(10);
   });
 
-  test('of several processes are counted together, once the store has said so', async () => {
+  test('of several processes are counted together, once the store has replied', async () => {
     const shared = store();
     const [one, other] = [createRefusedRequests(shared), createRefusedRequests(shared)];
     expect(takeAll(one, 6)).toBe(6);
@@ -48,7 +48,7 @@ describe('refused requests', () => {
     expect(one.check('org-1', 10, START)).toMatchObject({ code: 'rpm_exceeded' });
   });
 
-  test('are limited by each process for itself while the store is away, which is asked once at a time', async () => {
+  test('are limited by each process alone while the store is unavailable, which is called once at a time', async () => {
     let asked = 0;
     const refused = createRefusedRequests({
       countRefused: async () => {
@@ -84,7 +84,7 @@ describe('refused requests', () => {
     expect(counted).toBeLessThanOrEqual(120);
   });
 
-  test('are remembered of so many organizations and keys', () => {
+  test('are counted for a bounded number of organizations and keys', () => {
     const refused = createRefusedRequests(store(), 3);
     for (const id of ['a', 'b', 'c', 'd']) takeAll(refused, 10, { id });
     expect(['a', 'b', 'c', 'd'].map((id) => refused.check(id, 10, START) !== undefined)).toEqual([

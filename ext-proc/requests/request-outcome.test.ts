@@ -42,7 +42,7 @@ describe('a request', () => {
   });
 });
 
-test('a line of the log has a greatest length, whatever the client and the stores say', () => {
+test('an access line has a bounded length, whatever the client and the stores send', () => {
   const exchange = { requestId: HUGE, method: HUGE, path: HUGE, peerAddress: '', header: () => HUGE };
   const outcome = recordWith({
     notes: { model: HUGE, attempts: Array.from({ length: 176 }, () => `${'p'.repeat(64)}:first_byte_timeout`) },

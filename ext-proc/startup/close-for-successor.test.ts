@@ -2,7 +2,7 @@ import pino from 'pino';
 import { expect, it } from 'vitest';
 import { closeForSuccessor } from './close-for-successor.ts';
 
-it('refuses, cuts what is under way, and is done when everything is charged and the log shipped, while PostgreSQL is away too', async () => {
+it('refuses, cuts requests in flight, and resolves when all are charged and the log is shipped, even after an outage of PostgreSQL', async () => {
   const seen: string[] = [];
   let open = 2;
   let waiting = 1;

@@ -48,13 +48,13 @@ function parts(over: Partial<ClosingParts> = {}): ClosingParts {
 const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 'close log'];
 
 describe('the end of a gateway process', () => {
-  it('cuts nobody when all ended in time, and closes what charges need last', async () => {
+  it('cuts no request if all end in time, and closes the parts that charges need last', async () => {
     expect(await closeGateway(parts(), 0)).toBe(0);
     const ended = ['handed out', 'let Envoy go', 'close transport', 'drain'];
     expect(done).toEqual(['handed out', 'refuse', 'drain', ...ended, ...CLOSED]);
   });
 
-  it('cuts what is left, and waits for it before anything is closed', async () => {
+  it('cuts the remaining requests, and waits for them before anything is closed', async () => {
     left = [3];
     expect(await closeGateway(parts(), 0)).toBe(0);
     const cut = ['cut', 'end uploads', 'drain', 'handed out'];
@@ -70,7 +70,7 @@ describe('the end of a gateway process', () => {
     ]);
   });
 
-  it('is no success while something is held; what waits in the log is charged', async () => {
+  it('fails if a hold is left, but not if a charge waits in the log', async () => {
     waiting = 1;
     expect(await closeGateway(parts(), 0)).toBe(0);
     openHolds = 1;
@@ -81,7 +81,7 @@ describe('the end of a gateway process', () => {
     expect(done).not.toContain('leave limits');
   });
 
-  it('goes on where a part does not close', async () => {
+  it('goes on if a part does not close', async () => {
     expect(await closeGateway(parts({ closeServing: () => new Promise(() => {}) }), 0)).toBe(0);
     expect(done.at(-1)).toBe('close log');
   });

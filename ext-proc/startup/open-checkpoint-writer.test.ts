@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { CheckpointRun } from '#database/checkpoints/checkpoints.ts';
 import { openCheckpointWriter } from './open-checkpoint-writer.ts';
 
-test('looks again and again, with one key and for checkpoints an hour apart, also after a look that failed; and no more once stopped', async () => {
+test('tries repeatedly, with one key and for checkpoints an hour apart, even after a failure, until it is stopped', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gw-open-checkpoint-writer-'));
   const looks: CheckpointRun[] = [];
   const warnings: string[] = [];

@@ -11,7 +11,7 @@ async function current(metrics: ReturnType<typeof createMetrics>, name: string):
 }
 
 describe('metrics of charges', () => {
-  it('say what waits in the log at the moment they are read', async () => {
+  it('have the charges that wait in the log when they are read', async () => {
     const metrics = createMetrics();
     const state = { waiting: 2, oldestMs: 1_500, isFailing: true };
     metrics.watchChargeLog({
@@ -46,7 +46,7 @@ describe('metrics of charges', () => {
 });
 
 describe('unknown service tiers', () => {
-  it('are counted by name up to a bound, and the rest as one', async () => {
+  it('are counted by name up to a bound, and then as `other`', async () => {
     const metrics = createMetrics();
     for (let n = 0; n < 100; n++) metrics.unknownTier('model', `tier-${n}`);
     metrics.unknownTier('model', 'tier-1');
@@ -58,7 +58,7 @@ describe('unknown service tiers', () => {
 });
 
 describe('metrics of the process', () => {
-  it('ask whether it is ready, what holds memory, and when the certificate ends, at each reading', async () => {
+  it("read readiness, memory and the certificate's expiry at each scrape", async () => {
     const metrics = createMetrics();
     let notReady: string | undefined = 'draining';
     let endsMs: number | undefined = 1_800_000_000_000;
@@ -78,7 +78,7 @@ describe('metrics of the process', () => {
     expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(0);
   });
 
-  it('say why there was no room in memory', async () => {
+  it('have the reason why there was no memory', async () => {
     const metrics = createMetrics();
     metrics.memoryRefused('request_bodies')('share');
     const counted = await metrics.registry.getSingleMetric('gateway_memory_refused_total')?.get();
@@ -99,7 +99,7 @@ describe('metrics of the process', () => {
 });
 
 describe('metrics of the limit store', () => {
-  it('time every call, and count those that were not answered', async () => {
+  it('time every call, and count failed calls', async () => {
     const metrics = createMetrics();
     let nowMs = 0;
     const store = createMemoryLimitStore({ leaseMs: 1_000 });

@@ -26,18 +26,18 @@ const nothing = async () => undefined;
 const probing = (more: Partial<Parameters<typeof createReadiness>[0]> = {}) =>
   createReadiness({ listen, probeKey: 'sk-gw-probe', completionsRefused: nothing, ...more });
 
-it('is ready when its request comes back as our own refusal of an unknown key', async () => {
+it('is ready if its request gets our own refusal of an unknown key', async () => {
   expect(await probing().notReady()).toBeUndefined();
 });
 
-it('is not ready when Envoy answers something else, or nobody does', async () => {
+it('is not ready if Envoy responds otherwise or not at all', async () => {
   status = 503;
   expect(await probing().notReady()).toContain('503');
   const nobody = { ...listen, api: { host: '127.0.0.1', port: 1 } };
   expect(await probing({ listen: nobody }).notReady()).toContain('failed');
 });
 
-it('asks another host where Envoy is in another network', async () => {
+it('calls another host if Envoy is in another network', async () => {
   const elsewhere = { ...listen, api: { host: '192.0.2.1', port: listen.api.port } };
   expect(await probing({ listen: elsewhere, envoyHost: '127.0.0.1' }).notReady()).toBeUndefined();
 });
@@ -50,7 +50,7 @@ it('is not ready while completions are refused, nor once it drains', async () =>
   expect(await draining.notReady()).toBe('draining');
 });
 
-it('knows its own probes', () => {
+it('recognizes its own probes', () => {
   const readiness = probing();
   expect(readiness.isProbe('Bearer sk-gw-probe')).toBe(true);
   for (const other of ['Bearer sk-gw-other', 'Bearer sk-gw-prob\u00e9', 'Bearer sk-gw-probe2', undefined]) {

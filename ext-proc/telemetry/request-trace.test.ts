@@ -8,7 +8,7 @@ const tracer = openRequestTracer(systemClock, { 'service.name': 'test' });
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 
-it('ends every span with the request, the step in progress as the one that it was refused in', () => {
+it('ends every span with the request, and marks the step in which it was refused', () => {
   const trace = tracer.begin(undefined);
   trace.step('one');
   trace.step('two');
@@ -25,7 +25,7 @@ it('ends every span with the request, the step in progress as the one that it wa
   expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([trace.traceId]));
 });
 
-it('keeps the traces of requests at the same time apart', () => {
+it('keeps the traces of concurrent requests apart', () => {
   const [first, second] = [tracer.begin(undefined), tracer.begin(undefined)];
   first.step('of the first');
   second.step('of the second');
@@ -48,7 +48,7 @@ it('continues the trace of the sender, and passes its state on', () => {
   expect(call).toMatchObject({ traceId: TRACE, parentId: root?.id, kind: 3 });
 });
 
-it('takes attributes until the request ends, and times from the moment of each step', () => {
+it('accepts attributes until the request ends, and times each step', () => {
   const trace = tracer.begin(undefined);
   const step = trace.step('one');
   step.event('first_event');
@@ -65,7 +65,7 @@ it('takes attributes until the request ends, and times from the moment of each s
   expect(root?.endNs).toBeGreaterThanOrEqual(one?.endNs ?? afterNs);
 });
 
-it('keeps no more of a text than 200 characters', () => {
+it('keeps at most 200 characters of a text', () => {
   const trace = tracer.begin(undefined);
   trace.root.set('model', 'y'.repeat(300));
   trace.root.set('reasons', ['z'.repeat(300)]);

@@ -56,7 +56,7 @@ function trace(): FinishedTrace {
   return tracer.end(made);
 }
 
-it('sends what comes together together', async () => {
+it('sends traces of the same time together', async () => {
   open();
   for (let i = 0; i < 4; i++) exporter.add(trace());
   await expect.poll(() => exported).toBe(12);
@@ -111,7 +111,7 @@ it('follows no redirect, which would carry its headers elsewhere', async () => {
   expect(exported).toBe(0);
 });
 
-it('forgets what waits when tracing is switched off', async () => {
+it('drops waiting spans when tracing is switched off', async () => {
   open();
   target = undefined;
   exporter.add(trace());
@@ -119,7 +119,7 @@ it('forgets what waits when tracing is switched off', async () => {
   expect(collector.headers).toEqual([]);
 });
 
-it('sends what waits at its end, and nothing after', async () => {
+it('sends waiting spans at its end, and nothing after it', async () => {
   open({ everyMs: 60_000 });
   exporter.add(trace());
   await exporter.close(10_000);
@@ -128,7 +128,7 @@ it('sends what waits at its end, and nothing after', async () => {
   expect(dropped).toEqual([['unsent', 3]]);
 });
 
-it('ends in time although the collector hangs', async () => {
+it('ends in time even if the collector hangs', async () => {
   open();
   collector.answerWith('hang');
   exporter.add(trace());

@@ -33,7 +33,7 @@ describe('traceparent', () => {
     expect(readTraceContext(text, 'a=1')).toBeUndefined();
   });
 
-  it('is written as it is read', () => {
+  it('is written in the form in which it was read', () => {
     const text = `00-${TRACE}-${SPAN}-01`;
     const context = readTraceContext(text, undefined);
     expect(context && traceHeaders(context)).toEqual(['traceparent', text]);
@@ -60,7 +60,7 @@ describe('tracestate', () => {
   });
 });
 
-it('has an id that no other request has where a request is not traced', () => {
+it('has a unique id if a request is not traced', () => {
   const [name, traceparent] = untracedHeaders();
   expect(name).toBe('traceparent');
   expect(readTraceContext(traceparent, undefined)).toMatchObject({ sampled: false });

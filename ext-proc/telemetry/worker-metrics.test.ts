@@ -21,7 +21,7 @@ function worker(index: number, requests: number): Registry {
   return registry;
 }
 
-it('metrics of all processes stand side by side, as each says them; one that is away is left out', async () => {
+it('metrics of all processes are shown side by side, unchanged; a process that does not respond is left out', async () => {
   const sockets = [1, 2, 3].map((index) => join(folder, `metrics-${index}.sock`));
   // Left behind by a process that was killed.
   writeFileSync(String(sockets[0]), '');

@@ -34,7 +34,7 @@ afterEach(() => {
 });
 
 describe('RequestBody', () => {
-  test('gives the same bytes whether they came before or after somebody read', async () => {
+  test('returns the same bytes whether they came before or after `read`', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 5 }),
@@ -56,7 +56,7 @@ describe('RequestBody', () => {
     );
   });
 
-  test('in pieces of one byte takes not much more memory than in one, and none is lost', async () => {
+  test('loses no piece of one byte, and takes little more memory than for one large piece', async () => {
     const million = 1_000_000;
     const body = bodyIn(new SharedBudget(2 * million));
     const result = body.read({ ...BOUNDS, limitBytes: million });
@@ -88,7 +88,7 @@ describe('RequestBody', () => {
     );
   });
 
-  test('copies what is pushed, so that the memory it was read into can be used again', async () => {
+  test('copies pushed bytes, so that their memory can be reused', async () => {
     const body = bodyIn(budget, 4);
     const read = bytes(64 * 1024);
     push(body, read.fill('a').subarray(0, 2));
@@ -133,7 +133,7 @@ describe('RequestBody', () => {
     expect(budget.heldBytes).toBe(0);
   });
 
-  test('bytes that nobody reads yet ask for no more', () => {
+  test('does not want more bytes before `read`', () => {
     const body = bodyIn(budget);
     expect(body.wantsMore).toBe(false);
     push(body, bytes(1));
@@ -142,7 +142,7 @@ describe('RequestBody', () => {
     expect(body.wantsMore).toBe(true);
   });
 
-  test('what is over the process-wide budget is refused and frees what it held', async () => {
+  test('a body above the process-wide budget is refused and frees its memory', async () => {
     for (const [organization, kept] of [
       ['org_b', 500],
       ['org_c', 250],
@@ -160,7 +160,7 @@ describe('RequestBody', () => {
     expect(budget.heldBytes).toBe(950);
   });
 
-  test('an upload that stands still gives way to one that comes, and not to itself', async () => {
+  test('a stalled upload is evicted for another one, but not for itself', async () => {
     const still = bodyIn(budget);
     const refused = still.read({ ...BOUNDS, limitBytes: 1000 });
     push(still, bytes(900));
@@ -174,7 +174,7 @@ describe('RequestBody', () => {
     expect(budget.heldBytes).toBe(0);
   });
 
-  test('a body that was read is not given up, and beyond the share of its organization there is none', async () => {
+  test("a body that was read is not evicted, and beyond its organization's share none is accepted", async () => {
     const bodies = [450, 450, 40].map((length) => {
       const body = bodyIn(budget);
       body.reservation.assignTo('org_a');
@@ -188,7 +188,7 @@ describe('RequestBody', () => {
     expect(budget.open('org_b').take(250)).toBe(true);
   });
 
-  test('a complete body that nobody has read yet gives way', async () => {
+  test('a complete body that was not read yet can be evicted', async () => {
     const body = bodyIn(budget);
     push(body, bytes(900));
     body.finish();
@@ -197,7 +197,7 @@ describe('RequestBody', () => {
     expect(budget.heldBytes).toBe(250);
   });
 
-  test('signs of life are no progress: the one that got on gives way last', async () => {
+  test('single bytes are not progress: the upload with the latest progress is evicted last', async () => {
     const kib = 1024;
     const large = new SharedBudget(1000 * kib);
     const [first, second, third] = Array.from({ length: 3 }, () => bodyIn(large));
@@ -212,7 +212,7 @@ describe('RequestBody', () => {
     expect((await Promise.all(results)).map((result) => result?.kind)).toEqual(['complete', 'no_memory', 'complete']);
   });
 
-  test('the budget holds and adds up, whatever comes in which order', () => {
+  test('the budget is never exceeded or miscounted, in any order of events', () => {
     const step = fc.record({
       which: fc.nat(5),
       act: fc.constantFrom('push', 'push', 'push', 'finish', 'read', 'abandon', 'discard'),
@@ -248,7 +248,7 @@ describe('RequestBody', () => {
     expect((await whole.read(BOUNDS)).kind).toBe('complete');
   });
 
-  test('an upload that goes on after it was given up holds nothing', () => {
+  test('an evicted upload that goes on holds no memory', () => {
     const body = bodyIn(budget);
     push(body, bytes(10));
     body.abandon();

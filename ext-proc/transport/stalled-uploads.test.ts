@@ -54,7 +54,7 @@ describe('an upload', () => {
     expect(places.makeRoom()).toBe(false);
   });
 
-  test('has ten seconds for each 10 KiB, however they come, and for its rest', async () => {
+  test('has ten seconds for each 10 KiB, in whatever pieces, and for the rest', async () => {
     const { body, results, push } = upload();
     for (let step = 0; step < 5; step++) {
       await vi.advanceTimersByTimeAsync(9_900);
@@ -100,7 +100,7 @@ describe('an upload', () => {
     expect([first.results, fourth.results]).toEqual([['gone'], []]);
   });
 
-  test('that gives its place to others ends as one that stalled', async () => {
+  test('that is ended to make room for others ends like a stalled one', async () => {
     const [first, second] = [upload(), upload()];
     first.push(10 * KIB);
     expect(places.makeRoom()).toBe(true);

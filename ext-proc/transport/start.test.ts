@@ -81,7 +81,7 @@ describe('startTransport', () => {
     call.end();
   });
 
-  test('keeps the end of an early answer back until the body ended', async () => {
+  test('holds back the end of an early response until the body has ended', async () => {
     handler = (exchange) => exchange.respond({ status: 401, headers: {}, body: Buffer.from('no') });
     const call = open(client);
     call.write(headers({}));
@@ -112,7 +112,7 @@ describe('startTransport', () => {
     for (const each of [refused, call]) each.end();
   });
 
-  test('routes a stream: an id that cannot be guessed, its own cluster, the route chosen anew, the body dropped', async () => {
+  test('routes a stream with an id that cannot be guessed, its own cluster and a new route, without the body', async () => {
     handler = async (exchange) => {
       await exchange.readBody(BOUNDS);
       await exchange.openStream({ status: 200, headers: {} });
@@ -202,7 +202,7 @@ describe('startTransport', () => {
     await waitFor(() => transport.inFlight() === 0);
   });
 
-  test('an answer given twice is a bug that is reported, and the first one stands', async () => {
+  test('a second response is a bug that is reported, and the first one is sent', async () => {
     handler = async (exchange) => {
       void exchange.respond({ status: 200, headers: {}, body: Buffer.from('first') });
       await exchange.respond({ status: 500, headers: {}, body: Buffer.from('second') });
@@ -231,7 +231,7 @@ describe('startTransport', () => {
     await waitFor(() => transport.inFlight() === 0);
   });
 
-  test('draining lets what is in flight end, and takes nothing new', async () => {
+  test('draining lets requests in flight end, and accepts no new ones', async () => {
     let finish: (() => void) | undefined;
     handler = async (exchange) => {
       await new Promise<void>((resolve) => {

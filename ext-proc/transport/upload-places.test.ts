@@ -57,7 +57,7 @@ describe('places of uploads', () => {
     expect(count(outcomes, 'upload')).toBe(QUARTER);
   });
 
-  test('when there are none left, the one that has most loses the upload without progress for longest', () => {
+  test('when none is left, the organization with most loses the upload without progress for longest', () => {
     const { places, arrive, open, evicted } = processWith();
     for (const [organization, uploads] of [
       ['a', 20],

@@ -267,7 +267,7 @@ describe('the charge log, whatever happens to its process', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('keeps what it took, never what it refused, nothing twice, and every request without a charge', async () => {
+  it('keeps every accepted charge once, no rejected one, and every request without a charge', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(ACTION, { minLength: 5, maxLength: 40 }), async (actions) => {
         const folder = mkdtempSync(join(tmpdir(), 'gw-log-'));

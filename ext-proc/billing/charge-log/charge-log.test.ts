@@ -50,7 +50,7 @@ describe('the charge log', () => {
     return all;
   }
 
-  it('gives back after a crash what was appended and not committed, amounts exact', async () => {
+  it('returns uncommitted charges after a crash, with exact amounts', async () => {
     const before = await open();
     await Promise.all(['a', 'b', 'c'].map((id) => before.append(charge(id))));
     before.committed(['b'], 'epoch');
@@ -63,7 +63,7 @@ describe('the charge log', () => {
     expect(idsIn(await open())).toEqual([]);
   });
 
-  it('shares an fdatasync among the charges that arrive meanwhile, and a write among those of a turn', async () => {
+  it('shares one fdatasync among charges that arrive during another, and one write among those of a turn', async () => {
     const disk = playedDisk();
     const log = await open({ disk });
     await log.append(charge('first'));
@@ -88,7 +88,7 @@ describe('the charge log', () => {
     expect([disk.writes, disk.syncs]).toEqual([3, 0]);
   });
 
-  it('carries a stored response of any bytes, and holds none of them in memory', async () => {
+  it('logs a stored response of any bytes, and keeps none of them in memory', async () => {
     const bytes = Buffer.from(Array.from({ length: 3_000 }, (_, at) => at % 256));
     const before = await open();
     await before.append(claimed('a', bytes));
@@ -99,25 +99,25 @@ describe('the charge log', () => {
       expect(await contentOf(log)).toEqual([claimed('a', bytes), claimed('b', undefined)]);
   });
 
-  it('replaces a charge that waits by a later one of the same generation', async () => {
+  it('replaces a waiting charge by a later one of the same generation', async () => {
     const log = await open();
     await log.append(claimed('a', Buffer.from('answer')));
     await log.append(charge('a'));
     for (const one of [log, await open()]) expect(await contentOf(one)).toEqual([charge('a')]);
   });
 
-  it('keeps its files from others', async () => {
+  it('makes its files unreadable for other users', async () => {
     await (await open()).append(charge('a'));
     expect([statSync(folder).mode & 0o777, statSync(only()).mode & 0o777]).toEqual([0o700, 0o600]);
   });
 
-  it('has nothing of prompt or answer', async () => {
+  it('contains no text of the prompt or the response', async () => {
     await (await open()).append(charge('a'));
     const text = readFileSync(only(), 'utf8');
     expect(Object.keys(JSON.parse(text.slice(text.indexOf('{')))).sort()).toEqual(Object.keys(charge('a')).sort());
   });
 
-  it('gives nothing back for a charge that was damaged after it was written, and keeps it aside', async () => {
+  it('returns no charge that was damaged after it was written, and moves its line aside', async () => {
     const log = await open();
     await log.append(charge('a'));
     await log.append(charge('b'));
@@ -130,7 +130,7 @@ describe('the charge log', () => {
     expect([await log.read('b'), log.waiting(), hears.damage.length]).toEqual([undefined, [], 2]);
   });
 
-  it('starts whatever a line is, keeps it aside once, and gives every other line', async () => {
+  it('starts whatever a line contains, moves it aside once, and returns every other line', async () => {
     const before = await open();
     for (const id of ['a', 'b', 'c']) await before.append(charge(id));
     await before.close();
@@ -145,7 +145,7 @@ describe('the charge log', () => {
     expect([idsIn(await open()), hears.damage.length]).toEqual([['b', 'c'], 1]);
   });
 
-  it('does not count a line that a crash cut short, and gives one of which the line end alone is missing', async () => {
+  it('ignores a line that a crash cut short, and returns one that only lacks its line end', async () => {
     const before = await open();
     await before.append(charge('a'));
     await before.append(charge('b'));
@@ -157,7 +157,7 @@ describe('the charge log', () => {
   });
 
   describe('keeps the charges of the last minutes', () => {
-    it('and sends those that were committed in another epoch, once, whole and without a claim', async () => {
+    it('and sends those that were committed in another epoch, once, complete and without a claim', async () => {
       const log = await open();
       for (const one of [charge('a'), claimed('b', Buffer.from('answer')), charge('c')]) await log.append(one);
       log.committed(['a', 'b'], 'old');
@@ -170,7 +170,7 @@ describe('the charge log', () => {
       expect(await sent(await open(), 'newer')).toEqual([]);
     });
 
-    it('and sends again where sending failed', async () => {
+    it('and sends again what could not be sent', async () => {
       const log = await open();
       const ids = Array.from({ length: 450 }, (_, at) => `gen-${at}`);
       await Promise.all(ids.map((id) => log.append(charge(id))));
@@ -191,7 +191,7 @@ describe('the charge log', () => {
       expect(await sent(log, 'new')).toEqual([]);
     });
 
-    it('for 15 minutes, and what waits longer', async () => {
+    it('for 15 minutes, and waiting charges for longer', async () => {
       const log = await open();
       await log.append(charge('a'));
       log.committed(['a'], 'epoch');
@@ -210,7 +210,7 @@ describe('the charge log', () => {
       expect(idsIn(await open())).toEqual(['b', 'c', 'd', 'e']);
     });
 
-    it('in 64 MiB at most: the oldest go, and a stored response takes no place', async () => {
+    it('in at most 64 MiB: the oldest are removed, and stored responses do not count', async () => {
       mkdirSync(folder);
       for (let number = 1; number <= 24; number++)
         writeFileSync(join(folder, `log-0.${number}.jsonl`), `${'x'.repeat(3 * 1024 * 1024)}`);
@@ -231,8 +231,8 @@ describe('the charge log', () => {
     });
   });
 
-  describe('of a process that is gone', () => {
-    it('is taken over whole by the next that starts', async () => {
+  describe('of a process that has ended', () => {
+    it('is adopted completely by the next process that starts', async () => {
       const other = await open({ workerIndex: 3 });
       for (const id of ['a', 'b']) await other.append(charge(id));
       other.committed(['b'], 'old');
@@ -253,7 +253,7 @@ describe('the charge log', () => {
       await sleep(5);
     });
 
-    it('leaves what it had asked until that is settled, whatever the next writes', async () => {
+    it('has its unsettled requests until they are settled, whatever the next process writes', async () => {
       (await open()).open(intent('gen-1')).asked(TARGET);
       await sleep(5);
       const log = await open();

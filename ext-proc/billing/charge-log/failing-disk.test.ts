@@ -28,7 +28,7 @@ describe('the charge log on a disk that fails', () => {
     rmSync(join(folder, '..'), { recursive: true });
   });
 
-  it('writes what one sync did not take to another segment', async () => {
+  it('writes lines whose sync failed to another segment', async () => {
     const disk = playedDisk();
     const log = await open({ disk });
     await log.append(charge('a'));
@@ -98,7 +98,7 @@ describe('the charge log on a disk that fails', () => {
     expect([idsIn(log), idsIn(await open())]).toEqual([['c'], ['c']]);
   });
 
-  it('notes a commit again in the present segment when a former one could not be synced', async () => {
+  it('notes a commit again in the current segment when an earlier one could not be synced', async () => {
     let nowMs = Date.now();
     const disk = playedDisk();
     const log = await open({ disk, clock: { nowMs: () => nowMs, monotonicMs: () => performance.now() } });
@@ -119,7 +119,7 @@ describe('the charge log on a disk that fails', () => {
     expect([idsIn(log), idsIn(await open())]).toEqual([ids, ids]);
   });
 
-  it('notes a commit again when it is closed, if the disk takes it by then', async () => {
+  it('notes a commit again when it is closed, if the disk works by then', async () => {
     const disk = playedDisk();
     const log = await open({ disk });
     for (const id of ['a', 'b']) await log.append(charge(id));
@@ -131,7 +131,7 @@ describe('the charge log on a disk that fails', () => {
     expect(idsIn(await open())).toEqual(['b']);
   });
 
-  it('sends a commit of another epoch again as soon as the disk has the note of it', async () => {
+  it('sends charges of another epoch again as soon as the disk has the note of their commit', async () => {
     const disk = playedDisk();
     const log = await open({ disk });
     await log.append(charge('a'));
@@ -145,7 +145,7 @@ describe('the charge log on a disk that fails', () => {
     expect([await sendAgain(), sent]).toEqual([1, [charge('a')]]);
   });
 
-  it('is not proved to take the log while it keeps what was reported as not taken', async () => {
+  it('does not count as working while it has a line that was reported as failed', async () => {
     const disk = playedDisk();
     const log = await open({ disk });
     await log.append(charge('a'));
@@ -161,7 +161,7 @@ describe('the charge log on a disk that fails', () => {
     expect([log.isBehind(), idsIn(await open())]).toEqual([false, ['a', 'c']]);
   });
 
-  it('says so once, fails no request, and is whole again when the disk takes it', async () => {
+  it('reports the failure once, fails no request, and is complete again when the disk works', async () => {
     const log = await open();
     rmSync(folder, { recursive: true });
     const request = log.open(intent('gen-1'));
@@ -177,7 +177,7 @@ describe('the charge log on a disk that fails', () => {
     expect(hears.failures).toHaveLength(1);
   });
 
-  it('leaves the request whose charge it did not take', async () => {
+  it('keeps the request whose charge could not be written', async () => {
     const disk = playedDisk();
     const log = await open({ disk });
     log.open(intent('gen-1')).asked(TARGET);
@@ -190,7 +190,7 @@ describe('the charge log on a disk that fails', () => {
     expect([idsIn(after), after.left.map(({ generationId }) => generationId)]).toEqual([[], ['gen-1']]);
   });
 
-  it('goes on after an append that a full disk refused when there is room', async () => {
+  it('accepts appends again when a full disk has room', async () => {
     // A file may not grow beyond 8 or 16 KiB there, depending on the shell; the large line is
     // refused after its beginning was written.
     const script = `

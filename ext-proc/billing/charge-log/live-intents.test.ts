@@ -52,7 +52,7 @@ describe('requests in the charge log', () => {
     await expect.poll(() => readdirSync(folder).length).toBe(before + 1);
   };
 
-  it('are those that were asked, and neither released nor charged', async () => {
+  it('are those that were sent to a provider, and neither released nor charged', async () => {
     const claim = { keyHash: Buffer.alloc(32, 200), bodyHash: Buffer.alloc(32, 7) };
     const first = ask('gen-1', { claim, api: 'responses' });
     ask('gen-2').settled();
@@ -66,7 +66,7 @@ describe('requests in the charge log', () => {
     await expect.poll(left).toEqual([]);
   });
 
-  it('have the whole price table, and the tiers that were asked for and sent', async () => {
+  it('have the whole price table, the asked tier and the sent tier', async () => {
     const above = [{ inputTokens: 100, prices: { ...PRICES, cacheWritePicoUsd: 9n } }];
     const flex = { prices: { ...PRICES, inputPicoUsd: 7n }, above };
     const priceTable: PriceTable = { prices: PRICES, above, serviceTiers: new Map([['flex', flex]]) };
@@ -82,7 +82,7 @@ describe('requests in the charge log', () => {
     expect((await left())[0]?.asked).toEqual(again);
   });
 
-  it('follow what a stream delivers and its provider says, also into another segment', async () => {
+  it('follow the output and reported usage of a stream, even into another segment', async () => {
     const request = ask('gen-1');
     let output: Output = { tokens: 0, upstreamId: undefined };
     request.delivers(() => output);
@@ -104,7 +104,7 @@ describe('requests in the charge log', () => {
     expect(await delivered()).toEqual(all);
   });
 
-  it('do not come back with a segment that begins while they are charged', async () => {
+  it('do not reappear in a segment that begins while they are charged', async () => {
     const disk = playedDisk();
     const slow = await openLog(folder, told(), { clock, disk });
     const held = Promise.withResolvers<void>();
@@ -125,7 +125,7 @@ describe('requests in the charge log', () => {
     await slow.close();
   });
 
-  it('are kept whole, and their files within bounds, however many requests come', async () => {
+  it('are kept completely, in files of bounded size, however many requests come', async () => {
     const lasting = ask('gen-lasting', { model: 'x'.repeat(400) });
     lasting.delivers(() => ({ tokens: 5, upstreamId: 'up' }));
     const sizes = () => readdirSync(folder).map((name) => statSync(join(folder, name)).size);
@@ -139,7 +139,7 @@ describe('requests in the charge log', () => {
     expect(Math.max(...sizes())).toBeLessThan(4_500_000);
   });
 
-  it('and charges are whole whatever clients and providers say', async () => {
+  it('and charges are complete whatever clients and providers send', async () => {
     // Characters at which some readers end a line, or that no UTF-8 text has.
     const hostile = fc.constantFrom(...'\u2028\u2029\u0085\v\f\r\n\t\0 {"😀', '\ud800', '\udfff');
     const text = fc.array(fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 6 });

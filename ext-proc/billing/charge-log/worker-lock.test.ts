@@ -62,7 +62,7 @@ describe('the lock of a gateway process', () => {
     return found.sort();
   };
 
-  it('is waited for, and free as soon as the process that had it is killed', async () => {
+  it('is awaited, and free as soon as its process is killed', async () => {
     const owner = await startOwner(5);
     let got = false;
     const next = lockWorker(folder, 5).then((lock) => {
@@ -75,7 +75,7 @@ describe('the lock of a gateway process', () => {
     (await next).release();
   });
 
-  it('leaves to the living what is theirs, and the rest to whoever asks first, whatever is configured', async () => {
+  it('protects the logs of live processes, and lets the first process adopt the others, whatever is configured', async () => {
     for (const name of [
       'settlements-0.jsonl',
       'settlements-1.jsonl',
@@ -94,7 +94,7 @@ describe('the lock of a gateway process', () => {
     expect(await orphans(0)).toEqual([1, 2]);
   });
 
-  it('needs no name that every user of the machine could take', async () => {
+  it('uses no name that another user of the machine could take first', async () => {
     await writeFile(join(folder, 'settlements-6.jsonl'), '');
     const name = createHash('sha256')
       .update(join(await realpath(folder), 'settlements-6.jsonl'))

@@ -8,7 +8,7 @@ describe('the header Idempotency-Key', () => {
     expect(readIdempotencyKey(undefined)).toBeUndefined();
   });
 
-  it('is taken as it is: 1 to 255 visible ASCII characters', () => {
+  it('is used unchanged: 1 to 255 visible ASCII characters', () => {
     const visible = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
       minLength: 1,

@@ -28,8 +28,8 @@ const SEGMENT_BYTES = 64 * 1024;
 const HEAD_BYTES = 40;
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + 16;
 
-describe('a sealed answer', () => {
-  it('is opened by the same request only', async () => {
+describe('a sealed response', () => {
+  it('is only opened by the same request', async () => {
     const property = fc.asyncProperty(
       fc.string({ minLength: 1 }),
       fc.uint8Array(),
@@ -73,7 +73,7 @@ describe('a sealed answer', () => {
     },
   );
 
-  it('has no segment that is another, of the same answer or another one, nor one less or more', async () => {
+  it('cannot be opened with a segment that is exchanged, missing or added', async () => {
     const seal = requestSeal(ORGANIZATION, 'key', BODY);
     const answer = randomBytes(6 * SEGMENT_BYTES);
     const [sealed, again] = [await seal.seal(answer, GENERATION), await seal.seal(answer, GENERATION)];
@@ -104,7 +104,7 @@ describe('a sealed answer', () => {
     await expect(stored?.next()).rejects.toThrow();
   });
 
-  it('is gone midway when it gave way meanwhile, or the database is away', async () => {
+  it('is gone midway if it was evicted or the database is unavailable', async () => {
     const seal = requestSeal(ORGANIZATION, 'key', BODY);
     const sealed = await seal.seal(randomBytes(2 * SEGMENT_BYTES), GENERATION);
     const away = new StoreUnavailable('away');
@@ -119,7 +119,7 @@ describe('a sealed answer', () => {
     }
   });
 
-  it('shows nothing of key, body and answer, and never looks the same twice', async () => {
+  it('reveals nothing about key, body and response, and never looks the same twice', async () => {
     const seal = requestSeal(ORGANIZATION, 'sentinel-key', BODY);
     const sealed = [await seal.seal(ANSWER, GENERATION), await seal.seal(ANSWER, GENERATION)];
     expect(sealed[0]?.equals(sealed[1] ?? ANSWER)).toBe(false);
@@ -127,7 +127,7 @@ describe('a sealed answer', () => {
     for (const hidden of ['sentinel-key', BODY.toString(), ANSWER.toString()]) expect(shown).not.toContain(hidden);
   });
 
-  it('finds a row by organization and key alone, and tells bodies apart only where the key is known', () => {
+  it('finds a row by organization and key alone, and distinguishes bodies only if the key is known', () => {
     const one = requestSeal(ORGANIZATION, 'key', BODY);
     const other = requestSeal(ORGANIZATION, 'key', Buffer.from('{}'));
     expect(one.keyHash).toEqual(other.keyHash);

@@ -31,7 +31,7 @@ describe('the limit store in memory', () => {
     };
   }
 
-  it('forgets organizations that hold nothing after a while, and believes no old snapshot of them then', async () => {
+  it('evicts organizations without holds after a while, and then trusts no old snapshot of them', async () => {
     const store = createMemoryLimitStore({ leaseMs: 3_600_000, idleMs: 60_000 });
     for (const organization of [1, 2]) {
       const request = requestOf(organization, START);

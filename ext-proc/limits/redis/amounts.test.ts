@@ -10,7 +10,7 @@ const amount = fc.oneof(
   fc.bigInt({ min: -LARGEST - 3n, max: -LARGEST + 3n }),
 );
 
-it('amounts are exact doubles, and beyond them err low: less is available, more is taken', () => {
+it('amounts are exact doubles; larger ones are clamped so that less is admitted', () => {
   fc.assert(
     fc.property(amount, (nano) => {
       const available = BigInt(availableAmount(nano));

@@ -31,7 +31,7 @@ function counting(write: (counts: readonly OmittedRequests[]) => Promise<void> =
   return { counts, written, dropped };
 }
 
-describe('requests that are left out', () => {
+describe('omitted requests', () => {
   test('are sums by key, code, status, model and minute', async () => {
     const { counts, written } = counting();
     for (let i = 0; i < 3; i++) counts.add(refused('key_revoked', { address: `192.0.2.${i}` }), NOW_MS);
@@ -53,7 +53,7 @@ describe('requests that are left out', () => {
     expect(written[0]?.[0]?.address).toBe('192.0.2.2');
   });
 
-  test('are told again as sums that grow, and what is written is not written again', async () => {
+  test('are written again as growing sums, but not if nothing was added', async () => {
     const { counts, written } = counting();
     const now = Date.now();
     counts.add(refused('key_revoked'), now);
@@ -66,7 +66,7 @@ describe('requests that are left out', () => {
     expect(written.map((batch) => batch[0]?.requests)).toEqual([1, 2]);
   });
 
-  test('wait while the store is away', async () => {
+  test('wait while the store is unavailable', async () => {
     let isAway = true;
     const { counts, written } = counting(async () => {
       if (isAway) throw new StoreUnavailable('away');
@@ -79,7 +79,7 @@ describe('requests that are left out', () => {
     expect(written.at(-1)?.[0]?.requests).toBe(2);
   });
 
-  test('are bounded by kind, and the rest is told as dropped', async () => {
+  test('are bounded by kind, and the rest is reported as dropped', async () => {
     const { counts, written, dropped } = counting();
     for (let i = 0; i < 10_003; i++) counts.add(refused('key_revoked', { keyId: `key-${i}` }), NOW_MS);
     counts.add(refused('key_revoked', { keyId: 'key-0' }), NOW_MS);

@@ -14,7 +14,7 @@ function linesOf({ workerIndex = 0, workers = 1 } = {}) {
   return { lines, take, told };
 }
 
-test('a key has a hundred in a minute, ten when it is of no use, and all that no key have together a hundred', () => {
+test('a key has a hundred rows in a minute, an unusable key ten, and all requests without a key together a hundred', () => {
   const { take } = linesOf();
   expect(take(250, 'key-1')).toBe(100);
   expect(take(250, 'key-2')).toBe(100);
@@ -24,7 +24,7 @@ test('a key has a hundred in a minute, ten when it is of no use, and all that no
   expect(take(250, 'key-1', { nowMs: START + MINUTE_MS })).toBe(100);
 });
 
-test('a key that becomes of no use has no more than it had', () => {
+test('a key that becomes unusable gets no further rows', () => {
   const { take } = linesOf();
   expect(take(50, 'key-1')).toBe(50);
   expect(take(50, 'key-1', { isUnusable: true })).toBe(0);
@@ -62,7 +62,7 @@ test.each([
   expect(each.reduce((sum, lines) => sum + lines, 0)).toBe(isUnusable ? 10 : 100);
 });
 
-test('so many keys are remembered, and further ones have no line', () => {
+test('a bounded number of keys is tracked, and further ones have no line', () => {
   const { take } = linesOf();
   for (let i = 0; i < 10_000; i++) expect(take(1, `key-${i}`)).toBe(1);
   expect(take(1, 'key-late')).toBe(0);

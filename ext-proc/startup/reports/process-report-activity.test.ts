@@ -18,7 +18,7 @@ const request = (status: number, code = '', probe = false): EndedRequest => ({
   durationMs: 1,
 });
 
-it('counts what failed: no refusals, no clients that left, but broken streams', () => {
+it('counts broken streams as failed, but not refusals or clients that left', () => {
   const { metrics, activity } = watched();
   const all = [
     request(200),
@@ -37,7 +37,7 @@ it('counts what failed: no refusals, no clients that left, but broken streams', 
   expect(activity.takeEnded()).toEqual({ ended: 0, failed: 0 });
 });
 
-it('leaves probes out of what ended, and knows what is in flight', () => {
+it('does not count probes as ended, and counts requests in flight', () => {
   const { metrics, activity } = watched();
   metrics.requestStarted(true);
   metrics.requestStarted(false);
@@ -62,7 +62,7 @@ it('passes everything on to the metrics, and attempts to the health of their pro
   expect([...activity.providers.health([], 1_000)]).toEqual([['a', health]]);
 });
 
-it('knows for an hour which models were served at a tier that no table has', async () => {
+it('reports for an hour which models were served at a tier that no table has', async () => {
   const { metrics, activity, registry } = watched();
   metrics.unknownTier('model', 'turbo');
   metrics.unknownTier('model', 'warp');

@@ -83,7 +83,7 @@ it('shows price lists, which belong to the mapping', () => {
   expect(report.current().fingerprint).not.toBe(before.fingerprint);
 });
 
-it('says why the file as it is now is not in force, until one is', () => {
+it('reports why the current file is not in force, until one is', () => {
   const { report, now } = reportOf(configWith(modelWith()));
   const before = report.current();
   expect(report.current()).toBe(before);

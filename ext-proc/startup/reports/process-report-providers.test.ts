@@ -5,7 +5,7 @@ import { createProviderLog } from './process-report-providers.ts';
 const START_MS = 1_795_000_000_000;
 const MINUTE_MS = 60_000;
 
-it('names every provider that is configured, asked or not, and those that are not any more while they were asked lately', () => {
+it('has every configured provider, called or not, and former ones that were called recently', () => {
   const log = createProviderLog();
   log.note([{ provider: 'former', result: 'ok' }], START_MS);
   const health = log.health(['a', 'b'], START_MS + MINUTE_MS);
@@ -14,7 +14,7 @@ it('names every provider that is configured, asked or not, and those that are no
   expect([...log.health(['a'], START_MS + 6 * MINUTE_MS).keys()]).toEqual(['a']);
 });
 
-it('tells the last failure that was the provider’s own, until five minutes later', () => {
+it('reports the last failure of the provider itself for five minutes', () => {
   const log = createProviderLog();
   const note = (result: string, atMs: number) => log.note([{ provider: 'a', result }], atMs);
   note('connect_failed', START_MS);

@@ -64,7 +64,7 @@ it('puts the parts together', async () => {
   expect(JSON.stringify(report)).not.toContain('provider-secret');
 });
 
-it('knows which provider Envoy has ejected by its cluster, and says so only when it has asked Envoy', async () => {
+it("reports ejected providers by their clusters, but only if it has read Envoy's state", async () => {
   const ejectedIn = async (changes: Partial<ReportSources>) =>
     (await gatherReport(sources(changes), never)).providers.local?.ejected;
   expect(
@@ -77,12 +77,12 @@ it('knows which provider Envoy has ejected by its cluster, and says so only when
   expect(await ejectedIn({})).toBe(null);
 });
 
-it('tells Envoy that does not answer from one that another process asks', async () => {
+it('distinguishes an Envoy that does not respond from one that another process reports', async () => {
   expect((await gatherReport(sources({ envoy: async () => undefined }), never)).envoy).toEqual({ reachable: false });
   expect(await gatherReport(sources(), never)).toMatchObject({ envoy: null, requestLog: null, notReady: null });
 });
 
-it('does not wait for what hangs, and not at all when the process ends', async () => {
+it('does not wait for a part that hangs, and not at all when the process ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const hanging = { notReady: () => new Promise<undefined>(() => {}), envoy: () => new Promise<undefined>(() => {}) };
   const late = gatherReport(sources(hanging), never);
@@ -97,7 +97,7 @@ it('does not wait for what hangs, and not at all when the process ends', async (
   expect((await cut).envoy).toEqual({ reachable: false });
 });
 
-it('measures a blocked event loop as lag, and once only', () => {
+it('measures a blocked event loop as lag, but only once', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   let nowMs = 0;
   const meter = createMachineMeter({ ...clock, monotonicMs: () => nowMs });

@@ -36,7 +36,7 @@ describe('GrpcMessageReader', () => {
     );
   });
 
-  test('puts messages in pieces together in the same memory, one after the other', () => {
+  test('joins messages in pieces in the same memory, one after the other', () => {
     const memories = new Set<BorrowedBytes>();
     const texts: string[] = [];
     const reader = new GrpcMessageReader(200_000, {
@@ -73,7 +73,7 @@ describe('GrpcMessageReader', () => {
     expect(got.map((message) => message.toString('latin1', 0, 1))).toEqual(['a', 'b']);
   });
 
-  test('refuses a message above the limit as soon as its length is known, and one at the limit not', () => {
+  test('refuses a message above the limit as soon as its length is known, but not one at the limit', () => {
     expect(push(readerOf(10), frame(Buffer.alloc(11)).subarray(0, 5))).toBe('too_long');
     expect(push(readerOf(10), frame(Buffer.alloc(10)))).toBeUndefined();
   });

@@ -69,7 +69,7 @@ describe('RequestHead', () => {
     expect(head(Array.from({ length: count }, (_, index) => [`x-${index}`, value] as const)).oversized).toBe(oversized);
   });
 
-  test('of a large head keeps the names, and what is read with the body', () => {
+  test('keeps of a large head only the names and the values that are read with the body', () => {
     const large = head([
       ['authorization', 'Bearer x'],
       ['x-filler-that-is-long', 'a'.repeat(5_000)],

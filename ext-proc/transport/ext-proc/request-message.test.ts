@@ -71,7 +71,7 @@ describe('headers', () => {
     );
   });
 
-  test('may come behind the attributes', () => {
+  test('may come after the attributes', () => {
     const message = Buffer.concat([
       encode({ attributes: attributes('192.0.2.1:1') }),
       encode({ requestHeaders: { headers: { headers: [{ key: ':path', rawValue: Buffer.from('/x') }] } } }),
@@ -84,7 +84,7 @@ describe('headers', () => {
     expect([head?.header('x-a'), head?.header(''), head?.header('x-b')]).toEqual(['', '', undefined]);
   });
 
-  test('fields that are not known are stepped over', () => {
+  test('unknown fields are skipped', () => {
     // request_headers { 15: varint, headers { 2: "", headers { key: "a", 2: "v", raw_value: "b" } }
     // }
     const one = [0x0a, 1, 0x61, 0x12, 1, 0x76, 0x1a, 1, 0x62];
@@ -143,7 +143,7 @@ describe('a piece of the body', () => {
   });
 });
 
-test('trailers are heard of', () => {
+test('trailers are reported', () => {
   expect(read(encode({ requestTrailers: {} }))).toEqual({ trailers: true });
 });
 
@@ -154,7 +154,7 @@ test.each([
   expect(() => read(message)).toThrow('no known kind');
 });
 
-test('whatever the bytes, they are heard of or refused', () => {
+test('any bytes are either reported or refused', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (random) => {
       try {

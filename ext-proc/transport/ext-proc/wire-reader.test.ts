@@ -18,7 +18,7 @@ describe('WireReader', () => {
     );
   });
 
-  test('steps over fields of every kind', () => {
+  test('skips fields of every kind', () => {
     const writer = new BinaryWriter()
       .tag(1, 0)
       .int64(-1)
@@ -38,7 +38,7 @@ describe('WireReader', () => {
     expect(reader.more).toBe(false);
   });
 
-  test('goes into a field and out of it', () => {
+  test('enters a field and leaves it', () => {
     const reader = readerOf([2, 7, 8, 9]);
     const outerEnd = reader.enter();
     expect([reader.varint(), reader.varint(), reader.more]).toEqual([7, 8, false]);
@@ -61,7 +61,7 @@ describe('WireReader', () => {
     expect(() => reader.skip(tag)).toThrow(RangeError);
   });
 
-  test('whatever the bytes, it ends, and stays within them', () => {
+  test('ends for any bytes, and never reads beyond them', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (random) => {
         const reader = new WireReader(lend(Buffer.from(random)), 0, random.length);

@@ -88,7 +88,7 @@ async function fill(response: HttpResponseStream, piece: Buffer): Promise<number
 }
 
 describe('HttpResponseStream', () => {
-  test('an answer in any pieces is read by another HTTP as it was written', async () => {
+  test('a response in any pieces is read by another HTTP implementation as it was written', async () => {
     // Text with halves of surrogate pairs, which UTF-8 has no bytes for.
     const unit = fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code));
     const bytes = fc.uint8Array({ maxLength: 200 });
@@ -143,7 +143,7 @@ describe('HttpResponseStream', () => {
     await expect.poll(() => client.text().endsWith('\r\n\r\n0\r\n\r\n')).toBe(true);
   });
 
-  test('breaking off after the end does no harm to the next answer, and before it cuts', async () => {
+  test('`abort` cuts a response before its end, and does not harm the next one after it', async () => {
     const first = begin();
     const client = open();
     client.socket.write(requestText());
@@ -204,7 +204,7 @@ describe('HttpResponseStream', () => {
     expect(response.write(Buffer.from('late'))).toBe(false);
   });
 
-  test('a body that is not what its head says is a bug, and nothing is read as its end', async () => {
+  test('a body of another length than its head says is a bug, and never looks complete', async () => {
     const begun = begin(3);
     const client = open();
     client.socket.write(requestText());

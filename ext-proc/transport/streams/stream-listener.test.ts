@@ -93,7 +93,7 @@ describe('StreamListener', () => {
     expect(await answered).toBe('mine');
   });
 
-  test('while others come late, no wait is aborted as soon', async () => {
+  test('while others arrive late, waits last longer', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     const outcomes: unknown[] = [];
     const late = listener.expect((response) => answer(response, 'late'));
