@@ -45,7 +45,7 @@ it('writes no more rows than a file may have', async () => {
   ]);
 });
 
-it('goes on where a step finds nothing', async () => {
+it('goes on after a step without rows', async () => {
   const read = async (cursor = 0) => ({
     rows: cursor === 3 ? [{ n: 7 }] : [],
     ...(cursor < 3 ? { next: cursor + 1 } : {}),
@@ -53,7 +53,7 @@ it('goes on where a step finds nothing', async () => {
   expect(await allOf(csvLines(COLUMNS, read))).toBe('n\r\n7\r\n');
 });
 
-it('reads no step before the one before has been taken, and none after its reader has left', async () => {
+it('reads a step only when the previous one was consumed, and none after its reader has left', async () => {
   const { reads, read } = table(5_000);
   const lines = csvLines(COLUMNS, read);
   await lines.next();
@@ -94,7 +94,7 @@ it('keeps no rows in memory while a piece of their text waits to be taken', asyn
   await lines.return(undefined);
 });
 
-it('reads as many rows at once as it is told', async () => {
+it('reads as many rows at once as configured', async () => {
   const { reads, read } = table(250);
   const text = await allOf(csvLines(COLUMNS, read, { stepRows: 100 }));
   expect(text.split('\r\n')).toHaveLength(1 + 250 + 1);

@@ -11,7 +11,7 @@ function cellsOf(line: string): string[] {
 
 const withoutApostrophes = (cell: string) => cell.replaceAll("'", '');
 
-it('is read again as it was written, but for apostrophes before what could be a formula', () => {
+it('is read back as it was written, except for apostrophes before possible formulas', () => {
   const text = fc.oneof(
     fc.string(),
     fc.string({ unit: fc.constantFrom('"', ',', ';', '\r', '\n', '=', '-', '1', '.', '@', ' ', '\t') }),
@@ -51,7 +51,7 @@ it('leaves out what is absent, and writes numbers and flags as they are', () => 
   expect(csvLine([undefined, -5, 0, true, ''])).toBe(',-5,0,true,\r\n');
 });
 
-it('puts apostrophes where one expression that looks back from every position finds formulas', () => {
+it('puts apostrophes where an expression with look-behind finds formulas', () => {
   const lookingBack = /^(?=[\t\r\n])|(?<=(?:^|[;\t\r\n])"*)(?=[=+\-@＝＋－＠])/g;
   const unit = fc.constantFrom('"', ';', '\r', '\n', '\t', '=', '+', '-', '@', '＝', '＠', 'a', "'", '𝄞');
   fc.assert(

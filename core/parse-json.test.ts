@@ -21,7 +21,7 @@ describe('a key with escapes', () => {
     expect(held).toHaveLength(2);
   });
 
-  it('counts once with all others of its name: the last value, at the place of the first', () => {
+  it('is one member with all others of its name: the last value, at the position of the first', () => {
     const parsed = parseJson('{"\\u0061":1, "b" : [ ] ,"a":2,"\\u0061":{"\\u0061":null}}');
     expect(JSON.stringify(parsed)).toBe('{"a":{"a":null},"b":[]}');
   });
@@ -35,7 +35,7 @@ describe('a key with escapes', () => {
 describe('against JSON.parse', () => {
   const json = fc.jsonValue({ maxDepth: 4 });
 
-  it('is the same for keys without escapes, and for what was written of the value', () => {
+  it('is the same for keys without escapes, and for any stringified value', () => {
     fc.assert(
       fc.property(json, fc.boolean(), (value, isPretty) => {
         const text = JSON.stringify(value, null, isPretty ? 2 : 0);
@@ -53,7 +53,7 @@ describe('against JSON.parse', () => {
   });
 });
 
-it('gives plain values and their texts to be revived, with escaped keys and without', () => {
+it('passes plain values and their source texts to `revive`, with and without escaped keys', () => {
   for (const key of ['a', '\\n']) {
     const seen: unknown[] = [];
     const revive = (value: unknown, source: string) => [seen.push(source), value];

@@ -60,7 +60,7 @@ describe('windows', () => {
     expect(tableAt(friday, at('2026-11-28T00:30:00Z'))).toBe(BASE);
   });
 
-  test('a day that is excepted has no window, also after its midnight', () => {
+  test('an excepted day has no window, even after its midnight', () => {
     const schedule = withWindow({ startMinute: 990, endMinute: 30, exceptDays: new Set([dayOf('2026-10-01')]) });
     expect(tableAt(schedule, at('2026-10-01T00:10:00Z'))).toBe(WINDOW);
     expect(tableAt(schedule, at('2026-10-01T20:00:00Z'))).toBe(BASE);

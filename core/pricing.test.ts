@@ -135,7 +135,7 @@ describe('a charge', () => {
     );
   });
 
-  it('is what the prices that are kept with it say', () => {
+  it('follows from the prices that are stored with it', () => {
     fc.assert(
       fc.property(terms, usage, tierName, (asked, used, serviceTier) => {
         const { costNanoUsd, prices: kept } = priced(asked, { usage: used, serviceTier });

@@ -19,7 +19,7 @@ function ask(text: string, more: object = {}): Promise<Response> {
   });
 }
 
-test('says what it is, and what it heard', async () => {
+test('tells what it is, and echoes the message', async () => {
   const body = (await (await ask('good morning')).json()) as { choices: [{ message: { content: string } }] };
   const { content } = body.choices[0].message;
   expect(content).toContain('not a language model');

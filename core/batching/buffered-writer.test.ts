@@ -47,7 +47,7 @@ describe('a buffered writer', () => {
     expect(writer.waiting()).toBe(0);
   });
 
-  it('says for how long nothing was written while items wait', async () => {
+  it('reports for how long nothing was written while items wait', async () => {
     let result: () => Promise<void> = unavailable;
     const { writer, add } = scripted(() => result());
     expect(writer.stalledMs()).toBe(0);
@@ -60,7 +60,7 @@ describe('a buffered writer', () => {
     expect(writer.stalledMs()).toBe(0);
   });
 
-  it('repeats a batch unchanged until it is settled, whatever has come meanwhile', async () => {
+  it('retries a batch unchanged until it is settled, whatever is added meanwhile', async () => {
     const { writer, add, batches, logged } = scripted((_, call) => {
       if (call === 1) add(3, 4, 5, 6);
       return call <= 3 ? unavailable() : written();

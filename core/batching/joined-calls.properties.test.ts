@@ -116,7 +116,7 @@ describe('joined calls', () => {
 });
 
 describe('lanes of joined calls', () => {
-  it('do not wait for each other, and an idle one begins anew', async () => {
+  it('do not wait for each other, and an idle one begins again', async () => {
     const open: Batch[] = [];
     const sent: (readonly number[])[] = [];
     const run = gated(open);

@@ -73,7 +73,7 @@ describe('joined calls', () => {
     expect([figures[0]?.waitedMs, figures[0]?.tookMs, figures[1]?.waitedMs]).toEqual([0, 30, 30]);
   });
 
-  it('go together in one turn, and what comes meanwhile goes with the next', async () => {
+  it('are sent together if they are of one turn, and later ones with the next batch', async () => {
     const { add, batches } = gatedCalls();
     const first = [add(1), Promise.resolve().then(() => add(2))];
     await turn();
@@ -91,7 +91,7 @@ describe('joined calls', () => {
     expect(await Promise.all(second)).toEqual([30, 40]);
   });
 
-  it('are no more than a batch holds, in no more batches than may be in flight', async () => {
+  it('are in batches of bounded size, of which a bounded number is in flight', async () => {
     const { add, batches } = gatedCalls({ maxBatch: 2, maxInFlight: 2 });
     const calls = [1, 2, 3, 4, 5].map((item) => add(item));
     await turn();
@@ -107,7 +107,7 @@ describe('joined calls', () => {
     expect(await Promise.all(calls)).toEqual([10, 20, 30, 40, 50]);
   });
 
-  it('have each their own outcome, and all of them the failure of the round trip', async () => {
+  it('have their own outcomes, or all the failure of the round trip', async () => {
     const { add, batches } = gatedCalls();
     const calls = [add(1), add(2)];
     await turn();

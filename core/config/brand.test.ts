@@ -4,7 +4,7 @@ import { brand } from './brand.ts';
 const PNG = `data:image/png;base64,${Buffer.from('png').toString('base64')}`;
 const accepted = (value: object) => brand.safeParse(value);
 
-it('takes an SVG as it is, and a picture as a data: URL', () => {
+it('accepts the text of an SVG, and a picture as a data: URL', () => {
   const svg = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>';
   expect(accepted({ logo: svg }).data?.logo).toEqual({ type: 'image/svg+xml', bytes: Buffer.from(svg) });
   expect(accepted({ logo: PNG }).data?.logo).toEqual({ type: 'image/png', bytes: Buffer.from('png') });

@@ -20,7 +20,7 @@ models:
 price_lists: {partner: {e: {input: 0.01, above: [{input_tokens: 1000, input: 0.02}]}}, less: {e: {percent: -10}}}
 `;
 
-test('a model of embeddings needs a price of input alone, in every table', async () => {
+test('an embedding model only needs a price for input, in every table', async () => {
   const { config, warnings } = await folder.loaded(`apis: {embeddings: true}${MODELS}`);
   const model = config.models.get('e');
   expect(model).toMatchObject({ maxOutputTokens: 0, defaultOutputTokens: 0, targets: [{ api: 'chat' }] });
@@ -28,7 +28,7 @@ test('a model of embeddings needs a price of input alone, in every table', async
   expect(warnings.map(({ message }) => message).filter((text) => text.includes('embeddings'))).toEqual([]);
 });
 
-test('it may have an output limit, which means nothing, also one above its window', async () => {
+test('it may have an output limit without effect, even above its window', async () => {
   const text = MODELS.replace('8192', '8192\n    max_output_tokens: 10000\n    default_output_tokens: 20000');
   const { config } = await folder.loaded(`apis: {embeddings: true}${text}`);
   expect(config.models.get('e')).toMatchObject({ maxOutputTokens: 0, defaultOutputTokens: 0 });

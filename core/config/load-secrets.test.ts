@@ -45,7 +45,7 @@ async function write(files: Readonly<Record<string, string>>): Promise<void> {
 const placed = (text: string) => text.replaceAll('secrets/', '');
 
 describe('none of them', () => {
-  test('is in the configuration, read or followed, and none has to be there', async () => {
+  test('is in the configuration, read or resolved, and none has to exist', async () => {
     await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel' });
     const there = await loadConfig(path(), ENV, { secrets: 'none' });
     await write({ two: 'another file-sentinel' });
@@ -67,7 +67,7 @@ describe('none of them', () => {
     expect(there.config.stores.postgres).toEqual({ kind: 'url', url: 'postgres://u:database-password@h/d' });
   });
 
-  test('not where it is written into the file either', async () => {
+  test('not even if it is written into the file', async () => {
     await write({ 'gateway.yaml': placed(TEXT).replace('${KEY}', 'literal-sentinel') });
     const loaded = await loadConfig(path(), ENV, { secrets: 'none' });
     expect([loaded.ok, everything(loaded)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
@@ -102,7 +102,7 @@ describe('looked for', () => {
     ]);
   });
 
-  test('one that a header refers to and that is not there is a problem', async () => {
+  test('a missing one to which a header refers is a problem', async () => {
     await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel' });
     const { TOKEN: _, ...others } = ENV;
     const loaded = await loadConfig(path(), others, { secrets: 'checked' });
@@ -145,7 +145,7 @@ describe('a section that only the dashboard reads', () => {
     expect(after.source.fingerprint).toBe(before.source.fingerprint);
   });
 
-  test('is read by the dashboard, which demands its variables', async () => {
+  test('is read by the dashboard, which requires its variables', async () => {
     await write({ 'gateway.yaml': RIGHT });
     const loaded = await loadConfig(path(), env, { secrets: 'dashboard' });
     expect(loaded.ok && loaded.config.mail).toEqual({
@@ -187,7 +187,7 @@ describe('a section that only the dashboard reads', () => {
     expect([gateway.ok, everything(gateway)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
   });
 
-  test('is checked whole, of a file only that it is there, and a missing value is a warning', async () => {
+  test('is checked completely, files only for their existence, and a missing value is a warning', async () => {
     const inFile = RIGHT.replace('smtp://u:${SMTP_PASSWORD}@h', '${file:two}');
     await write({ 'gateway.yaml': inFile, two: 'smtp://u:file-sentinel@h' });
     const there = await loadConfig(path(), env, { secrets: 'checked' });

@@ -20,7 +20,7 @@ describe('references', () => {
     expect(config.topUpUrl).toBe('https://x.example/$%7Ba%7D/top-up');
   });
 
-  test('with a text for a variable that is not set use it, also when the variable is empty', async () => {
+  test('with a default use it if the variable is not set or empty', async () => {
     const text = 'top_up_url: https://${HOST:-x.example}/${A:-a}${B:-}\nworkers: ${WORKERS:-1}\n';
     const urlFor = async (env: Record<string, string>) => (await folder.loaded(text, env)).config.topUpUrl;
     expect(await urlFor({})).toBe('https://x.example/a');
@@ -28,7 +28,7 @@ describe('references', () => {
     expect(await urlFor({ HOST: 'y.example', A: 'b', B: 'c', WORKERS: '1' })).toBe('https://y.example/bc');
   });
 
-  test('to files count from the folder of the file, and drop the line end', async () => {
+  test('to files are relative to the folder of the file, and drop the line end', async () => {
     await mkdir(join(folder.path, 'secrets'));
     await writeFile(join(folder.path, 'secrets/p'), 'hush-1\r\n');
     const text = oneModel(
@@ -100,7 +100,7 @@ describe('references', () => {
   });
 });
 
-test('whatever is typed, loading ends in a configuration or in problems that stand inside the file', async () => {
+test('any text results in a configuration, or in problems with positions inside the file', async () => {
   const shipped = await readFile(join(import.meta.dirname, '../../config/gateway.yaml'), 'utf8');
   const bare = shipped.replace(/^ *#.*\n|^\n/gm, '');
   const edit = fc.record({

@@ -121,7 +121,7 @@ describe('defaults', () => {
     expect((await folder.loaded(text)).config.models.get('m')?.defaultOutputTokens).toBe(16_384);
   });
 
-  test('waits of a stream are 120 s, the first of a model that reasons total, and none is longer than total', async () => {
+  test('time-outs of a stream are 120 s, for the first byte of a model that reasons `total`, and at most `total`', async () => {
     const rest = 'context_window: 9, max_output_tokens: 9, usd_per_million_tokens: {input: 1, output: 1}';
     const model = (more: string) => `{${rest}, targets: [{provider: p, model: x}]${more}}`;
     const models = `{plain: ${model('')}, reasoning: ${model(', reasoning_efforts: [low]')}, own: ${model(
@@ -152,7 +152,7 @@ describe('defaults', () => {
     expect((await folder.loaded('timeouts: {heartbeat: 0s}')).config.timeouts.heartbeatMs).toBe(0);
   });
 
-  test('neighbours with a weight are one step, also where one between them is skipped', async () => {
+  test('neighbours with a weight are one step, even if one between them is skipped', async () => {
     const targets = '{provider: p, model: a, weight: 1}, {provider: p, model: b}, {provider: p, model: c, weight: 3}';
     const more = ', {provider: absent, model: d, weight: 1}, {provider: p, model: e, weight: "1000"}';
     const text = oneModel(`[${targets}${more}]`, '  p: {base_url: http://127.0.0.1:9}');
@@ -171,7 +171,7 @@ describe('defaults', () => {
   });
 });
 
-describe('a mapping that cannot work', () => {
+describe('a target that cannot work', () => {
   test('to an unknown provider breaks that model alone', async () => {
     const { config, warnings } = await folder.loaded(
       oneModel('[{provider: opneai, model: x}]', '  openai: {base_url: http://127.0.0.1:9}'),
@@ -184,7 +184,7 @@ describe('a mapping that cannot work', () => {
     ]);
   });
 
-  test('is passed over when another target can', async () => {
+  test('is skipped if another target can', async () => {
     const { config, warnings } = await folder.loaded(
       oneModel(
         '[{provider: a, model: x}, {provider: b, model: y}, {provider: c, model: z}]',
@@ -211,7 +211,7 @@ describe('a mapping that cannot work', () => {
   });
 });
 
-describe('the environment stands above the stores', () => {
+describe('environment variables override the stores', () => {
   test('DATABASE_URL and REDIS_URL', async () => {
     const env = { DATABASE_URL: 'postgres://gateway@/gateway?host=%2Frun', REDIS_URL: 'rediss://redis:6380' };
     const { config } = await folder.loaded('workers: 2\nstores: {postgres: embedded}', env);

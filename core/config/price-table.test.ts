@@ -27,7 +27,7 @@ function entry(input: number, cached: number, write: number, write1h: number, ou
   };
 }
 
-it('has all that it was given', async () => {
+it('has everything that was configured', async () => {
   const table = `{input: 1.25, cached_input: 0.125, cache_write: 1.5625, cache_write_1h: 2.5, output: 10,
     above: [{input_tokens: 272000, input: 2.5, cached_input: 0.25, cache_write: 3.125, cache_write_1h: 5, output: 15}],
     service_tiers: {flex: {input: 0.5, output: 5}, priority: {input: 2.5, output: 20, above: [{input_tokens: 9, input: 3, output: 21}]}}}`;

@@ -135,7 +135,7 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     expect(seen.changes.at(-1)?.notes.warnings).toHaveLength(1);
   });
 
-  test('when the certificate is replaced: a pair that does not fit is told, until it does', async () => {
+  test('when the certificate is replaced: a pair that does not match is reported until it does', async () => {
     const [first, second] = [makeCertificate(), makeCertificate()];
     await put('a.crt', first.cert);
     await put('a.key', first.key);
@@ -161,7 +161,7 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     expect(seen.problems).toEqual(['listen.tls.private_key: does not belong to the certificate']);
   });
 
-  test('by polling, where no event tells of it', async () => {
+  test('by polling, if no event reports it', async () => {
     await mkdir(join(folder, 'v1'));
     await mkdir(join(folder, 'v2'));
     await put('v1/gateway.yaml', readRpm(1));
@@ -206,7 +206,7 @@ describe('the old configuration stays in force', () => {
     expect(seen.problems).toHaveLength(1);
   });
 
-  test('when Envoy does not take it; the next try is asked for by reload', async () => {
+  test('when Envoy refuses it; the next attempt is made by reload', async () => {
     let reason: string | undefined = 'Envoy refused the clusters';
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), {
       apply: async () => (reason === undefined ? { ok: true } : { ok: false, reason, mayPass: false }),
@@ -222,7 +222,7 @@ describe('the old configuration stays in force', () => {
     expect(seen.problems).toHaveLength(1);
   });
 
-  test('while the disk is full, and by itself no longer; what was written meanwhile is not forgotten', async () => {
+  test('while the disk is full, and changes by itself afterwards, to the latest file', async () => {
     let full = true;
     const reason = 'clusters.json cannot be written';
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), {
@@ -259,7 +259,7 @@ describe('the old configuration stays in force', () => {
     await until(() => watch.current().limits.readRequestsPerMinute === 2);
   });
 
-  test('for what needs a restart, which is told by name and not by value', async () => {
+  test('for fields that need a restart, which are reported by name and not by value', async () => {
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
     const { listen, stores, workers } = watch.current();
     await replace(
@@ -276,7 +276,7 @@ describe('the old configuration stays in force', () => {
   });
 });
 
-test('a touched file that says the same is not read again, but reload does read it', async () => {
+test('a touched file with the same content is not read again, except by reload', async () => {
   const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
   await replace('gateway.yaml', readRpm(1));
   await put('something-else', 'x');
@@ -286,7 +286,7 @@ test('a touched file that says the same is not read again, but reload does read 
   expect(seen.applied).toHaveLength(1);
 });
 
-test('after close nothing is told any more', async () => {
+test('nothing is reported after close', async () => {
   const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), { pollMs: 20 });
   watch.close();
   await replace('gateway.yaml', readRpm(2));

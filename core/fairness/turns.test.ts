@@ -45,7 +45,7 @@ function takers(limits: TurnLimits) {
 }
 
 describe('turns of organizations', () => {
-  it('an organization has its turns at once, and the rest is for others', async () => {
+  it('an organization has its turns at once, and leaves the others to other organizations', async () => {
     const { begun, take } = takers(ORGANIZATIONS);
     for (let index = 0; index < 5; index++) void take(organization('a'), `a${index}`);
     for (const name of ['b', 'c']) void take(organization(name));
@@ -120,7 +120,7 @@ describe('turns of users', () => {
 });
 
 describe('a turn', () => {
-  it('that does not come in time says whose fault it is, and its work does not begin', async () => {
+  it('that does not come in time tells whose calls are the reason, and its work does not begin', async () => {
     const { turns, take } = takers({ ...USERS, waitMs: 20 });
     const taken = [user('a', 'A'), user('a', 'A'), user('x', 'X'), user('y', 'Y')].map((taker) => take(taker));
     await Promise.all(taken);

@@ -33,7 +33,7 @@ async function answers(child: ChildProcess, times: number): Promise<number> {
 const MOST_RSS_BYTES = 256 * 1024 * 1024;
 
 describe('the log', () => {
-  it('on a full disk ends no process, fills no memory and delays no end', async () => {
+  it('on a full disk neither ends the process, fills the memory nor delays the end', async () => {
     const full = openSync('/dev/full', 'w');
     const child = start(full);
     closeSync(full);
@@ -42,7 +42,7 @@ describe('the log', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  it('in a pipe that nobody reads does none of it either', async () => {
+  it('in a pipe without a reader does none of this either', async () => {
     const child = start('pipe');
     // A write is stuck for longer than a write may take.
     expect(await answers(child, 15)).toBeLessThan(MOST_RSS_BYTES);
@@ -51,7 +51,7 @@ describe('the log', () => {
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
   });
 
-  it('says how many lines were dropped once somebody reads again, and goes on', async () => {
+  it('reports how many lines were dropped once there is a reader again, and goes on', async () => {
     const child = start('pipe');
     await answers(child, 5);
     let text = '';

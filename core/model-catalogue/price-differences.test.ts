@@ -35,7 +35,7 @@ function longer(tokens: number, ours: Readonly<Record<string, number>>) {
   }));
 }
 
-it('asks no price of prompts that the window excludes', () => {
+it('compares no prices of prompts that the window excludes', () => {
   expect(below({ ...THEIRS, above: [] }, 272_000)).toEqual([]);
   expect(below({ ...THEIRS, above: [] }, 272_001)).toHaveLength(4);
 });

@@ -70,7 +70,7 @@ const OFF_PEAK = (input: number) => [
 ];
 const DEEPSEEK = { ...table(2), hours: OFF_PEAK(1) };
 
-it('finds hours that the configuration lacks, at whatever hour it is asked', () => {
+it('finds hours that the configuration lacks, at any time of day', () => {
   for (const nowMs of [NOW_MS, Date.parse('2026-11-28T00:30:00Z')]) {
     expect(lower(table(2), DEEPSEEK, nowMs)).toEqual(
       DEEPSEEK.hours.map(({ utc }) => [`hours.${utc}`, null, 'input 1, output 5']),
@@ -80,7 +80,7 @@ it('finds hours that the configuration lacks, at whatever hour it is asked', () 
   expect(lower(weekdays, DEEPSEEK)).toEqual([['hours.00:00-24:00', null, 'input 1, output 5']]);
 });
 
-it('takes hours that say the same in another way', () => {
+it('accepts the same hours in another form', () => {
   expect(other(DEEPSEEK, DEEPSEEK)).toEqual([]);
   const { hours } = DEEPSEEK;
   const split = [window('00:00-00:30', 1), window('00:30-01:00', 1), ...hours.slice(1)];

@@ -49,7 +49,7 @@ async function hold(client: Socket): Promise<void> {
 
 const closing = (client: Socket): Promise<string> => once(client.resume(), 'close').then(() => 'closed');
 
-test('one too many closes the one that has been idle for longest, not the newest', async () => {
+test('a connection above the limit closes the one that has been idle for longest, not the newest', async () => {
   const [first, second, third] = [await open(), await open(), await open()];
   expect(await ask(first)).toContain('served');
   const closed = closing(second);
@@ -58,7 +58,7 @@ test('one too many closes the one that has been idle for longest, not the newest
   for (const client of [first, third, fourth]) expect(await ask(client)).toContain('served');
 });
 
-test('a connection that waits for its answer outlives idle ones', async () => {
+test('a connection that waits for its response outlives idle ones', async () => {
   const waiting = await open();
   await hold(waiting);
   const idle = [await open(), await open()];
@@ -71,7 +71,7 @@ test('a connection that waits for its answer outlives idle ones', async () => {
   expect(String(answer)).toContain('at last');
 });
 
-test('where all wait for an answer, the one that began first goes', async () => {
+test('if all wait for a response, the one that began first is closed', async () => {
   const waiting = [await open(), await open(), await open()];
   for (const client of waiting) await hold(client);
   const closed = closing(waiting[0] as Socket);

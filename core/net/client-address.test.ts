@@ -49,7 +49,7 @@ describe('clientAddress', () => {
     ['nothing, when the peer is unknown', '', '203.0.113.1', TRUSTED, ''],
   ])('is %s', (_, peer, header, trusted, expected) => expect(clientAddress(peer, header, trusted)).toBe(expected));
 
-  it('looks at no more than 64 entries', () => {
+  it('reads at most 64 entries', () => {
     const header = `203.0.113.1, ${Array(100).fill('10.0.0.1').join(', ')}`;
     expect(clientAddress('10.0.0.2', header, TRUSTED)).toBe('10.0.0.1');
   });

@@ -102,7 +102,7 @@ describe('inRanges', () => {
     );
   });
 
-  it('says yes of the address that a range names, in each spelling of the range', () => {
+  it('has the address that a range names, in each spelling of the range', () => {
     fc.assert(
       fc.property(range, (named) => {
         const canonical = normalizeIpRange(named);
@@ -137,7 +137,7 @@ describe('normalizeAddress', () => {
     ['[::1]', undefined],
   ])('%s is %s', (address, expected) => expect(normalizeAddress(address)).toBe(expected));
 
-  it('takes exactly what Node takes for an address, and gives one spelling', () => {
+  it('accepts exactly the addresses that Node accepts, and returns one spelling', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), mapped, text), (address) => {
         const normal = normalizeAddress(address);

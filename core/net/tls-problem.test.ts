@@ -3,7 +3,7 @@ import { connect } from 'node:tls';
 import { expect, test } from 'vitest';
 import { tlsProblem } from './tls-problem.ts';
 
-test('TLS to a server that speaks none is told in words, as OpenSSL says it', async () => {
+test("TLS to a server without TLS is explained, from OpenSSL's own error", async () => {
   const server = createServer((socket) =>
     socket
       .resume()
@@ -30,7 +30,7 @@ test.each([
   expect(tlsProblem(new Error(message))).toMatch(said);
 });
 
-test('nothing else is about TLS', () => {
+test('no other error is a TLS problem', () => {
   expect(tlsProblem(new Error('connect ECONNREFUSED 127.0.0.1:6379'))).toBeUndefined();
   expect(tlsProblem('wrong version number')).toBeUndefined();
 });

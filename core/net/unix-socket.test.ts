@@ -22,7 +22,7 @@ function server(): Server {
 }
 
 describe('listenOn', () => {
-  test('takes the place of a socket that a dead process left behind, for its owner only', async () => {
+  test('replaces the socket of a dead process, with rights for its owner only', async () => {
     const path = join(folder, 'a.sock');
     writeFileSync(path, '');
     const listening = server();
@@ -31,7 +31,7 @@ describe('listenOn', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('listens on TCP where an address is given, and says when it is taken', async () => {
+  test('listens on TCP if an address is given, and reports an address in use', async () => {
     const first = server();
     await listenOn(first, { host: '127.0.0.1', port: 0 });
     const address = first.address();

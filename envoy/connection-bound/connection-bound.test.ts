@@ -18,7 +18,7 @@ test('is compiled from the sources beside it', () => {
   expect(Buffer.from(section ?? new ArrayBuffer(0)).toString()).toBe(hash('sha256', source));
 });
 
-test('an address has so many connections over all threads, and another one its own', () => {
+test('an address has a bound on its connections over all threads, and each address its own', () => {
   const shared: SharedData = new Map();
   const threads = [startThread(shared, '3 0 42'), startThread(shared, '3 0 42')] as const;
   expect(threads[0].open('192.0.2.1:1000')).toBe(true);
@@ -94,7 +94,7 @@ test('the seed decides which addresses share a bucket', () => {
   expect(ofOne).not.toEqual(places(2));
 });
 
-test('whatever comes and goes, the count is what is open', () => {
+test('the count is that of open connections, in any order of events', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 4 }), { maxLength: 200 }), (turns) => {
       const shared: SharedData = new Map();
@@ -124,7 +124,7 @@ describe('tiny DATA frames', () => {
     return thread;
   };
 
-  test('close the connection that goes beyond what its address has in a second', () => {
+  test("close the connection that exceeds its address's bound for a second", () => {
     const thread = start();
     expect(thread.receive('192.0.2.1:1', tiny(MOST_TINY - 1))).toBe(true);
     expect(thread.receive('192.0.2.1:2', tiny(1))).toBe(true);

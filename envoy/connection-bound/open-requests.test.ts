@@ -142,7 +142,7 @@ test('what does not begin as HTTP/2 has no requests here, and without a bound no
   expect(openThere()).toBe(0);
 });
 
-test('whatever is opened, ended, reset and closed, cut at any place, the count is what is open', () => {
+test('the count is that of open requests, in any order of events and with bytes cut at any position', () => {
   type Turn = 'open' | 'end' | 'reset' | 'cancel' | 'trailers' | 'upload' | 'answer';
   const turn = fc.constantFrom<Turn[]>('open', 'open', 'end', 'reset', 'cancel', 'trailers', 'upload', 'answer');
   const cuts = fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 1, maxLength: 20 });

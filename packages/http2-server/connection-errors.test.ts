@@ -124,7 +124,7 @@ describe('the connection', () => {
   });
 });
 
-test('whatever comes, a connection ends or goes on, and the next one is served', async () => {
+test('ends or goes on for any bytes, and the next connection is served', async () => {
   await start((served) => answer(served, 'fine'));
   const frame = fc.record({
     type: fc.nat(10),

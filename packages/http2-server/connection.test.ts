@@ -33,7 +33,7 @@ async function start(onStream?: (served: Served) => void): Promise<RawClient> {
 }
 
 describe('a stream', () => {
-  test('brings what was sent, and takes the answer; both sides end, and it is closed', async () => {
+  test('receives the request and sends the response; both sides end, and it is closed', async () => {
     const client = await start();
     client.socket.write(Buffer.concat([OPENING, headers(1), data(1, 'ab'), data(1, 'c', END_STREAM)]));
     await waitFor(() => server.served[0]?.events.length === 1);
@@ -54,7 +54,7 @@ describe('a stream', () => {
     expect(String(dataOf(client, 1))).toBe('fine');
   });
 
-  test('takes padded data, priorities, and headers in pieces', async () => {
+  test('accepts padded data, priorities, and headers in pieces', async () => {
     const client = await start();
     const block = requestBlock('/pieces');
     const padded = Buffer.concat([Buffer.of(3), uint32(0), Buffer.of(16), block.subarray(0, 4), Buffer.alloc(3)]);
@@ -73,7 +73,7 @@ describe('a stream', () => {
     expect(server.served[0]).toMatchObject({ path: '/pieces', data: 'a' });
   });
 
-  test('that is paused is told of what was on its way, and of its end, once', async () => {
+  test('that is paused still receives data that was on its way, and its end, once', async () => {
     const client = await start(({ stream }) => stream.pause());
     client.socket.write(Buffer.concat([OPENING, headers(1), data(1, 'ab'), data(1, 'c', END_STREAM)]));
     await waitFor(() => server.served[0]?.events.length === 1);
@@ -134,7 +134,7 @@ describe('a stream', () => {
 });
 
 describe('the connection', () => {
-  test('answers settings and pings, and not their acknowledgements', async () => {
+  test('acknowledges settings and pings, but not acknowledgements', async () => {
     const client = await start();
     const ping = Buffer.from('12345678');
     client.socket.write(
@@ -151,7 +151,7 @@ describe('the connection', () => {
     expect(client.ofType(FrameType.ping)).toEqual([{ type: FrameType.ping, flags: 1, streamId: 0, payload: ping }]);
   });
 
-  test('a client that asks and never listens is given up', async () => {
+  test('closes for a client that sends but never reads', async () => {
     const client = await start();
     client.socket.pause();
     client.socket.write(OPENING);
@@ -162,7 +162,7 @@ describe('the connection', () => {
     expect(server.errors[0]).toBe(`HTTP/2 connection error ${Http2ErrorCode.enhanceYourCalm}`);
   });
 
-  test('says goodbye: what is in flight goes on, what comes later is left to others, and the client ends it', async () => {
+  test('sends GOAWAY: streams in flight go on, later ones are ignored, and the client closes it', async () => {
     const client = await start();
     client.socket.write(Buffer.concat([OPENING, headers(1)]));
     await waitFor(() => server.served.length === 1);
@@ -194,7 +194,7 @@ describe('the connection', () => {
     expect([resets(client), server.errors, server.served[0]?.events]).toEqual([[], [], ['end', 'closed']]);
   });
 
-  test('says goodbye to those that wait to be accepted: their requests are left to others, and none is reset', async () => {
+  test('sends GOAWAY to connections that wait to be accepted: their requests are ignored, and none is reset', async () => {
     await start();
     const opening = Array.from({ length: 8 }, () => server.open());
     server.server.stopAccepting();
@@ -209,7 +209,7 @@ describe('the connection', () => {
     expect([server.served, server.errors]).toEqual([[], []]);
   });
 
-  test('is left to a client that does not end it for the time that was given', async () => {
+  test('is kept for the given time if its client does not close it', async () => {
     const client = await start();
     client.socket.write(OPENING);
     await waitFor(() => client.ofType(FrameType.settings).length > 0);

@@ -39,7 +39,7 @@ async function start(onStream?: (served: Served) => void): Promise<RawClient> {
 }
 
 describe('flow control', () => {
-  test('a paused stream holds a window of bytes, and is reset beyond it; the connection gets its own back', async () => {
+  test("a paused stream receives a window of bytes, and is reset beyond it; the connection's window is given back", async () => {
     const client = await start(({ stream }) => (stream.id === 1 ? stream.pause() : undefined));
     client.socket.write(Buffer.concat([OPENING, headers(1), headers(3)]));
     const piece = Buffer.alloc(16_384, 'x');
@@ -60,7 +60,7 @@ describe('flow control', () => {
     expect(resets(client)[0]).toEqual([1, Http2ErrorCode.flowControl]);
   });
 
-  test('says how long a frame may be, and takes the longest', async () => {
+  test('announces the longest frame, and accepts it', async () => {
     const client = await start();
     const body = Buffer.alloc(RECEIVED_FRAME_BYTES, 'x');
     client.socket.write(Buffer.concat([OPENING, headers(1), data(1, body)]));
@@ -69,7 +69,7 @@ describe('flow control', () => {
     expect(client.ofType(FrameType.settings)[0]?.payload.includes(said)).toBe(true);
   });
 
-  test('gives back to the connection what comes, also for a stream that reads nothing', async () => {
+  test("gives the connection's window back as data comes, even for a stream that reads nothing", async () => {
     const client = await start(({ stream }) => stream.pause());
     client.socket.write(OPENING);
     const piece = Buffer.alloc(16_384, 'x');
@@ -87,7 +87,7 @@ describe('flow control', () => {
     expect(client.closed()).toBe(false);
   });
 
-  test('an answer keeps to the windows of its stream and of its connection', async () => {
+  test('a response respects the windows of its stream and of its connection', async () => {
     const body = Buffer.alloc(100_000, 'y');
     const client = await start((served) => answer(served, body));
     const window = setting(Setting.initialWindowSize, 30_000);
@@ -119,7 +119,9 @@ describe('flow control', () => {
     expect(client.ofType(FrameType.data).map(({ payload }) => payload.length)).toEqual([50_000, 10_000]);
   });
 
-  test('answers of any length come through any windows, whole and never beyond them', { timeout: 60_000 }, async () => {
+  test('responses of any length arrive completely through any windows, never beyond them', {
+    timeout: 60_000,
+  }, async () => {
     const opened = await start((served) => answer(served, Buffer.alloc(Number(served.path.slice(1)), 'z')));
     opened.socket.destroy();
     const lengths = fc.array(fc.oneof(fc.constant(0), fc.nat(50_000)), { minLength: 1, maxLength: 4 });

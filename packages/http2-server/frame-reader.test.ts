@@ -65,7 +65,7 @@ describe('FrameReader', () => {
     );
   });
 
-  test('hands on data as it comes', () => {
+  test('passes data on as it comes', () => {
     const pieces: string[] = [];
     const reader = new FrameReader(
       {
@@ -88,7 +88,7 @@ describe('FrameReader', () => {
     expect(push(listen().reader, Buffer.from('PRI * HTTP/1'))).toBe(Http2ErrorCode.protocol);
   });
 
-  test('refuses a frame that is too long by its head, and takes the longest', () => {
+  test('refuses a too long frame by its head, and accepts the longest', () => {
     const opened = () => {
       const { reader } = listen(100);
       push(reader, PREFACE);
@@ -98,7 +98,7 @@ describe('FrameReader', () => {
     expect(push(opened(), rawFrame(4, 0, 0, Buffer.alloc(100)))).toBe(Http2ErrorCode.noError);
   });
 
-  test('says what its listener says', () => {
+  test('returns the error of its handler', () => {
     const listener = { frame: () => Http2ErrorCode.compression, data: () => Http2ErrorCode.flowControl };
     for (const [type, code] of [
       [FrameType.headers, Http2ErrorCode.compression],

@@ -108,7 +108,7 @@ describe('the dynamic table', () => {
     fc.record({ kind: fc.constant('resize' as const), limit: fc.nat(4096) }),
   );
 
-  test('has what an encoder thinks it has, whatever comes in and falls out', () => {
+  test("is the same as the encoder's, whatever is added and evicted", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const model = new Model();
@@ -193,7 +193,7 @@ test.each([
   expect(decode(bytes)).toBeUndefined();
 });
 
-test('whatever the bytes, they are understood or refused', () => {
+test('any bytes are either decoded or refused', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 100 }), { maxLength: 5 }), (blocks) => {
       const decoder = new HpackDecoder();
@@ -216,7 +216,7 @@ describe('RequestFields', () => {
     return fields;
   };
 
-  test('finds a request in its fields', () => {
+  test('recognizes a request by its fields', () => {
     const fields = read(...SEEN, literal('te', 'trailers'), literal('content-length', '12'), literal('x-any', ''));
     expect(fields).toMatchObject({ isRequest: true, isTrailers: false, method: 'POST', path: '/x', declaredBytes: 12 });
   });
@@ -251,7 +251,7 @@ describe('RequestFields', () => {
     expect(read(literal('X', 'y')).isTrailers).toBe(false);
   });
 
-  test('knows when it is too long, however little was sent for it', () => {
+  test('detects too long headers, however few bytes were sent for them', () => {
     const long = literal('x', 'y'.repeat(120));
     const kept = Buffer.concat([Buffer.of(0x40), long.subarray(1)]);
     const bytes = (count: number) => [kept, Buffer.alloc(count, 0xbe)];

@@ -49,7 +49,7 @@ test('reads everything into the same memory, on each version of Node on the list
   client.destroy();
 });
 
-test('is a socket like any other: it writes, and hears of the end', async () => {
+test('is a socket like any other: it writes, and gets the end', async () => {
   const client = connect(path);
   await waitFor(() => served !== undefined);
   const events: string[] = [];
@@ -62,7 +62,7 @@ test('is a socket like any other: it writes, and hears of the end', async () => 
   expect(events).toEqual(['end', 'close']);
 });
 
-test('its server can close, without a trace of the socket it had accepted', async () => {
+test('lets its server close, without a trace of the accepted socket', async () => {
   const client = connect(path);
   await waitFor(() => served !== undefined);
   server.close();
@@ -72,7 +72,7 @@ test('its server can close, without a trace of the socket it had accepted', asyn
   client.destroy();
 });
 
-test('reads the ordinary way on a Node that is not on the list', async () => {
+test('reads the ordinary way on a version of Node that is not on the list', async () => {
   nodeVersion = '99.0.0';
   const client = connect(path);
   client.write('hello');
@@ -82,7 +82,7 @@ test('reads the ordinary way on a Node that is not on the list', async () => {
   client.destroy();
 });
 
-test('reads the ordinary way where Node has no handle to take', async () => {
+test('reads the ordinary way if Node has no handle', async () => {
   const accepted = new PassThrough() as unknown as Socket;
   expect(withReusedReads(accepted, BUFFER, record)).toBe(accepted);
   accepted.write('hello');
