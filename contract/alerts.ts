@@ -12,7 +12,7 @@ export type AlertSettingsInput = Readonly<z.infer<typeof alertSettings>>;
 export const alertSettings = z.strictObject({
   /** Absent: no alert about the balance. */
   balanceBelowNanoUsd: budgetNanoUsd
-    .refine((amount) => BigInt(amount) > 0n, { error: 'This must be more than nothing.' })
+    .refine((amount) => BigInt(amount) > 0n, { error: 'This must be more than zero.' })
     .exactOptional(),
   keyBudgets: yesOrNo,
   keyExpiry: yesOrNo,
@@ -26,7 +26,7 @@ export const alertSettings = z.strictObject({
     .trim()
     .max(MAX_URL, { error: `At most ${MAX_URL} characters.` })
     .refine((text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && URL.canParse(text), {
-      error: 'This is not an URL such as https://example.com/alerts.',
+      error: 'This is not a URL such as https://example.com/alerts.',
     })
     .exactOptional(),
   /** Format of the messages to the webhook. Absent: signed JSON. */

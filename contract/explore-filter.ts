@@ -21,7 +21,7 @@ function listOf<Item extends string>(item: z.ZodType<Item, string>) {
 const valueField = z
   .string()
   .max(MOST_FILTER_CHARACTERS, { error: `At most ${MOST_FILTER_CHARACTERS} characters.` })
-  .refine(isStorable, { error: 'This is no text.' });
+  .refine(isStorable, { error: 'This contains characters that cannot be stored.' });
 
 /**
  * One filter for charts, tables, the list of requests, its CSV and its live tail. All fields must

@@ -42,10 +42,10 @@ export function text(maxLength: number) {
 
 export const name = text(MAX_NAME_CHARACTERS);
 export const note = text(MAX_NOTE_CHARACTERS);
-export const priceListName = z.string().regex(PRICE_LIST_NAME, { error: 'This is no name of a price list.' });
+export const priceListName = z.string().regex(PRICE_LIST_NAME, { error: 'This is not the name of a price list.' });
 
 export function idOf(prefix: IdPrefix) {
-  return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is no id.' });
+  return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is not a valid id.' });
 }
 
 export const email = z.string({ error: 'This must be text.' }).transform((value, context) => {
@@ -86,7 +86,7 @@ function isAmount(nanoUsd: bigint): boolean {
   return nanoUsd <= MAX_AMOUNT_NANO_USD && nanoUsd >= -MAX_AMOUNT_NANO_USD;
 }
 
-export const modelIds = listOf(z.string().refine(isModelId, { error: 'One of them is no model id.' }), 'models');
+export const modelIds = listOf(z.string().refine(isModelId, { error: 'One of these is not a model id.' }), 'models');
 
 export const ipRanges = listOf(
   z
@@ -135,7 +135,7 @@ export const textField = z
   .string()
   .min(1, { error: 'This must not be empty.' })
   .max(MAX_QUERY_TEXT, { error: `At most ${MAX_QUERY_TEXT} characters.` })
-  .refine(isStorable, { error: 'This is no text.' });
+  .refine(isStorable, { error: 'This contains characters that cannot be stored.' });
 
 export function wholeNumberField(min: number, max: number) {
   const error = `A whole number from ${min} to ${max}.`;

@@ -21,7 +21,7 @@ export type ScopeName = (typeof SCOPES)[number];
 const scopes = z
   .array(z.enum(SCOPES, { error: `A key can have ${SCOPES.join(' and ')}.` }), { error: 'This must be a list.' })
   .min(1, { error: 'Choose at least one.' })
-  .max(SCOPES.length, { error: 'There are not so many.' })
+  .max(SCOPES.length, { error: 'Too many scopes.' })
   .transform((chosen): readonly ScopeName[] => SCOPES.filter((scope) => chosen.includes(scope)));
 
 /** Settings of a key. An absent setting means no restriction. */

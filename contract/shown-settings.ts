@@ -58,7 +58,7 @@ export const KEY_SETTINGS: Settings<KeyRestrictions> = {
     label: 'Lifetime budget',
     none: 'unlimited',
     hint: 'Total the key may ever spend',
-    brief: '{} in all',
+    brief: '{} in total',
   },
   note: {
     kind: 'text',

@@ -4,7 +4,7 @@ import { exploreSearch } from './explore-search.ts';
 import { changeOf, type Empty, name } from './fields.ts';
 
 const MAX_SEARCH_CHARACTERS = 4_000;
-const tooLong = { error: 'These filters are too long to keep.' };
+const tooLong = { error: 'These filters are too long to save.' };
 
 /**
  * The filters of a saved view, in the form in which the page writes them into its address. Unknown

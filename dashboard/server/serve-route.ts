@@ -109,7 +109,7 @@ async function limitChanges(
   if (counted.allowed) return undefined;
   const { by, retryAfterSeconds } = counted;
   const whose = by === 'organization' ? 'Your organization has' : 'You have';
-  const message = `${whose} changed too much in too short a time. Try again in ${waitText(retryAfterSeconds)}.`;
+  const message = `${whose} made too many changes in a short time. Try again in ${waitText(retryAfterSeconds)}.`;
   return problem('too_many_requests', message, { retryAfterSeconds });
 }
 
@@ -130,7 +130,7 @@ function needsPassword(
   return session.passwordAgeMs > settings().session.freshPasswordMs;
 }
 
-const PASSWORD_NEEDED = problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
+const PASSWORD_NEEDED = problem('password_needed', 'Confirm your password first: POST /api/password/confirmation.');
 
 /** Requests without a session use the entry connections. Signed-in users take turns. */
 function storesFor(deps: Deps, { access }: Route, { session, ...place }: Granted): Partial<Deps> {

@@ -47,7 +47,7 @@ export async function leaveSharedMark(
       if (!alone) await sleep(LOOK_AGAIN_MS + Math.random() * RETRY_MS);
       if (!(await tryLock(connection, 'shared', TAKE_TRIES))) return { kind: 'refused', message: REFUSED_TO_SHARE };
       if (alone) {
-        await nameAnew(connection, store);
+        await renameStore(connection, store);
         await unlock(connection, 'memory');
       }
     }
@@ -86,7 +86,7 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
  * Gives the store a new name. Owners of holds in the former store have ended, but their last
  * charges may not be committed yet. So the store starts over and waits one lease.
  */
-async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
+async function renameStore(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());
   await store.startOver();
   await query(connection, 'update ledger_state set limit_store = $1', [name]);

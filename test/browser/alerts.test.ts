@@ -47,7 +47,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Email addresses').press('Enter');
     await page.getByLabel('Webhook URL').fill('https://192.168.0.1/hook');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('This URL is not accepted: this is no address on the Internet.').waitFor();
+    await page.getByText('This URL is not accepted: this is not an address on the Internet.').waitFor();
     await page.getByLabel('Webhook URL').fill(`http://127.0.0.1:${hook.port}/hook`);
     await page.getByRole('button', { name: 'Save' }).click();
     const dialog = page.getByRole('dialog', { name: 'Webhook secret' });

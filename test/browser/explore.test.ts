@@ -95,7 +95,7 @@ requirement(NO_CHROMIUM, () => {
     await submit('Replace view');
     await expect.poll(saved).toEqual([{ name: 'Spend costs', page: 'requests', search: '?status=4xx' }]);
     await openView(page, 'Edit this view…');
-    await submit('Delete for everybody');
+    await submit('Delete for everyone');
     await expect.poll(saved).toEqual([]);
     await member.page.reload();
     await member.page.getByRole('button', { name: 'Views' }).click();

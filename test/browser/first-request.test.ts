@@ -63,7 +63,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('heading', { name: 'Requests of Acme' }).waitFor();
     const requests = page.getByRole('button', { name: /^Requests 4\d\d|^Requests 3\d\d/ });
     await requests.waitFor();
-    for (const figure of [/^First token, p95 /, /^Tokens a second \d/, /^Errors \d+ .*%/])
+    for (const figure of [/^First token, p95 /, /^Tokens per second \d/, /^Errors \d+ .*%/])
       await page.getByRole('button', { name: figure }).waitFor();
     await expect.poll(() => page.getByRole('tabpanel').innerText()).toContain('"model":"lab/cheap"');
     await expectGoodLooks(page, 'model');

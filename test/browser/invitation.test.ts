@@ -73,7 +73,7 @@ requirement(NO_CHROMIUM, () => {
     await vera.page.goto(link);
     await vera.page.getByLabel('New password').fill('another password of hers');
     await vera.page.getByRole('button', { name: 'Set password and sign in' }).click();
-    await vera.page.getByText('This address has an account already, and this is not its password.').waitFor();
+    await vera.page.getByText('This address already has an account, and this is not its password.').waitFor();
     await vera.page.getByRole('radio', { name: 'Existing account', checked: true }).waitFor();
     await vera.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await vera.page.getByRole('button', { name: 'Sign in and join' }).click();

@@ -42,14 +42,14 @@ requirement(NO_CHROMIUM, () => {
       await page.getByText('Key “Batch” changed.').waitFor();
       const drawer = page.getByRole('dialog', { name: 'Batch' });
       await drawer.getByText(note).waitFor();
-      await drawer.getByText('of $1,000 in all').waitFor();
-      const bar = drawer.getByRole('progressbar', { name: 'Spent of $1,000 in all' });
+      await drawer.getByText('of $1,000 in total').waitFor();
+      const bar = drawer.getByRole('progressbar', { name: 'Spent of $1,000 in total' });
       expect(await bar.getAttribute('aria-valuetext')).toBe('$639.00 of $1,000.00');
       found.push(...(await flaws(page)));
       await page.keyboard.press('Escape');
       const row = page.getByRole('row', { name: /Batch/ });
       await row.getByText(note).waitFor();
-      for (const budget of ['of $10/day', 'of $8/month', 'of $1,000 in all']) await row.getByText(budget).waitFor();
+      for (const budget of ['of $10/day', 'of $8/month', 'of $1,000 in total']) await row.getByText(budget).waitFor();
       found.push(...(await flaws(page)));
       expect([...found, ...complaints()]).toEqual([]);
     });

@@ -56,7 +56,8 @@ export function passwordMail({ userId, purpose, email, origin }: PasswordMail): 
 export async function handOver({ deps }: UserCall, link: LinkView, mail: NewMessage): Promise<LinkView | Problem> {
   if (deps.settings().mail === undefined) return link;
   if (await addMessage(deps.database, mail)) return { expiresAtMs: link.expiresAtMs };
-  const message = 'No mail is sent: this address has got too many today, or too many wait. Try again tomorrow.';
+  const message =
+    'No mail was sent: this address has received too many today, or too many are waiting. Try again tomorrow.';
   return problem('too_many_requests', message, { retryAfterSeconds: RETRY_SECONDS });
 }
 

@@ -52,7 +52,7 @@ beforeEach(() => {
 
 const send = () =>
   sendWebhook({ url: `http://rebinding.example:${port}/`, headers: {}, body: '{}' }, [`${ALLOWED}/32`]);
-const REFUSED = { kind: 'failed', text: 'this is no address on the Internet' };
+const REFUSED = { kind: 'failed', text: 'this is not an address on the Internet' };
 
 test('connects to the address that was checked: the name is resolved once', async () => {
   answers.push([ALLOWED], [SECRET]);

@@ -39,7 +39,7 @@ describe('a webhook', () => {
 
   const send = (url: string, networks: readonly string[] = []) =>
     sendWebhook({ url, headers: {}, body: '{}' }, networks);
-  const REFUSED = { kind: 'failed', text: 'this is no address on the Internet' };
+  const REFUSED = { kind: 'failed', text: 'this is not an address on the Internet' };
 
   test.each([
     'https://127.0.0.1',
@@ -95,7 +95,7 @@ describe('a webhook', () => {
   };
 
   test('reveals only the status of a response', async () => {
-    expect(await sendRaw('secret of a service\r\n')).toEqual({ kind: 'failed', text: 'this is no HTTP response' });
+    expect(await sendRaw('secret of a service\r\n')).toEqual({ kind: 'failed', text: 'this is not an HTTP response' });
     expect(await sendRaw('HTTP/1.1 403 secret\r\nx: secret\r\ncontent-length: 6\r\n\r\nsecret')).toEqual({
       ...{ kind: 'failed', text: 'status 403' },
     });

@@ -21,7 +21,7 @@ const DEADLINE_MS = 10_000;
  */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Also used for names without an address, so that names in this network cannot be discovered. */
-const REFUSED_ADDRESS = 'this is no address on the Internet';
+const REFUSED_ADDRESS = 'this is not an address on the Internet';
 
 /** Returns the result of the attempt, without its duration. */
 export async function sendWebhook(
@@ -29,7 +29,7 @@ export async function sendWebhook(
   networks: PrivateNetworks,
 ): Promise<Pick<AttemptResult, 'kind' | 'text'>> {
   const url = URL.parse(text);
-  const problem = url === null ? 'this is no URL' : webhookUrlProblem(url, networks);
+  const problem = url === null ? 'this is not a URL' : webhookUrlProblem(url, networks);
   if (url === null || problem !== undefined) return { kind: 'failed', text: problem ?? '' };
   try {
     const status = await statusOf(url, headers, body, networks);
@@ -114,5 +114,5 @@ function wordsOf(error: unknown): string {
   const { code = '', name } = error as NodeJS.ErrnoException;
   if (name === 'AbortError' || name === 'TimeoutError') return 'no response in time';
   if (/CERT|SELF_SIGNED|ERR_TLS|UNABLE_TO/.test(code)) return 'the certificate is not valid';
-  return WORDS[code] ?? (code.startsWith('HPE_') ? 'this is no HTTP response' : 'the request failed');
+  return WORDS[code] ?? (code.startsWith('HPE_') ? 'this is not an HTTP response' : 'the request failed');
 }

@@ -12,10 +12,10 @@ export interface Table {
 export const TABLE_PLACES: PlaceLimits = { ofUser: 2, ofOrganization: 3, ofAll: 16 };
 
 const OWN_TABLES =
-  'You are downloading two tables, or your organization three. Stop one, or wait for its end, and try again.';
+  'You are downloading two tables, or your organization three. Stop one or wait for it to end, then try again.';
 
 export function tooManyTables({ isOwn }: { readonly isOwn: boolean }): Problem {
   return isOwn
     ? problem('too_many_requests', OWN_TABLES, { retryAfterSeconds: 5 })
-    : unavailable('Too many people download tables. Try again in some seconds.');
+    : unavailable('Too many people are downloading tables. Try again in a few seconds.');
 }

@@ -65,12 +65,12 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/alerts/again', {
     access: 'owner',
-    input: z.strictObject({ messageId: z.string().regex(/^msg_[0-9a-f]{32}$/, { error: 'This is no id.' }) }),
+    input: z.strictObject({ messageId: z.string().regex(/^msg_[0-9a-f]{32}$/, { error: 'This is not a valid id.' }) }),
     async handle({ deps, organizationId, input: { messageId } }) {
       if (await sendAgain(deps.database, organizationId, messageId)) return {};
       return problem(
         'conflict',
-        'It is not sent again: it waits, went out too often, or its receiver is none any more.',
+        'It was not sent again: it is waiting, was sent too often, or its receiver is no longer configured.',
       );
     },
   }),

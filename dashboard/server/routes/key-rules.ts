@@ -22,11 +22,14 @@ export async function checkRoom({ deps, organizationId }: OrganizationCall): Pro
   if (usable >= MAX_USABLE_KEYS) {
     return problem(
       'conflict',
-      `There ${usable === 1 ? 'is 1 key' : `are ${usable} keys`} already: revoke some that are not used any more.`,
+      `There ${usable === 1 ? 'is 1 key' : `are ${usable} keys`} already: revoke some that are no longer used.`,
     );
   }
   if (madeWithinDay < MAX_KEYS_A_DAY) return undefined;
-  return problem('conflict', `${madeWithinDay} keys were made within a day, which is the most: make others tomorrow.`);
+  return problem(
+    'conflict',
+    `${madeWithinDay} keys were created within a day, which is the limit. Try again tomorrow.`,
+  );
 }
 
 export function checkExpiry({ deps }: OrganizationCall, wanted: Pick<KeyChange, 'expiresAtMs'>): Problem | undefined {

@@ -162,11 +162,14 @@ function lastOwner({ role }: OrganizationCall): LastOwner {
 
 const NOBODY_LEFT = problem('conflict', 'The organization needs an owner: make another member an owner first.');
 
-export const ORGANIZATION_FULL = problem('conflict', 'The organization has as many members as it can.');
+export const ORGANIZATION_FULL = problem('conflict', 'The organization has the maximum number of members.');
 
 const NOT_ADDED = {
-  already_member: conflictingField('email', 'Is a member already.'),
-  already_invited: conflictingField('email', 'Is invited already: the list of members makes a new link.'),
+  already_member: conflictingField('email', 'This person is already a member.'),
+  already_invited: conflictingField(
+    'email',
+    'This person is already invited. You can make a new link in the list of members.',
+  ),
   unknown_user: notFound('user'),
   unknown_organization: notFound('organization'),
   organization_full: ORGANIZATION_FULL,

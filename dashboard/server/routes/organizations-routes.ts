@@ -130,7 +130,7 @@ function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Proble
   switch (result.kind) {
     case 'repeated': {
       const booked = `${formatUsd(result.amountNanoUsd)} USD`;
-      return conflictingField('reference', `Booked before, with ${booked}. Nothing was added now.`);
+      return conflictingField('reference', `Already booked, with ${booked}. Nothing was added.`);
     }
     case 'reference_elsewhere':
       return bookedElsewhere(result);
@@ -142,7 +142,7 @@ function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Proble
 }
 
 function bookedElsewhere({ organizationId }: ReferenceElsewhere): Problem {
-  return conflictingField('reference', `Booked for the organization ${organizationId}. Nothing was added now.`);
+  return conflictingField('reference', `Booked for the organization ${organizationId}. Nothing was added.`);
 }
 
 function rowOf(organization: OrganizationRecord, details: OrganizationDetails | undefined): OrganizationRow {

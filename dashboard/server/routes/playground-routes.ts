@@ -10,7 +10,7 @@ import { playSecret, restrictionsOf } from './play-key.ts';
 /** Longest duration of a play. */
 const PLAY_MS = 5 * 60_000;
 
-const modelId = z.string().refine(isModelId, { error: 'This is no model id.' });
+const modelId = z.string().refine(isModelId, { error: 'This is not a model id.' });
 
 /** Only bounded by the size of the whole body. The gateway checks everything else. */
 const chat = z.looseObject({
@@ -49,12 +49,12 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
 }
 
 const OWN_PLAYS =
-  'You have four requests in progress here, or your organization has sixteen. Stop one, or wait for its end.';
+  'You have four requests in progress here, or your organization has sixteen. Stop one or wait for it to end.';
 
 function tooMany({ isOwn }: { readonly isOwn: boolean }): Problem {
   return isOwn
     ? problem('too_many_requests', OWN_PLAYS, { retryAfterSeconds: 5 })
-    : unavailable('Too many people use the playground. Try again in some seconds.');
+    : unavailable('Too many people are using the playground. Try again in a few seconds.');
 }
 
 function relayTo(url: string, secret: string, body: string, end: () => void): Relay {

@@ -64,7 +64,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
         const session = await paidSession(deps.database, organizationId, params.topUp);
         if (session === undefined) return notFound('top-up');
         const url = await invoiceUrlOf(stripe, session, deps.log);
-        return url ? { url } : problem('conflict', 'Stripe has no invoice of this payment.');
+        return url ? { url } : problem('conflict', 'Stripe has no invoice for this payment.');
       }),
   }),
   route('POST /api/organizations/:organization/card', {
@@ -122,7 +122,7 @@ function outside(field: string, amountUsd: number, { leastUsd, mostUsd }: Stripe
 }
 
 function tooSmallDay({ amountUsd, dailyUsd }: AutomaticTopUpView): Problem | undefined {
-  return dailyUsd < amountUsd ? wrongField('settings', 'A day must allow one payment at least.') : undefined;
+  return dailyUsd < amountUsd ? wrongField('settings', 'A day must allow at least one payment.') : undefined;
 }
 
 function stored({ belowUsd, amountUsd, dailyUsd }: AutomaticTopUpView) {

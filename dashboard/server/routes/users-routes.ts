@@ -41,7 +41,7 @@ export const USER_ROUTES: readonly Route[] = [
       const { operator, organizationId, role = 'owner' } = input;
       if (organizationId === undefined) {
         if (input.role !== undefined) return wrongField('role', 'A role needs an organization: choose one.');
-        if (!operator) return wrongField('organizationId', 'Everybody but operators needs an organization.');
+        if (!operator) return wrongField('organizationId', 'Everyone except operators needs an organization.');
       }
       const id = newId('usr', deps.nowMs());
       const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
@@ -92,7 +92,7 @@ async function disable(
 const LAST_OPERATOR = problem('conflict', 'This is the last operator: nobody could enable users again.');
 
 const NOT_CREATED = {
-  email_taken: conflictingField('email', 'There is a user with this email address already.'),
+  email_taken: conflictingField('email', 'There is already a user with this email address.'),
   unknown_organization: wrongField('organizationId', 'There is no such organization.'),
   organization_full: ORGANIZATION_FULL,
 };

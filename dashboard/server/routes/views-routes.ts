@@ -60,6 +60,6 @@ async function change(call: ViewCall, wanted: Pick<ViewChange, 'id' | 'change'>)
 const REFUSALS = {
   unknown_view: notFound('view'),
   not_allowed: problem('not_allowed', 'Somebody else made this view: ask an owner.'),
-  name_taken: conflictingField('name', 'There is a view of this name already.'),
-  too_many: problem('conflict', `There are ${MOST_VIEWS} views already: delete one that is not used any more.`),
+  name_taken: conflictingField('name', 'There is already a view with this name.'),
+  too_many: problem('conflict', `There are ${MOST_VIEWS} views already: delete one that is no longer used.`),
 };

@@ -46,7 +46,7 @@ async function acceptWithPassword(
   const user = await provePassword(call, given);
   if (isProblem(user)) {
     if (user.view.problem !== 'wrong_password') return user;
-    const message = 'This address has an account already, and this is not its password.';
+    const message = 'This address already has an account, and this is not its password.';
     return problem('wrong_password', message, { fields: { password: message } });
   }
   const by = { actor: given.email, userId: user.id, address: call.caller.address };

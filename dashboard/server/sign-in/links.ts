@@ -30,7 +30,7 @@ export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Prom
 const NOT_MADE = {
   unknown_user: notFound('user'),
   disabled: problem('conflict', 'This user is disabled.'),
-  has_password: problem('conflict', 'This user has set a password already. Operators can reset it.'),
+  has_password: problem('conflict', 'This user has already set a password. Operators can reset it.'),
 };
 
 /** A valid link, which sets a user's password or joins an organization. */

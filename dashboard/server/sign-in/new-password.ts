@@ -6,7 +6,7 @@ import { BUSY } from './sign-in.ts';
 const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_short: `At least ${MIN_PASSWORD} characters.`,
   too_long: `At most ${MAX_PASSWORD} characters.`,
-  is_email: 'Not the email address, please.',
+  is_email: 'Do not use your email address.',
   too_common: 'This is one of the most common passwords.',
 };
 

@@ -99,7 +99,7 @@ export function tooManyAttempts(retryAfterSeconds: number): Problem {
 }
 
 /** Password hashing is expensive by design, and its queue is full. */
-export const BUSY = unavailable('Too many people sign in at this moment. Try again in some seconds.');
+export const BUSY = unavailable('Too many people are signing in. Try again in a few seconds.');
 
 /** Problem of calls that need a password while `password` is false. */
 export const PASSWORDS_OFF = problem('passwords_off', 'Passwords are off here: sign in with single sign-on.');

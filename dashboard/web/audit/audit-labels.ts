@@ -25,7 +25,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'user.enabled': 'Enabled the user {}',
   'user.invited': 'Made an invitation link for {}',
   'user.reset': 'Made a link to reset the password of {}',
-  'user.reset_asked': 'Asked by mail for a new password of {}',
+  'user.reset_asked': 'Requested a mail to reset the password of {}',
   'user.password_set': 'Set the password of {}',
   'user.signed_in': 'Signed in',
   'user.sign_in_failed': 'Failed to sign in as {}',

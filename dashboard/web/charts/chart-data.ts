@@ -64,7 +64,7 @@ export function formatStep(startMs: number, step: 'hour' | 'day', lengthMs: numb
 }
 
 export function valueText(value: ChartValue, format: (value: number) => string): string {
-  return value === undefined ? 'not known' : format(value);
+  return value === undefined ? 'unknown' : format(value);
 }
 
 /** True for a series with only zeros, which the legend leaves out. */

@@ -48,7 +48,7 @@ export function Connect({ created, onCopied, ...first }: ConnectProps): ReactNod
             <SelectField
               label="Key"
               required
-              hint="A key is shown only when it is made."
+              hint="A key is shown only when it is created."
               value={keyId}
               onChange={setKeyId}
               choices={[{ value: '', label: 'Any key' }, ...usable.map(keyChoice)]}
@@ -165,7 +165,7 @@ function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
       A request with {keyName} has arrived.
     </Banner>
   ) : (
-    <Banner tone="warn" title="A request arrived, and failed" action={action}>
+    <Banner tone="warn" title="A request arrived but failed" action={action}>
       {status} {code}, with {keyName}.
     </Banner>
   );

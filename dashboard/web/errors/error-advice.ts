@@ -9,12 +9,12 @@ export interface ErrorAdvice {
 }
 
 const TITLES: Readonly<Record<number, string>> = {
-  400: 'The request is not right',
+  400: 'The request is invalid',
   401: 'The key is not accepted',
   402: 'The balance is too low',
   403: 'The key may not do this',
   404: 'Not found',
-  408: 'No answer in time',
+  408: 'No response in time',
   409: 'Still being processed',
   413: 'Too large',
   422: 'Not the same request',

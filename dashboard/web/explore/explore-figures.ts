@@ -45,7 +45,7 @@ export const MEASURE_VIEWS: Readonly<Record<Measure, MeasureView>> = {
     of: ({ firstEventP95Ms }) => firstEventP95Ms ?? undefined,
   },
   speed: {
-    ...{ label: 'Tokens a second', kind: 'lines', format: (value) => formatCompact(Math.round(value)) },
+    ...{ label: 'Tokens per second', kind: 'lines', format: (value) => formatCompact(Math.round(value)) },
     of: ({ tokensPerSecond }) => tokensPerSecond ?? undefined,
   },
 };

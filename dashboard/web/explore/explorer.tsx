@@ -57,7 +57,7 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
       />
       {data?.chargedOnly && (
         <Banner tone="neutral">
-          By end user and over this time, these are the charged requests alone, by day. Errors and times are not known.
+          By end user, a range this long has only charged requests, by day. Errors and times are unknown.
         </Banner>
       )}
       {data?.partial && (
@@ -166,10 +166,10 @@ function ChangeNote({ change, was, upIsBad }: ChangeNoteProps): ReactNode {
   if (change === undefined) return null;
   const tone = upIsBad && change.isNotable && (change.direction === 'up' ? 'bad' : 'good');
   return (
-    <span className={tone || 'muted'} data-hint={was && `${was} in the same time before`}>
+    <span className={tone || 'muted'} data-hint={was && `${was} in the preceding period`}>
       <span aria-hidden="true">{ARROWS[change.direction]} </span>
       {change.amount}
-      <span className="visually-hidden">{WORDS[change.direction]} in the same time before</span>
+      <span className="visually-hidden">{WORDS[change.direction]} in the preceding period</span>
     </span>
   );
 }

@@ -40,7 +40,7 @@ export function FilterDialog({ url, onClose }: FilterDialogProps): ReactNode {
           {choices[name] === undefined ? (
             <ChipsInput
               {...field(name)}
-              validate={(value) => (name === 'metadata' && !value.includes('=') ? 'Write name=value.' : undefined)}
+              validate={(value) => (name === 'metadata' && !value.includes('=') ? 'Enter name=value.' : undefined)}
             />
           ) : (
             <MultiCombobox choices={choices[name]} {...field(name)} />
@@ -60,18 +60,18 @@ export function FilterDialog({ url, onClose }: FilterDialogProps): ReactNode {
         choices={{ yes: 'Streamed', no: 'Not streamed' }}
       />
       <MoneyField
-        label="Cost of a request, at least"
+        label="Minimum cost per request"
         value={draft.cost?.toString()}
         onChange={(next) => setDraft({ ...draft, cost: next === undefined ? undefined : Number(next) })}
       />
-      <NumberField label="Duration in milliseconds, at least" {...field('duration')} />
+      <NumberField label="Minimum duration in milliseconds" {...field('duration')} />
     </FormDialog>
   );
 }
 
 const HINTS: Readonly<Partial<Record<ListName, string>>> = {
-  user: 'As the member user of requests names them.',
-  metadata: 'Such as team=search.',
+  user: 'The value of the member user in requests.',
+  metadata: 'For example team=search.',
 };
 
 const CODES = Object.entries(ERROR_CODES).map(([value, { status }]) => ({ value, label: value, detail: `${status}` }));

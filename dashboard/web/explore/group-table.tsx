@@ -48,7 +48,7 @@ export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
         density="dense"
         narrow="scroll"
         sorting={{ ...sorting, onSort: (column) => change(sortedBy(sorting, column as SortColumn, SORTABLE)) }}
-        empty={<EmptyState icon="usage" title="No requests in this time" />}
+        empty={<EmptyState icon="usage" title="No requests in this range" />}
       />
       {data && data.groupCount > data.groups.length && (
         <p className="muted small">

@@ -37,7 +37,7 @@ export function TimePanel({ url, ranges, usual, utc, onDone }: TimePanelProps): 
   return (
     <div className={styles.panel}>
       <fieldset className={styles.ranges}>
-        <legend className="visually-hidden">Usual times</legend>
+        <legend className="visually-hidden">Common ranges</legend>
         {Object.entries(ranges).map(([name, label], index) => (
           <button
             key={name}

@@ -34,7 +34,7 @@ export function ViewDialog({ views, what, onClose }: ViewDialogProps): ReactNode
     <FormDialog
       size="small"
       title={id === undefined ? 'Save this view' : 'Edit this view'}
-      description={organization === undefined ? 'Every operator sees it.' : 'Everybody in the organization sees it.'}
+      description={organization === undefined ? 'Every operator sees it.' : 'Everyone in the organization sees it.'}
       submit={view === undefined ? 'Save view' : id === undefined ? 'Replace view' : 'Rename view'}
       sending={sending}
       onSubmit={save}
@@ -50,7 +50,7 @@ export function ViewDialog({ views, what, onClose }: ViewDialogProps): ReactNode
       />
       {id !== undefined && (
         <Button tone="danger" busy={remove.isPending} onClick={() => remove.mutate({ params: { view: id } })}>
-          Delete for everybody
+          Delete for everyone
         </Button>
       )}
     </FormDialog>

@@ -22,7 +22,7 @@ const OF_ORGANIZATION: NamedStates = {
   'First token by model': { by: 'model', show: 'p95' },
 };
 const OF_ALL: NamedStates = {
-  'Who runs dry': { by: 'organization', sort: 'lasts' },
+  'Balances running out first': { by: 'organization', sort: 'lasts' },
   'Errors by provider': { by: 'provider', show: 'failures' },
   'Margin by model': { by: 'model', show: 'margin', range: '30d' },
 };

@@ -25,5 +25,5 @@ it('lists the limits of an organization, without those that it lacks', () => {
 
 it('lists the limits of a key in words that fit a cell', () => {
   const limits = { requestsPerMinute: 60, dailyBudgetNanoUsd: '5000000000', lifetimeBudgetNanoUsd: '200500000000' };
-  expect(briefSettings(KEY_SETTINGS, { name: 'a', ...limits })).toEqual(['60 rpm', '$5/day', '$200.50 in all']);
+  expect(briefSettings(KEY_SETTINGS, { name: 'a', ...limits })).toEqual(['60 rpm', '$5/day', '$200.50 in total']);
 });

@@ -29,7 +29,7 @@ describe('restrictionLabels', () => {
       '250K tpm',
       '$5/day',
       '$90/month',
-      '$200.50 in all',
+      '$200.50 in total',
       'expires Dec 3',
     ]);
   });

@@ -49,7 +49,7 @@ export function spendOf(
     case 'month':
       return { spentNanoUsd: key.spentThisMonthNanoUsd, budgetNanoUsd: key.monthlyBudgetNanoUsd, words: '/month' };
     case 'lifetime':
-      return { spentNanoUsd: key.spentInLifetimeNanoUsd, budgetNanoUsd: key.lifetimeBudgetNanoUsd, words: ' in all' };
+      return { spentNanoUsd: key.spentInLifetimeNanoUsd, budgetNanoUsd: key.lifetimeBudgetNanoUsd, words: ' in total' };
   }
 }
 

@@ -110,7 +110,7 @@ function InvitationDialog({ email, link, onClose }: InvitationDialogProps): Reac
     <Dialog
       onClose={onClose}
       title={link.url === undefined ? 'Email sent' : 'Hand over this link'}
-      description={`${link.url === undefined ? 'Its link' : 'It'} lets ${email} in, as a new user or with the account that they have.`}
+      description={`${link.url === undefined ? 'Its link' : 'It'} lets ${email} in, as a new user or with their existing account.`}
       footer={
         <Button tone="primary" onClick={onClose}>
           Done
@@ -126,7 +126,7 @@ function InvitationDialog({ email, link, onClose }: InvitationDialogProps): Reac
         ) : (
           <>
             Anybody with the link can use it, once, until <Instant atMs={link.expiresAtMs} />. It is not shown again,
-            but you can make a new one, which ends this one.
+            but you can make a new one, which replaces this one.
           </>
         )}
       </p>

@@ -153,7 +153,7 @@ const SHORTCUTS = [
   ['?', 'Show this list'],
   ['← →', 'In a chart: move over time. Enter opens the requests of that time'],
   ['↑ ↓', 'In a list: the row above or below. Enter opens it'],
-  ['Esc', 'Close what is open'],
+  ['Esc', 'Close the open dialog or menu'],
 ] as const;
 
 export function Shortcuts({ onClose }: { readonly onClose: () => void }): ReactNode {

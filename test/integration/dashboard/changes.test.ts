@@ -54,7 +54,7 @@ describe('changes made in the dashboard', () => {
       statuses.push(reply.status);
       if (reply.status === 200) continue;
       expect(reply.body).toMatchObject({ problem: 'too_many_requests', retryAfterSeconds: expect.any(Number) });
-      expect(reply.body.message).toMatch(/^You have changed too much in too short a time\. Try again in /);
+      expect(reply.body.message).toMatch(/^You have made too many changes in a short time\. Try again in /);
       expect(reply.headers['retry-after']).toBe(String(reply.body.retryAfterSeconds));
       expect(reply.body.retryAfterSeconds).toBeLessThanOrEqual(60);
     }
@@ -84,7 +84,7 @@ describe('changes made in the dashboard', () => {
       }
       if (refusals.length > 0) break;
     }
-    expect(refusals[0]).toMatch(/^Your organization has changed too much/);
+    expect(refusals[0]).toMatch(/^Your organization has made too many changes/);
     // A minute may have ended meanwhile.
     await sql(dashboard.databaseUrl, `update change_counts set changes = 1000 where subject = '${organizationId}'`);
     await sql(

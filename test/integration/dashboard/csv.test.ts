@@ -177,7 +177,7 @@ describe('CSV', () => {
       'too_many_requests',
       '5',
     ]);
-    expect(refused.body.message).toContain('Stop one, or wait for its end');
+    expect(refused.body.message).toContain('Stop one or wait for it to end');
     open.push(await begin(path, colleague));
     expect(open.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
     expect((await colleague.get(path)).status).toBe(429);

@@ -122,11 +122,11 @@ describe('credit', () => {
     const replies = await Promise.all([1, 2, 3, 4].map(() => credit(id, body)));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
     const repeated = await credit(id, { ...body, amountNanoUsd: '9' });
-    expect(repeated.body.fields).toEqual({ reference: 'Booked before, with 2.5 USD. Nothing was added now.' });
+    expect(repeated.body.fields).toEqual({ reference: 'Already booked, with 2.5 USD. Nothing was added.' });
     const { body: view } = await operator.get<OrganizationView>(`/api/organizations/${id}`);
     expect(view.balanceNanoUsd).toBe('2500000000');
     const elsewhere = await credit(await dashboard.addOrganization(), body);
-    const message = `Booked for the organization ${id}. Nothing was added now.`;
+    const message = `Booked for the organization ${id}. Nothing was added.`;
     expect([elsewhere.status, elsewhere.body.fields]).toEqual([409, { reference: message }]);
     const opening = await create({ name: 'Again', creditNanoUsd: '1', reference: body.reference });
     expect([opening.status, opening.body.fields]).toEqual([409, { reference: message }]);

@@ -97,7 +97,7 @@ describe('a link to set a password', () => {
       short: 'At least 12 characters.',
       password1234: 'This is one of the most common passwords.',
     };
-    for (const [password, message] of Object.entries({ ...refused, [email]: 'Not the email address, please.' })) {
+    for (const [password, message] of Object.entries({ ...refused, [email]: 'Do not use your email address.' })) {
       const { status, body } = await use(dashboard.browser(), token, password);
       expect([status, body.fields]).toEqual([400, { password: message }]);
     }

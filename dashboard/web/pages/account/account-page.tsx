@@ -120,7 +120,7 @@ const COLUMNS: readonly Column<DeviceView>[] = [
     header: 'Device',
     cell: ({ userAgent, current }) => (
       <span data-hint={userAgent}>
-        {deviceName(userAgent)} {current && <Badge tone="accent">This one</Badge>}
+        {deviceName(userAgent)} {current && <Badge tone="accent">This device</Badge>}
       </span>
     ),
   },
@@ -138,7 +138,7 @@ function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
     onFailed: useFailureToast(),
     onDone: () => {
       if (device.current) leave();
-      else toast({ tone: 'good', text: 'Signed out there.' });
+      else toast({ tone: 'good', text: 'Device signed out.' });
     },
   });
   return (

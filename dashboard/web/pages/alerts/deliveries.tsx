@@ -50,7 +50,7 @@ function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNo
   const { kind, body, state, messageId } = delivery;
   const toast = useToast();
   const again = useSend('POST /api/organizations/:organization/alerts/again', {
-    onDone: () => toast({ tone: 'good', text: 'It is sent again.' }),
+    onDone: () => toast({ tone: 'good', text: 'The message is being sent again.' }),
     onFailed: useFailureToast(),
   });
   const isOver = state !== 'waiting' && kind !== 'invitation';
@@ -63,7 +63,7 @@ function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNo
     <Dialog open asDrawer onClose={onClose} title={deliveryTitle(kind)} footer={send}>
       <State of={delivery} />
       {body === undefined ? (
-        <p className="muted">The link of this mail is made when it is sent, and shown nowhere else.</p>
+        <p className="muted">The link in this mail is made when the mail is sent, and is not shown here.</p>
       ) : (
         <CopyBox text={readable(body)} what="message" />
       )}
@@ -124,7 +124,7 @@ function TestAlertsButton({ of, hasReceiver }: Omit<DeliveriesProps, 'deliveries
     messages === 0
       ? toast({
           tone: 'bad',
-          text: 'Nothing is sent: there was a test within the last minute, or too many messages wait.',
+          text: 'Nothing was sent: there was a test within the last minute, or too many messages are waiting.',
         })
       : toast({ tone: 'good', text: `A test is on its way to ${countOf(messages, 'receiver')}.` });
   const test = useSend(TESTS[of], { onDone, onFailed: useFailureToast() });

@@ -12,7 +12,7 @@ export function ConnectPage(): ReactNode {
       <PageHeader
         title="Connect"
         help="clients.html#snippets"
-        description="Any client of chat completions works with this base URL and a key."
+        description="Any client for chat completions works with this base URL and a key."
       />
       <SuspendedBanner />
       <Card>

@@ -52,12 +52,12 @@ export function topUpNews({ state, failure }: Pick<TopUpView, 'state' | 'failure
       return {
         tone: 'neutral',
         title: 'Waiting for the payment',
-        text: 'The balance follows as soon as Stripe confirms it, usually within seconds.',
+        text: 'The balance updates as soon as Stripe confirms it, usually within seconds.',
       };
     case 'refused':
       return {
         tone: 'bad',
-        title: 'The payment needs the operator',
+        title: 'Your operator has to look at this payment',
         text: `${failure ?? 'It does not match.'} Nothing was added. Ask your operator, with the time of the payment.`,
       };
     case 'failed':

@@ -38,7 +38,7 @@ export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefine
 }
 
 /** Expiry of a replacement. `same`: the old key's expiry. */
-export const REPLACEMENT_LABELS = { same: 'Like the old one', ...SPANS, never: 'Never' } as const;
+export const REPLACEMENT_LABELS = { same: 'Same as the old key', ...SPANS, never: 'Never' } as const;
 export type ReplacementEnd = keyof typeof REPLACEMENT_LABELS;
 
 /** Part of the request. Absent: the old key's expiry. */

@@ -220,7 +220,7 @@ function LimitSection({ draft, field, problems }: SectionProps): ReactNode {
   return (
     <FormSection
       title="Limits"
-      summary={briefSettings(KEY_SETTINGS, draft).join(' · ') || 'Those of the organization'}
+      summary={briefSettings(KEY_SETTINGS, draft).join(' · ') || 'Same as the organization'}
       hasProblem={Object.keys(problems).some((name) => KEY_SETTINGS[name as keyof KeyDraft]?.brief !== undefined)}
     >
       <FormRow>

@@ -154,7 +154,7 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
       of={{
         'Spent today': spend('day'),
         'Spent this month': spend('month'),
-        'Spent in all': spend('lifetime'),
+        'Spent in total': spend('lifetime'),
         Note: note !== undefined && <span className="stack">{note}</span>,
         'Last used': (
           <>
@@ -181,9 +181,7 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
 function Limits({ of: key }: { readonly of: KeyView }): ReactNode {
   const { requestsPerMinute, tokensPerMinute } = key;
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) {
-    return (
-      <Muted>{briefSettings(KEY_SETTINGS, key).length === 0 ? 'Those of the organization' : 'Budgets only'}</Muted>
-    );
+    return <Muted>{briefSettings(KEY_SETTINGS, key).length === 0 ? 'Same as the organization' : 'Budgets only'}</Muted>;
   }
   return (
     <ul className="stack">

@@ -31,8 +31,8 @@ export function RoleDialog({ of: member, userId, onClose }: MemberDialogProps): 
       tone={role === 'owner' ? 'primary' : 'danger'}
     >
       {role === 'owner'
-        ? 'Owners manage all keys and members of the organization, other owners too, and see the audit log.'
-        : `${isSelf ? 'You' : 'They'} will no longer see members and audit log, and manage only keys that ${isSelf ? 'you' : 'they'} made.`}
+        ? 'Owners manage all keys and members of the organization, including other owners, and see the audit log.'
+        : `${isSelf ? 'You' : 'They'} will no longer see the members and the audit log, and can only manage keys that ${isSelf ? 'you' : 'they'} made.`}
     </RequestDialog>
   );
 }
@@ -78,7 +78,7 @@ export function InviteDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | '
       onClose();
       // There is no link for users who can sign in already.
       if (link) handOver(open, email, link);
-      else toast({ tone: 'good', text: `${email} has an account already and was added.` });
+      else toast({ tone: 'good', text: `${email} already has an account and was added.` });
     },
   });
   // Operators are warned once about an existing account, and a second submit confirms. For others

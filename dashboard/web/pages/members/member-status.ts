@@ -26,5 +26,5 @@ export function whyStays(members: readonly MemberView[], member: MemberView, rol
   const others = members.filter(
     (one) => one.role === 'owner' && memberState(one) === 'active' && one.userId !== member.userId,
   );
-  return others.length === 0 ? 'The last owner: make somebody else an owner first' : undefined;
+  return others.length === 0 ? 'This is the last owner: make somebody else an owner first' : undefined;
 }

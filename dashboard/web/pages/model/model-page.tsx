@@ -75,7 +75,7 @@ function NoSuchModel(): ReactNode {
         </LinkButton>
       }
     >
-      It may have had it when earlier requests were sent.
+      It may have existed when earlier requests were sent.
     </EmptyState>
   );
 }
@@ -104,7 +104,7 @@ function OneModel({ model }: { readonly model: ModelView }): ReactNode {
                 </>
               ),
               Features: <Abilities of={model} />,
-              Temperature: !takesTemperature && 'Is left out: the model takes none.',
+              Temperature: !takesTemperature && 'Left out, because the model does not accept it.',
               Endpoints: <CodeLines of={doors.map((door) => `POST /v1/${door}`)} />,
             }}
           />

@@ -113,7 +113,7 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
     <UnlessFailed query={query}>
       <Card title={title}>
         {series.length === 0 && hasUnknown ? (
-          <EmptyState icon="usage" title="No cost is known in these days" />
+          <EmptyState icon="usage" title="No known costs on these days" />
         ) : (
           <Chart
             label={isCut || by === 'day' ? title : `${title} and ${by}`}
@@ -132,7 +132,7 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
           </p>
         )}
         {isCut && (
-          <p className="muted small">Too many {by}s over too many days to tell them apart: all of them together.</p>
+          <p className="muted small">Too many {by}s over too many days to show separately, so this is their total.</p>
         )}
       </Card>
     </UnlessFailed>
@@ -160,8 +160,8 @@ function CostsTable({ query, by, search, onSort }: CostsTableProps): ReactNode {
       query={query}
       note={
         data?.cut && (
-          <Banner tone="neutral" title="The table is cut">
-            The rows with the largest revenue are shown and sorted. The total counts all of them, and the CSV has them.
+          <Banner tone="neutral" title="The table is incomplete">
+            The rows with the largest revenue are shown and sorted. The total and the CSV include all of them.
           </Banner>
         )
       }
@@ -238,5 +238,5 @@ function Amount({ row, measure }: AmountProps): ReactNode {
 
 function Figure({ row, measure }: AmountProps): ReactNode {
   const { amount } = shownAmount(row, measure);
-  return amount === undefined ? <Dash words="Not known" hint={UNKNOWN} /> : <Money nanoUsd={amount} />;
+  return amount === undefined ? <Dash words="Unknown" hint={UNKNOWN} /> : <Money nanoUsd={amount} />;
 }

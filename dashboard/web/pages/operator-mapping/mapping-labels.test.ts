@@ -54,7 +54,7 @@ it.each([
 it('names disputed prices', () => {
   expect(['cached_input', 'above', 'audio'].map(disputeLabel)).toEqual([
     'Price of cached input',
-    'Lengths of prompts with other prices',
+    'Prompt lengths with other prices',
     'Price of audio',
   ]);
 });
@@ -81,17 +81,17 @@ it('shows the health of a provider', () => {
 
 it('shows how many of its targets rest', () => {
   expect(healthOf({ ...PROVIDER, restingTargets: 2 }).detail).toBe(
-    'not asked in the last 5 minutes, 2 targets at rest',
+    'not called in the last 5 minutes, 2 targets resting',
   );
 });
 
 it('ranks an ejection by Envoy above everything else', () => {
-  expect(healthOf({ ...PROVIDER, ejected: true }).state).toBe('Left alone');
+  expect(healthOf({ ...PROVIDER, ejected: true }).state).toBe('Ejected');
 });
 
 it('describes failures', () => {
-  expect(failureLabel('status_503')).toBe('answered 503');
-  expect(failureLabel('status_400_auth')).toBe('answered 400: our key or permissions');
-  expect(failureLabel('status_429_funds')).toBe('answered 429: our balance or quota');
+  expect(failureLabel('status_503')).toBe('status 503');
+  expect(failureLabel('status_400_auth')).toBe('status 400: our key or permissions');
+  expect(failureLabel('status_429_funds')).toBe('status 429: our balance or quota');
   expect(failureLabel('first_byte_timeout')).toBe('first byte timeout');
 });

@@ -61,7 +61,7 @@ export function differenceLabel({ field }: Pick<Difference, 'field'>): Differenc
 
 /** Text for a disputed kind of price, or for disputed prompt lengths. */
 export function disputeLabel(field: string): string {
-  if (field === 'above') return 'Lengths of prompts with other prices';
+  if (field === 'above') return 'Prompt lengths with other prices';
   return `Price of ${KINDS[field] ?? field}`;
 }
 
@@ -87,10 +87,10 @@ const FAILING_FRACTION = 0.05;
 export function healthOf({ ejected, attempts, failures, restingTargets }: ProviderView): HealthLabel {
   const asked =
     attempts === 0
-      ? 'not asked in the last 5 minutes'
+      ? 'not called in the last 5 minutes'
       : `${formatCount(failures)} of ${countOf(attempts, 'attempt')} failed (${formatPercent(failures / attempts)})`;
-  const detail = restingTargets === 0 ? asked : `${asked}, ${countOf(restingTargets, 'target')} at rest`;
-  if (ejected) return { tone: 'bad', state: 'Left alone', detail };
+  const detail = restingTargets === 0 ? asked : `${asked}, ${countOf(restingTargets, 'target')} resting`;
+  if (ejected) return { tone: 'bad', state: 'Ejected', detail };
   if (attempts === 0) return { tone: 'neutral', state: 'Idle', detail };
   return failures / attempts >= FAILING_FRACTION
     ? { tone: 'warn', state: 'Failing', detail }
@@ -105,5 +105,5 @@ const ABOUT_ACCOUNT: Readonly<Record<string, string>> = {
 /** Readable form of a result such as `status_503`. */
 export function failureLabel(result: string): string {
   const status = /^status_(\d{3})(?:_(auth|funds))?$/.exec(result);
-  return status ? `answered ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');
+  return status ? `status ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');
 }

@@ -79,7 +79,7 @@ function State({ of: { disabled, problem } }: { readonly of: MappedModelView }):
   return problem === undefined ? (
     <StatusPill tone="good">Available</StatusPill>
   ) : (
-    <StatusPill tone="bad">Cannot work</StatusPill>
+    <StatusPill tone="bad">Not working</StatusPill>
   );
 }
 

@@ -48,12 +48,12 @@ describe('the system page', () => {
   });
 
   it.each<[Partial<SystemView>, string]>([
-    [{ processes: [] }, 'No gateway process reports'],
-    [{ processes: [{ ...PROCESS, state: 'gone' }] }, 'No gateway process reports'],
+    [{ processes: [] }, 'No gateway process is reporting'],
+    [{ processes: [{ ...PROCESS, state: 'gone' }] }, 'No gateway process is reporting'],
     [{ deadLetters: 1 }, 'The ledger refused a charge'],
     [{ deadLetters: 1200 }, 'The ledger refused 1,200 charges'],
     [{ processes: [PROCESS, { ...PROCESS, state: 'not_ready' }] }, '1 of 2 processes not ready'],
-    [{ processes: [{ ...PROCESS, envoy: { reachable: false } }] }, 'Envoy does not answer'],
+    [{ processes: [{ ...PROCESS, envoy: { reachable: false } }] }, 'Envoy does not respond'],
     [{ processes: [{ ...PROCESS, logRowsDropped: 7 }] }, '7 rows of the request log were dropped'],
     [{ processes: [{ ...PROCESS, eventLoopLagP99Ms: 500 }] }, 'A process answers slowly'],
     [{ database: { ...SYSTEM.database, connections: 95 } }, 'The database is running out of connections'],

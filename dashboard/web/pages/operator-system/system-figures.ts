@@ -49,7 +49,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
   const troubles: (Trouble | false)[] = [
     reporting === 0 && {
       tone: 'bad',
-      title: 'No gateway process reports',
+      title: 'No gateway process is reporting',
       text: 'None is running, or none reaches this database. On the host of the gateway, `npm run -s gateway -- doctor` says what is wrong.',
     },
     deadLetters > 0 && {
@@ -60,11 +60,11 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     ready < reporting && {
       tone: 'warn',
       title: `${reporting - ready} of ${reporting} ${reporting === 1 ? 'process' : 'processes'} not ready`,
-      text: 'A load balancer that asks /ready sends no request there. The reason stands in the table.',
+      text: 'A load balancer that asks /ready sends no request there. The table shows the reason.',
     },
     unreachable.length > 0 && {
       tone: 'bad',
-      title: 'Envoy does not answer',
+      title: 'Envoy does not respond',
       text: `Nothing can be served on ${listOf(unreachable.map(({ host }) => host))}. The supervisor starts it again; its log says why it ended.`,
     },
     database.connections >= database.maxConnections * CONNECTIONS_FRACTION && {
@@ -75,12 +75,12 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     logRowsDropped > 0 && {
       tone: 'warn',
       title: `${countOf(logRowsDropped, 'row of the request log was', 'rows of the request log were')} dropped`,
-      text: 'The database did not take them fast enough. Charges do not depend on them.',
+      text: 'The database did not accept them fast enough. Charges do not depend on them.',
     },
     slow.length > 0 && {
       tone: 'warn',
       title: `${slow.length === 1 ? 'A process answers' : `${slow.length} processes answer`} slowly`,
-      text: 'The event loop lags: the processor is busy, or another process takes it. More workers or hosts help.',
+      text: 'The event loop lags, because this or another process keeps the CPU busy. More workers or hosts help.',
     },
   ];
   return troubles.filter((trouble) => trouble !== false).toSorted((a, b) => a.tone.localeCompare(b.tone, 'en'));

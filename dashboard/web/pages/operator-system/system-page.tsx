@@ -163,5 +163,5 @@ function moreOf({ state, notReadyReason, envoy, reportedAtMs }: ProcessView): Re
 }
 
 function envoyLabel(envoy: NonNullable<ProcessView['envoy']>): string {
-  return envoy.reachable ? `Envoy ${envoy.version} ${envoy.state.toLowerCase()}` : 'Envoy does not answer';
+  return envoy.reachable ? `Envoy ${envoy.version} ${envoy.state.toLowerCase()}` : 'Envoy does not respond';
 }

@@ -89,7 +89,7 @@ export function PasswordLinkDialog(props: LinkDialogProps): ReactNode {
     >
       {invited
         ? 'Earlier links for this person stop working.'
-        : 'It goes by mail, or you hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
+        : 'The link goes by mail, or you pass it on. With it the person chooses a new password, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
     </RequestDialog>
   );
 }

@@ -114,7 +114,7 @@ function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNo
             onImages={setImages}
           />
           <p className="visually-hidden" role="status">
-            {busy ? 'The response arrives.' : plays.length > 0 && 'The response has ended.'}
+            {busy ? 'The response is arriving.' : plays.length > 0 && 'The response has ended.'}
           </p>
         </div>
         <Side first={first} draft={draft} next={messagesOf(draft.system, plays, { said: text.trim(), images })}>

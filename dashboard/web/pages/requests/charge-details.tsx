@@ -41,7 +41,7 @@ export function ChargeDetails({ charge }: { readonly charge: ChargeView }): Reac
           {sum.isRounded && <Total label="Rounded up to a nano-dollar" usd={formatMoneyExactly(sum.roundedNanoUsd)} />}
           {sum.cutTo !== undefined && (
             <Total
-              label={sum.cutTo === 'hold' ? 'Cut to the hold' : 'Cut to the balance'}
+              label={sum.cutTo === 'hold' ? 'Limited to the hold' : 'Limited to the balance'}
               usd={formatMoneyExactly(costNanoUsd)}
             />
           )}

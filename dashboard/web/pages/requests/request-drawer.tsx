@@ -177,7 +177,7 @@ function originOf(detail: RequestDetail | undefined): Readonly<Record<string, Re
         {detail.clientGone && <div>The client disconnected before the end.</div>}
       </>
     ),
-    Provider: known(({ provider }) => provider ?? <Muted>Not asked</Muted>, '80px'),
+    Provider: known(({ provider }) => provider ?? <Muted>Not called</Muted>, '80px'),
     'Request id': known(({ requestId }) => <Id text={requestId} what="request id" />),
     'Generation id': known(({ generationId }) =>
       generationId === undefined ? NONE : <Id text={generationId} what="generation id" />,

@@ -181,7 +181,7 @@ function NoRequests({ url }: Pick<LogListProps, 'url'>): ReactNode {
   return (
     <EmptyState
       icon="requests"
-      title="No requests yet in this time"
+      title="No requests yet in this range"
       action={
         <LinkButton from="/o/$organization" to="/o/$organization/keys" icon="key">
           API keys

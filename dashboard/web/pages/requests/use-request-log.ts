@@ -40,7 +40,7 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
   const rows = useMemo(() => older && mergeRequests(newer.shown, older), [older, newer.shown]);
   const isThere = pages.isSuccess && !pages.isPlaceholderData;
 
-  const beginAnew = async () => {
+  const startOver = async () => {
     // Keeps only the first page, because a refetch would load all pages again.
     client.setQueryData<typeof pages.data>(askPagesKey(ENDPOINT, input), (data) =>
       data ? { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) } : data,
@@ -55,11 +55,11 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
     if (unknown.length === 0) return;
     const gap = newer.gap || leavesGap(page, known) || newer.shown.length + newer.waiting.length > MAX_SHOWN;
     if (options.holding) setNewer({ ...newer, waiting: mergeRequests(unknown, newer.waiting), gap });
-    else if (gap) void beginAnew();
+    else if (gap) void startOver();
     else setNewer({ ...empty, shown: mergeRequests([...unknown, ...newer.waiting], newer.shown) });
   };
   const show = () => {
-    if (newer.gap) void beginAnew();
+    if (newer.gap) void startOver();
     else setNewer({ ...empty, shown: mergeRequests(newer.waiting, newer.shown) });
   };
   const { holding } = options;
