@@ -34,6 +34,10 @@ const create: Command = {
     if (call.flags.has('role') && !call.flags.has('org')) {
       return { kind: 'usage', message: '--role is what the user is in an organization: it needs --org ID.' };
     }
+    if (call.flags.has('operator') && call.flags.has('org')) {
+      const message = '--org and --operator exclude each other: an operator has every right in every organization.';
+      return { kind: 'usage', message };
+    }
     const organizationId = call.flags.get('org');
     const problem = organizationId === undefined ? undefined : idProblem('org', organizationId);
     if (problem) return problem;

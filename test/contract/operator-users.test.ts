@@ -147,6 +147,10 @@ describe('users on the operator command line', () => {
 
   it.each([
     [['user', 'create'], '--email E is required.'],
+    [
+      ['user', 'create', '--email', 'a@example.com', '--org', 'x', '--operator'],
+      '--org and --operator exclude each other: an operator has every right in every organization.',
+    ],
     [['user', 'create', '--email', 'nobody'], '--email takes an e-mail address, not "nobody".'],
     [['user', 'create', '--email', 'a@b.c', '--role', 'owner'], 'it needs --org ID'],
     [
