@@ -1,4 +1,5 @@
 import { OPTIONAL_PRICES, type OptionalPriceName } from '../price-kinds.ts';
+import { TWIN_TIERS } from '../service-tiers.ts';
 import { type PeriodEntry, type ScheduleEntry, tableEntries } from './price-schedule.ts';
 import type { TableEntry } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
@@ -26,16 +27,26 @@ export function lackingPrices(path: Path, schedule: ScheduleEntry, own?: Schedul
  * its later tables and hours that no table of the list has.
  */
 function lackingInList(listed: ScheduleEntry, own: ScheduleEntry): readonly string[] {
-  const first = new Set(namesIn(listed));
-  const any = new Set(tableEntries(listed).flatMap(namesIn));
+  const first = new Set(meantNames(listed));
+  const any = new Set(tableEntries(listed).flatMap(meantNames));
   const later = tableEntries(own).flatMap(namesIn);
   return [...new Set([...namesIn(own).filter((name) => !first.has(name)), ...later.filter((name) => !any.has(name))])];
 }
 
+/** With the other names of tiers: the list's prices hold for both. */
+function meantNames(table: TableEntry): readonly string[] {
+  const twins = Object.keys(table.service_tiers).flatMap((tier) => TWIN_TIERS.get(tier) ?? []);
+  return [...namesIn(table), ...twins.map(tierName)];
+}
+
 function namesIn(table: TableEntry): readonly string[] {
-  const tiers = Object.keys(table.service_tiers).map((tier) => `service_tiers.${tier}`);
+  const tiers = Object.keys(table.service_tiers).map(tierName);
   const kinds = OPTIONAL_PRICES.filter((kind) => table[kind] !== undefined);
   return [...kinds, ...(table.above.length > 0 ? ['above'] : []), ...tiers];
+}
+
+function tierName(tier: string): string {
+  return `service_tiers.${tier}`;
 }
 
 function withinPeriod(path: Path, period: PeriodEntry): readonly RuleProblem[] {

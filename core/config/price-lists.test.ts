@@ -22,6 +22,7 @@ const HOURS = (prices: string) => `hours: [{utc: "01:00-04:00", input: 1, output
 const FROM = (prices: string) => `from: {2026-12-01: {input: 1, output: 2, ${prices}}}`;
 const ABOVE = 'above: [{input_tokens: 9, input: 1, output: 2}]';
 const TIERS = 'service_tiers: {flex: {input: 1, output: 2}, fast: {input: 3, output: 4}}';
+const PRIORITY = 'service_tiers: {priority: {input: 3, output: 4}}';
 
 it.each([
   ['the same table', ABOVE, ABOVE, []],
@@ -32,6 +33,8 @@ it.each([
   ['a price in a window of each', HOURS('cache_write: 3'), HOURS('cache_write: 3'), []],
   ['a price that the list has always', HOURS('cache_write: 3'), 'cache_write: 3', []],
   ['tiers', TIERS, 'service_tiers: {flex: {input: 1, output: 2}}', ['service_tiers.fast']],
+  ['a tier that the list has by its other name', PRIORITY, 'service_tiers: {fast: {input: 1, output: 2}}', []],
+  ['a later tier that it has so', FROM(PRIORITY), 'service_tiers: {fast: {input: 1, output: 2}}', []],
   ['tiers in a later table', FROM(TIERS), '', ['service_tiers.flex', 'service_tiers.fast']],
 ])('tells of what a list lacks: %s', async (_, own, listed, lacking) => {
   const table = (prices: string) => `{input: 0.25, output: 2${prices && `, ${prices}`}}`;
