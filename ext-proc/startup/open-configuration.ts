@@ -6,12 +6,14 @@ import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
 import type { ReportedConfiguration } from '#database/process-reports/report.ts';
 import { writeBootstrap } from '../envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '../envoy-config/publish.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { type ConfigurationReport, createConfigurationReport } from './reports/process-report-configuration.ts';
 
 export interface OpenConfigurationOptions extends Omit<GatewayContext, 'config'> {
   readonly path: string;
   readonly initial: LoadedConfig;
+  readonly tracing: Pick<Tracing, 'prepare'>;
 }
 
 export interface OpenConfiguration {
@@ -48,7 +50,7 @@ export async function openConfiguration(options: OpenConfigurationOptions): Prom
 }
 
 function watchFile(
-  { path, initial, metrics, log }: OpenConfigurationOptions,
+  { path, initial, tracing, metrics, log }: OpenConfigurationOptions,
   clusters: ClusterPublisher,
   report: ConfigurationReport,
 ): ConfigWatch<GatewayConfig> {
@@ -56,7 +58,10 @@ function watchFile(
     path,
     load: () => loadConfig(path, process.env, { secrets: 'gateway' }),
     initial,
-    apply: (next) => clusters.publish(next),
+    async apply(next) {
+      await tracing.prepare(next.tracing);
+      return clusters.publish(next);
+    },
     onProblems(problems) {
       report.refused(problems);
       metrics.configurationRead('refused');

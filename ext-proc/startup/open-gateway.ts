@@ -88,10 +88,10 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
   const { accounting } = money;
   const readiness = await openReadiness({ ...options, envoy, accounting, opensInMs: stores.opensInMs });
-  const configuration = await openConfiguration({ ...context, path: options.configPath, initial: loaded });
+  const tracing = await openTracing({ target: () => config().tracing, workerIndex, version, clock, metrics, log });
+  const configuration = await openConfiguration({ ...context, path: options.configPath, initial: loaded, tracing });
   current = configuration.current;
   const stopKeeping = keepStores(context, database, logs);
-  const tracing = await openTracing({ target: () => config().tracing, workerIndex, version, clock, metrics, log });
 
   const handler = createRequestHandler({
     ...{ limits, accounting, delivery, clock, metrics, log, requestLog, tracing, config },

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { decide } from './tracing.ts';
+import { systemClock } from '#core/clock.ts';
+import { createMetrics } from './metrics.ts';
+import { decide, openTracing } from './tracing.ts';
 
 const TRACE = 'a'.repeat(32);
 
@@ -25,4 +27,17 @@ it('leaves the decision to a trusted proxy that has made one', () => {
   expect(decideOn(1, `00-${TRACE}-${'b'.repeat(16)}-00`, true)).toBeUndefined();
   expect(decideOn(1, 'nonsense', true)).toBeDefined();
   expect(decideOn(0, undefined, true)).toBeUndefined();
+});
+
+it('traces from the first request on once a reload has prepared it', async () => {
+  const config = { otlpUrl: '', headers: {}, sampleRatio: 1 };
+  const request = { header: () => undefined, isTrusted: () => false };
+  const log = { info() {}, warn() {}, error() {} };
+  const off = { target: () => undefined, workerIndex: 0, version: '1', metrics: createMetrics(), log };
+  const tracing = await openTracing({ ...off, clock: systemClock });
+  await tracing.prepare(undefined);
+  expect(tracing.begin(request, config)).toBeUndefined();
+  await tracing.prepare(config);
+  expect(tracing.begin(request, config)?.traceId).toMatch(/^[0-9a-f]{32}$/);
+  await tracing.close(0);
 });

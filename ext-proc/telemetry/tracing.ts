@@ -9,6 +9,8 @@ import type { TraceMetrics } from './trace-metrics.ts';
 
 /** Decides which requests are traced, and exports their traces. */
 export interface Tracing {
+  /** Loads OpenTelemetry for a configuration with tracing, before the configuration is active. */
+  prepare(config: TracingConfig | undefined): Promise<void>;
   /** `undefined`: this request is not traced. */
   begin(request: TracedRequest, config: TracingConfig): RequestTrace | undefined;
   /** Ends the trace of a request, and exports it. */
@@ -49,10 +51,7 @@ export interface OpeningTracing {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
-/**
- * Resolves when requests can be traced, if the configuration says so. OpenTelemetry is loaded when
- * tracing is configured for the first time. Requests until then are not traced.
- */
+/** Resolves when requests can be traced, if the configuration says so. */
 export async function openTracing(options: OpeningTracing): Promise<Tracing & Pick<SpanExporter, 'close'>> {
   const { target, workerIndex, version, clock, metrics, log } = options;
   const resource = {
@@ -61,27 +60,24 @@ export async function openTracing(options: OpeningTracing): Promise<Tracing & Pi
     'service.instance.id': `${hostname()}-${workerIndex}`,
   };
   let tracer: RequestTracer | undefined;
-  let isLoading = false;
   const encode = (spans: FinishedTrace): Uint8Array => {
     if (tracer === undefined) throw new Error('spans of a tracer that is not loaded');
     return tracer.encode(spans);
   };
   const exporter = createSpanExporter({ target, encode, metrics, log });
 
-  async function load(): Promise<void> {
+  async function prepare(config: TracingConfig | undefined): Promise<void> {
+    if (config === undefined || tracer !== undefined) return;
     const { openRequestTracer } = await import('./request-trace.ts');
     tracer = openRequestTracer(clock, resource);
   }
 
-  if (target() !== undefined) await load();
+  await prepare(target());
   return {
+    prepare,
     begin(request, config) {
       const decision = decide(request, config);
-      if (decision === undefined) return undefined;
-      if (tracer !== undefined) return tracer.begin(decision.parent);
-      if (!isLoading) load().catch((error: unknown) => log.error({ err: error }, 'OpenTelemetry cannot be loaded'));
-      isLoading = true;
-      return undefined;
+      return decision && tracer?.begin(decision.parent);
     },
     end(trace) {
       if (tracer) exporter.add(tracer.end(trace));

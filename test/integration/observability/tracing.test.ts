@@ -217,7 +217,7 @@ test('what waits when the process ends is sent before', async () => {
   expect(found).toBe(true);
 });
 
-test('without tracing no provider and no log line has a trace', async () => {
+test('without tracing no provider and no log line has a trace, and the first request with it has one', async () => {
   gateway.stack.writeConfig(configWith({}));
   await gateway.stack.restartGateway('SIGTERM');
   const answer = await chat({}, { traceparent: `00-${CLIENT_TRACE}-${CLIENT_SPAN}-01` });
@@ -228,4 +228,8 @@ test('without tracing no provider and no log line has a trace', async () => {
     gateway.stack.logs().match(new RegExp(`.*"request_id":"${answer.headers['x-request-id']}".*`))?.[0];
   await expect.poll(line, SOON).toBeDefined();
   expect(line()).not.toContain('trace_id');
+
+  await reload(configWith(tracing(1)));
+  const first = await chat({});
+  await expect.poll(() => loggedTrace(first.headers['x-request-id']), SOON).toBeDefined();
 });
