@@ -29,7 +29,8 @@ function find(value: unknown, name: string): unknown {
 
 it('every member of an access line is documented, and no other', () => {
   const exchange = { requestId: 'r', method: 'GET', path: '/', peerAddress: '', header: () => undefined };
-  const outcome = { startedMs: 0, arrivedAtMs: 0, config: configWith(), notes: {}, trace: undefined, status: 200 };
+  const facts = { startedMs: 0, arrivedAtMs: 0, config: configWith(), address: '', notes: {}, trace: undefined };
+  const outcome = { ...facts, status: 200 };
   const line = accessLine(exchange as unknown as Exchange, outcome, 1);
   expect(documented('Access lines')).toEqual(Object.keys(line).toSorted());
 });

@@ -66,6 +66,7 @@ export function createRequestHandler(given: RequestHandlerDeps): ExchangeHandler
       startedMs: deps.clock.monotonicMs(),
       arrivedAtMs: deps.clock.nowMs(),
       config,
+      address: clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies),
       notes: {},
       trace: config.tracing === undefined || probe ? undefined : beginTrace(deps, exchange, config, config.tracing),
       status: 500,
@@ -120,12 +121,10 @@ async function authorize(
   exchange: Exchange,
   outcome: RequestOutcome,
 ): Promise<AuthorizedRequest | Refusal> {
-  const { config, arrivedAtMs } = outcome;
+  const { config, arrivedAtMs, address } = outcome;
   const route = findRoute(exchange.method, exchange.path, config.apis);
   if (isRefusal(route)) return route;
   outcome.route = route;
-  const address = clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies);
-  outcome.address = address;
   outcome.trace?.step('authenticate');
   const principal = await authenticate(exchange.header('authorization'), deps.keys, utcDay(arrivedAtMs));
   if (isRefusal(principal)) return principal;

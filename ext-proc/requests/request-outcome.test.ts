@@ -11,6 +11,7 @@ function recordWith(changes: Partial<RequestOutcome>): RequestOutcome {
     startedMs: 0,
     arrivedAtMs: 1_000,
     config: configWith(),
+    address: '',
     notes: {},
     trace: undefined,
     status: 200,

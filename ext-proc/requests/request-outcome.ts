@@ -18,12 +18,13 @@ export interface RequestOutcome {
   readonly arrivedAtMs: number;
   /** The configuration when the request arrived. */
   readonly config: GatewayConfig;
+  /** The client's. */
+  readonly address: string;
   readonly notes: RequestNotes;
   readonly trace: RequestTrace | undefined;
   route?: Route;
   /** Present even if the key is revoked or expired. */
   principal?: Principal;
-  address?: string;
   status: number;
   code?: string;
   /** The reason why a store was unavailable. */
@@ -98,7 +99,7 @@ export function requestLogRow(
     model: notes.model === undefined ? undefined : bounded(notes.model),
     modelKnown: notes.model !== undefined && outcome.config.models.has(notes.model),
     provider: notes.provider,
-    address: outcome.address ?? '',
+    address: outcome.address,
     userAgent: bounded(exchange.header('user-agent') ?? '') || undefined,
     status: outcome.status,
     code: outcome.code,
