@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callerOf } from './caller.ts';
+import { callerOf, isCrossSite } from './caller.ts';
 import type { Settings } from './settings.ts';
 
 const SETTINGS: Settings = {
@@ -60,5 +60,27 @@ describe('a caller', () => {
   it('has a user agent of at most 200 characters, or none', () => {
     expect(caller('192.0.2.1', { host: 'd', 'user-agent': 'x'.repeat(500) }).userAgent).toBe('x'.repeat(200));
     expect(caller('192.0.2.1', { host: 'd', 'user-agent': '' })).not.toHaveProperty('userAgent');
+  });
+});
+
+describe('a request', () => {
+  const own = { origin: 'http://d.example' };
+  it.each<[string, Record<string, string>, boolean]>([
+    ['GET', { 'sec-fetch-site': 'same-origin' }, false],
+    ['GET', { 'sec-fetch-site': 'none' }, false],
+    ['GET', { 'sec-fetch-site': 'cross-site' }, true],
+    ['GET', { 'sec-fetch-site': 'same-site' }, true],
+    ['GET', {}, false],
+    ['POST', { ...own, 'sec-fetch-site': 'same-origin' }, false],
+    ['POST', { ...own }, false],
+    ['POST', { 'sec-fetch-site': 'same-origin' }, false],
+    ['POST', { ...own, 'sec-fetch-site': 'cross-site' }, true],
+    ['DELETE', { ...own, 'sec-fetch-site': 'same-site' }, true],
+    ['POST', { origin: 'http://other.example', 'sec-fetch-site': 'same-origin' }, true],
+    ['POST', { 'sec-fetch-site': 'none' }, true],
+    ['POST', {}, true],
+  ])('%s with %j is cross-site: %s', (method, headers, expected) => {
+    const head = { peerAddress: '192.0.2.1', header: (name: string) => headers[name] };
+    expect(isCrossSite(method, head, { address: '192.0.2.1', origin: 'http://d.example' })).toBe(expected);
   });
 });

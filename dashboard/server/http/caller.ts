@@ -63,12 +63,13 @@ function originOf(head: RequestHead, { url, trustedProxies }: Settings): string 
 
 /**
  * False only for requests from our own page if they change something. Browsers send the origin with
- * each of them, and other sites cannot forge it. The cookie's SameSite attribute is a second
- * barrier.
+ * each of them, and most send its relation to ours as well. Other sites can forge neither. The
+ * cookie's SameSite attribute is a further barrier.
  */
 export function isCrossSite(method: string, head: RequestHead, { origin }: Caller): boolean {
   const site = head.header('sec-fetch-site');
-  if (method === 'GET' || method === 'HEAD') return site !== undefined && site !== 'same-origin' && site !== 'none';
+  const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
+  if (isForeign || method === 'GET' || method === 'HEAD') return isForeign;
   const from = head.header('origin');
   return from === undefined ? site !== 'same-origin' : from !== origin;
 }
