@@ -55,6 +55,8 @@ const BY_EMAIL = sql('user_for_identity')`select ${COLUMNS} from users u where u
 const IS_INVITED = sql('is_address_invited')`select from invitations where email = $1 and expires_at > now() limit 1`;
 const INSERT_USER = sql('insert_user_of_identity')`
   insert into users (id, email, reserved) values ($1, $2, true) on conflict (email) do nothing returning id`;
+const BOUND_SUBJECT = sql('subject_of_user')`
+  select subject from user_identities where issuer = $1 and user_id = $2`;
 const BIND = sql('bind_identity')`
   insert into user_identities (issuer, subject, user_id) values ($1, $2, $3) on conflict do nothing returning user_id`;
 const FORGET_PASSWORD = sql('forget_password')`
@@ -97,13 +99,13 @@ async function bindByAddress(
   const { issuer, subject, email, passwordsSignIn, provedUserId } = given;
   const user = await userOfAddress(client, given);
   if (!user || user.disabled) return { kind: 'no_account' };
+  const [own] = await run<{ subject: string }>(client, BOUND_SUBJECT, [issuer, user.id]);
+  // The same subject: a concurrent sign-in of the same person bound it first.
+  if (own) return own.subject === subject ? user : { kind: 'other_identity' };
   if (user.has_password && passwordsSignIn && provedUserId !== user.id) return { kind: 'has_password' };
   const bound = await run(client, BIND, [issuer, subject, user.id]);
-  if (bound.length === 0) {
-    // A concurrent sign-in of the same person bound it first.
-    const [known] = await run<FoundUser>(client, BY_IDENTITY, [issuer, subject]);
-    return known?.id === user.id ? known : { kind: 'other_identity' };
-  }
+  // A concurrent sign-in with another address bound the subject to another account.
+  if (bound.length === 0) return { kind: 'other_identity' };
   await deleteLinks(client, user.id);
   if (user.has_password && provedUserId !== user.id) {
     await run(client, FORGET_PASSWORD, [user.id]);

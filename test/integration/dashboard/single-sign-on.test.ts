@@ -76,6 +76,12 @@ describe('an account', () => {
     expect((await signInAt(browser, issuer, { sub: 'dan', email: 'dan@example.com' })).status).toBe(200);
     expect((await signInAs('dan', 'dan@example.com')).status).toBe(200);
     expect((await password('dan@example.com')).status).toBe(200);
+    // A password proves nothing for a second subject, so nobody is asked for it.
+    for (const again of [dashboard.browser(), browser]) {
+      const second = await signInAt(again, issuer, { sub: 'dan-2', email: 'dan@example.com' });
+      expect([second.status, second.body.problem]).toEqual([409, 'other_identity']);
+    }
+    expect(await identities('dan@example.com')).toEqual(['dan']);
   });
 
   test('belongs to one user of the issuer, whoever gets its address there later, until it is unbound', async () => {
