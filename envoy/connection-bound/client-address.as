@@ -1,4 +1,5 @@
-// The buckets that count for a client address, by a seeded hash: nobody can choose an address that shares one with somebody else's.
+// Finds the buckets of counts for a client address. The hash is seeded, so nobody can choose an address that shares a bucket with
+// somebody else's.
 
 import { getProperty, OK, result } from "./host";
 
@@ -16,10 +17,10 @@ const SOURCE_ADDRESS_BYTES: usize = 14;
 
 /** Bucket of the peer's IPv4 address or IPv6 /64. */
 export let clientBucket: i32 = NO_BUCKET;
-/** Bucket of the peer's IPv6 /48, which one customer of a provider may have whole. Its numbers follow those of addresses. */
+/** Bucket of the peer's IPv6 /48, which may belong to one customer of a provider. It is numbered after the buckets of addresses. */
 export let networkBucket: i32 = NO_BUCKET;
 
-/** Sets both by the address without its port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Sets both buckets from the peer's address without its port, which Envoy gives as `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
 export function findBuckets(seed: u32): void {
   clientBucket = NO_BUCKET;
   networkBucket = NO_BUCKET;
@@ -43,7 +44,7 @@ function hashUntil(end: u8, text: usize, textEnd: usize, seed: u32): u32 {
   return hash;
 }
 
-/** The first groups of 16 bits; `::` stands for as many zeros as are missing. */
+/** Hashes the first `most` groups of 16 bits; `::` stands for as many zeros as are missing. */
 function hashOfIpv6(text: usize, textEnd: usize, most: i32, seed: u32): u32 {
   let hash = seed;
   let groups = 0;
@@ -76,7 +77,7 @@ function hashOfMappedIpv4(text: usize, textEnd: usize, seed: u32): u32 {
   return hashUntil(CLOSING_BRACKET, begin, textEnd, seed);
 }
 
-/** MurmurHash3's mixing, a byte at a time. */
+/** Mixes one byte into the hash as MurmurHash3 does. */
 function mix(hash: u32, byte: u32): u32 {
   let mixed = (hash ^ byte) * 0x85ebca6b;
   mixed ^= mixed >> 13;

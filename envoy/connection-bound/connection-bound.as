@@ -1,16 +1,17 @@
-// Bounds what one client address has open, connections and HTTP/2 requests, and how many tiny HTTP/2 DATA frames it sends in a second:
-// a network filter of Envoy (Proxy-Wasm ABI 0.2.1), because Envoy has none of these bounds. Written in AssemblyScript, a language like
-// TypeScript; `node envoy/connection-bound/build.ts` makes connection-bound.wasm of it.
+// Limits, for each client address, the open connections, the open HTTP/2 requests, and the tiny HTTP/2 DATA frames in a second. It is a
+// network filter of Envoy (Proxy-Wasm ABI 0.2.1), because Envoy has none of these limits. It is written in AssemblyScript, a language
+// like TypeScript; `node envoy/connection-bound/build.ts` compiles it to connection-bound.wasm.
 //
 // Open requests: Envoy keeps 23 KB and the headers of a request until the last byte of its response is written, which an HTTP/2 client
-// prevents by a window of 0. A request begins with HEADERS of a new stream, and ends with END_STREAM to the client or RST_STREAM of
-// either side. HTTP/1.1 has one request on each connection at a time.
+// prevents with a window of 0. A request begins with HEADERS of a new stream, and ends with END_STREAM to the client or RST_STREAM from
+// either side. HTTP/1.1 has one request at a time on each connection, so the limit of connections is enough there.
 //
-// Tiny frames: each costs Envoy 0.3 us wherever it leads, so 100 connections of bodies in frames of one byte made all others wait for
-// seconds. Here a frame is looked at for some 10 ns.
+// Tiny frames: each costs Envoy 0.3 us whichever request it belongs to, so 100 connections that sent bodies in frames of one byte made
+// all others wait for seconds. This filter takes about 10 ns for a frame.
 //
-// A connection is closed that goes beyond what its address has left. An IPv6 /48 has ten times as much as an address.
-// The configuration is three decimal numbers: most connections, most requests (0: no bound), seed of the hash of addresses.
+// The connection that takes its address above a limit is closed. An IPv6 /48 has ten times the limits of an address.
+// The configuration is three decimal numbers: the most connections, the most requests (0 for either: no limit), and the seed of the hash
+// of addresses.
 
 import { BUCKETS, clientBucket, findBuckets, networkBucket, NO_BUCKET } from "./client-address";
 import {
@@ -30,18 +31,21 @@ import { DATA, END_STREAM, Frames, HEADERS, RST_STREAM } from "./http2-frames";
 import { add, CONNECTION, Counts, REQUEST } from "./shared-counts";
 
 const NETWORK_TIMES: u32 = 10;
-/** A DATA frame with less content, and not the last of its body. Clients that stream a body write kilobytes. */
+/** A DATA frame with less content than this is tiny, unless it is the last of its body. Clients that stream a body write kilobytes. */
 const TINY_BYTES: u32 = 64;
-/** In a second, by one address, on one thread: more than a body of 60,000 frames of one byte, and 3 % of the thread. */
+/**
+ * The most tiny frames of one address in a second on one thread. They take 3 % of the thread, and a body of 60,000 frames of one byte
+ * is still allowed.
+ */
 const MOST_TINY: u32 = 100_000;
 
-/** `PRI`, with which the preface of HTTP/2 begins and no method of HTTP/1. */
+/** `PRI`: the preface of HTTP/2 begins with it, and no method of HTTP/1 does. */
 const PREFACE_BEGIN = memory.data<u8>([80, 82, 73]);
 const PREFACE_BEGIN_BYTES: u8 = 3;
 const PREFACE_BYTES: u32 = 24;
 
 const time = memory.data(8);
-/** Tiny frames of this second, by bucket. */
+/** Tiny frames of the current second (`tinySecond`), by bucket. */
 const tinyFrames = new StaticArray<u32>(2 * BUCKETS);
 let tinySecond: u64 = 0;
 
@@ -59,10 +63,10 @@ class Http2 {
 class Connection {
   bucket: i32 = clientBucket;
   network: i32 = networkBucket;
-  /** In the shared counts, for this connection. */
+  /** How many requests of this connection are in the shared counts. */
   requests: i32 = 0;
   prefaceBytes: u8 = 0;
-  /** Another protocol: nothing is looked at. */
+  /** Whether it does not speak HTTP/2. Its bytes are then not read. */
   isOther: bool = false;
   isRefused: bool = false;
   http2: Http2 | null = null;
@@ -72,7 +76,7 @@ const connections = new Map<i32, Connection>();
 
 export function proxy_abi_version_0_2_1(): void {}
 
-/** The host hands over values in this memory. */
+/** The host calls this for memory to write a value into. */
 export function proxy_on_memory_allocate(bytes: usize): usize {
   return heap.alloc(bytes);
 }
@@ -104,7 +108,7 @@ export function proxy_on_new_connection(context: i32): i32 {
   findBuckets(seed);
   const connection = new Connection();
   connections.set(context, connection);
-  // A refused connection counts until its close, which takes it off again.
+  // A refused connection stays in the counts until it closes, because proxy_on_downstream_connection_close subtracts it.
   return fits(connection, CONNECTION) ? CONTINUE : refuse(connection);
 }
 
@@ -122,7 +126,7 @@ export function proxy_on_downstream_data(context: i32, bytes: i32, isLast: i32):
   while (frames.next(FROM_CLIENT, bytes)) {
     if (frames.type == DATA && frames.contentBytes < TINY_BYTES && (frames.flags & END_STREAM) == 0) tiny++;
     else if (frames.type == HEADERS && frames.stream > http2.newestStream) {
-      // HEADERS of an older stream are trailers.
+      // HEADERS of an older stream would be trailers, not a new request.
       http2.newestStream = frames.stream;
       if (mostRequests == 0) continue;
       http2.openStreams.add(frames.stream);
@@ -133,7 +137,7 @@ export function proxy_on_downstream_data(context: i32, bytes: i32, isLast: i32):
   if (requests == 0) return CONTINUE;
   const change = <Counts>(<i64>requests * <i64>REQUEST);
   if (!fits(connection, change)) {
-    // Envoy's HTTP never sees these bytes.
+    // Envoy's HTTP filter never gets these bytes, so the requests in them do not begin.
     fits(connection, 0 - change);
     return refuse(connection);
   }
@@ -179,7 +183,7 @@ function refuse(connection: Connection): i32 {
   return STOP_ITERATION;
 }
 
-/** Looks at the first bytes of a connection. */
+/** Finds out from the first bytes of a connection whether it speaks HTTP/2. */
 function readPreface(connection: Connection, bytes: i32): void {
   const missing = min<i32>(PREFACE_BEGIN_BYTES - connection.prefaceBytes, bytes);
   if (getBuffer(FROM_CLIENT, 0, missing, result, result + 4) != OK) return;
@@ -193,20 +197,20 @@ function readPreface(connection: Connection, bytes: i32): void {
   else if (connection.http2 == null) connection.http2 = new Http2();
 }
 
-/** Counts it, also where the address or its network then has more than it may. */
+/** Adds the change to the counts and returns whether the address and its network are within their limits. It is added in any case. */
 function fits(connection: Connection, change: Counts): bool {
   const ofAddress = connection.bucket == NO_BUCKET || isWithin(add(connection.bucket, change), change, 1);
   const ofNetwork = connection.network == NO_BUCKET || isWithin(add(connection.network, change), change, NETWORK_TIMES);
   return ofAddress && ofNetwork;
 }
 
-/** What has not grown is not judged. */
+/** Whether the counts are within the limits. Connections or requests that the change does not increase are not checked. */
 function isWithin(counts: Counts, change: Counts, times: u32): bool {
   if (<i32>change > 0 && mostConnections > 0 && <u32>counts > mostConnections * times) return false;
   return <i64>change <= <i64>CONNECTION || mostRequests == 0 || <u32>(counts >> 32) <= mostRequests * times;
 }
 
-/** Counts them for this second, by thread. */
+/** Counts the tiny frames of this second on this thread and returns whether the address and its network are within their limits. */
 function fitTiny(connection: Connection, tiny: u32): bool {
   getTime(time);
   const second = load<u64>(time) / 1_000_000_000;

@@ -1,4 +1,4 @@
-// HTTP/2 frames of one direction of a connection (RFC 9113, "Frame Format"), however its bytes are cut.
+// Reads the heads of the HTTP/2 frames of one direction of a connection (RFC 9113, "Frame Format"), which may be split over any buffers.
 
 import { getBuffer, OK, result } from "./host";
 
@@ -8,31 +8,35 @@ export const RST_STREAM: u8 = 3;
 export const END_STREAM: u8 = 1;
 
 const HEAD_BYTES: u8 = 9;
-/** Bytes that are copied at once. A frame's content is passed over without a copy. */
+/** How many bytes are copied at a time. Content of a frame beyond these is skipped without a copy. */
 const PIECE_BYTES: u32 = 1024;
 
 export class Frames {
-  /** The frame whose head was read last, or is being read. */
+  /** These four describe the frame whose head was read last or is being read. */
   contentBytes: u32 = 0;
   type: u8 = 0;
   flags: u8 = 0;
   stream: u32 = 0;
-  /** How much of its head is here. */
+  /** How many bytes of the head have been read. */
   private headBytes: u8 = 0;
-  /** Content that is passed over. */
+  /** How many of the next bytes are skipped, because they are a frame's content. */
   private skipBytes: u32 = 0;
-  /** The piece that is being read, and its place in the buffer. */
+  /** The copied piece of the buffer that is being read, then the address of its next byte and of its end. */
   private piece: usize = 0;
   private at: usize = 0;
   private end: usize = 0;
+  /** How many bytes of the buffer have been copied or skipped. */
   private taken: u32 = 0;
 
-  /** `skipBytes`: what comes before the first frame. */
+  /** `skipBytes` is the number of bytes before the first frame. */
   constructor(skipBytes: u32) {
     this.skipBytes = skipBytes;
   }
 
-  /** Reads up to the end of a frame's head. Returns false at the end of the buffer, from which the next one is read from its start. */
+  /**
+   * Reads up to the end of the next frame's head and returns true, or false if the buffer ends first. The call after that continues with
+   * the start of the next buffer.
+   */
   next(kind: i32, bytes: u32): bool {
     while (this.at < this.end || this.fill(kind, bytes)) {
       if (this.skipBytes > 0) {

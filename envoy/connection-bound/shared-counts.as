@@ -1,9 +1,9 @@
-// What an address has open. All threads of Envoy count in its shared data, in as many values as there are buckets: memory stays bounded
-// whatever addresses come.
+// Counts the open connections and requests of an address. All threads of Envoy count in its shared data, which has one value for each
+// bucket, so memory stays bounded however many addresses connect.
 
 import { CAS_MISMATCH, getShared, OK, result, setShared } from "./host";
 
-/** A count, or a change of one: connections in the lower half, requests in the upper one. No half of a count is ever negative. */
+/** A count or a change of it: connections in the lower half, requests in the upper half. Neither half of a count is ever negative. */
 export type Counts = u64;
 export const CONNECTION: Counts = 1;
 export const REQUEST: Counts = 1 << 32;
@@ -11,7 +11,7 @@ export const REQUEST: Counts = 1 << 32;
 const key = memory.data(4);
 const sum = memory.data(8);
 
-/** The new count. */
+/** Adds the change to the bucket's count and returns the new count. */
 export function add(bucket: i32, change: Counts): Counts {
   store<i32>(key, bucket);
   let stored = CAS_MISMATCH;
