@@ -20,3 +20,13 @@ export function newKeySecret(nowMs: number): { readonly secret: string; readonly
   const identity = { id: newId('key', nowMs), hash: hash('sha256', secret, 'buffer'), last4: secret.slice(-4) };
   return { secret, identity };
 }
+
+const KEYS = /sk-gw-[\w-]+/g;
+
+/**
+ * The text without API keys and beginnings of them, for terminals, logs and stores that others
+ * read. Clients send keys where other texts belong when they mix up two variables.
+ */
+export function withoutKeys(text: string): string {
+  return text.replaceAll(KEYS, 'sk-gw-…');
+}

@@ -1,3 +1,4 @@
+import { withoutKeys } from '#core/key-secret.ts';
 import { type FlagSpec, parseArguments } from './command-line/arguments.ts';
 import type { Command } from './command-line/command.ts';
 import type { Environment } from './command-line/database.ts';
@@ -32,15 +33,13 @@ const COMMANDS: readonly Command[] = [
 ];
 const HELP = new Set(['help', '--help', '-h']);
 
-const KEYS = /sk-gw-[\w-]+/g;
-
 /**
- * Finds the command, checks its arguments and runs it. API keys that were typed in the wrong place
- * are removed from messages, because others may read terminals and logs.
+ * Finds the command, checks its arguments and runs it. Messages have no API keys that were typed in
+ * the wrong place.
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<Result> {
   const result = await run(args, env);
-  return result.kind === 'done' ? result : { ...result, message: result.message.replaceAll(KEYS, 'sk-gw-…') };
+  return result.kind === 'done' ? result : { ...result, message: withoutKeys(result.message) };
 }
 
 async function run(args: readonly string[], env: Environment): Promise<Result> {

@@ -36,7 +36,7 @@ export interface ChatRequest {
   readonly serviceTier?: string;
   /** Absent: the body requests none. */
   readonly cacheWrites?: CacheWrites;
-  /** End user of the customer, as the client named it. Never written to the process log. */
+  /** End user, as the client named it, without API keys. Never written to the process log. */
   readonly user?: string;
   /** `user` and similar fields, as the client named end users. Providers get hashes of them. */
   readonly identities: ReadonlyMap<string, string>;

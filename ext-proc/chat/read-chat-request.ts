@@ -1,4 +1,5 @@
 import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import { withoutKeys } from '#core/key-secret.ts';
 import type { Steps } from '../fairness/steps.ts';
 import { noteCacheMarkers } from './cache-writes.ts';
 import { type ChatFacts, type FieldRule, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
@@ -210,7 +211,7 @@ function chatRequest(
   if (facts.cacheWrites !== undefined) request.cacheWrites = facts.cacheWrites;
   if (facts.metadata !== undefined) request.metadata = facts.metadata;
   const user = identities.get('user');
-  if (user !== undefined) request.user = user;
+  if (user !== undefined) request.user = withoutKeys(user);
   return request;
 }
 

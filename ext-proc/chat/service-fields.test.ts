@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
+import { newKeySecret } from '#core/key-secret.ts';
 import { flatTable, NO_PRICES } from '#core/pricing.ts';
 import { acceptedChat, readBody, sentBody, verdictOf } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
@@ -84,6 +85,14 @@ describe('official fields about the service', () => {
     for (const service_tier of ['auto', 'default']) {
       expect(sent({ service_tier, seed: 1 })).toEqual({ max_tokens: 1, service_tier: 'default', seed: 1 });
     }
+  });
+
+  it('are kept without API keys, as is the user', () => {
+    const { secret } = newKeySecret(0);
+    expect(accepted({ metadata: { [secret]: `key ${secret}.` }, user: secret })).toMatchObject({
+      metadata: JSON.stringify({ 'sk-gw-…': 'key sk-gw-….' }),
+      user: 'sk-gw-…',
+    });
   });
 
   it('include metadata, kept as JSON with each name once', () => {

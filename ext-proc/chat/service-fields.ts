@@ -1,3 +1,4 @@
+import { withoutKeys } from '#core/key-secret.ts';
 import { noteCacheWrites } from './cache-writes.ts';
 import { type ChatFacts, type FieldRule, invalidField } from './chat-facts.ts';
 import { shortText } from './value-rules.ts';
@@ -21,7 +22,7 @@ const MOST_METADATA = 16;
 const LONGEST_NAME = 64;
 const LONGEST_VALUE = 512;
 
-/** `metadata` is stored in the request log, without NUL for PostgreSQL, and is not sent. */
+/** `metadata` is stored in the request log, without API keys and NUL (for PostgreSQL), not sent. */
 export const checkMetadata: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const members = new Map<string, string>();
@@ -40,7 +41,7 @@ export const checkMetadata: Rule = (cursor, facts, field) => {
 };
 
 function storable(text: string): string {
-  return text.replaceAll('\0', '\ufffd');
+  return withoutKeys(text.replaceAll('\0', '\ufffd'));
 }
 
 const LONGEST_TIER = 64;

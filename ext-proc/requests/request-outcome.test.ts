@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { newKeySecret } from '#core/key-secret.ts';
 import { configWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
+import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { accessLine, isFree, isUnusable, type RequestOutcome } from './request-outcome.ts';
+import {
+  accessLine,
+  describeTrace,
+  isFree,
+  isUnusable,
+  type RequestOutcome,
+  requestLogRow,
+} from './request-outcome.ts';
 
 const HUGE = '\u0001'.repeat(60_000);
 
@@ -56,4 +65,22 @@ test('an access line has a bounded length, whatever the client and the stores se
   });
   const line = JSON.stringify(accessLine(exchange as unknown as Exchange, outcome, 1e9));
   expect(Buffer.byteLength(line)).toBeLessThan(8 * 1024);
+});
+
+test('an API key where another text belongs, even one that is cut, is in no line, row or span', () => {
+  const { secret } = newKeySecret(0);
+  const exchange = { requestId: secret, method: secret, path: '', peerAddress: '', header: () => `sdk ${secret}` };
+  const outcome = recordWith({
+    notes: { model: `${'m'.repeat(180)} ${secret}` },
+    route: { name: 'usage', query: '' },
+    principal: principalWith(),
+    problem: secret,
+  });
+  const given = [exchange as unknown as Exchange, outcome, 1] as const;
+  const attributes: unknown[] = [];
+  const root = { rename() {}, set: (...attribute: unknown[]) => attributes.push(attribute), fail() {} };
+  describeTrace({ root } as unknown as RequestTrace, given[0], outcome);
+  expect(requestLogRow(...given)).toMatchObject({ userAgent: 'sdk sk-gw-…', requestId: 'sk-gw-…' });
+  const written = JSON.stringify([accessLine(...given), requestLogRow(...given), attributes]);
+  expect(written).not.toContain(secret.slice(0, 'sk-gw-'.length + 1));
 });

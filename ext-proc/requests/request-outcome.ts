@@ -1,5 +1,6 @@
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import { newId } from '#core/ids.ts';
+import { withoutKeys } from '#core/key-secret.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
 import type { Principal } from '#core/principal.ts';
 import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
@@ -125,13 +126,13 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcom
   // A path that is not a route is arbitrary text of the client.
   const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
   root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
-  root.set('http.request.method', exchange.method);
+  root.set('http.request.method', bounded(exchange.method, LONGEST_METHOD));
   root.set('http.route', path);
   root.set('http.response.status_code', status);
-  root.set('request.id', exchange.requestId);
+  root.set('request.id', bounded(exchange.requestId));
   root.set('gateway.organization.id', principal?.organization.id);
   root.set('gateway.generation.id', notes.generationId);
-  root.set('gen_ai.request.model', notes.model);
+  root.set('gen_ai.request.model', notes.model === undefined ? undefined : bounded(notes.model));
   if (notes.costNanoUsd !== undefined) root.set('gateway.cost_usd', usdNumber(notes.costNanoUsd));
   if (code === undefined) return;
   // A fault of the caller is an attribute, but not a failed span.
@@ -139,7 +140,10 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcom
   else root.set('error.type', code);
 }
 
-/** Copies a text that it cuts: a slice would keep the whole in memory while the row waits. */
+/**
+ * Text of a client without API keys. Copies what it cuts: a slice would keep the whole text in
+ * memory while the row waits.
+ */
 function bounded(text: string, longest = LONGEST_TEXT): string {
-  return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
+  return withoutKeys(text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString());
 }

@@ -71,6 +71,7 @@ requirement(missingRedis, () => {
         models: { one: {}, thinks: { capabilities: ['tools'], targets: [THINKS] } },
         retries: { per_target: 0 },
         redis: redis.url,
+        apis: { messages: true, responses: true, embeddings: true },
       },
     });
     dashboard = await startDashboardProcess(stack);
@@ -232,6 +233,7 @@ async function requestsOfEveryKind(): Promise<void> {
   errors.push(
     (await client.chat({ model: 'one', messages: MESSAGES, [PROMPT.replaceAll('-', '_')]: 1, temperature: 9 })).text,
   );
+  await sendKeyElsewhere();
   errors.push((await client.send({ path: '/v1/chat/completions', body: `{"messages": ["${PROMPT}"` })).text);
   errors.push((await nobody.chat({ model: 'one', messages: MESSAGES })).text);
   errors.push((await nobody.get(`/v1/models?api_key=${secrets.cliKey}`)).text);
@@ -241,6 +243,21 @@ async function requestsOfEveryKind(): Promise<void> {
   }
   nobody.close();
   ofPage.close();
+}
+
+/** A key where other texts belong: of a request that is served, and of refused ones. */
+async function sendKeyElsewhere(): Promise<void> {
+  const key = secrets.cliKey ?? '';
+  const headers = { 'user-agent': `sdk/1 ${key}`, 'x-request-id': key };
+  const mixedUp = { user: key, metadata: { [key]: key, team: key }, messages: MESSAGES };
+  provider.script('one', jsonAnswer({ text: COMPLETION }));
+  expect(outcome(await client.chat({ model: 'one', ...mixedUp }, { headers }))).toBe('200');
+  // The response names the model that was requested, to the holder of the key alone.
+  expect(outcome(await client.chat({ model: key, ...mixedUp }, { headers }))).toBe('404 model_not_found');
+  const message = { model: key, max_tokens: 1, messages: MESSAGES, metadata: { user_id: key } };
+  const sent = { method: 'POST', body: JSON.stringify(message), headers };
+  for (const path of ['/v1/messages', '/v1/messages/count_tokens', '/v1/responses', '/v1/embeddings'])
+    expect(outcome(await client.send({ path, ...sent }))).toMatch(/^40/);
 }
 
 async function agentThinks(): Promise<void> {
