@@ -20,9 +20,9 @@ export interface OpeningOptions {
 export interface GatewayRequestLog extends RequestLog {
   /**
    * Adds a request that was refused before a provider was called. `row` undefined: its route or key
-   * does not exist. False: the key has used up its rows of this minute, so the request is only
-   * counted and gets no access line either. `isUnusable`: the key is revoked or expired, or its
-   * organization suspended.
+   * does not exist. False: its key or organization has used up its rows of this minute, so the
+   * request is only counted and gets no access line either. `isUnusable`: the key is revoked or
+   * expired, or its organization suspended.
    */
   addRefused(row: RequestLogRow | undefined, isUnusable: boolean): boolean;
 }

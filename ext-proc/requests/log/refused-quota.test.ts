@@ -7,8 +7,12 @@ const START = 30_000_000 * MINUTE_MS;
 function linesOf({ workerIndex = 0, workers = 1 } = {}) {
   const told: object[] = [];
   const lines = new RefusedQuota({ info: (fields: object) => void told.push(fields) }, { workerIndex, workers });
-  const take = (count: number, id: string | undefined, { isUnusable = false, nowMs = START } = {}): number => {
-    const key: RefusedCaller['key'] = id === undefined ? undefined : { id, organizationId: 'org-1' };
+  const take = (
+    count: number,
+    id: string | undefined,
+    { isUnusable = false, nowMs = START, organizationId = 'org-1' } = {},
+  ): number => {
+    const key: RefusedCaller['key'] = id === undefined ? undefined : { id, organizationId };
     return Array.from({ length: count }, () => lines.take({ key, isUnusable }, nowMs)).filter(Boolean).length;
   };
   return { lines, take, told };
@@ -22,6 +26,31 @@ test('a key has a hundred rows in a minute, an unusable key ten, and all request
   expect(take(250, undefined)).toBe(100);
   expect(take(250, 'key-1', { nowMs: START + MINUTE_MS - 1 })).toBe(0);
   expect(take(250, 'key-1', { nowMs: START + MINUTE_MS })).toBe(100);
+});
+
+test('all keys of an organization have three hundred rows in a minute together, the unusable ones thirty', () => {
+  const { take } = linesOf();
+  const ofKeys = (keys: number, count: number, more = {}): number =>
+    Array.from({ length: keys }, (_, key) => take(count, `${JSON.stringify(more)} ${key}`, more)).reduce(
+      (a, b) => a + b,
+    );
+  expect(ofKeys(50, 3)).toBe(150);
+  expect(ofKeys(50, 1_000)).toBe(150);
+  expect(ofKeys(50, 1_000, { nowMs: START + MINUTE_MS })).toBe(300);
+  expect(ofKeys(50, 1_000, { organizationId: 'org-2', nowMs: START + MINUTE_MS })).toBe(300);
+  const unusable = { organizationId: 'org-3', nowMs: START + MINUTE_MS, isUnusable: true };
+  expect(ofKeys(50, 1_000, unusable)).toBe(30);
+  expect(ofKeys(50, 1_000, { ...unusable, isUnusable: false })).toBe(300);
+});
+
+test('requests beyond the limit of their organization are one line, and their keys take no place from others', () => {
+  const { lines, take, told } = linesOf();
+  for (let key = 0; key < 20_000; key++) take(1, `key-${key}`);
+  expect(take(1, 'key-other', { organizationId: 'org-2' })).toBe(1);
+  lines.report(START + MINUTE_MS);
+  expect(told).toEqual([
+    { organization: 'org-1', key: undefined, lines: 19_700, minute: new Date(START).toISOString() },
+  ]);
 });
 
 test('a key that becomes unusable gets no further rows', () => {
@@ -64,7 +93,7 @@ test.each([
 
 test('a bounded number of keys is tracked, and further ones have no line', () => {
   const { take } = linesOf();
-  for (let i = 0; i < 10_000; i++) expect(take(1, `key-${i}`)).toBe(1);
+  for (let i = 0; i < 10_000; i++) expect(take(1, `key-${i}`, { organizationId: `org-${i}` })).toBe(1);
   expect(take(1, 'key-late')).toBe(0);
-  expect(take(1, 'key-0')).toBe(1);
+  expect(take(1, 'key-0', { organizationId: 'org-0' })).toBe(1);
 });

@@ -203,8 +203,8 @@ function OmittedNote({ leftOut: count, leftOutSinceMs }: RequestPage): ReactNode
         </>
       )}
       {formatCount(count)} refused {count === 1 ? 'request is' : 'requests are'} not listed. The list has at most 100
-      refused requests of a key in a minute, and 10 once the key is revoked or expired or the organization suspended.
-      All of them count in the overview and under Errors.
+      refused requests of a key and 300 of an organization in a minute, and a tenth of these where the key is revoked or
+      expired or the organization suspended. All of them count in the overview and under Errors.
     </Banner>
   );
 }
