@@ -91,6 +91,7 @@ export async function admitAndDeliver(
   if (isRefusal(admission)) return admission;
   const { chat, choice, reasoning } = admission;
   notes.generationId = generationId;
+  if (chat.metadata !== undefined) notes.metadata = chat.metadata;
   const api = apiOf(admissible);
   const hold = deps.accounting.open(
     {

@@ -41,8 +41,9 @@ export interface RequestNotes {
   timeToFirstEventMs?: number;
   clientGone?: boolean;
   replayed?: boolean;
-  /** `user` and `metadata` of the request. For the request log alone. */
+  /** `user` of the request. For the request log alone, as is `metadata`. */
   user?: string;
+  /** Only of an admitted request: up to 40 KB of a refused or replayed one would cost nothing. */
   metadata?: string;
 }
 

@@ -32,7 +32,6 @@ export async function complete(
   request.notes.model = chat.model;
   request.notes.streamed = chat.stream;
   if (chat.user !== undefined) request.notes.user = chat.user;
-  if (chat.metadata !== undefined) request.notes.metadata = chat.metadata;
   const chosen = await chooseModel(chat, request.principal, request.config, deps.boundTokens, inTurns);
   if (chosen === undefined) return clientGone(request);
   if (isRefusal(chosen)) return chosen;

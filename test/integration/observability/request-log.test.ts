@@ -131,11 +131,12 @@ describe('what went well', () => {
     const customer = await customerWith();
     gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
     const headers = { 'idempotency-key': 'once' };
-    const first = await chat(customer, {}, { headers });
-    const second = await chat(customer, {}, { headers });
+    const body = { metadata: { team: 'search' } };
+    const first = await chat(customer, body, { headers });
+    const second = await chat(customer, body, { headers });
     expect(second.headers['idempotent-replayed']).toBe('true');
     const [original, replay] = await linesOf(customer, 2);
-    expect(original).toMatchObject({ replayed: false, cost_nano_usd: COST_NANO_USD });
+    expect(original).toMatchObject({ replayed: false, cost_nano_usd: COST_NANO_USD, ...body });
     const generation = first.headers['x-generation-id'];
     expect(original?.generation_id).toBe(generation);
     expect(replay).toMatchObject({
@@ -144,6 +145,7 @@ describe('what went well', () => {
       status: 200,
       provider: null,
       cost_nano_usd: null,
+      metadata: null,
     });
   });
 
@@ -186,7 +188,8 @@ describe('refusals', () => {
 
   test.concurrent.each(REFUSED)(
     '$code is there, and whose key it was',
-    async ({ code, status, body = {}, ...more }) => {
+    async ({ code, status, body: fields, ...more }) => {
+      const body = { metadata: { team: 'search' }, ...fields };
       const customer = await customerWith(more.customer);
       if (more.after) {
         await untilMinuteIsYoung();
@@ -203,6 +206,7 @@ describe('refusals', () => {
         code,
         user_agent: USER_AGENT,
         cost_nano_usd: null,
+        metadata: null,
       });
     },
   );
