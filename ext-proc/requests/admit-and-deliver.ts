@@ -1,5 +1,5 @@
 import type { Clock } from '#core/clock.ts';
-import { isRefusal, type Refusal } from '#core/errors/refusal.ts';
+import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { BoundTokens } from '#core/tokenizer.ts';
 import type { KeyStore } from '#database/keys/key-store.ts';
 import { apiKeyIn, authenticate, checkKey } from '../access/authenticate.ts';
@@ -49,9 +49,10 @@ async function admitOrFree(
 ): Promise<AdmittedChat | Refusal> {
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day, 'database');
-    if (isRefusal(again) || checkKey(again.key, deps.clock.nowMs())) return undefined;
+    if (isRefusal(again)) return again;
     // A new ledger epoch may lack charges of the former one.
-    return again.account.ledgerEpoch === principal.account.ledgerEpoch ? again : undefined;
+    const isSame = again.account.ledgerEpoch === principal.account.ledgerEpoch;
+    return checkKey(again.key, deps.clock.nowMs()) ?? (isSame ? again : refuse('no_capacity'));
   };
   const step = trace?.step('admit');
   let admitted = false;

@@ -23,7 +23,7 @@ export interface AdmissionInput extends ChatWithModel {
   readonly principal: Principal;
   readonly config: GatewayConfig;
   /** Reads the principal once more, with the spend of that day. */
-  readonly readAgain: (day: UtcDay) => Promise<Principal | undefined>;
+  readonly readAgain: (day: UtcDay) => Promise<Principal | Refusal>;
   /** Chooses again with the counted input. `undefined`: there is no count. */
   readonly chooseByCount: () => Promise<ChatWithModel | Refusal | undefined>;
 }
@@ -76,7 +76,7 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
       }
       case 'read_again': {
         const again = await input.readAgain(result.day);
-        if (again === undefined) return refuse('no_capacity');
+        if (isRefusal(again)) return again;
         principal = again;
       }
     }

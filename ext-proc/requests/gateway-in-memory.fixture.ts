@@ -1,6 +1,7 @@
 import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { Log } from '#core/log/log.ts';
+import type { Key } from '#core/principal.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { createMemoryLedger } from '#test/contract/memory-ledger.ts';
 import { memoryChargeLog } from '#test/fixtures/memory-charge-log.ts';
@@ -30,6 +31,8 @@ export interface GatewayInMemoryOptions {
   readonly deliver: DeliveryService['deliver'];
   /** Resolves when the key of a request is found. */
   readonly authenticated: () => Promise<void>;
+  /** What differs of the key when it is read. */
+  readonly key?: () => Partial<Key>;
 }
 
 /** Name of the list that the organization of the caller has. */
@@ -41,7 +44,8 @@ const LEASES = { renewEveryMs: 60_000, renewWithinMs: 60_000, onProblem() {} };
 const metrics = createMetrics();
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 
-export function gatewayInMemory({ clock, config, deliver, authenticated }: GatewayInMemoryOptions): GatewayInMemory {
+export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemory {
+  const { clock, config, deliver, authenticated, key: changes } = options;
   const { account: _, ...caller } = principalWith({}, { priceList: PRICE_LIST });
   const { key, organization } = caller;
   const ledger = createMemoryLedger();
@@ -65,7 +69,7 @@ export function gatewayInMemory({ clock, config, deliver, authenticated }: Gatew
     keys: {
       async findByHash(_hash, day) {
         await authenticated();
-        return { ...caller, account: ledger.read(organization.id, key.id, day) };
+        return { ...caller, key: { ...key, ...changes?.() }, account: ledger.read(organization.id, key.id, day) };
       },
     },
     validationTurns: new ValidationTurns(),
