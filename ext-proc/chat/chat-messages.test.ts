@@ -79,6 +79,8 @@ describe('messages that are refused', () => {
     ['messages[1].tool_call_id', { role: 'tool', content: 'x' }],
     ['messages[1].tool_call_id', { role: 'tool', content: 'x', tool_call_id: 1 }],
     ['messages[1].refusal', { role: 'assistant', refusal: 1 }],
+    ['messages[1].audio', { role: 'assistant', audio: { id: 'audio_stored' } }],
+    ['messages[1].audio', { ...HELLO, audio: 'audio_stored' }],
     ['messages[1].tool_calls', { role: 'assistant', tool_calls: {} }],
     ['messages[1].tool_calls[0]', assistant('x')],
     ['messages[1].tool_calls[1].id', assistant(CALL, { ...CALL, id: undefined })],

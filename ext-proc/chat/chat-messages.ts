@@ -25,7 +25,7 @@ class MessageReader {
   readonly #index: number;
   #role = '';
   #hasContent = false;
-  /** An assistant message needs no content if it has tool calls, a refusal, reasoning or audio. */
+  /** An assistant message needs no content if it has tool calls, a refusal or reasoning. */
   #speaksOtherwise = false;
   #hasToolCallId = false;
   #toolCalls: Span | undefined;
@@ -98,6 +98,9 @@ class MessageReader {
         if (kind === 'null') return void cursor.skip();
         this.#speaksOtherwise = true;
         return this.#countedText('.refusal');
+      case 'audio':
+        // The id of an answer that a provider has stored, in the operator's account.
+        return kind === 'null' ? void cursor.skip() : this.#invalid('.audio', 'is not offered: completions are text');
       case 'reasoning_details':
         this.#hasDetails = kind === 'array' && cursor.copy().eachElement(() => true) === true;
         return this.#unknownMember();
@@ -105,7 +108,7 @@ class MessageReader {
         this.#reasoningContent(kind);
         return this.#unknownMember();
       default:
-        return this.#unknownMember(name);
+        return this.#unknownMember();
     }
   }
 
@@ -113,9 +116,7 @@ class MessageReader {
    * Unknown nested fields are accepted (`reasoning_details`, `cache_control`). Providers may show
    * them to the model, so they are counted.
    */
-  #unknownMember(name = ''): undefined {
-    const kind = this.#cursor.kind();
-    if (name === 'audio' && kind === 'object') this.#speaksOtherwise = true;
+  #unknownMember(): undefined {
     this.#facts.prompt.addJson(this.#cursor.span());
     return undefined;
   }
