@@ -1,7 +1,7 @@
 import { isIdOf } from '#core/id-form.ts';
 import { present } from '#core/present.ts';
 import { isStorable } from '#core/visible-text.ts';
-import { MOST_FILTER_VALUES } from './explore.ts';
+import { MOST_FILTER_CHARACTERS, MOST_FILTER_VALUES } from './explore.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
 export type RawSearch = Readonly<Record<string, unknown>>;
@@ -56,13 +56,10 @@ export function queryText(query: Readonly<Record<string, unknown>>): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
-/** Longest text in an address, in characters. */
-const MAX_LENGTH = 300;
-
 export function text(value: unknown): string | undefined {
   // The router parses digits as a number.
   const given = typeof value === 'number' ? String(value) : value;
-  return typeof given === 'string' && given !== '' && given.length <= MAX_LENGTH && isStorable(given)
+  return typeof given === 'string' && given !== '' && given.length <= MOST_FILTER_CHARACTERS && isStorable(given)
     ? given
     : undefined;
 }
