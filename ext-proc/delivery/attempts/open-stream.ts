@@ -3,16 +3,17 @@ import type { JsonObject } from '#core/json-object.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { meaningOf } from '../response/stream-event.ts';
-import { type ReadChunk, StreamSource } from '../response/stream-source.ts';
-import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.ts';
+import type { SseEvent } from '../response/sse-splitter.ts';
+import { hasOutput, meaningOf } from '../response/stream-event.ts';
+import { StreamSource } from '../response/stream-source.ts';
+import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { noteFirstEvent } from './attempt-span.ts';
 
 export interface OpenedStream {
   readonly kind: 'stream';
   readonly target: Target;
   readonly call: ProviderCall;
-  /** Begins with the first event that is a chunk. */
+  /** Begins with the first chunk. */
   readonly source: StreamSource;
   /** True if the provider's own events are passed on. */
   readonly isPassed: boolean;
@@ -21,7 +22,7 @@ export interface OpenedStream {
   readonly latencyMs: number;
 }
 
-/** Stream that failed before its first chunk. */
+/** Stream that failed before its first output. */
 export interface UnopenedStream {
   readonly kind: 'unopened';
   readonly failure: ProviderFailure;
@@ -29,43 +30,69 @@ export interface UnopenedStream {
   readonly reported: JsonObject | undefined;
 }
 
-/** Waits for the first chunk of a stream. */
+/** Waits for the first output of a stream. */
 export async function openStream(
   delivery: ActiveDelivery,
   target: Target,
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedStream | UnopenedStream> {
-  const { config, organizationId, model, atDoor } = delivery.admitted;
+  const { admitted, exchange } = delivery;
+  const { config, organizationId, model, atDoor } = admitted;
   const translator = DIALECTS[target.api]?.stream();
   const isPassed = atDoor?.passesTo(target) === true;
   const translation = translator && { translator, memory: delivery.responseBudget.open(organizationId), isPassed };
   const source = new StreamSource(call, config.limits.responseBodyBytes, translation);
-  const first = await firstChunk(source);
-  if (first.kind !== 'chunk') {
+  const limitStream = () => {
+    call.limit(remainingMs(delivery), FAILURES.deadline);
+    call.limitSilence(model.timeouts.streamIdleMs, FAILURES.stall);
+  };
+  let latencyMs = 0;
+  const begun = await firstOutput(source, () => {
+    latencyMs = elapsedMs(delivery);
+    noteFirstEvent(admitted, latencyMs - askedMs);
+    // After a client has left, the shorter limit of `leaveBefore` applies until there is output.
+    if (!exchange.gone.aborted || isDrained(delivery, target)) limitStream();
+  });
+  if ('kind' in begun) {
     source.release();
-    return { kind: 'unopened', failure: first, reported: source.reported };
+    return { kind: 'unopened', failure: begun, reported: source.reported };
   }
-  source.unread(first);
-  call.limit(remainingMs(delivery), FAILURES.deadline);
-  call.limitSilence(model.timeouts.streamIdleMs, FAILURES.stall);
-  const latencyMs = elapsedMs(delivery);
-  noteFirstEvent(delivery.admitted, latencyMs - askedMs);
+  source.unread(begun);
+  limitStream();
   return { kind: 'stream', target, call, source, isPassed, askedMs, latencyMs };
 }
 
-async function firstChunk(source: StreamSource): Promise<(ReadChunk & { kind: 'chunk' }) | ProviderFailure> {
+/** Chunks without output are held back up to these bounds. Some providers send many. */
+const MOST_HELD = 16;
+const MOST_HELD_CHARACTERS = 64 * 1024;
+
+/**
+ * Returns the events up to the first output, so that a provider that fails before it can be
+ * followed by another. `onFirstChunk` is called at the first chunk, whatever it has.
+ */
+async function firstOutput(
+  source: StreamSource,
+  onFirstChunk: () => void,
+): Promise<readonly SseEvent[] | ProviderFailure> {
+  const held: SseEvent[] = [];
+  let characters = 0;
   for (;;) {
     await source.read();
-    for (let event = source.next(); event !== undefined && source.lost === undefined; event = source.next()) {
+    for (let event = source.next(); event !== undefined; event = source.next()) {
+      if (source.lost !== undefined && held.length === 0) break;
       const meaning = meaningOf(event);
       if (meaning?.kind === 'failure') return meaning;
-      // A stream that ends before its first chunk is malformed, even with `[DONE]`.
-      if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
-      return { kind: 'chunk', text: event.data, completion: meaning.completion };
+      // A stream that ends before its first chunk is malformed, even with `[DONE]`.
+      if (meaning.kind === 'done' && held.length === 0) return FAILURES.malformed;
+      held.push(event);
+      characters += event.data.length;
+      if (held.length === 1) onFirstChunk();
+      const isFull = held.length === MOST_HELD || characters > MOST_HELD_CHARACTERS;
+      if (meaning.kind === 'done' || isFull || hasOutput(meaning.completion)) return held;
     }
-    if (source.lost) return source.lost;
+    if (source.lost) return held.length > 0 ? held : source.lost;
     if (source.end) return source.end.kind === 'end' ? FAILURES.malformed : source.end;
   }
 }

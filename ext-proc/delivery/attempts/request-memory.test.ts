@@ -52,9 +52,9 @@ test('a body is freed once the first event is passed on, and its prompt is still
     expect(asked.body.length).toBeGreaterThan(bodyBytes);
     Object.assign(asked, { body: '' });
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(HELLO[0]);
+    response.write(chunk({ content: 'Hello' }));
     await goOn.promise;
-    response.end([chunk({ content: 'Hello' }), STOP, DONE].join(''));
+    response.end(STOP + DONE);
   });
   const delivered = deliverTo(delivery, to, what);
   await expect.poll(() => to.written).toHaveLength(1);

@@ -94,9 +94,19 @@ describe.concurrent('in time', () => {
       });
     });
 
+    test('that only named its role and stalls is followed by the next target', async ({ expect }) => {
+      await withProvider([sendStream(HELLO.slice(0, 1), stalls), sendStream(HELLO)], async ({ deliver }) => {
+        const providers = [provider('alpha'), provider('beta')];
+        const { outcome, charges } = await deliver({ stream: true, providers, timeouts: { streamIdleMs: LIMIT_MS } });
+        expect(outcome.attempts).toMatchObject([{ result: 'stall' }, { provider: 'beta' }]);
+        expect(charges).toMatchObject([{ provider: 'beta', usage: { completionTokens: 2 } }]);
+      });
+    });
+
     test('may take longer than the limits for its first event and for silence', async ({ expect }) => {
-      const pieces = HELLO.concat(HELLO, STOP, DONE);
       const paceMs = LIMIT_MS / 6;
+      // The time to the first event ends with the first chunk, which only names the role.
+      const pieces = Array.from({ length: 7 }, () => HELLO[0] ?? '').concat(HELLO, STOP, DONE);
       const slow: ProviderHandler = async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const piece of pieces) {

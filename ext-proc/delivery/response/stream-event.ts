@@ -1,4 +1,4 @@
-import { isObject, parseError, parseObject } from '#core/json-object.ts';
+import { isObject, type JsonObject, parseError, parseObject } from '#core/json-object.ts';
 import { asCompletion, type Completion, hasError } from '../../dialects/completion.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { SseEvent } from './sse-splitter.ts';
@@ -29,6 +29,23 @@ export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   if (type === 'error' || hasError(value)) return bodyFailure(value);
   const completion = asCompletion(value);
   return completion && { kind: 'chunk', completion };
+}
+
+/**
+ * True if a chunk has output, a finish reason or a usage. Many streams begin with a chunk that only
+ * names the role, before the model has worked.
+ */
+export function hasOutput({ choices, usage }: Completion): boolean {
+  return isObject(usage) || choices.some((choice) => isObject(choice) && saysSomething(choice));
+}
+
+function saysSomething({ delta, message, text, finish_reason }: JsonObject): boolean {
+  const { role: _, ...said }: JsonObject = [delta, message].find(isObject) ?? {};
+  return [text, finish_reason, ...Object.values(said)].some((value) => !isEmpty(value));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 /** The error in an array of errors, as Gemini sends it. */

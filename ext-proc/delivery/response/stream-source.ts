@@ -1,5 +1,4 @@
 import type { JsonObject } from '#core/json-object.ts';
-import type { Completion } from '../../dialects/completion.ts';
 import { type FurtherDelta, NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
@@ -26,12 +25,6 @@ export interface StreamTranslation {
 const NO_DELTAS: readonly FurtherDelta[] = [];
 const EVENT_END = '\n\n';
 
-/** A chunk as text and as parsed. */
-export interface ReadChunk {
-  readonly text: string;
-  readonly completion: Completion;
-}
-
 /**
  * Reads a provider's stream as events. Call `read`, which waits for bytes, then `next` until it
  * returns `undefined`; repeat until the stream has ended.
@@ -43,7 +36,8 @@ export class StreamSource {
   #bytes = 0;
   #end: typeof END | ProviderFailure | undefined;
   #lost: ProviderFailure | undefined;
-  #first: ReadChunk | undefined;
+  /** Events that were put back, the last one first. */
+  readonly #unread: SseEvent[] = [];
   readonly #translation: StreamTranslation | undefined;
   /** Translation of the provider's last event, and how many of its events `next` has returned. */
   #translated: readonly string[] = NO_EVENTS;
@@ -97,6 +91,7 @@ export class StreamSource {
   }
 
   next(): SseEvent | undefined {
+    if (this.#unread.length > 0) return this.#unread.pop();
     return this.#translation === undefined ? this.#splitter.next() : this.#nextTranslated(this.#translation);
   }
 
@@ -144,22 +139,15 @@ export class StreamSource {
     return { type: '', data: this.#translated[this.#taken++] ?? '' };
   }
 
-  /** Puts back the first chunk, which was read to find out whether the provider responds. */
-  unread(first: ReadChunk): void {
-    this.#first = first;
-  }
-
-  /** Returns the chunk that was put back, once. */
-  takeFirst(): ReadChunk | undefined {
-    const first = this.#first;
-    this.#first = undefined;
-    return first;
+  /** Puts back the events so far, which were read to find out whether the provider responds. */
+  unread(events: readonly SseEvent[]): void {
+    this.#unread.push(...events.toReversed());
   }
 
   /** Consumes the next events whose chunks differ from the last one in text and padding only. */
   takeDeltas(): readonly FurtherDelta[] {
     const translator = this.#translation?.translator;
-    if (translator === undefined || this.#taken < this.#translated.length) return NO_DELTAS;
+    if (translator === undefined || this.#unread.length > 0 || this.#taken < this.#translated.length) return NO_DELTAS;
     const sequence = this.#splitter.takeSequence((text, start) => deltasIn(text, start, this.#lead, translator));
     if (sequence === undefined) return NO_DELTAS;
     this.#pass(sequence.text);
@@ -168,7 +156,8 @@ export class StreamSource {
 
   /** Consumes the events that `match` recognizes next. Translated streams have none. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
-    return this.#translation === undefined ? this.#splitter.takeSequence(match) : undefined;
+    const isVerbatim = this.#translation === undefined && this.#unread.length === 0;
+    return isVerbatim ? this.#splitter.takeSequence(match) : undefined;
   }
 }
 

@@ -144,8 +144,7 @@ class StreamRelay {
   #pass(): StreamEnd {
     const { source } = this.#opened;
     this.#takeReported();
-    const first = source.takeFirst();
-    let out = first === undefined ? '' : this.#takeChunk(first.text, first.completion);
+    let out = '';
     let end: StreamEnd = source.end;
     for (;;) {
       const sequence = source.takeSequence(this.#template.matchSequence);

@@ -155,7 +155,8 @@ function expectFinalEvent(received: Received, code: string, model = 'a'): void {
 
 test('the next target takes over before the first event, unseen by the client', async () => {
   const client = await newClient('http1');
-  for (const act of [reset, errorAnswer(401, 'no'), htmlBadGateway, errorEvent()]) {
+  const onlyRole = [streamThen(1, reset), streamThen(1, errorEvent())];
+  for (const act of [reset, errorAnswer(401, 'no'), htmlBadGateway, errorEvent(), ...onlyRole]) {
     gateway.provider.script('first', act);
     gateway.provider.script('second', plainAnswer);
     const received = await client.chat({ model: 'two-targets', stream: true });
