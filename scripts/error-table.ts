@@ -40,5 +40,6 @@ function retryAfter({ retryAfter: seconds }: ErrorEntry): string {
 }
 
 function billed(entry: ErrorEntry): string {
-  return entry.billed === undefined ? 'no' : 'in a stream: what was delivered';
+  if (entry.billed === undefined) return 'no';
+  return `in a stream: what was delivered${entry.billed === 'delivered' ? '' : '; a response too large'}`;
 }

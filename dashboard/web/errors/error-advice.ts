@@ -44,7 +44,9 @@ function retry(code: ErrorCode, { status, retryAfter }: ErrorEntry): string {
 }
 
 function billed({ billed: when }: ErrorEntry): string {
-  return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
+  if (when === undefined) return 'Never.';
+  const tooLarge = when === 'delivered' ? '' : ', or for a response that was too large';
+  return `Only for what a stream had delivered before it broke${tooLarge}.`;
 }
 
 /** `undefined` for an unknown code, for example one of a later release. */
