@@ -90,5 +90,5 @@ export const PROBLEM_STATUS = {
  * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` and
  * `/api/requests.csv` for operators.
  */
-export type CsvTable = 'requests' | 'ledger' | 'usage' | 'keys';
+export type CsvTable = 'requests' | 'ledger' | 'keys';
 export type OperatorCsvTable = 'costs' | 'requests';
