@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Api } from '#core/config/apis.ts';
 import type { PricesJson } from '#core/price-table-text.ts';
 import { exploreFilter } from './explore-filter.ts';
 import { type Empty, idOf, textField } from './fields.ts';
@@ -19,6 +20,8 @@ export interface RequestView {
   readonly durationMs: number;
   readonly streamed: boolean;
   readonly route: string;
+  /** API that the client spoke. Absent for reads. */
+  readonly api?: Api;
   readonly address: string;
   /** The request's `user`, by which the client names its end user. */
   readonly user?: string;

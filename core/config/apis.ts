@@ -7,3 +7,8 @@ export const APIS = ['chat', ...DOOR_APIS] as const;
 
 /** The API that a client speaks. */
 export type Api = (typeof APIS)[number];
+
+/** The API of a route. Absent: the route makes no output of a model. */
+export function apiOf(route: string): Api | undefined {
+  return APIS.find((api) => api === route);
+}

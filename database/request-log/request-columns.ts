@@ -1,9 +1,10 @@
 import type { ChargeView, RequestDetail, RequestView } from '#contract/request-log.ts';
+import { apiOf } from '#core/config/apis.ts';
 import { idMoment } from '#core/ids.ts';
 import { present } from '#core/present.ts';
 
 /** A row of the log for a page, with the name and last characters of its key. */
-export interface RequestRow extends Omit<RequestDetail, 'atMs' | 'metadata' | 'charge'> {
+export interface RequestRow extends Omit<RequestDetail, 'atMs' | 'api' | 'metadata' | 'charge'> {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -46,9 +47,10 @@ export const REQUEST_COLUMNS = Object.entries(COLUMNS)
 export function requestView(row: RequestRow): RequestView {
   const { keyLast4: _, requestId: _id, generationId: _generation, userAgent: _agent, ...shown } = row;
   const { replayed: _replayed, clientGone: _gone, reasoningTokens: _tokens, metadata: _metadata, ...view } = shown;
-  return { ...view, atMs: idMoment(row.id) };
+  return { ...view, atMs: idMoment(row.id), ...present({ api: apiOf(row.route) }) };
 }
 
 export function requestDetail({ metadata, ...row }: RequestRow, charge?: ChargeView): RequestDetail {
-  return { ...row, atMs: idMoment(row.id), ...present({ metadata: metadata && JSON.stringify(metadata), charge }) };
+  const more = { api: apiOf(row.route), metadata: metadata && JSON.stringify(metadata), charge };
+  return { ...row, atMs: idMoment(row.id), ...present(more) };
 }

@@ -241,6 +241,7 @@ describe('the request log by pages', () => {
       requestId: entry?.requestId,
       generationId: entry?.generationId,
       route: 'chat',
+      api: 'chat',
       model: entry?.model,
       provider: 'openai',
       address: '192.0.2.1',

@@ -1,7 +1,6 @@
 import type { CostGroupName, CostRowView } from '#contract/costs.ts';
 import type { LedgerEntryView } from '#contract/money.ts';
 import type { RequestDetail } from '#contract/request-log.ts';
-import { APIS } from '#core/config/apis.ts';
 import { type Column, type Columns, csvTime, csvUsd } from '#core/csv.ts';
 
 /** Columns by field of the row. A field that is neither here nor in LeftOut does not compile. */
@@ -11,7 +10,7 @@ type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
 
 const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
   RequestDetail,
-  'id' | 'keyLast4' | 'charge' | 'organizationId' | 'organizationName'
+  'id' | 'api' | 'keyLast4' | 'charge' | 'organizationId' | 'organizationName'
 > = {
   atMs: ['time', ({ atMs }) => csvTime(atMs)],
   requestId: ['request_id', ({ requestId }) => requestId],
@@ -40,7 +39,7 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
 };
 const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_COLUMNS_BY_FIELD);
 /** API of requests that generate output. Reads have none. */
-const API_COLUMN: Column<RequestDetail> = ['api', ({ route }) => APIS.find((api) => api === route)];
+const API_COLUMN: Column<RequestDetail> = ['api', ({ api }) => api];
 
 const ORGANIZATION_COLUMNS: Columns<RequestDetail> = [
   ['organization_id', ({ organizationId }) => organizationId],
