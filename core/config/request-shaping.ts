@@ -104,6 +104,14 @@ export function effortWithTools(...entries: readonly (ShapingEntry | undefined)[
   return typeof effort === 'string' ? effort : undefined;
 }
 
+/** The shaping as the configuration has it, without its empty parts. */
+export function shapingJson({ set, set_with_tools, ...rest }: ShapingEntry): object {
+  const parsed = (fields: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, JSON.parse(text)]));
+  const parts = { ...rest, set: parsed(set), set_with_tools: parsed(set_with_tools) };
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => Object.keys(part).length > 0));
+}
+
 /** The shaping of a target: its provider's, then its own. Empty if both change nothing. */
 export function compileShaping(...entries: readonly (ShapingEntry | undefined)[]): readonly RequestShaping[] {
   return entries.flatMap((entry) => {

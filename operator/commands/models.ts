@@ -1,6 +1,9 @@
-import { embeds } from '#core/config/embeddings-models.ts';
+import { embeds, outputOf } from '#core/config/embeddings-models.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import type { LoadedConfig } from '#core/config/load.ts';
+import { formatDuration } from '#core/config/quantities.ts';
+import { shapingJson } from '#core/config/request-shaping.ts';
+import type { TargetEntry } from '#core/config/schema.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import type { CatalogueSchedule } from '#core/model-catalogue/catalogue-model.ts';
 import { type ConfiguredModel, configuredModels, usdSchedule } from '#core/model-catalogue/configured-model.ts';
@@ -95,19 +98,26 @@ async function onConfiguration(
 
 function modelJson(model: ConfiguredModel, problem: string | undefined): object {
   const { id, targets, usd_per_million_tokens: prices, ...rest } = model;
-  return {
+  const { maxOutputTokens: max_output_tokens, defaultOutputTokens: default_output_tokens } = outputOf(model);
+  const output = { max_output_tokens, default_output_tokens };
+  const timeouts = Object.entries(present(rest.timeouts)).map(([name, ms]) => [name, formatDuration(ms)]);
+  return present({
     id,
-    targets: targets.map(({ provider, model: name, api, weight }) => present({ provider, model: name, api, weight })),
-    capabilities: rest.capabilities,
-    reasoning_efforts: rest.reasoning_efforts,
-    context_window: rest.context_window,
-    ...(rest.longest_prompt === undefined ? {} : { longest_prompt: rest.longest_prompt }),
-    ...(embeds(rest) ? {} : { max_output_tokens: rest.max_output_tokens }),
+    targets: targets.map(targetJson),
+    ...rest,
+    ...(embeds(model) ? { max_output_tokens: undefined, default_output_tokens: undefined } : output),
     usd_per_million_tokens: usdSchedule(prices),
-    tokenizer: rest.tokenizer,
-    disabled: rest.disabled,
-    ...(problem === undefined ? {} : { problem }),
-  };
+    timeouts: timeouts.length === 0 ? undefined : Object.fromEntries(timeouts),
+    problem,
+  });
+}
+
+function targetJson({ cost_usd_per_million_tokens: cost, request, ...target }: TargetEntry): object {
+  return present({
+    ...target,
+    cost_usd_per_million_tokens: cost && usdSchedule(cost),
+    request: request && shapingJson(request),
+  });
 }
 
 function priceCells(schedule: CatalogueSchedule): readonly string[] {
