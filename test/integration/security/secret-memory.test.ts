@@ -42,7 +42,7 @@ function name(secrets: Home): string {
   writeFileSync(path, `${readFileSync(path, 'utf8')}${dashboard.join('\n')}\n`);
   mkdirSync(join(secrets.folder, 'secrets'));
   const { STRIPE, EVENTS } = OF_DASHBOARD;
-  for (const [file, secret] of Object.entries({ stripe: STRIPE, events: EVENTS }))
+  for (const [file, secret] of Object.entries({ stripe: `sk_live_${STRIPE}`, events: `whsec_${EVENTS}` }))
     writeFileSync(join(secrets.folder, 'secrets', file), secret);
   for (const [file, secret] of Object.entries(IN_FILES)) writeFileSync(join(secrets.folder, 'secrets', file), secret);
   return path;
