@@ -11,7 +11,11 @@ export interface EndedRequest {
   readonly probe: boolean;
 }
 
-const ROUTES: readonly EndedRequest['route'][] = ['chat', 'models', 'credits', 'generation', 'usage', 'none'];
+/** Every route, so that the first failure of each is an increase of its counter. */
+const ROUTES = Object.keys({
+  ...{ chat: 0, responses: 0, messages: 0, embeddings: 0, count_tokens: 0 },
+  ...{ models: 0, credits: 0, generation: 0, usage: 0, none: 0 },
+} satisfies Readonly<Record<EndedRequest['route'], 0>>);
 
 const ACCOUNT_ERROR_KINDS: readonly AccountErrorKind[] = ['credentials', 'funds'];
 
