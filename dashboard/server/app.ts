@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { NoTurn } from '#core/fairness/turns.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { Bound } from './http/bodies.ts';
+import { Bound } from './http/bound.ts';
 import { brandedPage, brandFile } from './http/brand.ts';
 import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
@@ -25,6 +25,9 @@ const MAX_PLAY_BYTES = 4 * 1024 * 1024;
 const MAX_PLAYS_BYTES = 64 * 1024 * 1024;
 /** A quarter, so that one organization cannot keep others from playing. */
 const MAX_PLAYS_BYTES_OF_ORGANIZATION = MAX_PLAYS_BYTES / 4;
+const MAX_RESPONSES_BYTES = 128 * 1024 * 1024;
+/** Above the longest response, which is the key list of an organization with 2,000 long keys. */
+const MAX_RESPONSES_BYTES_OF_USER = 48 * 1024 * 1024;
 /** Stripe repeats events without a 2xx response for three days. */
 const MAX_EVENTS_AT_ONCE = 32;
 
@@ -42,9 +45,10 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   });
   app.post('/webhooks/stripe', (context) => serveStripeWebhook(context, ofEvents, deps, log));
   const ofPlays = { mostBytes: MAX_PLAY_BYTES, memory: new Bound(MAX_PLAYS_BYTES, MAX_PLAYS_BYTES_OF_ORGANIZATION) };
+  const responses = new Bound(MAX_RESPONSES_BYTES, MAX_RESPONSES_BYTES_OF_USER);
   for (const route of routes) {
-    const bodies = route.kind === 'relay' ? ofPlays : ofPage;
-    app.on(route.method, route.path, (context) => serveRoute(context, route, bodies, deps, log));
+    const bounds = { bodies: route.kind === 'relay' ? ofPlays : ofPage, responses };
+    app.on(route.method, route.path, (context) => serveRoute(context, route, bounds, deps, log));
   }
   app.all('/api/*', (context) => sendProblem(context, notFound('route')));
   app.get('/live', (context) => context.text('live\n'));

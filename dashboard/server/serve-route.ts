@@ -7,11 +7,12 @@ import { authorize, type Granted } from './authorize.ts';
 import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
 import { type BodyBounds, readBody } from './http/bodies.ts';
+import type { Bound } from './http/bound.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { cookiesOf } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
-import { type AppContext, headOf, sendProblem, streamCsv } from './http/responses.ts';
+import { type AppContext, headOf, sendJson, sendProblem, streamCsv } from './http/responses.ts';
 import { type Deps, type Relay, type Route, takerOf } from './http/route.ts';
 import type { Table } from './http/table.ts';
 import { findSignedIn } from './sign-in/session.ts';
@@ -26,6 +27,12 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   view: 'viw',
 };
 
+/** What requests and responses may use of the memory. */
+export interface RouteBounds {
+  readonly bodies: BodyBounds;
+  readonly responses: Bound;
+}
+
 /**
  * Runs all checks between a request and its route: origin, session, rights, input. The first
  * failure is the response.
@@ -33,15 +40,17 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
 export async function serveRoute(
   context: AppContext,
   route: Route,
-  bodies: BodyBounds,
+  { bodies, responses }: RouteBounds,
   deps: Deps,
   log: Log,
 ): Promise<Response> {
-  const outcome = await decide(context, route, bodies, deps, log);
+  const decided = await decide(context, route, bodies, deps, log);
+  if (isProblem(decided)) return sendProblem(context, decided);
+  const { outcome, userId } = decided;
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as Table, log);
   if (route.kind === 'relay') return relay(context, outcome as Relay, log);
-  return context.json(outcome);
+  return sendJson(context, outcome, responses, userId);
 }
 
 async function decide(
@@ -50,7 +59,7 @@ async function decide(
   bodies: BodyBounds,
   deps: Deps,
   log: Log,
-): Promise<object | Problem> {
+): Promise<{ readonly outcome: object; readonly userId: string | undefined } | Problem> {
   const head = headOf(context);
   const caller = callerOf(head, deps.settings());
   if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
@@ -81,7 +90,8 @@ async function decide(
   if (tooMany) return tooMany;
   const own = { ...deps, ...storesFor(deps, route, granted) };
   const shared = { deps: own, params, caller, cookies, countChange: countOne, ...granted, input: input.value };
-  return route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
+  const outcome = await route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
+  return { outcome, userId: granted.session?.user.id };
 }
 
 /** Whose share of the memory a body uses. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { type Problem, problem, unavailable } from './problem.ts';
+import type { Bound, Holder } from './bound.ts';
+import { type Problem, problem } from './problem.ts';
 import type { AppContext } from './responses.ts';
 
 /**
@@ -14,67 +15,6 @@ export interface BodyBounds {
   readonly memory: Bound;
   /** A slot for each body of this kind, taken before the body is read. */
   readonly places?: Bound;
-}
-
-/**
- * A bounded amount that bodies share, held while they are read and while their requests use them.
- */
-export class Bound {
-  readonly #limit: number;
-  readonly #share: number;
-  #taken = 0;
-  readonly #takenBy = new Map<string | undefined, number>();
-  /** In the order in which the uploads began. */
-  readonly #unfinished = new Set<Upload>();
-
-  /** `share`: bound for all bodies of the same owner. */
-  constructor(limit: number, share = Number.POSITIVE_INFINITY) {
-    this.#limit = limit;
-    this.#share = share;
-  }
-
-  /** Returns a problem if only finished bodies and this one hold the amount. */
-  take(upload: Upload, amount: number): Problem | undefined {
-    this.#unfinished.add(upload);
-    for (;;) {
-      const isOwn = this.#ownedBy(upload) + amount > this.#share;
-      if (!isOwn && this.#taken + amount <= this.#limit) break;
-      const why = isOwn ? BUSY_YOURSELF : BUSY;
-      const first = this.#oldest(isOwn ? upload : undefined);
-      // Each upload is evicted at most once.
-      this.#unfinished.delete(first ?? upload);
-      if (first === undefined || first === upload) return why;
-      first.giveWay(why);
-    }
-    this.#count(upload, amount);
-    return undefined;
-  }
-
-  finish(upload: Upload): void {
-    this.#unfinished.delete(upload);
-  }
-
-  release(upload: Upload, amount: number): void {
-    this.#unfinished.delete(upload);
-    this.#count(upload, -amount);
-  }
-
-  #ownedBy({ owner }: Upload): number {
-    return this.#takenBy.get(owner) ?? 0;
-  }
-
-  /** `like`: only uploads of the same owner. */
-  #oldest(like: Upload | undefined): Upload | undefined {
-    for (const upload of this.#unfinished) if (like === undefined || upload.owner === like.owner) return upload;
-    return undefined;
-  }
-
-  #count(upload: Upload, amount: number): void {
-    this.#taken += amount;
-    const owned = this.#ownedBy(upload) + amount;
-    if (owned === 0) this.#takenBy.delete(upload.owner);
-    else this.#takenBy.set(upload.owner, owned);
-  }
 }
 
 /**
@@ -101,7 +41,7 @@ function declaresMore({ headers }: IncomingMessage, { mostBytes }: BodyBounds): 
   return Number(headers['content-length'] ?? 0) > mostBytes;
 }
 
-class Upload {
+class Upload implements Holder {
   readonly owner: string | undefined;
   readonly #incoming: IncomingMessage;
   readonly #bounds: BodyBounds;
@@ -188,9 +128,3 @@ class Upload {
 }
 
 const TOO_LARGE = problem('too_large', 'The request is too large.');
-
-const BUSY = unavailable('Too many requests at once.');
-
-const BUSY_YOURSELF = problem('too_many_requests', 'Your organization has too many requests at once.', {
-  retryAfterSeconds: 5,
-});

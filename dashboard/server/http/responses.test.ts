@@ -1,17 +1,24 @@
 import { once } from 'node:events';
-import { get, request } from 'node:http';
+import { type ClientRequest, get, request } from 'node:http';
 import { connect } from 'node:net';
+import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '#core/log/log.ts';
 import type { App } from '../app.ts';
 import { type Listener, listenOn } from '../listen.ts';
-import { streamCsv } from './responses.ts';
+import { Bound } from './bound.ts';
+import { sendJson, streamCsv } from './responses.ts';
 
 const TAKE_MS = 300;
 const PIECE = 'a,b\r\n'.repeat(20_000);
 /** More than both ends of a connection buffer. */
 const ENDLESS = 1_000;
+
+/** More than a connection buffers, so it waits for its reader. */
+const LONG = { text: 'x'.repeat(8 * 1024 * 1024) };
+const responses = new Bound(42 * 1024 * 1024, 20 * 1024 * 1024);
+const sending: HttpBindings['outgoing'][] = [];
 
 let listener: Listener;
 const end = vi.fn();
@@ -21,6 +28,10 @@ beforeAll(async () => {
   const app: App = new Hono();
   const log = createLog('silent');
   app.get('/table.csv', (context) => streamCsv(context, { lines: lines(), end }, log, TAKE_MS));
+  app.get('/json/:owner', (context) => {
+    sending.push(context.env.outgoing);
+    return sendJson(context, LONG, responses, context.req.param('owner'));
+  });
   listener = await listenOn(app, { host: '127.0.0.1', port: 0 });
 });
 beforeEach(() => {
@@ -88,4 +99,34 @@ it('disconnects a reader that reads nothing in time, but not one that waits for 
     }
   };
   expect(await (await fetch(addressOfTable())).text()).toBe(PIECE.repeat(4));
+});
+
+const unreadRequests: ClientRequest[] = [];
+
+/** Asks as `owner`, and reads nothing of the response. Returns whether that has been cut off. */
+async function unread(owner: string): Promise<() => boolean> {
+  const sent = get(`http://127.0.0.1:${listener.port}/json/${owner}`, { agent: false });
+  const [answer] = await once(sent, 'response');
+  answer.on('error', () => undefined);
+  unreadRequests.push(sent);
+  const outgoing = sending.at(-1);
+  return () => outgoing?.destroyed === true;
+}
+
+const read = async (owner: string) => {
+  const answer = await fetch(`http://127.0.0.1:${listener.port}/json/${owner}`);
+  const { text } = (await answer.json()) as typeof LONG;
+  return [answer.status, answer.headers.get('content-type'), text.length];
+};
+
+it('JSON that nobody reads is cut off when its user asks for more, and others get theirs', async () => {
+  const mine = [await unread('a'), await unread('a'), await unread('a'), await unread('a')];
+  expect(mine.map((isCut) => isCut())).toEqual([true, true, false, false]);
+  const others = [await unread('b'), await unread('b')];
+  expect(await read('c')).toEqual([200, 'application/json', LONG.text.length]);
+  expect([...mine, ...others].map((isCut) => isCut())).toEqual([true, true, false, false, false, false]);
+  await unread('d');
+  for (let round = 0; round < 6; round++) expect((await read('c'))[0]).toBe(200);
+  expect(mine.map((isCut) => isCut())).toEqual([true, true, true, false]);
+  for (const one of unreadRequests) one.destroy();
 });

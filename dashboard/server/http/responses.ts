@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Log } from '#core/log/log.ts';
+import type { Bound, Holder } from './bound.ts';
 import type { RequestHead } from './caller.ts';
 import type { Problem } from './problem.ts';
 import type { Table } from './table.ts';
@@ -21,6 +22,34 @@ export function headOf({ env, req }: AppContext): RequestHead {
 export function sendProblem(context: Context, { status, view }: Problem): Response {
   if (view.retryAfterSeconds !== undefined) context.header('retry-after', String(view.retryAfterSeconds));
   return context.json(view, status as 400);
+}
+
+/**
+ * Sends JSON whose memory counts against `bound` until the client has received it. If the bound is
+ * reached, the oldest responses that are not yet received are cut off: their clients have stalled.
+ */
+export function sendJson(context: AppContext, view: object, bound: Bound, owner: string | undefined): Response {
+  const { outgoing } = context.env;
+  const text = new TextEncoder().encode(JSON.stringify(view));
+  let held = 0;
+  const holder: Holder = {
+    owner,
+    giveWay() {
+      release();
+      outgoing.destroy();
+    },
+  };
+  const release = () => {
+    bound.release(holder, held);
+    held = 0;
+  };
+  if (!outgoing.destroyed) {
+    const why = bound.take(holder, text.byteLength);
+    if (why !== undefined) return sendProblem(context, why);
+    held = text.byteLength;
+    outgoing.once('close', release);
+  }
+  return context.body(text, 200, { 'content-type': 'application/json' });
 }
 
 /**
