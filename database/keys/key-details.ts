@@ -18,18 +18,21 @@ export interface KeyDetails {
   readonly spentInLifetimeNanoUsd?: NanoUsd;
 }
 
-const DETAILS = sql('key_details')`
-  select k.id,
+/** Columns of `keys k` and of these joins. `$3`: today. `$4`: true if all spends are requested. */
+export const DETAIL_COLUMNS = `
       ${nameForMembers('u', 'k.organization_id')} as creator, ${milliseconds('a.last_used_at')} as "lastUsedAtMs",
       a.last_address as "lastAddress", coalesce(s.spent_nano_usd, 0) as "spentTodayNanoUsd",
       case when $4 or k.monthly_budget_nano_usd is not null
         then key_month_spend(k.id, date '1970-01-01' + $3::integer) end as "spentThisMonthNanoUsd",
-      case when $4 or k.lifetime_budget_nano_usd is not null then key_lifetime_spend(k.id) end as "spentInLifetimeNanoUsd"
-    from keys k
+      case when $4 or k.lifetime_budget_nano_usd is not null then key_lifetime_spend(k.id) end as "spentInLifetimeNanoUsd"`;
+export const DETAIL_JOINS = `
     left join users u on u.id = k.created_by
     left join key_activity a on a.key_id = k.id
-    left join key_daily_spend s on s.key_id = k.id and s.day = date '1970-01-01' + $3::integer
-    where k.organization_id = $1 and k.id = any ($2)`;
+    left join key_daily_spend s on s.key_id = k.id and s.day = date '1970-01-01' + $3::integer`;
+export const SPENDS = ['spentTodayNanoUsd', 'spentThisMonthNanoUsd', 'spentInLifetimeNanoUsd'] as const;
+
+const DETAILS = sql('key_details')`
+  select k.id, ${DETAIL_COLUMNS} from keys k ${DETAIL_JOINS} where k.organization_id = $1 and k.id = any ($2)`;
 
 /**
  * Returns details of these keys, by key id. Monthly and lifetime spends read more rows, so the page
@@ -43,7 +46,6 @@ export async function keyDetails(
   spends: 'budgeted_spends' | 'all_spends',
 ): Promise<ReadonlyMap<string, KeyDetails>> {
   const values = [organizationId, keyIds, today, spends === 'all_spends'];
-  const amounts = ['spentTodayNanoUsd', 'spentThisMonthNanoUsd', 'spentInLifetimeNanoUsd'] as const;
-  const rows = await records<KeyDetails & { readonly id: string }>(pool, DETAILS, values, amounts);
+  const rows = await records<KeyDetails & { readonly id: string }>(pool, DETAILS, values, SPENDS);
   return new Map(rows.map(({ id, ...details }) => [id, details]));
 }

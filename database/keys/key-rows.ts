@@ -18,17 +18,8 @@ export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.name,
   ${nearestMilliseconds('k.expires_at')} as "expiresAtMs", ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
   coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;
 
-/**
- * Lists all keys that are not revoked, and the newest revoked ones: those after the newest one that
- * is left out, which is looked up once.
- */
 const LIST = sql('list_keys')`
-  select ${KEY_COLUMNS} from keys k
-    where k.organization_id = $1 and not k.playground and (not coalesce(${IS_REVOKED}, false) or coalesce((k.created_at, k.id) > (
-      select k.created_at, k.id from keys k
-      where k.organization_id = $1 and not k.playground and ${IS_REVOKED} and $2::integer is not null
-      order by k.created_at desc, k.id desc offset $2::integer limit 1
-    ), true)) order by k.created_at, k.id`;
+  select ${KEY_COLUMNS} from keys k where k.organization_id = $1 and not k.playground order by k.created_at, k.id`;
 const SHOW = sql('show_key')`
   select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
 /**
@@ -43,14 +34,19 @@ const INSERT = sql('insert_key')`
 
 type KeyRow = Omit<KeyRecord, 'limits'> & KeyLimits;
 
-/** Runs a statement that returns KEY_COLUMNS. `More`: further columns. */
+/**
+ * Runs a statement that returns KEY_COLUMNS. `More`: further columns. `amounts`: those of them that
+ * are amounts.
+ */
 export async function readKeys<More extends object = object>(
   on: Connection,
   statement: Statement,
   values: unknown[],
+  amounts: readonly (keyof More & string)[] = [],
 ): Promise<(KeyRecord & More)[]> {
   const budgets = ['dailyBudgetNanoUsd', 'monthlyBudgetNanoUsd', 'lifetimeBudgetNanoUsd'] as const;
-  return (await records<KeyRow & More>(on, statement, values, budgets)).map(withLimits) as (KeyRecord & More)[];
+  return (await records<KeyRow & More>(on, statement, values, [...budgets, ...amounts])).map(withLimits) as (KeyRecord &
+    More)[];
 }
 
 /** Runs a statement that inserts a key, or changes a locked one. */
@@ -102,13 +98,9 @@ export async function insertKey(
   return created;
 }
 
-/** Returns keys without playground keys, oldest first, with at most `mostRevoked` revoked ones. */
-export async function listKeys(
-  pool: pg.Pool,
-  organizationId: string,
-  mostRevoked?: number,
-): Promise<readonly KeyRecord[] | undefined> {
-  const keys = await readKeys(pool, LIST, [organizationId, mostRevoked ?? null]);
+/** Returns keys without playground keys, oldest first. */
+export async function listKeys(pool: pg.Pool, organizationId: string): Promise<readonly KeyRecord[] | undefined> {
+  const keys = await readKeys(pool, LIST, [organizationId]);
   return keys.length > 0 || (await findOrganization(pool, organizationId)) ? keys : undefined;
 }
 

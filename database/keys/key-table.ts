@@ -1,9 +1,10 @@
 import type pg from 'pg';
-import { utcDay } from '#core/clock.ts';
+import { type UtcDay, utcDay } from '#core/clock.ts';
 import { type Columns, csvTime, csvUsd } from '#core/csv.ts';
 import { type KeyState, keyStateAt } from '#core/key-state.ts';
 import { sql } from '../connection/connection-pool.ts';
-import { type KeyDetails, keyDetails } from './key-details.ts';
+import { DETAIL_COLUMNS, DETAIL_JOINS, type KeyDetails, keyDetails, SPENDS } from './key-details.ts';
+import { IS_REVOKED } from './key-lookup.ts';
 import type { KeyRecord } from './key-records.ts';
 import { KEY_COLUMNS, readKeys } from './key-rows.ts';
 
@@ -25,6 +26,32 @@ const PAGE = sql('key_page')`
     where k.organization_id = $1 and not k.playground and ($2::text is null
       or (k.created_at, k.id) < (select b.created_at, b.id from keys b where b.id = $2 and b.organization_id = $1))
     order by k.created_at desc, k.id desc limit $3`;
+
+/**
+ * Reads the keys that are not revoked, and the newest revoked ones: those after the newest one that
+ * is left out, which is looked up once.
+ */
+const NEWEST = sql('newest_keys')`
+  select ${KEY_COLUMNS}, ${DETAIL_COLUMNS} from keys k ${DETAIL_JOINS}
+    where k.organization_id = $1 and not k.playground and (not coalesce(${IS_REVOKED}, false) or coalesce((k.created_at, k.id) > (
+      select k.created_at, k.id from keys k
+      where k.organization_id = $1 and not k.playground and ${IS_REVOKED}
+      order by k.created_at desc, k.id desc offset $2::integer limit 1
+    ), true)) order by k.created_at desc, k.id desc`;
+
+/**
+ * Returns keys with their details, newest first, without playground keys and with at most
+ * `mostRevoked` revoked ones. One statement reads both, so that no call keeps a long list while it
+ * waits for its turn at the database.
+ */
+export async function newestKeys(
+  pool: pg.Pool,
+  organizationId: string,
+  mostRevoked: number,
+  today: UtcDay,
+): Promise<readonly (KeyRecord & KeyDetails)[]> {
+  return readKeys<KeyDetails>(pool, NEWEST, [organizationId, mostRevoked, today, false], SPENDS);
+}
 
 /** Reads one step of an organization's keys, newest first, without playground keys. */
 export async function readKeyTable(

@@ -5,6 +5,7 @@ import { keyStateAt } from '#core/key-state.ts';
 import { present } from '#core/present.ts';
 import { type KeyDetails, keyDetails } from '#database/keys/key-details.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
+import { newestKeys } from '#database/keys/key-table.ts';
 import type { OrganizationCall, UserCall } from '../http/route.ts';
 import { shownAmounts } from './amounts.ts';
 
@@ -17,7 +18,8 @@ export function mayManage(
 }
 
 export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<KeyView> {
-  const details = await detailsFor(call, [key.id]);
+  const { deps, organizationId } = call;
+  const details = await keyDetails(deps.database, organizationId, [key.id], utcDay(deps.nowMs()), 'budgeted_spends');
   return viewOf(call, key, details.get(key.id));
 }
 
@@ -25,19 +27,13 @@ export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<K
  * Bound of revoked keys in the list, so that a user who makes thousands cannot make the page
  * unusable for others.
  */
-export const MAX_REVOKED = 1_000;
+const MAX_REVOKED = 1_000;
 
-/** Returns the views newest first. `keys` are oldest first. */
-export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
-  const details = await detailsFor(
-    call,
-    keys.map(({ id }) => id),
-  );
-  return keys.map((key) => viewOf(call, key, details.get(key.id))).reverse();
-}
-
-function detailsFor({ deps, organizationId }: OrganizationCall, keyIds: readonly string[]) {
-  return keyDetails(deps.database, organizationId, keyIds, utcDay(deps.nowMs()), 'budgeted_spends');
+/** Returns the views newest first. */
+export async function keyViews(call: OrganizationCall): Promise<readonly KeyView[]> {
+  const { deps, organizationId } = call;
+  const keys = await newestKeys(deps.database, organizationId, MAX_REVOKED, utcDay(deps.nowMs()));
+  return keys.map((key) => viewOf(call, key, key));
 }
 
 function viewOf(call: OrganizationCall, key: KeyRecord, details: KeyDetails | undefined): KeyView {

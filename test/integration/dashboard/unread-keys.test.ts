@@ -1,0 +1,61 @@
+import { type ClientRequest, get } from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard } from './dashboard-server.ts';
+
+const KEYS = 1_000;
+/** As many as a user may ask for at once. */
+const PAIRS = 7;
+const MB = 1024 * 1024;
+
+const dashboard = opened(startDashboard);
+const requests: ClientRequest[] = [];
+let member: Browser;
+let stranger: Browser;
+let path = '';
+let otherPath = '';
+
+/** A thousand usable keys and as many revoked ones, each with 200 addresses. */
+beforeAll(async () => {
+  const organizationId = await dashboard.addOrganization();
+  const otherId = await dashboard.addOrganization('Other');
+  member = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
+  stranger = await dashboard.signedIn(await dashboard.addUser({ in: [otherId, 'member'] }));
+  path = `/api/organizations/${organizationId}/keys`;
+  otherPath = `/api/organizations/${otherId}/keys`;
+  await sql(
+    dashboard.databaseUrl,
+    `insert into keys (id, organization_id, name, hash, last4, scopes, ip_ranges, created_at, revoked_at)
+     select 'key-' || lpad(n::text, 26, '0'), '${organizationId}', 'k', sha256(n::text::bytea), 'abcd', array['chat'],
+       (select array_agg('2001:db8:1111:2222:3333:4444:5555:' || to_hex(4096 + r) || '/128') from generate_series(1, 200) r),
+       now() - n * interval '1 second', case when n > ${KEYS} then now() end
+       from generate_series(1, ${2 * KEYS}) n`,
+  );
+});
+afterAll(() => {
+  for (const request of requests) request.destroy();
+});
+
+it('key lists that a member asks for and does not read need little memory', async () => {
+  expect((await member.get<{ keys: unknown[] }>(path)).body.keys).toHaveLength(2 * KEYS);
+  const before = process.memoryUsage().arrayBuffers;
+  for (let pair = 0; pair < PAIRS; pair++) await Promise.all([unread(), unread()]);
+  expect((await stranger.get(otherPath)).status).toBe(200);
+  // All of them would need 250 MB.
+  expect((process.memoryUsage().arrayBuffers - before) / MB).toBeLessThan(100);
+}, 60_000);
+
+/** Resolves when the list has begun to arrive. */
+function unread(): Promise<void> {
+  const cookie = [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return new Promise((resolve, reject) => {
+    const request = get(`${dashboard.origin}${path}`, { headers: { cookie }, agent: false }, (response) => {
+      response.on('error', () => undefined);
+      if (response.statusCode === 200) resolve();
+      else reject(new Error(`status ${response.statusCode}`));
+    });
+    requests.push(request.on('error', reject));
+  });
+}
