@@ -20,6 +20,11 @@ const WINDOW_SECONDS = 900;
  * with a few attempts.
  */
 const MAX_BY_PAIR = 10;
+/**
+ * Bound for an account from all clients together that an untrusted proxy names. One more than that
+ * of a client, so that a single client does not keep out the others behind a real proxy.
+ */
+const MAX_BY_PROXY_PAIR = MAX_BY_PAIR + 1;
 /** Bound for an account from all unknown origins, the maximum of NIST SP 800-63B (3.2.2). */
 const MAX_BY_ACCOUNT = 100;
 const MAX_BY_ADDRESS = 30;
@@ -31,9 +36,10 @@ const ONE_MORE = `on conflict (subject, window_start) do update set attempts = l
 /**
  * Counts an attempt before the password is verified, in one statement, so that concurrent attempts
  * through several processes cannot exceed a limit. Counts first for the address, then for its
- * network, then for the account from that origin, then for the account. An attempt beyond one limit
- * counts no further, because one address could otherwise lock everybody out. Each count reads the
- * one before, so all statements lock in this order. $1 and $2 are null if they are not counted.
+ * network, then for the account from that origin and from its untrusted proxy, then for the
+ * account. An attempt beyond one limit counts no further, because one address could otherwise lock
+ * everybody out. Each count reads the one before, so all statements lock in this order. $1, $2 and
+ * $8 are null if they are not counted.
  */
 const COUNT = sql('count_sign_in_attempt')`
   with this as (
@@ -55,9 +61,16 @@ const COUNT = sql('count_sign_in_attempt')`
     ), of_pair as (
       insert into sign_in_attempts as a (subject, window_start, attempts)
       select $3::text || ' ' || $4::text, window_start, 1 from this, within_network where ok ${ONE_MORE}
+    ), of_proxy_pair as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $3::text || ' ' || $8::text, window_start, 1 from this, of_pair
+      where of_pair.attempts <= ${MAX_BY_PAIR} and $8::text is not null ${ONE_MORE}
+    ), within_pairs as (
+      select attempts <= ${MAX_BY_PAIR} and coalesce((select attempts from of_proxy_pair), 0) <= ${MAX_BY_PROXY_PAIR} as ok
+      from of_pair
     ), of_account as (
       insert into sign_in_attempts as a (subject, window_start, attempts)
-      select $3::text, window_start, 1 from this, of_pair where of_pair.attempts <= ${MAX_BY_PAIR} ${ONE_MORE}
+      select $3::text, window_start, 1 from this, within_pairs where ok ${ONE_MORE}
     )
     select coalesce((select attempts <= $7::integer from of_account), false) as allowed,
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
@@ -113,6 +126,7 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
     isKnown ? MAX_COUNT : MAX_BY_ADDRESS,
     isKnown ? MAX_COUNT : (wide?.max ?? MAX_COUNT),
     isKnown ? MAX_COUNT : MAX_BY_ACCOUNT,
+    knownBrowser || claimedAddress === undefined ? null : (wide?.subject ?? null),
   ]);
   return row.allowed ? { allowed: true, knownBrowser } : { allowed: false, retryAfterSeconds: row.wait_seconds };
 }

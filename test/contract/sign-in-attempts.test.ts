@@ -111,7 +111,14 @@ describe('attempts to sign in', () => {
         await countAttempt(database.pool, { email, address: '10.0.0.5', claimedAddress: `made up ${index}` }),
       );
     }
-    expect(allowed(results)).toBe(100);
+    // One more than a client's share, so one address cannot lock the account by inventing names.
+    expect(allowed(results)).toBe(11);
+    expect(await attempt(email, '198.51.100.1')).toMatchObject({ allowed: true });
+    // A sign-in from behind the proxy gives the whole share back.
+    await forgetAttempts(database.pool, email, { address: '10.0.0.5', claimedAddress: 'made up 1' });
+    expect(
+      await countAttempt(database.pool, { email, address: '10.0.0.5', claimedAddress: 'made up 1' }),
+    ).toMatchObject({ allowed: true });
   });
 
   it('of an address that had its share count against no account', async () => {
