@@ -106,6 +106,29 @@ describe('a webhook', () => {
     expect(await sendRaw(endless)).toEqual({ kind: 'delivered', text: 'status 200' });
   });
 
+  test('ends if 1xx responses arrive without end', async () => {
+    const former = answer;
+    let isOpen = true;
+    answer = (write) => {
+      const flood = () => {
+        for (let count = 0; count < 100; count++) write('HTTP/1.1 102 Processing\r\n\r\n');
+        if (isOpen) setTimeout(flood, 10);
+      };
+      flood();
+    };
+    raw.once('connection', (socket) =>
+      socket.once('close', () => {
+        isOpen = false;
+      }),
+    );
+    const startMs = performance.now();
+    const { port: rawPort } = raw.address() as AddressInfo;
+    const sent = await send(`http://127.0.0.1:${rawPort}/`, ['127.0.0.0/8']);
+    expect(sent).toEqual({ kind: 'failed', text: 'the request failed' });
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    answer = former;
+  }, 30_000);
+
   test('ends if nothing arrives in time', async () => {
     expect(await sendRaw('HTTP/1.1 200 OK\r\n')).toEqual({ kind: 'failed', text: 'no response in time' });
   }, 30_000);

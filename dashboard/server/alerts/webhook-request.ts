@@ -20,6 +20,8 @@ const DEADLINE_MS = 10_000;
  * the delivery as failed.
  */
 const MAX_RESPONSE_BYTES = 64 * 1024;
+/** Far more than a receiver sends before its response. */
+const MAX_INFORMATIONAL = 10;
 /** Also used for names without an address, so that names in this network cannot be discovered. */
 const REFUSED_ADDRESS = 'this is not an address on the Internet';
 
@@ -82,6 +84,10 @@ function statusOf(
     // If the response is an upgrade, Node destroys the request and emits neither an error nor a
     // response.
     request.once('close', () => reject(new Error('closed without a response')));
+    let informational = 0;
+    request.on('information', () => {
+      if (++informational > MAX_INFORMATIONAL) request.destroy(new Error('too many 1xx responses'));
+    });
     request.once('response', (response) => {
       let bytes = 0;
       const done = () => {
