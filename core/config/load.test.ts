@@ -264,14 +264,13 @@ describe('files that are no configuration', () => {
     ['only comments', '# nothing\n', '1:1: the file is empty'],
     ['not UTF-8', Buffer.from([0x61, 0x3a, 0xff]), '1:1: the file cannot be read: it is not UTF-8 text'],
     ['too large', Buffer.alloc(1024 * 1024 + 1, '#'), '1:1: the file cannot be read: it is larger than 1048576 bytes'],
-    ['nested without end', 'a: '.concat('['.repeat(50_000)), '1:806: the file is nested too deeply'],
+    ['nested without end', 'a: '.concat('['.repeat(1_000_000)), '1:1004: the file is nested too deeply'],
+    ['nested on many lines', 'a:\n'.concat(' - {\n'.repeat(5_000)), '1002:4: the file is nested too deeply'],
     ['aliases that multiply', aliasBomb(), '2:20: more than 1000 aliases'],
   ])('%s', async (_name, text, expected) => {
     const [first, ...more] = await folder.messages(text);
     expect(more).toEqual([]);
-    expect(first?.replace(/^gateway.yaml:1:\d+: the file is nested/, 'gateway.yaml:1:806: the file is nested')).toBe(
-      `gateway.yaml:${expected}`,
-    );
+    expect(first).toBe(`gateway.yaml:${expected}`);
   });
 
   test('absent', async () => {

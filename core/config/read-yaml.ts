@@ -5,6 +5,8 @@ export type YamlResult =
   | { readonly ok: true; readonly tree: YamlTree }
   | { readonly ok: false; readonly problems: readonly SourceProblem[] };
 
+const TOO_DEEP = 'the file is nested too deeply';
+
 /** Texts that replace the parser's messages, which may quote a secret of the file. */
 const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   TAB_AS_INDENT: 'tabs are not accepted as indentation; use spaces',
@@ -15,14 +17,19 @@ const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot begin here; give it its own line, or quote a value that contains ": "',
   BAD_SCALAR_START: 'a value cannot begin with this character; quote it',
   UNEXPECTED_TOKEN: 'this cannot stand here; a value that contains { } [ ] , # or ": " needs quotes',
-  RESOURCE_EXHAUSTION: 'the file is nested too deeply',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
 };
+
+/** Far more open brackets than any file has, also in its comments. */
+const MAX_OPEN_BRACKETS = 1_000;
 
 /**
  * Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are reported
  * with their position.
  */
 export function readYaml(text: string, resolve: TextResolver): YamlResult {
+  const tooDeep = tooManyOpenBrackets(text);
+  if (tooDeep !== undefined) return tooDeep;
   const lines = new LineCounter();
   // Without prettyErrors the parser does not copy the source line into its messages. YamlTree finds
   // repeated names: the parser compares each name with all before it, which took a sixth of the
@@ -36,8 +43,23 @@ export function readYaml(text: string, resolve: TextResolver): YamlResult {
   return tree.problems.length > 0 ? { ok: false, problems: tree.problems } : { ok: true, tree };
 }
 
-function refused(message: string): YamlResult {
-  return { ok: false, problems: [{ line: 1, column: 1, message }] };
+/**
+ * The parser reads such a file to its end, which takes it 10 s for 1 MB. Counts brackets of any
+ * kind, in texts and comments too.
+ */
+function tooManyOpenBrackets(text: string): YamlResult | undefined {
+  let open = 0;
+  for (const { 0: bracket, index } of text.matchAll(/[[\]{}]/g)) {
+    open = bracket === '[' || bracket === '{' ? open + 1 : Math.max(open - 1, 0);
+    if (open <= MAX_OPEN_BRACKETS) continue;
+    const before = text.slice(0, index).split('\n');
+    return refused(TOO_DEEP, before.length, (before.at(-1) ?? '').length + 1);
+  }
+  return undefined;
+}
+
+function refused(message: string, line = 1, column = 1): YamlResult {
+  return { ok: false, problems: [{ line, column, message }] };
 }
 
 function syntaxProblem(fault: YAMLError, lines: LineCounter): SourceProblem {
