@@ -2,6 +2,7 @@ import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   buildEndSessionUrl,
+  ClientError,
   type Configuration,
   calculatePKCECodeChallenge,
   fetchUserInfo,
@@ -76,13 +77,15 @@ export interface VerifiedUser {
 
 const ADDRESS = ['email', 'email_verified'];
 
+const MAX_CLOCK_SKEW_SECONDS = 60;
+
 /**
  * Redeems the code of an authorization response. Verifies the ID token's signature, issuer,
- * audience, lifetime and nonce. Throws if the response is invalid.
+ * audience, authorized party, lifetime and nonce. Throws if the response is invalid.
  */
 export async function verifyResponse(
   issuer: Configuration,
-  { operatorClaim }: OidcConfig,
+  { operatorClaim, clientId }: OidcConfig,
   { state, nonce, verifier, again }: Flow,
   url: URL,
 ): Promise<VerifiedUser> {
@@ -94,6 +97,9 @@ export async function verifyResponse(
   });
   const claims = tokens.claims();
   if (claims === undefined || tokens.id_token === undefined) throw new Error('an expected ID token is not there');
+  // The library checks neither for a token with a single audience.
+  if (claims.azp !== undefined && claims.azp !== clientId) throw new ClientError('the ID token is for another client');
+  if (claims.iat > Date.now() / 1000 + MAX_CLOCK_SKEW_SECONDS) throw new ClientError('the ID token is from the future');
   const verified = { idToken: tokens.id_token, provedAt: provedAtOf(issuer, claims, again) };
   const isAbsent = (name: string) => claims[name] === undefined;
   // Both come from one source, because `email_verified` refers to the address next to it.

@@ -39,6 +39,8 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
   ['another issuer', { iss: 'https://other.example.com' }],
   ['another audience', { aud: 'another-client' }],
   ['an expired token', { exp: now - 600, iat: now - 900 }],
+  ['a token from the future', { iat: now + 900, exp: now + 1_200 }],
+  ['a token that another client requested', { azp: 'another-client' }],
   ['another nonce', { nonce: 'another' }],
   ['no nonce', { nonce: undefined }],
   ['no subject', { sub: undefined }],
