@@ -1,3 +1,5 @@
+import './thread-pool.ts';
+
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { DashboardProcessConfig, StripeConfig } from '#core/config/dashboard-config.ts';

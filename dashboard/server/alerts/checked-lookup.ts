@@ -1,18 +1,9 @@
-import type { LookupAddress } from 'node:dns';
-import dns from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { inRanges, parseIpAddress } from '#core/net/ip-ranges.ts';
-import { createWorkQueue } from '../fairness/work-queue.ts';
+import { lookupsInTurn } from '../fairness/name-lookups.ts';
 
 /** Networks that may be reached although they are not public, over http as well. */
 export type PrivateNetworks = readonly string[];
-type Resolve = (host: string) => Promise<LookupAddress[]>;
-
-/**
- * Names that are resolved at once. Each occupies one of libuv's four threads until a customer's
- * name servers respond, and password hashing needs these threads too.
- */
-export const MAX_LOOKUPS = 2;
 
 /** Azure's metadata and DNS service, whose address is in a public range. */
 const METADATA = new Set(['168.63.129.16']);
@@ -45,20 +36,7 @@ export function checkedLookup(isHttp: boolean, networks: PrivateNetworks, signal
   };
 }
 
-const inTurn = lookupsInTurn((host) => dns.lookup(host, { all: true, order: 'verbatim' }));
-
-/** Resolves at most MAX_LOOKUPS names at once, in the order of arrival. */
-export function lookupsInTurn(resolve: Resolve): (host: string, signal: AbortSignal) => Promise<LookupAddress[]> {
-  const turn = createWorkQueue({ atOnce: MAX_LOOKUPS, maxWaiting: Number.POSITIVE_INFINITY });
-  return async (host, signal) => {
-    const found = await turn('stranger', async () => {
-      signal.throwIfAborted();
-      return resolve(host);
-    });
-    // Cannot be `busy`, because the queue is never full.
-    return found === 'busy' ? [] : found;
-  };
-}
+const inTurn = lookupsInTurn();
 
 /**
  * True for an address on the Internet. False for addresses of this machine, a private network, a

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { isEndpoint } from './bounded-fetch.ts';
+import dns from 'node:dns/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { boundedFetch, isEndpoint } from './bounded-fetch.ts';
 
 const ISSUER = new URL('https://login.example.com/realm');
 
@@ -33,4 +34,23 @@ test.each([
   'https://nas.lan/token',
 ])('%s is not called', (url) => {
   expect(isEndpoint(ISSUER, new URL(url))).toBe(false);
+});
+
+test('requests that are aborted leave two lookups at a silent name server', async () => {
+  const silent: ((reason: Error) => void)[] = [];
+  const lookup = () => new Promise((_, reject) => silent.push(reject));
+  vi.spyOn(dns, 'lookup').mockImplementation(lookup as never);
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const ask = boundedFetch(ISSUER);
+  const options = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const;
+  const sent = Array.from({ length: 28 }, () =>
+    ask('https://silent.example.com/token', { ...options, signal: AbortSignal.timeout(50) }),
+  );
+  const ends = await Promise.allSettled(sent);
+  expect(ends.map((end) => end.status === 'rejected' && end.reason.name)).toEqual(Array(28).fill('TimeoutError'));
+  for (const reject of silent) reject(new Error('none'));
+  await Promise.resolve();
+  expect(silent).toHaveLength(2);
 });

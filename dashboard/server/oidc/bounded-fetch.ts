@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { lookupsInTurn } from '../fairness/name-lookups.ts';
 
 /** A request to the issuer that is not allowed, or a response that is not usable. */
 export class UnusableIssuer extends Error {
@@ -15,10 +16,27 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
 export function boundedFetch(issuer: URL): CustomFetch {
   return async (url, options) => {
     if (!isEndpoint(issuer, URL.parse(url))) throw new UnusableIssuer('the issuer names an endpoint that is not asked');
+    await lookUp(new URL(url).hostname, options.signal ?? new AbortController().signal);
     const response = await fetch(url, { ...(options as RequestInit), redirect: 'manual' });
     const { status, headers } = response;
     return new Response(await readBounded(response), { status, headers });
   };
+}
+
+const inTurn = lookupsInTurn();
+
+/**
+ * Resolves a name before the request does. A request that is aborted leaves its own lookup running,
+ * so any number of them would wait for a name server that does not respond.
+ */
+async function lookUp(host: string, signal: AbortSignal): Promise<void> {
+  if (host.startsWith('[')) return;
+  try {
+    await inTurn(host, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UnusableIssuer(`the name ${host} is not resolved`, { cause: error });
+  }
 }
 
 const IP_LITERAL = /^(?:[\d.]+|\[.*\])$/;

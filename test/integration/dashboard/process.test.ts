@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -51,6 +51,16 @@ describe('the dashboard process', () => {
     expect(await tls()).toEqual([401, 'max-age=31536000']);
     one.child.kill('SIGTERM');
     expect(await one.exited).toBe(0);
+  });
+
+  it('has threads for name lookups, of which slow name servers of customers take two', async () => {
+    const [port = 0] = await freePorts(1);
+    writeConfig(port);
+    const one = start(await createEmptyDatabase());
+    await ipcMessage(one, 'listening');
+    const threads = `/proc/${one.child.pid}/task`;
+    const names = readdirSync(threads).map((thread) => readFileSync(`${threads}/${thread}/comm`, 'utf8').trim());
+    expect(names.filter((name) => name === 'libuv-worker')).toHaveLength(16);
   });
 
   it('ends with its supervisor', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lookupsInTurn, MAX_LOOKUPS } from './checked-lookup.ts';
+import { lookupsInTurn, MAX_LOOKUPS } from './name-lookups.ts';
 
 /** Name servers of customers, which answer when they please. */
 test('unresponsive name servers occupy few threads, and a lookup that waits too long is not made', async () => {
