@@ -68,21 +68,25 @@ describe('a target that has said something', () => {
     expect(charges).toMatchObject([{ provider: 'alpha' }]);
   });
 
-  test('is passed on with its first output, which nothing delays', async () => {
+  test.each([
+    ['with its first output', two, ''],
+    ['at once, where it is the only target', {}, ours(ROLE)],
+  ])('is passed on %s', async (_, options, first) => {
     const to = client();
     const seen: string[] = [];
     egress.respondWith(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(ROLE);
       await new Promise((resolve) => setTimeout(resolve, 50));
+      if (first !== '') await expect.poll(() => to.text()).toBe(first);
       seen.push(to.text());
       response.write(HELLO[1]);
       await expect.poll(() => to.text()).toContain('Hello');
       seen.push(to.text());
       response.end(WHOLE.slice(2).join(''));
     });
-    await deliverStream({}, to);
-    expect(seen).toEqual(['', HELLO.slice(0, 2).map(ours).join('')]);
-    expect(to.text()).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+    await deliverStream(options, to);
+    expect(seen).toEqual([first, [ROLE, HELLO[1] ?? ''].map(ours).join('')]);
+    expect(to.text()).toBe([ROLE, ...HELLO.slice(1), STOP].map(ours).join('') + DONE);
   });
 });

@@ -39,7 +39,7 @@ export async function openStream(
     call.limitSilence(model.timeouts.streamIdleMs, FAILURES.stall);
   };
   let latencyMs = 0;
-  const begun = await firstOutput(source, () => {
+  const begun = await firstOutput(source, model.targets.length > 1 ? MOST_HELD : 1, () => {
     latencyMs = elapsedMs(delivery);
     noteFirstEvent(admitted, latencyMs - askedMs);
     // After a client has left, the shorter limit of `leaveBefore` applies until there is output.
@@ -54,16 +54,20 @@ export async function openStream(
   return { kind: 'stream', target, call, source, isPassed, askedMs, latencyMs };
 }
 
-/** Chunks without output are held back up to these bounds. Some providers send many. */
+/**
+ * While another target could still be called, chunks without output are held back up to these
+ * bounds. Some providers send many.
+ */
 const MOST_HELD = 16;
 const MOST_HELD_CHARACTERS = 64 * 1024;
 
 /**
- * Returns the events up to the first output, so that a provider that fails before it can be
- * followed by another. `onFirstChunk` is called at the first chunk, whatever it has.
+ * Returns the events up to the first output, at most `mostHeld`, so that a provider that fails
+ * before it can be followed by another. `onFirstChunk` is called at the first chunk.
  */
 async function firstOutput(
   source: StreamSource,
+  mostHeld: number,
   onFirstChunk: () => void,
 ): Promise<readonly SseEvent[] | ProviderFailure> {
   const held: SseEvent[] = [];
@@ -80,7 +84,7 @@ async function firstOutput(
       held.push(event);
       characters += event.data.length;
       if (held.length === 1) onFirstChunk();
-      const isFull = held.length === MOST_HELD || characters > MOST_HELD_CHARACTERS;
+      const isFull = held.length === mostHeld || characters > MOST_HELD_CHARACTERS;
       if (meaning.kind === 'done' || isFull || hasOutput(meaning.completion)) return held;
     }
     if (source.lost) return held.length > 0 ? held : source.lost;
