@@ -81,7 +81,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
     if (!entry.disabled)
       warnings.push(...lackingPrices(['models', id, 'usd_per_million_tokens'], entry.usd_per_million_tokens));
   }
-  warnings.push(...lackingListPrices(file.price_lists, file.models), ...unofferedEmbeddings(file));
+  warnings.push(...lackingListPrices(file.price_lists, file.models), ...unofferedEmbeddings(file), ...oddApiUrls(file));
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
   const extra = Object.entries(file.extra_request_fields);
@@ -290,4 +290,10 @@ function model(
     disabled: entry.disabled,
     ...(problem === undefined ? {} : { problem }),
   };
+}
+
+function oddApiUrls({ dashboard }: ConfigFile): BuiltConfig['warnings'] {
+  return (['api_url', 'playground_url'] as const)
+    .filter((name) => dashboard[name] !== undefined && !/\/v1\/*$/.test(dashboard[name]))
+    .map((name) => ({ path: ['dashboard', name], message: 'does not end in /v1, as the base URL of the API does' }));
 }

@@ -152,3 +152,12 @@ test('any text results in a configuration, or in problems with positions inside 
   );
   expect(refusals).toBeGreaterThan(30);
 });
+
+test('an address of the API that does not end in /v1 is a warning', async () => {
+  const urls = 'dashboard: {api_url: "https://api.example", playground_url: "https://api.example/v1/"}\n';
+  const model = oneModel('[{provider: p, model: x}]', '  p: {base_url: http://127.0.0.1:9}');
+  const { warnings } = await folder.loaded(urls + model);
+  expect(warnings.map((warning) => formatProblem(warning).slice(folder.path.length + 1))).toEqual([
+    'gateway.yaml:1:22: dashboard.api_url: does not end in /v1, as the base URL of the API does',
+  ]);
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatAddress, overlap, parseAddress, parseApiUrl, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { formatAddress, overlap, parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 
 describe('addresses', () => {
   test('IPv4 and IPv6, written and read', () => {
@@ -83,16 +83,4 @@ test('a public URL keeps its query, but no credentials', () => {
   );
   expect(parsePublicUrl('https://user:secret@billing.example.com/')).toBeUndefined();
   expect(parsePublicUrl('javascript:alert(1)')).toBeUndefined();
-});
-
-test.each<[string, boolean]>([
-  ['https://api.example.com/v1', true],
-  ['http://127.0.0.1:8080/gateway/v1/', true],
-  ['https://api.example.com', false],
-  ['https://api.example.com/v11', false],
-  ['https://api.example.com/?to=/v1', false],
-  ['https://api.example.com/v1#a', false],
-  ['https://user:password@api.example.com/v1', false],
-])('%s is the base URL of the API: %s', (text, expected) => {
-  expect(parseApiUrl(text)).toBe(expected ? text : undefined);
 });

@@ -45,13 +45,6 @@ export function parseBaseUrl(value: string): URL | undefined {
   return url;
 }
 
-/** Base URL of the API. */
-export function parseApiUrl(value: string): string | undefined {
-  const url = URL.parse(parsePublicUrl(value) ?? '');
-  if (url === null || url.search !== '' || url.hash !== '') return undefined;
-  return /\/v1\/*$/.test(url.pathname) ? url.href : undefined;
-}
-
 const PUBLIC_URL = /^https?:\/\/\S{1,2000}$/i;
 
 /** A web page: any http or https URL without credentials. */

@@ -5,7 +5,7 @@ import type { DoorApi } from './apis.ts';
 import { brand } from './brand.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { mail, webhooks } from './mail.ts';
-import { parseAddress, parseApiUrl, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 import { payments } from './payments.ts';
 import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
@@ -37,8 +37,6 @@ const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.
 const filePath = matching(/^[^\0]{1,4096}$/, 'the path of a file, relative to the folder of the configuration');
 
 const publicUrl = readText('an http or https URL without credentials', parsePublicUrl);
-
-const apiUrl = readText('an http or https URL without credentials that ends in /v1', parseApiUrl);
 
 const PROVIDER_NAME = 'the name of a provider: 1 to 63 letters, digits, "_" and "-", beginning with a letter or digit';
 const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME);
@@ -216,8 +214,8 @@ export const CONFIG_FILE = section({
   top_up_url: publicUrl.optional(),
   dashboard: section({
     url: publicUrl.optional(),
-    api_url: apiUrl.optional(),
-    playground_url: apiUrl.optional(),
+    api_url: publicUrl.optional(),
+    playground_url: publicUrl.optional(),
     brand: brand.prefault({}),
     session: section({
       idle: duration(SECOND_MS, 366 * DAY_MS).prefault('7d'),
