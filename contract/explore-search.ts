@@ -7,6 +7,7 @@ import {
   moment,
   oneOf,
   type RawSearch,
+  type Search,
   text,
   textOrNone,
   wholeNumber,
@@ -116,9 +117,11 @@ export type ExploreState = ReturnType<typeof exploreSearch>;
 /**
  * Drops the filter and grouping by organizations, which the server refuses within one organization.
  */
-export function exploreSearchOfOne(raw: RawSearch): ExploreState {
-  return exploreSearch({ ...raw, organization: undefined, ...(raw.by === 'organization' && { by: undefined }) });
-}
+export const exploreSearchOfOne: Search<ExploreState> = Object.assign(
+  (raw: RawSearch) =>
+    exploreSearch({ ...raw, organization: undefined, ...(raw.by === 'organization' && { by: undefined }) }),
+  { unfiltered: exploreSearch.unfiltered },
+);
 
 /** The time range in an address. `fromMs` and `toMs` override `range`. Either may be absent. */
 export interface TimeState<Name extends string = string> {

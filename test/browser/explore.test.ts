@@ -130,6 +130,16 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
+  test('the operators’ filter and grouping are dropped within an organization', async () => {
+    const { page, complaints } = owner;
+    for (const name of ['overview', 'requests']) {
+      await page.goto(`/o/${organizationId}/${name}?organization=${organizationId}&by=organization&user=%00&key=`);
+      await page.getByRole('application').waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+    }
+    expect(complaints()).toEqual([]);
+  });
+
   test('an operator lands on the same over all organizations', async () => {
     const password = await stack.createUser('operator@gateway.example', 'operator');
     const { page, complaints } = await openPage(stack);

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { exploreSearch, RANGES, type Range, requestsIn } from '#contract/explore-search.ts';
+import { exploreSearchOfOne, RANGES, type Range, requestsIn } from '#contract/explore-search.ts';
 import type { ModelView } from '#contract/money.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
@@ -25,7 +25,7 @@ const REFRESH_MS = 30_000;
 /** Prices, limits, code and figures of the model that the address has as a filter. */
 export function ModelPage(): ReactNode {
   const { playground } = useSession();
-  const [id = ''] = useUrl(exploreSearch).search.model ?? [];
+  const [id = ''] = useUrl(exploreSearchOfOne).search.model ?? [];
   const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
   const model = query.data?.models.find((one) => one.id === id);
   // The button is shown before the model is loaded, so that nothing moves.
@@ -134,7 +134,7 @@ const SHOWN_RANGES = (['1h', '6h', '24h'] as const).map((value): Choice<Range> =
 /** Figures of this organization's requests to the model. */
 function OwnFigures(): ReactNode {
   const { name } = useOrganization();
-  const url = useUrl(exploreSearch);
+  const url = useUrl(exploreSearchOfOne);
   const navigate = useNavigate();
   const search = { ...url.search, range: url.search.range ?? USUAL_RANGE };
   const query = useExplore(search, search.by ?? 'none');

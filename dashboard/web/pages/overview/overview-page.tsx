@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Explore } from '#contract/explore.ts';
-import { exploreSearch, requestsIn } from '#contract/explore-search.ts';
+import { exploreSearchOfOne, requestsIn } from '#contract/explore-search.ts';
 import type { ApiProblem } from '../../api/api.ts';
 import { useAsk } from '../../api/queries.ts';
 import { LinkButton } from '../../components/button.tsx';
@@ -28,7 +28,7 @@ const OperatorPanel = loadedLater(
 
 export function OverviewPage(): ReactNode {
   const { role } = useOrganization();
-  const url = useUrl(exploreSearch);
+  const url = useUrl(exploreSearchOfOne);
   const navigate = useNavigate();
   const { by = 'model' } = url.search;
   const query = useExplore(url.search, by);

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from 'react';
-import { type ExploreState, exploreSearch, requestsIn } from '#contract/explore-search.ts';
+import { type ExploreState, exploreSearchOfOne, requestsIn } from '#contract/explore-search.ts';
 import type { RequestFilter, RequestPage } from '#contract/request-log.ts';
 import { useConnectionLost } from '../../api/connection.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
@@ -26,7 +26,7 @@ const WITH_ADDRESS = ['address'];
 const NOTHING: readonly string[] = [];
 
 export function RequestsPage(): ReactNode {
-  const url = useUrl(exploreSearch);
+  const url = useUrl(exploreSearchOfOne);
   const { search, change } = url;
   const { by = 'status' } = search;
   const [paused, setPaused] = useState(false);
@@ -54,7 +54,7 @@ export function RequestsPage(): ReactNode {
         <SearchBox
           label="Request or generation id"
           value={search.search}
-          onSearch={(text) => change({ ...exploreSearch.unfiltered, search: text, open: undefined })}
+          onSearch={(text) => change({ ...exploreSearchOfOne.unfiltered, search: text, open: undefined })}
         />
       </ExploreBar>
       {search.search === undefined && (
