@@ -40,6 +40,5 @@ function retryAfter({ retryAfter: seconds }: ErrorEntry): string {
 }
 
 function billed(entry: ErrorEntry): string {
-  if (entry.billed === undefined) return 'no';
-  return `in a stream: what was delivered${entry.billed === 'delivered' ? '' : '; a response too large'}`;
+  return entry.billed === undefined ? 'no' : 'in a stream: what was delivered';
 }

@@ -64,7 +64,7 @@ describe('error codes', () => {
     ]);
   });
 
-  it('bills only what a provider can have worked for', () => {
+  it('bills only what can happen inside a stream', () => {
     const billed = entries.filter(([, entry]) => entry.billed !== undefined).map(([code]) => code);
     expect(billed).toEqual(['request_timeout', 'internal_error', 'upstream_error']);
   });

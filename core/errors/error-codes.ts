@@ -16,10 +16,10 @@ export interface ErrorEntry {
   /** The field, if it is always the same one. */
   readonly param?: string;
   /**
-   * `delivered`: a stream that has begun can end so, and is charged for what was delivered.
-   * `or_too_large`: also a response that was too large. Absent: such a request is never billed.
+   * Present if a stream that has begun can end with this code. The delivered part is then charged.
+   * Absent: such a request is never billed.
    */
-  readonly billed?: 'delivered' | 'or_too_large';
+  readonly billed?: 'delivered';
   /** Advice for the client, shown in docs/errors.md and the dashboard. */
   readonly advice: string;
 }
@@ -272,7 +272,7 @@ export const ERROR_CODES = {
     status: 503,
     type: 'api_error',
     message: 'The model provider failed.',
-    billed: 'or_too_large',
+    billed: 'delivered',
     advice: 'Retry with backoff.',
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -11,7 +11,7 @@ export const UNCHARGED_REASONS = [
   /** The response broke off or was invalid. */
   'broken',
   'timeout',
-  /** A stream whose first event was over `limits.response_body`. Other responses are charged. */
+  /** The response exceeded `limits.response_body`. */
   'response_too_large',
   /** Too many large responses were in memory. */
   'no_room',

@@ -10,7 +10,7 @@ import type { DeliveryHold, DeliveryOutcome } from '../hold/delivery-hold.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { ActiveDelivery } from './attempts/active-delivery.ts';
 import { openFirst } from './attempts/attempts.ts';
-import { chargeFailed, isPaid } from './attempts/charge-failed.ts';
+import { chargePrompt, paysItsPrompt } from './attempts/leaving.ts';
 import { RequestMemory } from './attempts/request-memory.ts';
 import { RestingTargets } from './attempts/resting-targets.ts';
 import type { Random } from './attempts/target-order.ts';
@@ -149,8 +149,10 @@ async function deliverTo(delivery: ActiveDelivery, client: ClientStream): Promis
     case 'failed':
       // From here on no heartbeat may open the response.
       client.stop();
-      if (isPaid(delivery, opened)) await chargeFailed(delivery, opened);
       if (opened.failure === FAILURES.abandoned) {
+        const { target, asked } = opened;
+        if (asked && paysItsPrompt(delivery, opened))
+          await chargePrompt(delivery, { target, askedMs: asked.askedMs }, asked.reported);
         const status = client.isBegun ? 200 : CLIENT_GONE_STATUS;
         return { status, attempts: delivery.attempts, clientGone: true };
       }

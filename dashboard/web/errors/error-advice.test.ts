@@ -27,7 +27,7 @@ describe('error codes for people', () => {
     expect(retryOf('daily_budget_exceeded')).toMatch(/^Not before 00:00 UTC/);
   });
 
-  it('says what is billed', () => {
+  it('says that only broken streams are billed', () => {
     expect(all.filter(({ billed }) => billed !== 'Never.').map(({ code }) => code)).toEqual([
       'request_timeout',
       'internal_error',

@@ -44,9 +44,7 @@ function retry(code: ErrorCode, { status, retryAfter }: ErrorEntry): string {
 }
 
 function billed({ billed: when }: ErrorEntry): string {
-  if (when === undefined) return 'Never.';
-  const tooLarge = when === 'delivered' ? '' : ', or for a response that was too large';
-  return `Only for what a stream had delivered before it broke${tooLarge}.`;
+  return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
 }
 
 /** `undefined` for an unknown code, for example one of a later release. */

@@ -1,18 +1,22 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
 import { API_PATHS } from '#core/config/provider-api.ts';
-import { parseError } from '#core/json-object.ts';
+import { parseError, parseObject } from '#core/json-object.ts';
+import { hasError } from '../../dialects/completion.ts';
+import { GrowingBytes } from '../../fairness/growing-bytes.ts';
+import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
+import { apiOf, namesAtDoor } from '../provider/admitted-request.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { Pick } from '../provider/endpoint-picker.ts';
 import { DESTINATION } from '../provider/picker-messages.ts';
 import type { ProviderCall, ProviderHead } from '../provider/provider-call.ts';
 import {
+  bodyFailure,
   envoyFailure,
   FAILURES,
   type ProviderFailure,
   statusFailure,
-  type UnopenedResponse,
   unsayable,
   withoutSecrets,
   workFor,
@@ -21,19 +25,31 @@ import { chatBody, type ProviderRequest, passedBody, providerRequest } from '../
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
+import type { ProviderResponse } from '../response/read-response.ts';
 import { sentEstimate } from '../response/response-meter.ts';
+import { errorListIn } from '../response/stream-event.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { beginAttemptSpan } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
-import { errorInJson, type OpenedJson, openJson, readError } from './open-json.ts';
-import { type OpenedStream, openStream } from './open-stream.ts';
+import { type OpenedStream, openStream, type UnopenedStream } from './open-stream.ts';
 import { NO_TOKEN, WITHOUT_TOKEN, waitForToken } from './provider-tokens.ts';
 
 /**
  * Response that can be delivered: a whole JSON response, or a stream whose first event has arrived.
  */
 export type Opened = OpenedJson | OpenedStream;
+
+export interface OpenedJson {
+  readonly kind: 'json';
+  readonly target: Target;
+  readonly response: ProviderResponse;
+  /** Share of the response budget. Released when the response leaves memory. */
+  readonly reservation: MemoryReservation;
+  /** Start of the call and of the response, in ms since the delivery began. */
+  readonly askedMs: number;
+  readonly latencyMs: number;
+}
 
 /** Makes one attempt. Every wait is bounded by the limits of the call. */
 export async function attempt(delivery: ActiveDelivery, target: Target): Promise<Opened | FailedAttempt> {
@@ -54,7 +70,7 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
   // Both signals may have fired while the body was translated.
   if (admitted.mustEnd.aborted) endCall();
   if (exchange.gone.aborted && !drained) abandon();
-  let opened: Opened | UnopenedResponse | ProviderFailure | undefined;
+  let opened: Opened | UnopenedStream | ProviderFailure | undefined;
   try {
     opened = await open(delivery, target, call, askedMs);
     if (opened.kind === 'json' || opened.kind === 'stream') return opened;
@@ -166,7 +182,7 @@ async function open(
   target: Target,
   call: ProviderCall,
   askedMs: number,
-): Promise<Opened | UnopenedResponse | ProviderFailure> {
+): Promise<Opened | UnopenedStream | ProviderFailure> {
   const head = await call.head();
   if (head.kind === 'failure') return head;
   if (head.status < 200 || head.status > 299) return failureOf(delivery, target, call, head);
@@ -180,6 +196,7 @@ async function open(
   return openStream(delivery, target, call, askedMs);
 }
 
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 2000;
 
 async function failureOf(
@@ -191,13 +208,13 @@ async function failureOf(
   const leftMs = remainingMs(delivery);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
   // Read even if unused: a connection is reusable only after the end of its response.
-  const body = await readError(call);
+  const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   const local = head.header('x-gw-local');
   const failure = local === undefined ? undefined : await localFailure(delivery, provider, local, body);
   if (failure && workFor(failure, true) === 'none') delivery.unreachable.add(provider);
   else delivery.unreachable.delete(provider);
   if (failure) return failure;
-  const said = typeof body === 'string' ? parseError(body) : undefined;
+  const said = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
   const value = DIALECTS[api]?.error(said) ?? said;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), delivery.clock.nowMs()));
 }
@@ -207,12 +224,71 @@ async function localFailure(
   { tokens }: ActiveDelivery,
   provider: Provider,
   flags: string,
-  body: string | ProviderFailure,
+  body: Buffer | ProviderFailure,
 ): Promise<ProviderFailure> {
-  const hasNoToken = typeof body === 'string' && body.includes(NO_TOKEN);
+  const hasNoToken = Buffer.isBuffer(body) && body.toString().includes(NO_TOKEN);
   if (hasNoToken) return WITHOUT_TOKEN[await tokens.whyNone(provider)];
   const failure = envoyFailure(flags);
   // The operator's own servers bill nothing, so a second attempt costs nothing.
   const isUnpaid = failure === FAILURES.reset && provider.endpoints !== undefined;
   return isUnpaid ? { ...failure, retry: 'same' } : failure;
+}
+
+async function openJson(
+  delivery: ActiveDelivery,
+  target: Target,
+  call: ProviderCall,
+  askedMs: number,
+): Promise<OpenedJson | ProviderFailure> {
+  const latencyMs = elapsedMs(delivery);
+  const reservation = delivery.responseBudget.open(delivery.admitted.organizationId);
+  let passedOn = false;
+  try {
+    const { generationId, model, organizationId, config, atDoor } = delivery.admitted;
+    const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
+    if (!Buffer.isBuffer(bytes)) return bytes;
+    const shown = atDoor && {
+      api: atDoor.door.api,
+      names: namesAtDoor(delivery.admitted, atDoor),
+      isPassed: atDoor.passesTo(target),
+    };
+    const isEmbedding = apiOf(delivery.admitted) === 'embeddings';
+    const names = { generationId, model: model.id, api: target.api, isEmbedding, ...(shown ? { shown } : {}) };
+    const response = await delivery.reader.read(bytes, names, organizationId);
+    if (response.kind === 'failure') return response;
+    passedOn = true;
+    return { kind: 'json', target, reservation, askedMs, latencyMs, response };
+  } finally {
+    if (!passedOn) reservation.release();
+  }
+}
+
+/**
+ * Describes a JSON response to a stream request: an error with a success status, or an invalid
+ * response.
+ */
+async function errorInJson(call: ProviderCall, { api }: Target): Promise<ProviderFailure> {
+  const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
+  if (!Buffer.isBuffer(body)) return body;
+  const text = body.toString();
+  const said = parseObject(text);
+  const value = said && (DIALECTS[api]?.response(said) ?? said);
+  if (value === undefined) return errorListIn(text) ?? FAILURES.malformed;
+  return hasError(value) ? bodyFailure(value) : FAILURES.malformed;
+}
+
+async function readWhole(
+  call: ProviderCall,
+  maxBytes: number,
+  reservation?: MemoryReservation,
+): Promise<Buffer | ProviderFailure> {
+  const whole = new GrowingBytes();
+  for (;;) {
+    // A small response arrives together with its head.
+    const read = call.poll() ?? (await call.read());
+    if (!Buffer.isBuffer(read)) return read.kind === 'end' ? whole.take() : read;
+    if (whole.length + read.length > maxBytes) return FAILURES.tooLarge;
+    if (reservation?.take(read.length) === false) return FAILURES.noRoom;
+    whole.append(read, 0, read.length);
+  }
 }

@@ -5,7 +5,7 @@ import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { attempt, type Opened } from './attempt.ts';
-import { isPaid } from './charge-failed.ts';
+import { paysItsPrompt } from './leaving.ts';
 import type { RestingTargets } from './resting-targets.ts';
 import { drawOrder } from './target-order.ts';
 
@@ -93,7 +93,7 @@ async function ask(delivery: ActiveDelivery, candidate: Candidate): Promise<Open
     account: failure.account,
     durationMs: candidate.failedMs - askedMs,
   });
-  if (!isPaid(delivery, result)) delivery.uncharged.record(delivery, result);
+  if (!paysItsPrompt(delivery, result)) delivery.uncharged.record(delivery, result);
   return result;
 }
 

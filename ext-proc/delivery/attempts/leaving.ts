@@ -1,8 +1,11 @@
 import type { Target } from '#core/config/gateway-config.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import type { ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES } from '../provider/provider-failure.ts';
+import { ResponseMeter } from '../response/response-meter.ts';
 import type { FailedAttempt } from './active-delivery.ts';
-import { type ActiveDelivery, remainingMs } from './active-delivery.ts';
+import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.ts';
+import { type AskedTarget, chargeResponse } from './charge-response.ts';
 
 /**
  * True if a client that left before the first event is charged for the prompt. It is if the
@@ -39,4 +42,31 @@ export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call
 export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): void {
   if (!admitted.chat.hasMedia) call.abort(FAILURES.abandoned);
   else call.limitSilence(USAGE_SILENCE_MS, FAILURES.abandoned);
+}
+
+/**
+ * Charges the prompt and no output. The prompt has the tokens that the provider reported, or else
+ * is counted. A refused charge is recorded; there is no client to report it to.
+ */
+export async function chargePrompt(
+  delivery: ActiveDelivery,
+  answered: AskedTarget,
+  reported: JsonObject | undefined,
+): Promise<void> {
+  const { admitted } = delivery;
+  const { provider, model } = answered.target;
+  const latencyMs = elapsedMs(delivery);
+  const meter = new ResponseMeter(admitted);
+  if (reported !== undefined) meter.take({ ...reported, choices: [] });
+  const { usage, counted, serviceTier } = await meter.usage(admitted.chat, delivery.countTokens, true);
+  await chargeResponse(delivery, answered, {
+    provider: provider.name,
+    providerModel: model,
+    usage,
+    usageCounted: counted,
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+    cancelled: true,
+    latencyMs,
+    generationTimeMs: 0,
+  });
 }

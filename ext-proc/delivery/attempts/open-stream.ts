@@ -1,7 +1,8 @@
 import type { Target } from '#core/config/gateway-config.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { ProviderCall } from '../provider/provider-call.ts';
-import { FAILURES, type ProviderFailure, type UnopenedResponse } from '../provider/provider-failure.ts';
+import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { SseEvent } from '../response/sse-splitter.ts';
 import { hasOutput, meaningOf } from '../response/stream-event.ts';
 import { StreamSource } from '../response/stream-source.ts';
@@ -21,13 +22,21 @@ export interface OpenedStream {
   readonly latencyMs: number;
 }
 
+/** Stream that failed before its first output. */
+export interface UnopenedStream {
+  readonly kind: 'unopened';
+  readonly failure: ProviderFailure;
+  /** Usage that the provider had reported before, as members of a chunk. */
+  readonly reported: JsonObject | undefined;
+}
+
 /** Waits for the first output of a stream. */
 export async function openStream(
   delivery: ActiveDelivery,
   target: Target,
   call: ProviderCall,
   askedMs: number,
-): Promise<OpenedStream | UnopenedResponse> {
+): Promise<OpenedStream | UnopenedStream> {
   const { admitted, exchange } = delivery;
   const { config, organizationId, model, atDoor } = admitted;
   const translator = DIALECTS[target.api]?.stream();

@@ -53,19 +53,15 @@ describe('an uncharged attempt', () => {
     expect(attempt?.askedAtMs).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  test('with a response that breaks off has output by its length, at most the output limit', async () => {
-    const breaks = (bytes: number) => (response: Parameters<ProviderHandler>[0]) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.write('x'.repeat(bytes), () => setTimeout(() => response.destroy(), 50));
-    };
-    for (const [bytes, completionTokens] of [
-      [10_000, 100],
-      [200, 50],
-    ] as const) {
-      const [attempt] = await unchargedOf({}, breaks(bytes));
-      const usage = { ...PROMPT, completionTokens };
-      expect(attempt).toMatchObject({ result: 'reset', tokens: { usage, source: 'estimated' } });
-    }
+  test('with a response that is too large has output by its length, at most the output limit', async () => {
+    const response = (bytes: number) => sendJson({ ...COMPLETION, filling: 'x'.repeat(bytes) });
+    const options = { responseBodyBytes: 200 };
+    const [long] = await unchargedOf(options, response(10_000));
+    expect(long).toMatchObject({ result: 'too_large', tokens: { usage: { ...PROMPT, completionTokens: 100 } } });
+    const [short] = await unchargedOf(options, response(1));
+    expect(short?.tokens?.source).toBe('estimated');
+    expect(short?.tokens?.usage.completionTokens).toBeGreaterThan(200 / 4);
+    expect(short?.tokens?.usage.completionTokens).toBeLessThan(100);
   });
 
   test('has the provider’s id of the request', async () => {

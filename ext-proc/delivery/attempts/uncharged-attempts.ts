@@ -6,7 +6,6 @@ import { FAILURES, workFor } from '../provider/provider-failure.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 import { promptTokensOf, sentEstimate } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
-import { outputOf } from './charge-failed.ts';
 
 /**
  * Prompts of uncharged attempts are counted only up to these limits, at once and per second; others
@@ -17,6 +16,9 @@ import { outputOf } from './charge-failed.ts';
  */
 const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;
+/** The same as `estimateTokens` in count-tokens.ts assumes. */
+const BYTES_PER_TOKEN = 4;
+
 const FREE = flatTable(NO_PRICES);
 
 /** Without cost if the provider bills nothing for a client that leaves early. */
@@ -70,11 +72,13 @@ export class UnchargedAttempts implements UnchargedRecorder {
     asked: AskedProvider,
     attempt: UnchargedAttempt,
   ): Promise<UnchargedAttempt> {
-    const { chat } = delivery.admitted;
+    const { chat, outputLimit } = delivery.admitted;
     // Read before the next target is called, which changes it.
     const estimate = sentEstimate(chat);
     const counted = await this.#countPrompt(delivery);
-    const completionTokens = chat.stream ? 0 : outputOf(delivery.admitted, asked.responseBytes);
+    // Only the length of an undelivered response is known; the output limit bounds it.
+    const produced = chat.stream ? 0 : Math.ceil(asked.responseBytes / BYTES_PER_TOKEN);
+    const completionTokens = Math.min(produced, outputLimit * chat.completions);
     const promptTokens = counted ?? estimate;
     const source = counted === undefined || completionTokens > 0 ? 'estimated' : 'counted';
     return {

@@ -160,12 +160,13 @@ describe('a response that cannot be passed on', () => {
     ['an error', sendJson({ error: { message: 'overloaded' } }), 'error_body'],
     ['an error beside empty choices', sendJson({ choices: [{ finish_reason: 'error' }] }), 'error_body'],
     ['gzip', gzipped, 'encoded'],
+    ['a body above the limit', sendJson({ ...COMPLETION, padding: 'x'.repeat(10_000) }), 'too_large'],
     ['half an answer', truncated, 'reset'],
     ['a redirect', (response) => response.writeHead(302, { location: 'https://x.example/' }).end(), 'status_302'],
     ['oversized headers', (response) => response.writeHead(200, { 'x-big': 'x'.repeat(100_000) }).end('{}'), 'reset'],
   ])('%s', async (_, handler, result) => {
     egress.respondWith(handler);
-    const { outcome, charges, to } = await deliver({ retriesPerTarget: 0 });
+    const { outcome, charges, to } = await deliver({ retriesPerTarget: 0, responseBodyBytes: 5000 });
     expect(codeOf(to)).toBe('upstream_error');
     expect(charges).toEqual([]);
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });

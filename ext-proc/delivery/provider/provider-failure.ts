@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import { isObject } from '#core/json-object.ts';
 import type { Unsayable } from '../../dialects/dialect.ts';
 import type { AccountErrorKind, ProviderWork } from '../../hold/provider-attempt.ts';
 import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
@@ -25,14 +25,6 @@ export interface ProviderFailure extends Verdict {
   /** The provider's own words and field, for `invalid_request`. */
   readonly problem?: string;
   readonly param?: string;
-}
-
-/** Response that failed before any of it was delivered. */
-export interface UnopenedResponse {
-  readonly kind: 'unopened';
-  readonly failure: ProviderFailure;
-  /** Usage that the provider had reported by then, as members of a chunk. */
-  readonly reported: JsonObject | undefined;
 }
 
 export interface Verdict {
@@ -99,8 +91,7 @@ export const FAILURES = {
   firstByte: failure('first_byte_timeout', { code: 'request_timeout', retry: 'next' }),
   deadline: failure('total_timeout', TIMEOUT_FINAL),
   stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
-  /** No other provider: this one bills its work, and is paid. */
-  tooLarge: failure('too_large', { code: 'upstream_error', retry: 'none' }),
+  tooLarge: failure('too_large', UPSTREAM_ERROR_RETRY_NEXT),
   /** Too many large responses are in memory. */
   noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
   encoded: failure('encoded', UPSTREAM_ERROR_RETRY_NEXT),

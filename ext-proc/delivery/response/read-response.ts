@@ -6,10 +6,10 @@ import { parseExactly } from '../../dialects/exact-json.ts';
 import { editObject, membersOf } from '../../dialects/json-members.ts';
 import { hidingEdits } from '../../dialects/shown-members.ts';
 import type { ResponseNames as DoorNames } from '../../doors/door.ts';
-import { readEmbeddings, usageOfEmbeddings } from '../../doors/embeddings/embeddings-response.ts';
+import { readEmbeddings } from '../../doors/embeddings/embeddings-response.ts';
 import { doorOf } from '../../doors/reading/doors.ts';
 import { DIALECTS } from '../provider/dialects.ts';
-import { bodyFailure, FAILURES, type ProviderFailure, type UnopenedResponse } from '../provider/provider-failure.ts';
+import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { MeasuredText } from './produced-text.ts';
 import { withFinishReasons } from './repairs.ts';
 import { errorListIn } from './stream-event.ts';
@@ -44,18 +44,6 @@ export interface ShownAtDoor {
   readonly names: DoorNames;
   /** True if the provider's own text is passed on. */
   readonly isPassed: boolean;
-}
-
-/** Result of reading a response. */
-export type ReadResult = ProviderResponse | ProviderFailure | UnopenedResponse;
-
-/** Describes a response that is too large, by its members that decide the charge. */
-export function tooLarge(members: JsonObject, { api, isEmbedding }: ResponseNames): UnopenedResponse {
-  // With no output, a dialect translates the rest alone.
-  const said = DIALECTS[api]?.response({ ...members, content: [], output: [] }) ?? members;
-  const { id, service_tier } = said;
-  const usage = isEmbedding ? usageOfEmbeddings(members.usage) : said.usage;
-  return { kind: 'unopened', failure: FAILURES.tooLarge, reported: { id, service_tier, usage } };
 }
 
 /** Reads a response. Text that needs no translation is edited, not serialized again. */

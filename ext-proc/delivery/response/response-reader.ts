@@ -1,6 +1,7 @@
 import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
-import { type ReadResult, type ResponseNames, readResponse, tooLarge } from './read-response.ts';
-import type { ReadJob } from './read-response-worker.ts';
+import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
+import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
+import type { ReadJob, ReadResult } from './read-response-worker.ts';
 
 /** Responses up to this size are parsed on the event loop, in 5 ms of CPU. */
 const AT_ONCE_BYTES = 1024 * 1024;
@@ -17,7 +18,7 @@ export class ResponseReader {
 
   async #readLarge(bytes: Buffer<ArrayBuffer>, names: ResponseNames, organizationId: string): Promise<ReadResult> {
     const result = await this.#thread.run(organizationId, () => ({ job: { bytes, names }, transfer: [bytes.buffer] }));
-    return result === undefined ? tooLarge({}, names) : ofThisThread(result);
+    return result === undefined ? FAILURES.tooLarge : ofThisThread(result);
   }
 
   close(): void {
@@ -26,8 +27,8 @@ export class ResponseReader {
 }
 
 /** A Buffer arrives from another thread as a plain array. */
-function ofThisThread(result: ReadResult): ReadResult {
-  if (result.kind !== 'response' || typeof result.open === 'string') return result;
+function ofThisThread(result: ReadResult): ProviderResponse | ProviderFailure {
+  if (result.kind === 'failure' || typeof result.open === 'string') return result;
   const { buffer, byteOffset, length } = result.open;
   return { ...result, open: Buffer.from(buffer, byteOffset, length) };
 }

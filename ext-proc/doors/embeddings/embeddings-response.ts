@@ -22,7 +22,7 @@ export function readEmbeddings(text: string, said: JsonObject, model: string): E
     model: JSON.stringify(model),
     usage: undefined,
   };
-  const usage = usageOfEmbeddings(said.usage);
+  const usage = usageOf(said.usage);
   return {
     completion: { id, model: served, choices: [], ...(usage === undefined ? {} : { usage }) },
     open: editObject(text, edits).slice(0, -1),
@@ -35,7 +35,7 @@ function isEmbedding(element: unknown): boolean {
 }
 
 /** The usage in chat's form. Some providers report only a total (Voyage). */
-export function usageOfEmbeddings(usage: unknown): JsonObject | undefined {
+function usageOf(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
   return { prompt_tokens: usage.prompt_tokens ?? usage.total_tokens, completion_tokens: 0 };
 }

@@ -58,7 +58,8 @@ const ACTS: Readonly<Record<string, readonly [Act, ...Act[]]>> = {
   late: [billed(0, stall)],
   second: [billed(WORDS, whole)],
   slow: [billed(0, stall)],
-  large: [billed(WORDS, jsonAnswer({ text: 'x'.repeat(100_000), usage }))],
+  // The provider writes until the output limit.
+  large: [billed(MAX_TOKENS, jsonAnswer({ text: 'x'.repeat(100_000) }))],
   broken: [billed(0, reset)],
   failing: [errorAnswer(500, 'oops'), billed(WORDS, jsonAnswer({ text, usage }))],
 };
@@ -170,6 +171,7 @@ test('everything that a provider was asked is charged, or named with its reason'
   const row = { attempt: 1, source: 'counted', prompt, completion: 0 };
   const nothing = { source: null, prompt: 0 };
   const late = { ...row, model: 'late', result: 'first_byte_timeout', reason: 'timeout' };
+  const large = { model: 'large', result: 'too_large', reason: 'response_too_large', source: 'estimated' };
   const unreachable = { ...row, ...nothing, model: 'unreachable', result: 'connect_failed', reason: 'not_sent' };
   await expect
     .poll(uncharged)
@@ -177,6 +179,7 @@ test('everything that a provider was asked is charged, or named with its reason'
       { ...row, model: 'broken', result: 'reset', reason: 'broken' },
       { ...row, ...nothing, model: 'failing', result: 'status_500', reason: 'provider_error' },
       { ...row, model: 'free', result: 'client_left', reason: 'client_left' },
+      { ...row, ...large, completion: MAX_TOKENS },
       late,
       late,
       { ...row, model: 'slow', result: 'total_timeout', reason: 'timeout' },
@@ -188,7 +191,12 @@ test('everything that a provider was asked is charged, or named with its reason'
     (await gateway.stack.operator.administration.losses(0))
       .map(({ reason, amountNanoUsd }) => `${reason} ${amountNanoUsd}`)
       .sort();
-  await expect.poll(lost).toEqual([`timeout ${prompt * NANO_USD_PER_TOKEN}`]);
+  await expect
+    .poll(lost)
+    .toEqual([
+      `response_too_large ${(prompt + MAX_TOKENS) * NANO_USD_PER_TOKEN}`,
+      `timeout ${prompt * NANO_USD_PER_TOKEN}`,
+    ]);
 });
 
 test('a bill of the provider is explained by it to the token, and the page of metrics tells the same', async () => {
@@ -199,8 +207,8 @@ test('a bill of the provider is explained by it to the token, and the page of me
   const reconciled = await runCommandLine(['costs', 'reconcile', file], { DATABASE_URL: gateway.stack.databaseUrl });
   await rm(folder, { recursive: true });
   const prompt = usage.prompt_tokens;
-  const sum = (calls: number, prompts: number) => ({
-    ...{ calls, input_tokens: prompts * prompt, cached_tokens: 0, output_tokens: 0 },
+  const sum = (calls: number, prompts: number, output_tokens = 0) => ({
+    ...{ calls, input_tokens: prompts * prompt, cached_tokens: 0, output_tokens },
   });
   expect(reconciled).toMatchObject({
     kind: 'done',
@@ -210,6 +218,7 @@ test('a bill of the provider is explained by it to the token, and the page of me
       uncharged: {
         timeout: sum(3, 3),
         client_left: sum(1, 1),
+        response_too_large: sum(1, 1, MAX_TOKENS),
         broken: sum(1, 1),
         provider_error: sum(1, 0),
       },
@@ -225,6 +234,7 @@ test('a bill of the provider is explained by it to the token, and the page of me
   await expect.poll(unchargedTokens).toEqual({
     timeout: 3 * prompt,
     client_left: prompt,
+    response_too_large: prompt + MAX_TOKENS,
     broken: prompt,
   });
 });
@@ -240,7 +250,7 @@ test('a report of costs has what each attempt costs at its own target', async ()
   const reported = result.json as readonly { model: string; revenue: number; cost: number; margin: number }[];
   expect(Object.fromEntries(reported.map((row) => [row.model, row.cost]))).toEqual({
     ...{ json: cost(1, WORDS), stream: cost(1, WORDS), cut: cost(1, WORDS), left: cost(1, WORDS) },
-    ...{ failing: cost(1, WORDS), large: cost(1, WORDS), early: cost(10) },
+    ...{ failing: cost(1, WORDS), large: cost(1, MAX_TOKENS), early: cost(10) },
     ...{ late: cost(1), slow: cost(1), broken: cost(1), free: 0 },
     'late-then-served': (1e9 * cost(1) + 1e9 * cost(1, WORDS, costs('second'))) / 1e9,
   });
