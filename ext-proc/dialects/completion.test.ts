@@ -25,6 +25,14 @@ test('usages of several choices share their prompt', () => {
   expect(asCompletion({ choices })?.usage).toEqual({ ...USAGE, completion_tokens: 21, completion_tokens_details });
 });
 
+test.each([null, '5', undefined])(
+  'a choice with %j output tokens leaves the sum without a number',
+  (completion_tokens) => {
+    const choices = [USAGE, { ...USAGE, completion_tokens }].map((usage, index) => ({ index, usage }));
+    expect(asCompletion({ choices })?.usage).toMatchObject({ completion_tokens: Number.NaN });
+  },
+);
+
 test.each<[string, object, string]>([
   ['parts', { content: [{ type: 'text', text: 'a' }, 'x', { type: 'image' }, { text: 'b' }] }, 'ab'],
   ['reasoning in parts', { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'a' }, null] }] }, 'a'],

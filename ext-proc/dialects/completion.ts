@@ -19,18 +19,20 @@ function hasUsage(choice: unknown): choice is { readonly usage: JsonObject } {
   return isObject(choice) && isObject(choice.usage);
 }
 
-/** Each choice reports the same prompt, and only its own output. */
+/** Adds up usages of choices. Each has the same prompt, and only the output of its own choice. */
 export function sumOfChoices(usages: readonly JsonObject[]): JsonObject | undefined {
   const [first, ...others] = usages;
   if (first === undefined || others.length === 0) return first;
-  const reasoningOf = ({ completion_tokens_details: details }: JsonObject) =>
-    isObject(details) ? Number(details.reasoning_tokens ?? 0) : 0;
+  // A count that is no number makes the sum none either, and `readUsage` then rejects the usage.
+  const count = (value: unknown) => (typeof value === 'number' ? value : Number.NaN);
+  const reasoningIn = ({ completion_tokens_details: details }: JsonObject) =>
+    isObject(details) ? count(details.reasoning_tokens ?? 0) : 0;
   const sum = (tokensOf: (usage: JsonObject) => number) => usages.reduce((all, usage) => all + tokensOf(usage), 0);
   const { total_tokens: _, ...counts } = first;
   return {
     ...counts,
-    completion_tokens: sum(({ completion_tokens: tokens }) => Number(tokens)),
-    completion_tokens_details: { reasoning_tokens: sum(reasoningOf) },
+    completion_tokens: sum(({ completion_tokens: tokens }) => count(tokens)),
+    completion_tokens_details: { reasoning_tokens: sum(reasoningIn) },
   };
 }
 

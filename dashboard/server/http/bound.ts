@@ -75,6 +75,6 @@ export class Bound {
 
 const BUSY = unavailable('Too many requests at once.');
 
-const BUSY_YOURSELF = problem('too_many_requests', 'Your organization has too many requests at once.', {
+const BUSY_YOURSELF = problem('too_many_requests', 'You or your organization have too many requests at once.', {
   retryAfterSeconds: 5,
 });

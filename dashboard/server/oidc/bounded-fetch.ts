@@ -26,8 +26,8 @@ export function boundedFetch(issuer: URL): CustomFetch {
 const inTurn = lookupsInTurn();
 
 /**
- * Resolves a name before the request does. A request that is aborted leaves its own lookup running,
- * so any number of them would wait for a name server that does not respond.
+ * Resolves a name in turn, before `fetch` resolves it again. An aborted `fetch` leaves its lookup
+ * running, so without turns any number of lookups would wait for a silent name server.
  */
 async function lookUp(host: string, signal: AbortSignal): Promise<void> {
   if (host.startsWith('[')) return;

@@ -62,7 +62,9 @@ export class ResponseMeter {
     this.#producedSinceUsage = false;
   }
 
-  /** Adds a chunk's usage of one choice to those that the other choices have reported. */
+  /**
+   * Adds a chunk's usage to those of the other choices, if `asCompletion` took it from a choice.
+   */
   #ofAllChoices({ choices, usage }: Completion): unknown {
     const choice = choices.find((one) => isObject(one) && one.usage === usage);
     if (!isObject(choice) || !isObject(usage)) {
