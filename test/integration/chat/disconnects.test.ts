@@ -9,7 +9,7 @@ const gateway = withGateway((provider) => ({
   config: {
     providers: {
       drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
-      // Says nothing: the default goes by the model.
+      // Without `on_disconnect`, the default depends on the model (docs/interface.md).
       silent: { base_url: provider.baseUrl },
     },
     models: {
@@ -65,10 +65,10 @@ async function providerIsDone(model: string): Promise<{ hungUp: boolean; answere
 }
 
 describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
-  test('a stream is cancelled upstream and charged for what came', async () => {
+  test('a stream is cancelled upstream and charged for the events that arrived', async () => {
     const model = 'plain';
     const client = await newClient(protocol);
-    // The provider stays silent, so that only the client's leaving ends the request.
+    // The provider then stays silent, so only the client's disconnect ends the request.
     gateway.provider.script(model, streamThen(8, stall, { pieces: PIECES, usage: USAGE }));
     const id = await leaveAfter(client, model, 4);
     expect(await providerIsDone(model)).toEqual({ hungUp: true, answered: false });
@@ -76,7 +76,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     expect(generation).toMatchObject({ cancelled: true, streamed: true });
     expect(generation.tokens_prompt).toBeGreaterThan(0);
     expect(generation.tokens_completion).toBeGreaterThan(0);
-    // 20 words would be at least 40 tokens; 8 events had been sent.
+    // The provider sent 8 of 20 events. All 20 words would be at least 40 tokens.
     expect(generation.tokens_completion).toBeLessThan(24);
     expect(await balanceOf(client)).toBeLessThan(100);
   });

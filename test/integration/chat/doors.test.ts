@@ -12,7 +12,7 @@ import type { Act } from '../../provider/call.ts';
 import { streamEvents } from '../../provider/chat-format.ts';
 import { embeddingsAnswer } from '../../provider/embeddings.ts';
 
-/** What holds at each door alike, whatever API the target speaks. */
+/** Rules that hold at every door, whatever API the target speaks. */
 const TARGETS = ['chat', 'responses', 'anthropic'] as const;
 const PRICES = { input: 2, cached_input: 1, output: 8 };
 
@@ -37,7 +37,7 @@ const closed = withGateway({ config: { models: { one: {} } } });
 
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
-/** A body of chat is also one of Messages, to the byte. */
+/** The chat body is byte for byte a valid Messages body too. */
 const DOORS = {
   chat: { path: '/v1/chat/completions', body: { max_tokens: 100, messages: MESSAGES } },
   responses: { path: '/v1/responses', body: { max_output_tokens: 100, input: 'Hello' } },
@@ -57,7 +57,7 @@ function ask(client: GatewayClient, door: DoorName, body: object, more: Partial<
 
 const SAID = Array.from({ length: 20 }, (_, index) => ` word${index}`);
 
-/** The same answer and the same count of tokens, as providers of each API report it. */
+/** The same response and usage in the form of each provider API. */
 const CHAT = {
   pieces: SAID,
   usage: { prompt_tokens: 100, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } },
@@ -93,7 +93,7 @@ const PAIRS = (['chat', 'responses', 'messages'] as const).flatMap((door) =>
 );
 
 describe.each(PAIRS)('%s, served by a target that speaks %s', (door, target) => {
-  test.each([false, true])('costs what the provider counted, stream: %s', async (stream) => {
+  test.each([false, true])('is charged by the usage that the provider reported, stream: %s', async (stream) => {
     const client = await gateway.openClient();
     const before = await balanceOf(client);
     gateway.provider.script(target, ANSWERS[target][Number(stream)] as Act);
@@ -109,10 +109,10 @@ describe.each(PAIRS)('%s, served by a target that speaks %s', (door, target) => 
     expect(before - (await balanceOf(client))).toBeCloseTo(COST, 9);
   });
 
-  test('a client that leaves in the middle of a stream is charged for what it got', async () => {
+  test('a client that disconnects during a stream is charged for the events that it received', async () => {
     const client = await gateway.openClient();
     const before = await balanceOf(client);
-    // The provider stays silent, so that only the client's leaving ends the request.
+    // The provider then stays silent, so only the client's disconnect ends the request.
     const events = {
       chat: streamEvents({ model: target, ...CHAT }),
       responses: scriptedResponse(RESPONSE).map(eventOf),
@@ -146,7 +146,7 @@ describe.each(PAIRS)('%s, served by a target that speaks %s', (door, target) => 
     const generation = await settledGeneration(client, id);
     expect(generation).toMatchObject({ api: door, cancelled: true, streamed: true });
     expect(generation.tokens_prompt).toBeGreaterThan(0);
-    // 20 words would be at least 40 tokens.
+    // All 20 words would be at least 40 tokens.
     expect(generation.tokens_completion).toBeGreaterThan(3);
     expect(generation.tokens_completion).toBeLessThan(24);
     expect(before - (await balanceOf(client))).toBeCloseTo(Number(generation.total_cost), 9);
@@ -190,7 +190,7 @@ test.each([
     'This gateway has no embeddings, only chat completions: POST /v1/chat/completions. Use another base ' +
       'URL for the embedding model.',
   ],
-])('without `apis` there is no %s, to the byte', async (path, hint) => {
+])('without `apis`, %s gets the 404 of an unknown path, byte for byte', async (path, hint) => {
   const client = await closed.openClient();
   const body = JSON.stringify({ model: 'one', max_tokens: 10, messages: MESSAGES });
   const received = await client.send({ path, body, headers: { 'content-type': 'application/json' } });

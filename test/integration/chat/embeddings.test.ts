@@ -62,7 +62,7 @@ const answers = (content: EmbeddingsContent = {}, model = 'embed') =>
 
 const lastSeen = (model = 'embed') => gateway.provider.requests(model).at(-1);
 
-test('the body and the vectors pass, the usage is what was charged, and the log says which API it was', async () => {
+test('body and vectors pass unchanged, the usage is the charged one, and the generation names the API', async () => {
   const client = await gateway.openClient();
   answers({ usage: { prompt_tokens: 7, total_tokens: 7, cost: 0.5 }, members: { provider: 'X', x_cost: 3 } });
   const received = await ask(client, { input: ['Hello', 'World'], dimensions: 4, user: 'ada' });
@@ -84,7 +84,7 @@ test('the body and the vectors pass, the usage is what was charged, and the log 
   });
 });
 
-test('prices of the provider are hidden in each vector too', async () => {
+test("the provider's prices are removed from each vector too", async () => {
   answers({ ofVector: { cost: 1, provider: 'X' } });
   const { data } = jsonOf<Embeddings>(await ask(await gateway.openClient(), { input: ['a', 'b'] }));
   expect(data.map((one) => Object.keys(one))).toEqual(Array(2).fill(['object', 'index', 'embedding']));
@@ -96,7 +96,7 @@ test.each(['float', 'base64', undefined] as const)('the official SDK gets vector
   answers();
   const options = encoding === undefined ? {} : { encoding_format: encoding };
   const { data, usage } = await openai.embeddings.create({ model: 'embed', input: ['a', 'b'], ...options });
-  // Without a choice of its caller the SDK asks for base64, and decodes it.
+  // Without `encoding_format`, the SDK requests base64 and decodes it.
   expect(lastSeen()?.json?.encoding_format).toBe(encoding ?? 'base64');
   expect(data).toHaveLength(2);
   if (encoding === 'base64') expect(typeof data[1]?.embedding).toBe('string');
@@ -113,8 +113,8 @@ test('LangChain gets vectors', async () => {
   expect(vectors.map(([first]) => first)).toEqual([expect.closeTo(1 / 3, 6), expect.closeTo(2 / 3, 6)]);
 });
 
-test('tokens are held and charged as they are', async () => {
-  // Ten tokens cost exactly this.
+test('an input of tokens is held and charged by their exact number', async () => {
+  // The exact price of ten tokens.
   const client = await gateway.openClient({ credit: '0.00001' });
   answers({ usage: { prompt_tokens: 10, total_tokens: 10 } });
   const input = [
@@ -139,14 +139,14 @@ test('text is held at its ceiling while the provider works', async () => {
   const asked = ask(client, { input: ['four', 'five5'] });
   await gate.waitFor(1);
   const credits = async () => jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data;
-  // A token for each byte, and two around each text.
+  // The ceiling is one token for each byte, plus two for each text.
   expect((await credits()).held).toBe((9 + 4) / 1e6);
   gate.open();
   await asked;
   await untilNothingHeld(client);
 });
 
-test('a provider that reports more than the hold is believed, and the customer pays the hold', async () => {
+test('a usage above the hold is returned as reported, and the customer pays the hold', async () => {
   const client = await gateway.openClient();
   answers({ usage: { prompt_tokens: 400, total_tokens: 400 } });
   const { usage } = jsonOf<Embeddings>(await ask(client, { input: [1, 2, 3] }));
@@ -154,7 +154,7 @@ test('a provider that reports more than the hold is believed, and the customer p
 });
 
 test.each([null, {}, { prompt_tokens: 0 }, { prompt_tokens: 1e9 }])(
-  'without a plausible usage (%j) each text is counted by itself, and tokens are what was sent',
+  'without a plausible usage (%j) each text is counted separately, and tokens by their number',
   async (usage) => {
     const client = await gateway.openClient();
     const input = ['Hello world.', '\n', 'tokens of Ωmega', '.\n\n'];
@@ -168,13 +168,13 @@ test.each([null, {}, { prompt_tokens: 0 }, { prompt_tokens: 1e9 }])(
   },
 );
 
-test('a total alone is a usage too', async () => {
+test('a usage with only `total_tokens` is accepted', async () => {
   answers({ usage: { total_tokens: 4 } });
   const { usage } = jsonOf<Embeddings>(await ask(await gateway.openClient(), {}));
   expect(usage).toMatchObject({ prompt_tokens: 4, cost: 0.000004 });
 });
 
-test('a client that leaves is charged, since the request is read to its end', async () => {
+test('a client that disconnects is charged, because the response is read to its end', async () => {
   const client = await gateway.openClient();
   const before = await balanceOf(client);
   const leaving = new AbortController();
@@ -189,7 +189,7 @@ test('a client that leaves is charged, since the request is read to its end', as
   await untilNothingHeld(client);
 });
 
-test('another target serves when the first fails, with the path and fields of its own', async () => {
+test('another target serves when the first fails, with its own path and fields', async () => {
   gateway.provider.script('spare-one', errorAnswer(500, 'broken'));
   gateway.provider.script('spare-two', embeddingsAnswer());
   const received = await ask(await gateway.openClient(), { model: 'spare', dimensions: 8 });
@@ -210,7 +210,7 @@ test.each([
   expect(await balanceOf(client)).toBe(before);
 });
 
-test('a response of 20 MB passes whole', async () => {
+test('a response of 20 MB passes unchanged', async () => {
   answers({ dimensions: 1000 });
   const received = await ask(await gateway.openClient(), { input: Array(1000).fill('a') });
   expect(received.text.length).toBeGreaterThan(15e6);
@@ -230,7 +230,7 @@ test('each input has the whole context window; a text is counted before it is re
     const refused = await ask(client, { input });
     expect([outcome(refused), errorOf(refused).param]).toEqual(['400 context_length_exceeded', 'input']);
   }
-  // Estimated above the window, and below it when it is counted.
+  // The estimate of this text is above the window, its token count is below.
   const words = 'internationalization '.repeat(20);
   gateway.provider.script('counted', embeddingsAnswer());
   const truth = countTokens(words);
@@ -249,7 +249,7 @@ test('the message of a refusal says which endpoint serves a model', async () => 
   expect(outcome(await client.send({ path: '/v1/embeddings', method: 'GET' }))).toBe('404 route_not_found');
 });
 
-test('tpm counts the input, and the scope is that of chat', async () => {
+test('tpm counts the input, and embeddings need the scope of chat', async () => {
   const client = await gateway.openClient({ organization: { limits: { tokensPerMinute: 10 } } });
   answers({ usage: { prompt_tokens: 5 } });
   const received = await ask(client, { input: [[1, 2, 3, 4], [5]] });
@@ -259,7 +259,7 @@ test('tpm counts the input, and the scope is that of chat', async () => {
   expect(outcome(await ask(reader, {}))).toBe('403 missing_scope');
 });
 
-test('GET /v1/models shows what the model is for', async () => {
+test('GET /v1/models shows that a model serves embeddings', async () => {
   const received = await (await gateway.openClient()).get('/v1/models');
   const { data } = jsonOf<{ data: { id: string }[] }>(received);
   expect(data.find(({ id }) => id === 'embed')).toMatchObject({

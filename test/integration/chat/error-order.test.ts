@@ -4,7 +4,7 @@ import { BY } from '../../harness/operator.ts';
 import type { Stack } from '../../harness/stack.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
-/** Clients by what is wrong with their key; `good` has every right but little money. */
+/** Clients by the defect of their key; `good` has every right but little money. */
 let clients: Record<'good' | 'unknown' | 'revoked' | 'address' | 'suspended' | 'scope' | 'model', GatewayClient>;
 
 const gateway = withGateway({
@@ -56,7 +56,7 @@ interface Defective {
 interface Api {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Members of the body that make it defective. Defects that the API cannot have are absent. */
+  /** Members of the body that cause a defect. Defects that the API cannot have are absent. */
   readonly defects: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
@@ -108,7 +108,7 @@ const APIS: Readonly<Record<string, Api>> = {
       context_length_exceeded: { input: ABOVE_WINDOW },
     },
   },
-  // Takes every effort.
+  // This API accepts every effort, so that defect is absent.
   messages: {
     path: '/v1/messages',
     body: { model: 'plain', max_tokens: 10, messages: user('Hello') },
@@ -141,7 +141,7 @@ const APIS: Readonly<Record<string, Api>> = {
 interface Defect {
   /** Status and code. */
   readonly expected: string;
-  /** Absent: every API can have it. */
+  /** The key of the API's `defects`. Absent if every API can have the defect. */
   readonly inBody?: string;
   readonly apply: (request: Defective, api: Api) => unknown;
 }
@@ -157,8 +157,8 @@ const byClient = (expected: string, client: keyof typeof clients): Defect => ({
 });
 
 /**
- * In the order of docs/interface.md, "Order of checks". ext-proc/requests/order-of-refusals.test.ts
- * has every pair of what is pure in chat; here each check meets all later ones once.
+ * The order is that of docs/interface.md, "Order of checks". Here each check competes once with all
+ * later ones. ext-proc/requests/order-of-refusals.test.ts has every pair of the pure chat checks.
  */
 const DEFECTS: readonly Defect[] = [
   { expected: '404 route_not_found', apply: (request) => (request.path = request.path.slice(0, -1)) },
@@ -187,7 +187,7 @@ const DEFECTS: readonly Defect[] = [
   inBody(400, 'context_length_exceeded'),
 ];
 
-/** The last one is applied first, so an earlier one replaces what it has of it. */
+/** Applies the last defect first, so that an earlier one overwrites what both change. */
 function applied(api: Api, defects: readonly Defect[]): Defective {
   const request: Defective = {
     client: 'good',
@@ -216,11 +216,11 @@ describe.each(Object.entries(APIS))('%s', (_, api) => {
     },
   );
 
-  test('without a defect but without money it is 402, the last of all', async () => {
+  test('a request without a defect but without money is 402, the last check', async () => {
     expect(outcome(await send(applied(api, [])))).toBe('402 insufficient_credits');
   });
 
-  test('the same broken bytes get the same answer, but for the request id', async () => {
+  test('the same broken bytes get the same response, except for the request id', async () => {
     for (const code of [
       'invalid_api_key',
       'request_too_large',

@@ -13,7 +13,7 @@ import { errorAnswer, jsonAnswer, rawAnswer, reset, streamAnswer, streamThen } f
 import { createGate } from '../../provider/gate.ts';
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } };
-/** A thousand nano-dollars a token. */
+/** The cost of 150 tokens at 1,000 nano-dollars each. */
 const COST = 0.00015;
 
 const READ_RPM = 5;
@@ -39,7 +39,7 @@ const gateway = withGateway(
 
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
-/** Every response has the id under Anthropic's name too, which its libraries show. */
+/** Also checks that each response has its id as `request-id`, which Anthropic's SDKs read. */
 async function ask(client: GatewayClient, body: object, more: Partial<Send> = {}): Promise<Received> {
   const received = await client.send({
     path: '/v1/messages',
@@ -63,7 +63,7 @@ const eventsIn = ({ text }: Received): Record<string, unknown>[] =>
   });
 
 describe('the door of Messages', () => {
-  test('is charged as chat, and its usage has the cached input apart', async () => {
+  test('is charged as chat, and its usage reports cached input separately', async () => {
     const client = await gateway.openClient();
     gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
     const received = await ask(client, { metadata: { user_id: 'u-1' } });
@@ -76,7 +76,7 @@ describe('the door of Messages', () => {
     expect(await settledGeneration(client, message.id)).toMatchObject({ api: 'messages', total_cost: COST });
   });
 
-  test('takes the key as a bearer token alone, and refuses in its own form', async () => {
+  test("accepts the key only as a bearer token, and refuses with Anthropic's error envelope", async () => {
     const client = await gateway.openClient();
     const headers = { authorization: 'none', 'x-api-key': 'sk-gw-any' };
     const received = await ask(client, {}, { headers });
@@ -113,13 +113,13 @@ describe('the door of Messages', () => {
       '400 invalid_request',
       'system[0].cache_control',
     ],
-  ])('refuses %j as chat does, with the field in its own name', async (body, expected, param) => {
+  ])("refuses %j as chat does, with the field's name in Messages", async (body, expected, param) => {
     const received = await ask(await gateway.openClient(), body);
     expect([outcome(received), errorOf(received).param]).toEqual([expected, param]);
     expect(errorOf(received).message).not.toMatch(/tool_calls|image_url\.url|function\.name/);
   });
 
-  test('takes an effort and thinking for every model', async () => {
+  test('accepts an effort and thinking for every model', async () => {
     const client = await gateway.openClient();
     const asked = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
     for (const [model, effort] of [
@@ -131,7 +131,7 @@ describe('the door of Messages', () => {
     }
   });
 
-  test('passes body and betas to a target with the same API, and hides the user', async () => {
+  test('passes the body and the betas to a target that speaks Messages, and hides the user', async () => {
     const client = await gateway.openClient();
     const message = {
       ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn', stop_sequence: null },
@@ -154,7 +154,7 @@ describe('the door of Messages', () => {
     expect(received.text).not.toMatch(/msg_1|price/);
   });
 
-  test('counts tokens for nothing, as a read', async () => {
+  test('counts tokens free of charge, within the limit of reads', async () => {
     const client = await gateway.openClient();
     const before = await balanceOf(client);
     const [short, long] = ['x', 'All work and no play. '.repeat(100_000)].map((content) => [{ role: 'user', content }]);
@@ -169,12 +169,12 @@ describe('the door of Messages', () => {
     expect(outcome(await count(client, { model: 'none' }))).toBe('404 model_not_found');
     expect(await balanceOf(client)).toBe(before);
     const further = [];
-    // Over a minute's end there is room twice.
+    // If a minute ends meanwhile, two windows admit READ_RPM requests each.
     for (let read = 0; read < 2 * READ_RPM + 1; read++) further.push(outcome(await count(client, {})));
     expect(further).toContain('429 rpm_exceeded');
   });
 
-  test('refuses a poor customer, and reports an error of the provider, in the envelope', async () => {
+  test("refuses a customer without money, and reports a provider's error, in Anthropic's envelope", async () => {
     const poor = await gateway.openClient({ credit: '0.000001' });
     const refused = await ask(poor, {});
     expect(outcome(refused)).toBe('402 insufficient_credits');
@@ -194,7 +194,7 @@ describe('the door of Messages', () => {
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
 
-  test('opens a silent stream with pings, and ends one that breaks as its API does', async () => {
+  test('sends pings on a silent stream, and ends a broken one with the error event of Messages', async () => {
     const client = await gateway.openClient();
     const before = await balanceOf(client);
     const gate = createGate();

@@ -69,7 +69,7 @@ const WAYS = (['plain', 'tls'] as const).flatMap((kind) =>
 );
 
 describe.each(WAYS)('$kind $protocol', ({ kind, protocol }) => {
-  test('answers JSON with our id, the public model name and the cost', async () => {
+  test('responds with JSON that has our id, the public model name and the cost', async () => {
     const client = open(kind, protocol);
     const received = await client.chat({ model: 'chat' });
     expect(received.status).toBe(200);
@@ -87,7 +87,7 @@ describe.each(WAYS)('$kind $protocol', ({ kind, protocol }) => {
     client.close();
   });
 
-  test('streams with our id and model, without the usage that was not asked for', async () => {
+  test('streams with our id and model, without a usage that was not requested', async () => {
     const client = open(kind, protocol);
     const received = await client.chat({ model: 'chat', stream: true });
     expect(received.headers['content-type']).toMatch(/^text\/event-stream/);
@@ -100,7 +100,7 @@ describe.each(WAYS)('$kind $protocol', ({ kind, protocol }) => {
     client.close();
   });
 
-  test('ends a stream with usage and cost when they are asked for', async () => {
+  test('ends a stream with usage and cost when they are requested', async () => {
     const client = open(kind, protocol);
     const received = await client.chat({ model: 'chat', stream: true, stream_options: { include_usage: true } });
     const usage = eventsOf(received).at(-2) ?? '';
@@ -109,7 +109,7 @@ describe.each(WAYS)('$kind $protocol', ({ kind, protocol }) => {
   });
 });
 
-test('the provider sees its own model name, an output limit, our secret and nothing of the customer', async () => {
+test('the provider receives its own model name, an output limit, our secret, and nothing about the customer', async () => {
   const client = open('plain', 'http1');
   await client.chat(
     { model: 'chat', stream: true, temperature: 0.5, user: 'u1' },
@@ -143,7 +143,7 @@ test('a provider over TLS is called with its own name for the output limit', asy
   expect(seen?.httpVersion).toBe('2.0');
 });
 
-test('the first event reaches the client within 20 ms of the provider sending it, and each event by itself', async () => {
+test('the first event reaches the client within 20 ms of the provider sending it, and each event separately', async () => {
   const client = open('plain', 'http1');
   const delays: number[] = [];
   const pieces: number[] = [];
@@ -157,13 +157,13 @@ test('the first event reaches the client within 20 ms of the provider sending it
     delays.push((received.pieces[0]?.atMs ?? Number.POSITIVE_INFINITY) - (sentAtMs[0] ?? 0));
     pieces.push(received.pieces.length);
   }
-  // The median: single rounds on a shared machine wait for the scheduler, not for us.
+  // The median, because on a shared machine single rounds wait for the scheduler.
   const median = (values: number[]) => values.sort((a, b) => a - b)[7];
   expect(median(delays)).toBeLessThan(20);
   expect(median(pieces)).toBeGreaterThanOrEqual(5);
 });
 
-test('response headers tell nothing about what stands behind', async () => {
+test('response headers do not reveal Envoy or the provider', async () => {
   const received = await open('plain', 'http1').chat({ model: 'chat' });
   const names = Object.keys(received.headers);
   expect(names.filter((name) => /^(x-envoy|x-gw|x-powered|server-timing)/.test(name))).toEqual([]);

@@ -14,7 +14,7 @@ import { exchangeRaw } from '../../harness/transport-fixture.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { streamAnswer } from '../../provider/acts.ts';
 
-/** Heads of requests, byte by byte, and the head of every answer. */
+/** The heads of requests, sent as raw bytes, and the headers that every response has. */
 let key: string;
 let client: GatewayClient;
 
@@ -35,8 +35,8 @@ const CODE = /"code":"(\w+)"/;
 const BODY = '{"model":"plain","messages":[{"role":"user","content":"Hello"}]}';
 
 /**
- * Envoy answers, and closes, while bytes are still coming; then a reset may be quicker than the
- * answer.
+ * Tries again after a reset: Envoy responds and closes while bytes still arrive, so a reset may
+ * reach the client before the response.
  */
 async function answerTo(bytes: string | Buffer): Promise<string> {
   for (let left = 20; ; left--) {
@@ -55,7 +55,7 @@ async function http1(head: string, body = ''): Promise<string> {
   return [text.slice(9, 12), CODE.exec(text)?.[1], /"param":"(\w+)"/.exec(text)?.[1]].filter(Boolean).join(' ');
 }
 
-/** Its own connection, in frames that are as large as any may be. */
+/** Sends the headers on a new connection, in frames of the largest size. */
 async function http2(fields: readonly Field[]): Promise<RawAnswer | undefined> {
   const connection = await openRawHttp2(gateway.stack.apiPort);
   const block = headerBlock(fields);
@@ -108,7 +108,7 @@ describe.concurrent('a request names one host', () => {
     expect(await http1(READ + hosts)).toBe(expected);
   });
 
-  test('HTTP/1.1: two, with a body behind them', async () => {
+  test('HTTP/1.1: two, followed by a body', async () => {
     const before = gateway.provider.requests('plain').length;
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nhost: b\r\ncontent-length: ${BODY.length}\r\n`;
     expect(await http1(head, BODY)).toBe('400 invalid_request host');
@@ -157,7 +157,7 @@ describe.concurrent('a request names one host', () => {
     expect(told(await http2(read(...hosts)))).toBe(expected);
   });
 
-  test('HTTP/2: both, alike, is served a stream too', async () => {
+  test('HTTP/2: a stream is served if both are equal', async () => {
     gateway.provider.script('streamed', streamAnswer());
     const two = gatewayClient(gateway.stack.origin, key, { protocol: 'http2' });
     const received = await two.chat(
@@ -174,7 +174,7 @@ describe.concurrent('header lists over the limit of 16 KiB and 100 headers', () 
     Array.from({ length: count }, (_, i) => [`x-${i}`, 'v'.repeat(bytes)]);
 
   test.each<[string, Field[], string]>([
-    // The key is one more.
+    // The header with the key is one more.
     ['100 headers', many(99, 20), 'served'],
     ['101 headers', many(100, 20), 'request_too_large'],
     ['200 headers', many(200, 20), 'request_too_large'],
@@ -201,7 +201,7 @@ describe.concurrent('header lists over the limit of 16 KiB and 100 headers', () 
   });
 });
 
-test('a method of 12 KB is a short line of the log', async () => {
+test('a method of 12 KB is cut in the log', async () => {
   const method = 'M'.repeat(12_000);
   const fields = read([':authority', 'a']).map(
     (field): Field => (field[0] === ':method' ? [':method', method] : field),
@@ -211,39 +211,36 @@ test('a method of 12 KB is a short line of the log', async () => {
   expect(gateway.stack.logs()).not.toContain('M'.repeat(33));
 });
 
-test.each(['http1', 'http2'] as const)(
-  'every answer is for no cache, and is what it says it is: %s',
-  async (protocol) => {
-    const own = gatewayClient(gateway.stack.origin, key, { protocol });
-    const nobody = gatewayClient(gateway.stack.origin, 'sk-gw-nobody', { protocol });
-    const chat = { model: 'plain' };
-    const once = { headers: { 'idempotency-key': `once-${protocol}` } };
-    gateway.provider.script('streamed', streamAnswer());
-    const answers = [
-      await own.get('/v1/models'),
-      await own.get('/v1/credits'),
-      await own.chat(chat, once),
-      await own.chat(chat, once),
-      await own.chat({ model: 'streamed', stream: true }, { headers: { 'idempotency-key': `stream-${protocol}` } }),
-      await own.chat({ model: 'streamed', stream: true }, { headers: { 'idempotency-key': `stream-${protocol}` } }),
-      await own.chat({ model: 'unknown' }),
-      await own.get('/v1/nothing'),
-      await nobody.get('/v1/models'),
-    ];
-    own.close();
-    nobody.close();
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 404, 404, 401]);
-    for (const { headers } of answers) {
-      expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-    }
-  },
-);
+test.each(['http1', 'http2'] as const)('every response has `no-store` and `nosniff`: %s', async (protocol) => {
+  const own = gatewayClient(gateway.stack.origin, key, { protocol });
+  const nobody = gatewayClient(gateway.stack.origin, 'sk-gw-nobody', { protocol });
+  const chat = { model: 'plain' };
+  const once = { headers: { 'idempotency-key': `once-${protocol}` } };
+  gateway.provider.script('streamed', streamAnswer());
+  const answers = [
+    await own.get('/v1/models'),
+    await own.get('/v1/credits'),
+    await own.chat(chat, once),
+    await own.chat(chat, once),
+    await own.chat({ model: 'streamed', stream: true }, { headers: { 'idempotency-key': `stream-${protocol}` } }),
+    await own.chat({ model: 'streamed', stream: true }, { headers: { 'idempotency-key': `stream-${protocol}` } }),
+    await own.chat({ model: 'unknown' }),
+    await own.get('/v1/nothing'),
+    await nobody.get('/v1/models'),
+  ];
+  own.close();
+  nobody.close();
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 404, 404, 401]);
+  for (const { headers } of answers) {
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+  }
+});
 
 test.each([
   ['malformed', 'GET /v1/credits HTTP/1.1\r\nhost: a, b\r\n\r\n', 400],
   ['headers beyond what Envoy reads', `GET /v1/credits HTTP/1.1\r\nhost: a\r\nx: ${'v'.repeat(200_000)}\r\n\r\n`, 413],
   ['HTTP/1.0', 'GET /v1/credits HTTP/1.0\r\nhost: a\r\n\r\n', 400],
-])('so are those that Envoy makes: %s', async (_, bytes, status) => {
+])('so does a response that Envoy makes: %s', async (_, bytes, status) => {
   const text = await answerTo(bytes);
   expect(text).toMatch(new RegExp(`^HTTP/1\\.[01] ${status} `));
   expect(text).toMatch(/\r\ncache-control: no-store\r\n/);

@@ -43,7 +43,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     own.close();
   });
 
-  test('one byte more is 413', async () => {
+  test('a body of one byte more is 413', async () => {
     const own = gatewayClient(gateway.stack.origin, key, { protocol });
     const received = await own.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES + 1) });
     expect(outcome(received)).toBe('413 request_too_large');
@@ -51,7 +51,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   });
 });
 
-/** Uploads in chunks without a content-length until an answer comes or `totalBytes` are sent. */
+/** Uploads in chunks without a content-length until a response comes or `totalBytes` are sent. */
 function uploadChunked(
   totalBytes: number,
   method = 'POST',
@@ -73,8 +73,8 @@ function uploadChunked(
         response.on('error', reject);
       },
     );
-    // The gateway closes the connection after its answer; what was still being written is lost, as
-    // it should be.
+    // The gateway closes the connection after its response, so that writes still in progress fail,
+    // as they should.
     outgoing.on('error', (error) => (answered ? undefined : reject(error)));
     const chunk = Buffer.alloc(64 * 1024, 'a');
     const step = (): void => {
@@ -91,7 +91,7 @@ function uploadChunked(
   });
 }
 
-test('a read with a body over the limit is 413, declared or not, one within the limit is answered', async () => {
+test('a read with a body over the limit is 413, with a content-length or without; a body within it is served', async () => {
   const read = async (path: string, bytes: number) => {
     const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${bytes}\r\n\r\n`;
     const socket = connect(Number(new URL(gateway.stack.origin).port), '127.0.0.1');
@@ -105,7 +105,7 @@ test('a read with a body over the limit is 413, declared or not, one within the 
     }
   };
   expect(await read('/v1/credits', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
-  // The limit stands before the query in the order of checks.
+  // The limit is checked before the query.
   expect(await read('/v1/usage?nonsense=1', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
   expect(await read('/v1/credits', 10)).toBe('HTTP/1.1 200 OK');
   const undeclared = async (bytes: number) => (await uploadChunked(bytes, 'GET', '/v1/credits')).status;
@@ -113,7 +113,7 @@ test('a read with a body over the limit is 413, declared or not, one within the 
   expect(await undeclared(MIB)).toBe(200);
 });
 
-test('an upload that never ends is 413 in the middle, and memory stays bounded', async () => {
+test('an upload that never ends is 413 at the limit, and memory stays bounded', async () => {
   const before = residentBytes(gateway.stack.gateway.pid) + residentBytes(gateway.stack.envoy.pid);
   const { status, sentBytes } = await uploadChunked(2 ** 40);
   const after = residentBytes(gateway.stack.gateway.pid) + residentBytes(gateway.stack.envoy.pid);
@@ -122,7 +122,9 @@ test('an upload that never ends is 413 in the middle, and memory stays bounded',
   expect(after - before).toBeLessThan(128 * MIB);
 });
 
-test('reads whose bodies do not come leave uploads to completions, and end with 408', { timeout: 30_000 }, async () => {
+test('reads whose bodies never arrive do not block uploads of completions, and end with 408', {
+  timeout: 30_000,
+}, async () => {
   const { organizationId, key: own } = await gateway.stack.operator.customer({ organization: { concurrency: 1 } });
   const { key: reader } = await gateway.stack.operator.addKey(organizationId, { scopes: ['usage:read'] });
   const port = Number(new URL(gateway.stack.origin).port);

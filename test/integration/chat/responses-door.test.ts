@@ -13,7 +13,7 @@ import { errorAnswer, jsonAnswer, reset, streamAnswer, streamThen } from '../../
 import { createGate } from '../../provider/gate.ts';
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
-/** A thousand nano-dollars a token. */
+/** The cost of 150 tokens at 1,000 nano-dollars each. */
 const COST = 0.00015;
 
 const gateway = withGateway({
@@ -42,7 +42,7 @@ const eventsIn = ({ text }: Received): Record<string, unknown>[] =>
   });
 
 describe('the door of Responses', () => {
-  test('is shown at each model that it serves, and nowhere by default', async () => {
+  test('is listed at each model that it serves, and at no model by default', async () => {
     const models = async (of: typeof gateway) =>
       jsonOf<{ data: Record<string, unknown>[] }>(await (await of.openClient()).get('/v1/models')).data;
     const [open] = await models(gateway);
@@ -50,7 +50,7 @@ describe('the door of Responses', () => {
     for (const model of await models(closed)) expect(model).not.toHaveProperty('supported_endpoints');
   });
 
-  test('is charged as chat, and its generation says which API it was', async () => {
+  test('is charged as chat, and its generation names the API', async () => {
     const client = await gateway.openClient();
     gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
     const received = await ask(client, { metadata: { a: 'b' }, user: 'u-1' });
@@ -80,7 +80,7 @@ describe('the door of Responses', () => {
       '400 invalid_request',
       'input[0].content[0].file_id',
     ],
-  ])('refuses %j as chat does, with the field in its own name', async (body, expected, param) => {
+  ])("refuses %j as chat does, with the field's name in Responses", async (body, expected, param) => {
     const received = await ask(await gateway.openClient(), body);
     expect([outcome(received), errorOf(received).param]).toEqual([expected, param]);
     expect(errorOf(received).message).not.toMatch(/messages\[|max_completion_tokens|function\.name/);
@@ -95,13 +95,13 @@ describe('the door of Responses', () => {
     // Heartbeats are not stored.
     expect(again.text).toBe(first.text.replaceAll(': heartbeat\n\n', ''));
     expect(again.headers['idempotent-replayed']).toBe('true');
-    // The same bytes at another path are another request.
+    // The key does not replay the response at another path.
     const other = await ask(client, { stream }, { headers, path: '/v1/chat/completions' });
     expect(outcome(other)).toBe('400 unknown_parameter');
     expect(gateway.provider.requests('one').at(-1)?.body.toString()).not.toContain('"input"');
   });
 
-  test('opens a silent stream with heartbeats, and ends one that breaks as its API does', async () => {
+  test('sends heartbeats on a silent stream, and ends a broken one with `response.failed`', async () => {
     const client = await gateway.openClient();
     const before = await balanceOf(client);
     const gate = createGate();
@@ -119,7 +119,7 @@ describe('the door of Responses', () => {
     expect(await balanceOf(client)).toBeLessThan(before);
   });
 
-  test('ends a stream that no target serves after its heartbeats', async () => {
+  test('ends a stream with `response.failed` if heartbeats were sent and no target serves it', async () => {
     const client = await gateway.openClient();
     const before = await balanceOf(client);
     const gate = createGate();

@@ -5,15 +5,15 @@ import { gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
 /**
- * One organization sends bodies that take long to judge; another one's requests are served beside
- * them.
+ * One organization sends bodies that take long to validate, while requests of another one are
+ * served.
  */
 const ROUNDS = 6;
 const BODIES = 8;
 const EVERY_MS = 50;
 /**
- * Above what it is without. Eight such bodies kept everybody for 5,587 ms when they were judged in
- * one go.
+ * Growth of the other organization's latency. Eight such bodies delayed everybody by 5,587 ms when
+ * each was validated in one step.
  */
 const MOST_GROWTH_MS = 500;
 
@@ -25,7 +25,7 @@ const SLOW_BODY = Buffer.from(
   `{"model":"a","messages":[{"role":"user","content":"hi","x":{${'"\\u006b":0,'.repeat(240_000)}"k":0}}]}`,
 );
 
-/** Over one connection; the last bytes of all go in one packet. */
+/** Uploads all bodies on one connection, and sends the last bytes of all of them in one packet. */
 async function sendTogether(key: string): Promise<string[]> {
   const session = connectHttp2(gateway.stack.origin);
   const uploads = Array.from({ length: BODIES }, () =>
@@ -42,7 +42,7 @@ async function sendTogether(key: string): Promise<string[]> {
   await Promise.all(
     uploads.map((upload) => new Promise((resolve) => upload.write(SLOW_BODY.subarray(0, -1), resolve))),
   );
-  // The windows have to be empty before the last bytes go, or these do not go together.
+  // The HTTP/2 windows must be open again, or the last bytes are not sent together.
   await sleep(100);
   for (const upload of uploads) upload.end(SLOW_BODY.subarray(-1));
   const outcomes = await Promise.all(statuses);
@@ -51,9 +51,9 @@ async function sendTogether(key: string): Promise<string[]> {
 }
 
 /**
- * Requests of 1 KB at a steady rate, until `work` is over: outcomes, and the latency that 95 of 100
- * do not exceed. The last few may be late for what else the machine does; judged in one go, eight
- * bodies delayed half of all requests by seconds.
+ * Sends requests of 1 KB at a steady rate until `work` is over; returns their outcomes and their
+ * 95th percentile of latency. The slowest 5 % may be late because of other work on the machine;
+ * eight bodies validated in one step delayed half of all requests by seconds.
  */
 async function servedDuring(key: string, work: Promise<unknown>) {
   const client = gatewayClient(gateway.stack.origin, key);
@@ -82,7 +82,7 @@ async function servedDuring(key: string, work: Promise<unknown>) {
   };
 }
 
-test('bodies of escaped keys whose last bytes come together keep nobody else waiting', async () => {
+test('bodies of escaped keys whose last bytes arrive together do not delay other organizations', async () => {
   const [attacker, other] = [
     await gateway.stack.operator.customer({ credit: '0' }),
     await gateway.stack.operator.customer(),
