@@ -8,8 +8,8 @@ import { startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 import { opened } from '../../harness/opened.ts';
 
 /**
- * One of several gateway processes writes Envoy's clusters; the others only switch when Envoy has
- * them.
+ * One of several gateway processes writes Envoy's clusters. The others switch to a new
+ * configuration when Envoy has its clusters.
  */
 const envoy = opened(startEnvoy);
 let leader: ClusterPublisher;
@@ -26,7 +26,7 @@ function start(confirmWithinMs: number): void {
   follower = new ClusterPublisher({ ...options, follows: true });
 }
 
-test('a follower waits for the one that writes, and writes nothing', async () => {
+test('a follower waits for the leader, and writes nothing', async () => {
   start(PATIENCE_MS);
   const config = await configOf(envoy, { awaited: 'http://127.0.0.1:9/v1' });
   let followed = false;
@@ -42,7 +42,7 @@ test('a follower waits for the one that writes, and writes nothing', async () =>
   expect((await stat(clustersPath(envoy.paths))).mtimeMs).toBe(written.mtimeMs);
 });
 
-test('a follower keeps its configuration when nobody brings the clusters of the next', async () => {
+test('a follower keeps its configuration when nobody writes the clusters of the next one', async () => {
   start(300);
   const before = await readFile(clustersPath(envoy.paths), 'utf8');
   const config = await configOf(envoy, { never: 'http://127.0.0.1:9/v1' });

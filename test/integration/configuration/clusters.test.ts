@@ -48,7 +48,7 @@ async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): 
 }
 
 describe('publishing', () => {
-  test('every kind of provider URL is a cluster that Envoy takes', async () => {
+  test('every kind of provider URL becomes a cluster that Envoy accepts', async () => {
     const config = await configOf(envoy, {
       name: 'http://localhost:9/v1',
       name_tls: 'https://api.provider.invalid/v1',
@@ -65,7 +65,7 @@ describe('publishing', () => {
     expect(await readFile(clustersPath(envoy.paths), 'utf8')).not.toContain(PROVIDER_SECRET);
   });
 
-  test('a changed provider is a new cluster; the old one stays until its requests are over, and none is cut', async () => {
+  test('a changed provider gets a new cluster; the old one stays until its requests have ended, and none is cut', async () => {
     const gate = createGate();
     const [first, second] = [await provider(), await provider()];
     first.script('m', gate.before(streamAnswer({ paceMs: 100 })));
@@ -90,7 +90,7 @@ describe('publishing', () => {
     });
   });
 
-  test('a change that is taken back keeps the cluster', async () => {
+  test('a change that is reverted keeps the cluster', async () => {
     const clusters = startPublisher(envoy.paths, 200);
     const a = await configOf(envoy, { p: 'http://127.0.0.1:9/v1' });
     const b = await configOf(envoy, { p: 'http://127.0.0.1:10/v1' });
@@ -99,7 +99,7 @@ describe('publishing', () => {
     expect(await activeClusters(envoy)).toEqual([clusterOf(a, 'p')]);
   });
 
-  test('what Envoy refuses is told, and the file is as before', async () => {
+  test('clusters that Envoy refuses are reported, and the file is restored', async () => {
     const clusters = startPublisher(envoy.paths);
     const good = await configOf(envoy, { p: 'http://127.0.0.1:9/v1' });
     await clusters.publish(good);
@@ -122,12 +122,12 @@ describe('publishing', () => {
     });
   });
 
-  test('no provider at all is fine', async () => {
+  test('a configuration without providers is published', async () => {
     const clusters = startPublisher(envoy.paths, 0);
     expect(await clusters.publish(await configOf(envoy, {}))).toEqual({ ok: true, confirmed: true });
   });
 
-  test('before Envoy runs, the file is enough', async () => {
+  test('before Envoy runs, writing the file is enough', async () => {
     const paths = await temporaryPaths();
     const config = await configOf(envoy, { p: 'http://127.0.0.1:9/v1' });
     expect(await startPublisher(paths).publish(config)).toEqual({ ok: true, confirmed: false });

@@ -54,7 +54,7 @@ test('a reload serves new models at another provider and cuts no stream in fligh
   expect(events.filter((event) => event.includes('"content":" ')).length).toBe(30);
 });
 
-test('a target that rests is passed over, also after a reload, and neighbours share requests by weight', async () => {
+test('a resting target is skipped, also after a reload, and weighted targets share requests by weight', async () => {
   const target = (model: string) => ({ provider: 'fake', model });
   const ordered = { targets: [target('busy'), target('free')] };
   gateway.stack.writeConfig(configWith(gateway.provider, { ordered }));
@@ -77,13 +77,13 @@ test('a target that rests is passed over, also after a reload, and neighbours sh
   const [left, right] = ['left', 'right'].map((model) => gateway.provider.requests(model).length);
   expect([left, right]).not.toContain(0);
   expect((left ?? 0) + (right ?? 0)).toBe(30);
-  // All others fail: the last resort.
+  // The resting target is called when all others fail.
   gateway.provider.script('busy', errorAnswer(400, 'at last'));
   expect(outcome(await client.chat({ model: 'ordered' }))).toBe('400 invalid_request');
   expect(asked()).toEqual([2, 35]);
 });
 
-test('a file that does not validate changes nothing and says where it is wrong', async () => {
+test('an invalid file changes nothing, and the log says where it is wrong', async () => {
   gateway.stack.writeConfig(configWith(gateway.provider, { good: {} }));
   await untilModelsAre(['good']);
   gateway.stack.writeConfig(configWith(gateway.provider, { good: {}, bad: { context_window: -1 } }));
@@ -94,7 +94,7 @@ test('a file that does not validate changes nothing and says where it is wrong',
   await untilModelsAre(['good', 'fixed']);
 });
 
-test('a model without a working provider does not take the others down', async () => {
+test('a model without a configured provider does not affect the others', async () => {
   gateway.stack.writeConfig(
     configWith(gateway.provider, { good: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }),
   );
@@ -103,7 +103,7 @@ test('a model without a working provider does not take the others down', async (
   expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
 });
 
-test('a file that is broken off in the middle does no harm', async () => {
+test('a file that is cut in the middle does no harm', async () => {
   const path = join(gateway.stack.paths.dataDir, 'gateway.yaml');
   const whole = readFileSync(path, 'utf8');
   writeFileSync(path, whole.slice(0, whole.length / 2));
@@ -113,7 +113,7 @@ test('a file that is broken off in the middle does no harm', async () => {
   await untilModelsAre(['good', 'late']);
 });
 
-test('trusted proxies are believed from the reload on, and the address they name is the one that counts', async () => {
+test('trusted proxies apply from the reload on, and the address that they name is the one that counts', async () => {
   const customer = await gateway.stack.operator.customer({ key: { ipRanges: ['192.0.2.7'] } });
   const behindProxy = gatewayClient(gateway.stack.origin, customer.key);
   const ask = async (forwarded: string): Promise<string> =>
