@@ -9,15 +9,15 @@ import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 
 /**
- * Shared by the tests of provider clusters: configurations read as in production, and calls through
- * the egress listener.
+ * Helpers of the tests of provider clusters: they load configurations as production does, and send
+ * requests through the egress listener.
  */
 
 export const PROVIDER_SECRET = 'provider-secret-77';
 
 /**
- * The configuration with these providers, each with a model of its name; read from a file, as in
- * production.
+ * A configuration with these providers. Each has one model, named like the provider. It is loaded
+ * from a file, as in production.
  */
 export async function configOf(
   envoy: EnvoyProcess,
@@ -28,7 +28,7 @@ export async function configOf(
   return configFrom(envoy, Object.fromEntries(entries), { caPath });
 }
 
-/** The same with providers as they stand in the file, and other sections of it. */
+/** The same, with whole provider entries of the file. `more` adds sections to the file. */
 export async function configFrom(
   envoy: EnvoyProcess,
   providers: Readonly<Record<string, object>>,
@@ -87,8 +87,8 @@ export function callWith(
   return new Promise((resolve, reject) => {
     const sent = request({
       socketPath: envoy.paths.egressSocket,
-      // Tests end their providers right after an answer: where that cuts the last frame of HTTP/2,
-      // Envoy closes the connection soon after.
+      // Tests stop their providers right after a response. If that cuts the last HTTP/2 frame,
+      // Envoy closes this connection soon after, so no call reuses it.
       agent: false,
       method: 'POST',
       path,

@@ -3,7 +3,7 @@ import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from './database.ts';
 
 /**
- * The URL of somebody who is in the role, on the same database. Users are of the whole server:
+ * The URL of the same database for a user with this role. Users belong to the whole server, so
  * tests that run side by side share them.
  */
 export async function loginOf(databaseUrl: string, role: Role): Promise<string> {
@@ -18,7 +18,7 @@ export async function loginOf(databaseUrl: string, role: Role): Promise<string> 
   return databaseUrl.replace('//gateway@', `//${login}@`);
 }
 
-/** The same, of a database that is at the schema of this code. */
+/** Like `loginOf`, after migrating the database to the current schema. */
 export async function migratedFor(databaseUrl: string, role: Role): Promise<string> {
   const migrated = await runCommandLine(['migrate'], { DATABASE_URL: databaseUrl });
   if (migrated.kind !== 'done') throw new Error(migrated.message);

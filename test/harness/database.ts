@@ -10,17 +10,17 @@ import { openPostgres, type Postgres, type PostgresOptions } from '#database/ope
 import { PATIENT } from '../fixtures/patience.ts';
 import { newDatabase } from './new-database.ts';
 
-/** A new database on the test run's PostgreSQL, or on one of the test's own. */
+/** A new database on the PostgreSQL server of the test run, or on a server of the test's own. */
 export async function createDatabase(socketDir: string = inject('postgresSocketDir')): Promise<string> {
   return (await newDatabase(socketDir)).url;
 }
 
-/** For tests of what brings the schema. */
+/** A database without the schema, for tests of migrations. */
 export async function createEmptyDatabase(): Promise<string> {
   return (await newDatabase(inject('postgresSocketDir'), 'empty')).url;
 }
 
-/** Runs SQL as somebody who is not the gateway would. */
+/** Runs SQL on a connection of its own, outside the gateway's pools. */
 export async function sql<R extends object = Record<string, unknown>>(url: string, text: string): Promise<R[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 20_000, query_timeout: 20_000 });
   await client.connect();
@@ -46,7 +46,7 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** The stores of a gateway process, and what operators change beside it. */
+/** The stores of a gateway process, with the operators' administration of the same database. */
 export interface TestStore extends Postgres {
   readonly administration: Administration;
   readonly logged: LogLine[];
@@ -70,7 +70,7 @@ export async function openStore(url: string, options: Omit<PostgresOptions, 'url
 
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** Actor of the changes in tests. */
+/** Actor of the changes that tests make. */
 export const BY = { actor: 'test' };
 
 export interface Customer {
@@ -103,7 +103,7 @@ export async function addKey({ administration }: Pick<TestStore, 'administration
 
 export const DAY = 20_778;
 
-/** At prices that make its cost what it is, unless they are given. */
+/** Unless `prices` are given, the default prices yield `costNanoUsd` for the default usage. */
 export function settlementOf(customer: Customer, changes: Partial<Settlement> = {}): Settlement {
   const { costNanoUsd = 100n } = changes;
   return {

@@ -11,7 +11,7 @@ import { untilShipped } from './shipped.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
 
 /**
- * Preparation of a gateway before its processes start: a database of its own, free ports, a folder,
+ * What a gateway needs before its processes start: a database of its own, free ports, a folder and
  * a configuration file.
  */
 export interface Deployment {
@@ -21,28 +21,31 @@ export interface Deployment {
   readonly metricsOrigin: string;
   readonly dashboardOrigin: string;
   readonly paths: RuntimePaths;
-  /** As its owner. */
+  /** Connects as the owner of the database. */
   readonly databaseUrl: string;
   readonly operator: Operator;
   readonly env: Readonly<Record<string, string>>;
-  /** Replaces the configuration file, as an operator would; does not wait until it is in force. */
+  /**
+   * Replaces the configuration file, as an operator would. Does not wait until the gateway applies
+   * it.
+   */
   writeConfig(config: TestConfig): void;
   remove(): Promise<void>;
 }
 
 export interface DeploymentOptions {
   readonly config: TestConfig;
-  /** Socket folder of the PostgreSQL server that gets the database. */
+  /** Socket folder of the PostgreSQL server on which the database is created. */
   readonly postgresSocketDir: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Role of the gateway process's database user; default the owner. */
+  /** Role of the gateway process's database user. Default: the owner. */
   readonly databaseRole?: Role;
-  /** Parent of its data folder; default: the temporary folder. */
+  /** Parent of the data folder. Default: the temporary folder. */
   readonly folder?: string;
 }
 
 export const REPOSITORY = resolve(import.meta.dirname, '../..');
-/** Shared by all gateways of all runs: they start the same code. */
+/** Shared by all gateways of all runs, because they run the same code. */
 export const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
 
 export async function prepareDeployment(options: DeploymentOptions): Promise<Deployment> {

@@ -2,17 +2,14 @@ import type { ValidateFunction } from 'ajv';
 import { type ApiResponse, apiDocument, compileSchema, responseAt } from '../fixtures/api-document.ts';
 import type { Received, Send } from './http-client.ts';
 
-/**
- * Headers that HTTP needs. Every other header of a response is in docs/openapi.yaml, or a test
- * fails.
- */
+/** Headers that belong to HTTP itself. Every other response header must be in docs/openapi.yaml. */
 const OF_HTTP: ReadonlySet<string> = new Set([
   ...[':status', 'date', 'content-type', 'content-length', 'transfer-encoding', 'connection', 'keep-alive'],
 ]);
 
 const DONE = '[DONE]';
 
-/** Throws unless docs/openapi.yaml has such a response, with its headers and its body. */
+/** Throws unless docs/openapi.yaml documents this response with its headers and its body. */
 export function checkDocumented(request: Pick<Send, 'method' | 'path' | 'body'>, received: Received): void {
   const method = request.method ?? (request.body === undefined ? 'GET' : 'POST');
   const problem = problemOf(method, request.path.split('?', 1)[0] ?? '', received);
@@ -34,7 +31,7 @@ function problemOf(method: string, path: string, { status, headers, text }: Rece
   return valueProblem(validator(`${found[0]}/content/${type.replace('/', '~1')}/schema`), text);
 }
 
-/** The pointer to a response, and the response. */
+/** The JSON pointer to the documented response, and the documented response. */
 function documented(method: string, path: string, status: number): [string, ApiResponse] | undefined {
   const operation = apiDocument.paths[path]?.[method.toLowerCase()];
   if (operation !== undefined) {
@@ -42,7 +39,7 @@ function documented(method: string, path: string, status: number): [string, ApiR
     const at = `/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/${status}`;
     return given === undefined ? undefined : responseAt(at, given);
   }
-  // Envoy's own errors are alike for every path.
+  // Envoy's own errors are the same for every path.
   const name = status === 404 ? 'RouteNotFound' : `Read${status}`;
   const response = apiDocument.components.responses[name];
   return response === undefined ? undefined : [`/components/responses/${name}`, response];
@@ -62,7 +59,7 @@ function headersProblem(response: ApiResponse, headers: Received['headers']): st
   return undefined;
 }
 
-/** Whole streams: each event, the failure last if there is one, then `[DONE]`. */
+/** Checks a whole stream: each event, that a failure is the last event, and the final `[DONE]`. */
 function eventsProblem(validate: ValidateFunction, text: string): string | undefined {
   const events = text
     .split('\n\n')
@@ -78,17 +75,17 @@ function eventsProblem(validate: ValidateFunction, text: string): string | undef
   return undefined;
 }
 
-/** Events of a response: the last one has the whole of it. */
+/** A stream of Responses ends with the event that carries the whole response. */
 function responseEventsProblem(text: string): string | undefined {
   return namedEventsProblem(text, /^response\.(completed|incomplete|failed)$/);
 }
 
-/** Events of a message, of which a failure is the last. */
+/** A stream of Messages ends with `message_stop` or with an error. */
 function messageEventsProblem(text: string): string | undefined {
   return namedEventsProblem(text, /^(message_stop|error)$/);
 }
 
-/** Each event is named for its type. */
+/** Checks that the name of each event is its type. */
 function namedEventsProblem(text: string, lastType: RegExp): string | undefined {
   const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
   const types = events.map((event) => /^event: (\S+)\ndata: \{"type":"\1".*\}$/.exec(event)?.[1]);
@@ -110,7 +107,7 @@ function valueProblem(validate: ValidateFunction, text: string): string | undefi
     .join('; ');
 }
 
-/** Each is compiled once in a process. */
+/** Compiled schemas by JSON pointer. */
 const compiled = new Map<string, ValidateFunction>();
 
 function validator(pointer: string): ValidateFunction {

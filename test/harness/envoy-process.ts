@@ -11,26 +11,24 @@ import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/open-launcher.ts';
 
-/**
- * A real Envoy from the rendered bootstrap, on a port of its own choice, in a folder of its own.
- */
+/** A real Envoy with the rendered bootstrap, on a port that it chooses, in a folder of its own. */
 export interface EnvoyProcess {
   readonly port: number;
   readonly pid: number;
   readonly paths: RuntimePaths;
   /** Body of a GET on the admin socket. */
   admin(path: string): Promise<string>;
-  /** Output of Envoy; show it when a test fails. */
+  /** Output of Envoy, to be shown when a test fails. */
   log(): string;
   stop(): Promise<void>;
 }
 
 export interface EnvoyOptions {
   readonly config?: Partial<GatewayConfig>;
-  /** Provider clusters, as they stand in clusters.json. */
+  /** Provider clusters in the form of clusters.json. */
   readonly clusters?: readonly object[];
   readonly threads?: number;
-  /** Use these instead of a new folder; it is then not removed. */
+  /** Paths to use instead of a new folder. They are not removed. */
   readonly paths?: RuntimePaths;
 }
 

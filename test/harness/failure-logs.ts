@@ -1,13 +1,13 @@
 import { beforeEach, onTestFailed } from 'vitest';
 
 /**
- * Characters of the end of all logs, and of the end of the lines that are not successful requests:
- * under load these are long gone when a test fails.
+ * Characters shown of the end of the logs, and of the end without lines about successful requests:
+ * under load those lines push errors far back.
  */
 const SHOWN_CHARACTERS = 6000;
 const WENT_WELL = /"status":2\d\d,.*"msg":"request"/;
 
-/** Shows what the processes wrote, for failed tests only. */
+/** Prints the processes' logs when a test fails. */
 export function showLogsOnFailure(stack: () => { logs(): string } | undefined): void {
   beforeEach(() => {
     onTestFailed(() => {

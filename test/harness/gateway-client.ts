@@ -3,11 +3,11 @@ import { checkDocumented } from './documented-response.ts';
 import { type HttpClient, httpClient, type Protocol, type Received, type Send } from './http-client.ts';
 
 /**
- * A customer's client: speaks to one origin with one key. A response that is not as
- * docs/openapi.yaml says is an error.
+ * A customer's client for one origin with one key. It throws when a response differs from
+ * docs/openapi.yaml.
  */
 export interface GatewayClient {
-  /** `POST /v1/chat/completions`; messages default to one short one. */
+  /** `POST /v1/chat/completions`. Default of `messages`: one short message. */
   chat(body: Readonly<Record<string, unknown>>, more?: Partial<Send>): Promise<Received>;
   get(path: string): Promise<Received>;
   send(request: Send): Promise<Received>;
@@ -52,7 +52,7 @@ export interface ErrorBody {
 
 const ENVELOPES: ReadonlySet<string> = new Set(['error', 'type,error,request_id']);
 
-/** The envelope of an error response, that of Messages too. Throws when it is anything else. */
+/** The error of a response, in the envelope of either API. Throws when the body is no error. */
 export function errorOf(received: Received): ErrorBody {
   const body = JSON.parse(received.text) as { error?: ErrorBody };
   if (!ENVELOPES.has(Object.keys(body).join()) || body.error === undefined) {
@@ -61,7 +61,7 @@ export function errorOf(received: Received): ErrorBody {
   return body.error;
 }
 
-/** `401 invalid_api_key`: what most tests compare. */
+/** `200`, or status and error code, such as `401 invalid_api_key`. */
 export function outcome(received: Received): string {
   return received.status === 200 ? '200' : `${received.status} ${errorOf(received).code}`;
 }
@@ -70,7 +70,7 @@ export function jsonOf<T = Record<string, unknown>>(received: Received): T {
   return JSON.parse(received.text) as T;
 }
 
-/** The data of every event of a stream. */
+/** The `data` of each event of a stream. */
 export function eventsOf(received: Received): string[] {
   return received.text
     .split('\n\n')
@@ -78,7 +78,9 @@ export function eventsOf(received: Received): string[] {
     .map((event) => event.replace(/^data: /, ''));
 }
 
-/** Asks until the answer is 200: a generation can be looked up only after it has settled. */
+/**
+ * Polls until the status is 200: a generation can be looked up only after its charge is committed.
+ */
 export async function settledGeneration(
   client: GatewayClient,
   id: string,
@@ -97,12 +99,12 @@ export async function balanceOf(client: GatewayClient): Promise<number> {
   return jsonOf<{ data: { balance: number } }>(await client.get('/v1/credits')).data.balance;
 }
 
-/** Waits until nothing is held: requests in flight have been settled or released. */
+/** Waits until no money is held, so every request in flight has been charged or released. */
 export async function untilNothingHeld(client: GatewayClient, timeoutMs = PATIENCE_MS): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const received = await client.get('/v1/credits');
-    // Not 200: it was asked more often than `read_rpm` allows.
+    // Another status means that the polling exceeded `read_rpm`.
     if (received.status === 200 && jsonOf<{ data: { held: number } }>(received).data.held === 0) return;
     if (performance.now() > deadline) throw new Error(`still held after ${timeoutMs} ms: ${received.text}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

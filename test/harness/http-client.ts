@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 
 /**
- * A plain client that shows what an SDK would hide: exact bytes, their times, and how a response
+ * A plain client that shows what an SDK hides: exact bytes, their arrival times, and how a response
  * ended.
  */
 export type Protocol = 'http1' | 'http2';
@@ -23,7 +23,7 @@ export interface Send {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly onHead?: (status: number, headers: IncomingHttpHeaders) => void;
-  /** Called with every piece as it comes; aborting in it is how a client leaves midway. */
+  /** Called with every piece as it arrives. A test that aborts in it disconnects midway. */
   readonly onPiece?: (text: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -64,8 +64,8 @@ function http1Client(origin: string, ca: string | undefined): HttpClient {
           });
         });
         outgoing.on('error', reject);
-        // Not node:http's own `signal`: after the whole answer the connection is given back, and
-        // nobody expects an error on it there.
+        // node:http's own `signal` is not used: after the whole response the connection is back in
+        // the pool, where nothing handles an error on it.
         const leave = (): void => {
           const reason = request.signal?.reason as Error;
           if (answer?.complete === true) reject(reason);
@@ -82,8 +82,8 @@ function http2Client(origin: string, ca: string | undefined): HttpClient {
   let session: ClientHttp2Session | undefined;
   const current = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
-      // Node counts what still waits to be sent, and refuses an early answer when that is more than
-      // the default of 10 MB.
+      // Node counts bytes that wait to be sent, and rejects an early response when they exceed the
+      // default of 10 MB.
       session = connect(origin, { maxSessionMemory: 100, ...(ca === undefined ? {} : { ca }) });
       // Each request reports its own failure.
       session.on('error', () => {});

@@ -1,22 +1,22 @@
 /**
- * Setup file of the projects whose test files share a process. Fails a file that leaves something
- * behind: a timer, a socket, a server, a child process, fake timers, a variable of the environment,
- * a listener of `process`, a global.
+ * Setup file of the projects whose test files share a process. Fails a test file that leaves behind
+ * a timer, a socket, a server, a child process, fake timers, an environment variable, a listener on
+ * `process` or a changed global.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 
 /**
- * Sockets and processes that were asked to close need some turns of the event loop, and a busy
- * machine may pause.
+ * Closing sockets and ending processes take some turns of the event loop, and a busy machine may
+ * pause.
  */
 const CLOSING_MS = 5_000;
 const LEAST_LOOKS = 50;
 
-/** Each logger of pino has one listener of it until the garbage collector takes the logger. */
+/** Each pino logger keeps one listener for this event until the logger is garbage-collected. */
 const PINO_LISTENS_TO = 'exit';
 
-/** Zod keeps one copy of its state for a process, from its first import, which may be in a test. */
+/** Zod stores its state in globals at its first import, which may be in a test. */
 const ZOD_GLOBALS = '__zod_';
 
 interface ProcessState {
@@ -30,8 +30,8 @@ interface ProcessState {
 let before: ProcessState;
 
 /**
- * The next file loads modules again after one with fake timers: a timer that a module keeps from
- * then never fires.
+ * After a file with fake timers the next file loads its modules again: a fake timer that a module
+ * still keeps never fires.
  */
 let hadFakeTimers = false;
 const useFakeTimers = vi.useFakeTimers;
@@ -41,10 +41,10 @@ vi.useFakeTimers = (config) => {
 };
 
 beforeAll(async () => {
-  // The library of containers listens to every signal from its first import on.
+  // `testcontainers` listens to every signal from its first import on.
   if (process.env.TEST_LAUNCHER === 'containers') await import('testcontainers');
   before = stateOfProcess();
-  // Vitest has short timers of its own, which would hide one of the file.
+  // Vitest has short timers of its own, which would hide a leaked one.
   for (let look = 0; before.resources.has('Timeout') && look < 10; look++) {
     await sleep(5);
     before = stateOfProcess();
@@ -98,7 +98,7 @@ function counted(names: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** Requests of the file system and immediates belong to what runs now, this check included. */
+/** File system requests and immediates belong to running code, this check included. */
 const PASSING = /^(?:FSReq|Immediate$|TickObject|CloseReq)/;
 
 function added(earlier: ReadonlyMap<string, number>, later: ReadonlyMap<string, number>): string[] {

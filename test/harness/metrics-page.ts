@@ -6,7 +6,7 @@ export interface Sample {
 }
 
 export interface MetricsPage {
-  /** From `# TYPE` lines: a name is there although nothing was counted yet. */
+  /** From `# TYPE` lines, which list a name even if it has no samples yet. */
   readonly types: ReadonlyMap<string, string>;
   readonly samples: readonly Sample[];
 }
@@ -39,7 +39,7 @@ function parseSample(line: string): Sample {
   };
 }
 
-/** Over all gateway processes, of the series that have these labels; NaN when there is none. */
+/** Sum over all gateway processes of the series with these labels. NaN when there are none. */
 export async function metric(
   metricsOrigin: string,
   name: string,

@@ -4,17 +4,16 @@ import { embeddedDatabaseUrl } from '#core/config/runtime-paths.ts';
 import { prepareDatabase } from '#database/schema/prepare.ts';
 
 /**
- * A database with the schema of this code and its partitions, which new ones are copied from: a
- * copy costs 20 ms of CPU, all migrations cost 220 ms, partitions 110 ms, and a run makes some 250
- * databases.
+ * Template of new databases, with the current schema and its partitions. A copy costs 20 ms of CPU,
+ * migrations cost 220 ms and partitions 110 ms. A run creates some 250 databases.
  */
 const MIGRATED = 'migrated';
 
-/** `migrated` is a copy of that database; `empty` is for tests of migrations. */
+/** `migrated` copies the template above. `empty` is for tests of migrations. */
 export type Schema = 'migrated' | 'empty';
 
 export interface NewDatabase {
-  /** As its owner. */
+  /** Connects as the owner of the database. */
   readonly url: string;
   drop(): Promise<void>;
 }
@@ -35,7 +34,7 @@ export async function newDatabase(socketDir: string, schema: Schema = 'migrated'
   await asAdmin(socketDir, async (admin) => {
     const { rowCount } = await admin.query('select from pg_database where datname = $1', [MIGRATED]);
     const template = schema === 'migrated' && rowCount === 1 ? MIGRATED : 'template1';
-    // Half the CPU of the default, which writes every page to the log of PostgreSQL.
+    // This strategy takes half the CPU of the default, which writes every page to the WAL.
     await admin.query(`create database ${name} template ${template} strategy file_copy`);
   });
   return {

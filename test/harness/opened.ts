@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from 'vitest';
 
-/** What tests open, and have to end. */
+/** Something that tests open and have to close or stop. */
 type Openable = { close(): unknown } | { stop(): unknown };
 
 /**
- * Opens something for the tests of a file or block, and ends it after them. What is opened first
- * ends last. Reading a part of it before `beforeAll` throws.
+ * Opens a resource before the tests of a file or block and closes it after them. The first one
+ * opened is closed last. Reading a member before `beforeAll` throws.
  */
 export function opened<T extends Openable>(open: () => Promise<T>): T {
   let value: T | undefined;

@@ -8,26 +8,26 @@ import type { OrganizationSettings } from '#database/organizations/organization-
 import { PATIENT } from '../fixtures/patience.ts';
 
 /**
- * Operations of an operator, straight on the database while the gateway runs. The command line has
+ * An operator's changes, made directly on the database while the gateway runs. The command line has
  * tests of its own.
  */
 export interface Operator {
   readonly administration: Administration;
-  /** An organization with credit, and a key of it. */
+  /** Creates an organization with credit and one key. */
   customer(options?: CustomerOptions): Promise<Customer>;
-  /** One more key of that organization. */
+  /** Creates another key of the organization. */
   addKey(
     organizationId: string,
     options?: Pick<CustomerOptions, 'scopes' | 'key'>,
   ): Promise<Pick<Customer, 'keyId' | 'key'>>;
   credit(organizationId: string, usd: string): Promise<void>;
   balance(organizationId: string): Promise<number>;
-  /** Throws with the differences when balance, ledger and generations disagree. */
+  /** Throws with the differences if balance, ledger and generations disagree. */
   verifyLedger(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Actor of the changes in tests. */
+/** Actor of the changes that tests make. */
 export const BY = { actor: 'test' };
 
 export interface CustomerOptions {
@@ -44,7 +44,7 @@ export interface Customer {
   readonly key: string;
 }
 
-/** `shipped`: waits for the charges of processes that it knows. */
+/** `shipped` resolves when the gateway processes have shipped their charges. */
 export async function openOperator(databaseUrl: string, shipped = async (): Promise<void> => {}): Promise<Operator> {
   const options = { url: databaseUrl, log: silent, timeouts: PATIENT, connections: 4 };
   const database = await openAdministration(options);

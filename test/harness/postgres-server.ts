@@ -1,6 +1,6 @@
 /**
- * One real PostgreSQL for a whole test run; every stack makes a database of its own on it. Named as
- * vitest's globalSetup wants it.
+ * One real PostgreSQL server for a whole test run, on which every stack creates a database of its
+ * own. The exports have the names that vitest's `globalSetup` requires.
  */
 import type { TestProject } from 'vitest/node';
 import { removeLeftovers } from '../launchers/leftovers.ts';
@@ -10,14 +10,14 @@ import { prepareMigrated } from './new-database.ts';
 export interface TestPostgres {
   readonly socketDir: string;
   readonly pid: number;
-  /** Processes to stop so that the server stands still. */
+  /** Processes to suspend so that the server hangs. */
   processes(): readonly number[];
   /** kill -9 of the server. */
   crash(): Promise<void>;
-  /** Ends it as an operator would. */
+  /** Stops the server as an operator would. */
   shutDown(): Promise<void>;
   isDown(): boolean;
-  /** Starts it again on the same data. */
+  /** Starts the server again on the same data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function startTestPostgres(settings: Readonly<Record<string, string
     },
     processes: () => server.processes(),
     crash: async () => {
-      // Its backends too: one that is busy outlives it for a moment, and may still commit.
+      // The backends too: a busy one outlives the server for a moment, and may still commit.
       for (const pid of server.processes()) killIfAlive(pid);
       await server.exited;
       await server.stop();
@@ -67,7 +67,7 @@ let running: TestPostgres | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   if (launcherName() === 'containers') removeLeftovers();
-  // Durability has its own tests; here only speed would suffer. Files run side by side, each with
+  // Durability has tests of its own, so `fsync` is off here. Test files run side by side, each with
   // up to four gateway processes.
   running = await startTestPostgres({ fsync: 'off', max_connections: '400' });
   await prepareMigrated(running.socketDir);

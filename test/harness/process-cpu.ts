@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * CPU that processes have used, from /proc: of every thread that lives, and of children that have
- * ended.
+ * Names of process groups with their pids. CPU time is read from /proc, with that of ended
+ * children.
  */
 export type ProcessGroup = Readonly<Record<string, readonly number[]>>;
 
-/** USER_HZ: what /proc/PID/stat counts in, on every Linux this runs on. */
+/** USER_HZ, the unit of /proc/PID/stat on every Linux that this runs on. */
 const TICKS_PER_SECOND = 100;
 export const MICROS_PER_TICK = 1_000_000 / TICKS_PER_SECOND;
 
-/** Microseconds so far for each name; a pid stands for itself and all its descendants. */
+/** CPU time so far for each name. A pid stands for the process and all its descendants. */
 export function cpuMicros(groups: ProcessGroup): Record<string, number> {
   const trees = treesOf(groups);
   return Object.fromEntries(
@@ -48,17 +48,20 @@ export interface Stat {
   readonly parent: number;
   readonly userTicks: number;
   readonly kernelTicks: number;
-  /** Time of children that have ended. */
+  /** CPU time of ended children. */
   readonly endedUserTicks: number;
   readonly endedKernelTicks: number;
 }
 
-/** Reads that of a process, ended threads included, or of a thread; `undefined` when ended. */
+/**
+ * Reads the `stat` file of a process, which includes its ended threads, or of a thread. `undefined`
+ * when it has ended.
+ */
 export function readStat(path: string): Stat | undefined {
   const text = readIfThere(path);
   if (text === '') return undefined;
-  // The name in parentheses may hold blanks, so fields are counted from behind it: state, parent,
-  // …, user, system, children's user and system.
+  // The name in parentheses may contain blanks, so fields are counted after it: state, parent, …,
+  // user, system, children's user and system.
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ');
   const [userTicks = 0, kernelTicks = 0, endedUserTicks = 0, endedKernelTicks = 0] = fields.slice(11, 15).map(Number);
@@ -73,8 +76,8 @@ export function readStat(path: string): Stat | undefined {
 }
 
 /**
- * In nanoseconds, where /proc/PID/stat has hundredths of a second: too coarse for what plain Envoy
- * uses in one round.
+ * CPU time of a thread. /proc/PID/stat counts in hundredths of a second, which is too coarse for
+ * what plain Envoy uses in one round.
  */
 export function threadNanos(pid: number, thread: number): number {
   return Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
@@ -88,7 +91,7 @@ export function threadsOf(pid: number): number[] {
   }
 }
 
-/** The text of a file of /proc, empty when its process has ended. */
+/** The text of a file under /proc. Empty when its process has ended. */
 export function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');

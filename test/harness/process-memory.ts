@@ -2,13 +2,12 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-/** How every text begins that is looked for, so that most of the memory is gone through once. */
+/** Prefix of every text that is searched for, so that most of the memory is scanned only once. */
 export const MARK = 'sentinel-';
 
 /**
- * The texts that stand in the memory of that process, in UTF-8 or UTF-16: every mapping that can be
- * read, but for compiled code and files as they are on the disk. Throws where it may not be looked
- * at.
+ * Which of the texts are in the memory of a process, in UTF-8 or UTF-16. Searches every readable
+ * mapping except compiled code and unchanged files. Throws without permission to read the memory.
  */
 export function findInMemory(pid: number, texts: readonly string[]): string[] {
   const forms = texts.map(formsOf);
@@ -46,7 +45,7 @@ function readableMappings(pid: number): [number, number][] {
     });
 }
 
-/** Shorter, or empty, where pages are guarded or gone meanwhile. */
+/** The piece is shorter, or empty, where pages are guarded or have been unmapped. */
 function readPiece(memory: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let filled = 0;

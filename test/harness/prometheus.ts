@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import { startProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
-/** A real Prometheus that looks at one page of metrics every half a second. */
+/** A real Prometheus that scrapes one metrics page every half second. */
 export interface Prometheus {
-  /** Runs an instant query: one value for each series. Rejects when the query is refused. */
+  /**
+   * Runs an instant query and returns the value of each series. Rejects when the query is refused.
+   */
   query(expr: string): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
 export const PROMETHEUS = process.env.PROMETHEUS ?? 'prometheus';
 
-/** `job`: the name that the alerts expect. */
+/** `job` is the job name that the alerts expect. */
 export async function startPrometheus(metricsOrigin: string, job: string): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-prometheus-'));
   const [port = 0] = await freePorts(1);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { rawFrame as frame, setting } from '#packages/http2-server/frames.fixture.ts';
 
-/** HTTP/2 by hand, for what no client library sends. */
+/** Hand-written HTTP/2 frames, for bytes that no client library sends. */
 export const FRAME = {
   data: 0,
   headers: 1,
@@ -24,7 +24,7 @@ export { frame, setting };
 
 export type Field = readonly [name: string, value: string];
 
-/** HPACK literals that no table keeps: what is written here is what arrives, well-formed or not. */
+/** HPACK literals without indexing: the fields arrive exactly as given, well-formed or not. */
 export function headerBlock(fields: readonly Field[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
 }
@@ -34,7 +34,7 @@ function text(value: string): Buffer {
   return Buffer.concat([integer(bytes.length), bytes]);
 }
 
-/** Seven bits of prefix, as RFC 7541 5.1 has it. */
+/** An integer with a prefix of seven bits (RFC 7541, section 5.1). */
 function integer(value: number): Buffer {
   if (value < 127) return Buffer.from([value]);
   const bytes = [127];
@@ -46,11 +46,13 @@ function integer(value: number): Buffer {
 export interface RawHttp2 {
   readonly socket: Socket;
   send(...frames: readonly Buffer[]): void;
-  /** Response of that stream: a status with the bytes of its body, `reset`, or undefined so far. */
+  /**
+   * What the stream has received so far: status, body and end. `undefined` before the first frame.
+   */
   answer(streamId: number): RawAnswer | undefined;
-  /** Resolves when that stream has ended, or with undefined when the connection did. */
+  /** Resolves when the stream has ended, or with `undefined` if the connection closed first. */
   ended(streamId: number): Promise<RawAnswer | undefined>;
-  /** GOAWAY was received. */
+  /** True after a GOAWAY. */
   dismissed(): boolean;
   readonly closed: Promise<void>;
 }
@@ -63,19 +65,19 @@ export interface RawAnswer {
 export interface RawHttp2Options {
   /** Payload of the first SETTINGS frame. */
   readonly settings?: Buffer;
-  /** The client's own address; another one of loopback is another client to the gateway. */
+  /** The client's own address. The gateway takes another loopback address for another client. */
   readonly localAddress?: string;
 }
 
 /**
- * Opens a connection, answers what has to be answered, and keeps what came for each stream; it
- * reads all of it.
+ * Opens a connection, acknowledges what HTTP/2 requires, and collects the response of each stream.
+ * It never stops reading.
  */
 export async function openRawHttp2(port: number, options: RawHttp2Options = {}): Promise<RawHttp2> {
   const { localAddress = '127.0.0.1' } = options;
   const socket = connect({ port, host: '127.0.0.1', localAddress });
   await once(socket, 'connect');
-  // The server cuts it in the end; tests look at the time.
+  // The server closes the connection in the end, and tests check when.
   socket.on('error', () => undefined);
   const answers = new Map<number, RawAnswer>();
   const greeted = Promise.withResolvers<void>();
@@ -112,8 +114,8 @@ export async function openRawHttp2(port: number, options: RawHttp2Options = {}):
     }
   });
   socket.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0, options.settings)]));
-  // An acknowledgement in the middle of a header block would be the violation that a test does not
-  // mean.
+  // Waits for the server's settings: to acknowledge them within a header block would be a violation
+  // that no test intends.
   await Promise.race([greeted.promise, closed]);
   return {
     socket,

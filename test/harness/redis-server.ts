@@ -8,25 +8,25 @@ import { freePorts } from '../launchers/free-ports.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { launcherName, openLauncher } from '../launchers/open-launcher.ts';
 
-/** A real Redis of a test's own: on a port of loopback that was free, without persistence. */
+/** A real Redis server for one test: on a free loopback port, without persistence. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** For what an operator or an accident does. */
+  /** For changes that an operator or an accident makes. */
   readonly admin: Redis;
   empty(): Promise<void>;
-  /** Kills it and starts it again on the same port, empty. */
+  /** Kills the server and starts an empty one on the same port. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Why there is no Redis to test with; `undefined` when there is one. */
+/** Why no Redis is available for tests. `undefined` when one is. */
 export const missingRedis: string | undefined = launcherName() === 'containers' ? undefined : missingRedisServer();
 
 export interface TestRedisOptions {
   readonly password?: string;
-  /** More of the command line. */
+  /** Further arguments of the command line. */
   readonly settings?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export async function startTestRedis({ password = '', settings = [] }: TestRedis
   let server = await start();
   const access = password === '' ? {} : { password };
   const admin = new Redis({ host: '127.0.0.1', port, ...access, lazyConnect: true, retryStrategy: () => 20 });
-  // The connection breaks when a test kills the server; the next command connects again.
+  // The connection breaks when a test kills the server. The next command reconnects.
   admin.on('error', () => {});
   return {
     url: `redis://127.0.0.1:${port}`,

@@ -1,8 +1,8 @@
 import { test } from 'vitest';
 
 /**
- * Runs the tests when this machine has what they need. Otherwise one skipped test says what is
- * missing; with CI=true it fails instead, because there nothing may be missing.
+ * Defines the tests if this machine has what they need. Otherwise one skipped test names what is
+ * missing. With `CI=true` that test fails, because CI must run everything.
  */
 export function requirement(missing: string | undefined, tests: () => void): void {
   if (missing === undefined) {

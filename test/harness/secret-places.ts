@@ -5,7 +5,7 @@ import { askAdmin } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { sql } from './database.ts';
 import type { Stack } from './stack.ts';
 
-/** Places where a secret could end up: a name for people, and the whole content. */
+/** Places where a secret could end up, each with a readable name and its whole content. */
 export type Places = Map<string, string>;
 
 const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
@@ -32,7 +32,7 @@ export async function lookEverywhere(stack: Stack, redis: Redis): Promise<Places
   return places;
 }
 
-/** The operator's own file may hold what the operator wrote into it. */
+/** gateway.yaml is left out: it may contain secrets that the operator wrote into it. */
 export function addFiles(places: Places, dataDir: string): void {
   for (const path of filesBelow(dataDir)) {
     if (path !== join(dataDir, 'gateway.yaml') && statSync(path).size < LARGEST_FILE_BYTES) {
@@ -42,13 +42,15 @@ export function addFiles(places: Places, dataDir: string): void {
 }
 
 /**
- * `key in logs`, also where it stands as hexadecimal or base64: bytes of a database are shown so.
+ * Finds secrets as plain text, hexadecimal or base64, the forms in which databases show bytes. A
+ * result reads `key in logs`.
  */
 export function findSecrets(places: Places, secrets: Readonly<Record<string, string>>): string[] {
   const found: string[] = [];
   for (const [name, secret] of Object.entries(secrets)) {
     const bytes = Buffer.from(secret);
-    // As it stands at any place of a longer text, without what its neighbours change.
+    // The base64 of a longer text depends on the offset of the secret in it. Compared are the
+    // characters that neighbouring bytes do not change.
     const base64 = [0, 1, 2].map((skipped) =>
       bytes.subarray(skipped, skipped + Math.floor((bytes.length - 2) / 3) * 3).toString('base64'),
     );

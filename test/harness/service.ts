@@ -11,10 +11,7 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { endAll, identityOf, isAlive, type ProcessIdentity } from '../launchers/process-identity.ts';
 import { COMPILE_CACHE, REPOSITORY } from './deployment.ts';
 
-/**
- * `npm start` on a data folder of its own with the embedded database: the folder outlives the
- * processes.
- */
+/** A data folder for `npm start` with the embedded database. The folder outlives the processes. */
 export interface Home {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
@@ -25,16 +22,16 @@ export interface Home {
 }
 
 export interface Service extends TestProcess {
-  /** From the banner, on the first start of a home. */
+  /** From the banner, which has it only at the first start on a folder. */
   readonly demoKey: string | undefined;
-  /** The supervisor and everything below it. */
+  /** The supervisor and all its descendants. */
   processes(): ProcessIdentity[];
   childNamed(part: string): ProcessIdentity;
 }
 
 const seen: ProcessIdentity[] = [];
 
-/** The folder's name has a space and a comma on purpose. */
+/** The folder's name contains a space and a comma on purpose. */
 export async function makeHome(owner?: number): Promise<Home> {
   const folder = mkdtempSync(join(tmpdir(), 'gw home, '));
   const [apiPort = 0, metricsPort = 0, dashboardPort = 0, demoPort = 0] = await freePorts(4);
@@ -56,9 +53,9 @@ models:
     ...process.env,
     GATEWAY_CONFIG: join(folder, 'gateway.yaml'),
     GATEWAY_DATA: join(folder, 'data'),
-    // A data folder keeps one of its own; here every start would be a first one.
+    // The default cache is in the data folder, which is new for every test.
     NODE_COMPILE_CACHE: COMPILE_CACHE,
-    // `pg` would follow these where a URL leaves something open.
+    // `pg` would use these variables for parts that a URL leaves out.
     PGPORT: '1',
     PGSSLMODE: 'require',
     PGHOST: 'nowhere.invalid',
@@ -76,7 +73,7 @@ export function launch(home: Home, env: NodeJS.ProcessEnv = {}, uid?: number): T
   const { nodeOptions, env: frugal } = FRUGAL;
   return startProcess(process.execPath, [...nodeOptions, join(REPOSITORY, 'supervisor/main.ts')], {
     cwd: REPOSITORY,
-    // As a terminal does it: Ctrl-C goes to a whole process group.
+    // A process group of its own, to which tests send signals as a terminal does for Ctrl-C.
     detached: true,
     env: { ...home.env, ...frugal, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -134,7 +131,7 @@ function readText(path: string): string {
   }
 }
 
-/** The banner's own line, run by a shell as it stands there. */
+/** Runs the `curl` command of the banner unchanged in a shell. */
 export function runCurlLine(output: string): string {
   const line = /^ {2}(curl (?:.*\\\n)*.*)/m.exec(output)?.[1];
   if (line === undefined) throw new Error(`no curl line in:\n${output}`);
@@ -156,7 +153,9 @@ export async function chat(
   return { status: response.status, text: await response.text() };
 }
 
-/** Takes the whole way through Envoy, gateway process and PostgreSQL, and no longer than that. */
+/**
+ * Status of a request that passes Envoy, the gateway process and PostgreSQL, but calls no provider.
+ */
 export async function statusOfModels(home: Home, service: Pick<Service, 'demoKey'>): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/models`, {
     headers: { authorization: `Bearer ${service.demoKey}`, connection: 'close' },

@@ -8,23 +8,26 @@ import { areCharges } from './shipped.ts';
 
 const POLL_MS = 10;
 
-/** Resolves when a request through Envoy would be served. Rejects when a process ends first. */
+/**
+ * Resolves when Envoy accepts connections and the gateway is ready. Rejects if a process ends
+ * first.
+ */
 export async function untilServing(
   deployment: Pick<Deployment, 'apiPort' | 'metricsOrigin'>,
   processes: readonly LaunchedProcess[],
 ): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
-  // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
+  // The gateway caches its readiness for half a second, so it is not queried before Envoy accepts.
   await untilAccepting(deployment, processes);
   await poll(deadline, processes, () => isReady(deployment.metricsOrigin));
 }
 
-/** Resolves when Envoy takes connections. Rejects when a process ends first. */
+/** Resolves when Envoy accepts connections. Rejects if a process ends first. */
 export function untilAccepting({ apiPort }: Pick<Deployment, 'apiPort'>, processes: readonly LaunchedProcess[]) {
   return poll(performance.now() + PATIENCE_MS, processes, () => accepts(apiPort));
 }
 
-/** Waits until charges are in the ledger and requests are served. */
+/** Waits until all charges are in the ledger and the gateway is ready. */
 export async function untilSettled(
   { paths, metricsOrigin }: Pick<Deployment, 'paths' | 'metricsOrigin'>,
   timeoutMs: number,

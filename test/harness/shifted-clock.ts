@@ -1,7 +1,6 @@
 /**
- * Loaded into a gateway process before its own code: its wall clock stands apart from the machine's
- * by what a file says. The file is read each time, because a process that is busy would notice a
- * change at no time that a test can know.
+ * Loaded into a gateway process before its own code. It shifts the wall clock of the process by the
+ * milliseconds in a file. Every `Date.now()` reads the file, so that a change applies at once.
  */
 import { readFileSync } from 'node:fs';
 
@@ -13,7 +12,7 @@ if (path !== undefined) {
     try {
       shiftMs = Number(readFileSync(path, 'utf8'));
     } catch {
-      // The test has ended and taken the file away; the process has not ended yet.
+      // The test has ended and removed the file, while the process still runs.
     }
     return machine.call(Date) + shiftMs;
   };

@@ -7,7 +7,7 @@ import { PATIENCE_MS } from '../fixtures/patience.ts';
 
 const POLL_MS = 10;
 
-/** Waits until no charge waits in the data folder: the ledger is there, or comes back. */
+/** Waits until no charge waits in the data folder. Needs a ledger that is up or will come back. */
 export async function untilShipped(paths: Pick<RuntimePaths, 'spoolDir'>): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (await areCharges(paths)) {

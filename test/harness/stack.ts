@@ -8,15 +8,15 @@ import { COMPILE_CACHE, type Deployment, type DeploymentOptions, prepareDeployme
 import { untilServing } from './serving.ts';
 
 /**
- * The whole gateway as in production, its processes started one by one, so that a test can reach
- * each.
+ * The whole gateway as in production. Its processes are started one by one, so that a test can
+ * reach each.
  */
 export interface Stack extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
   readonly envoy: LaunchedProcess;
-  /** Ends the gateway process, does `meanwhile`, and starts another one. */
+  /** Ends the gateway process, runs `meanwhile`, and starts a new process. */
   restartGateway(signal: NodeJS.Signals, meanwhile?: () => Promise<void>): Promise<void>;
-  /** Everything that the processes have written. */
+  /** Output of all processes. */
   logs(): string;
   close(): Promise<void>;
 }
@@ -61,10 +61,10 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
   }
 }
 
-/** The same under `npm start`'s supervisor, which restarts what dies. */
+/** The same gateway under the supervisor of `npm start`, which restarts processes that die. */
 export interface SupervisedStack extends Omit<Deployment, 'remove'> {
   readonly supervisorPid: number;
-  /** Ends everything that it started, and keeps the database for a look at it. */
+  /** Ends all processes, and keeps the database so that a test can inspect it. */
   end(): Promise<void>;
   logs(): string;
   close(): Promise<void>;

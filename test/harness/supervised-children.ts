@@ -9,7 +9,7 @@ export function supervisedChildren(supervisorPid: number, part: string): number[
         const parent = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
         return parent === supervisorPid && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(part);
       } catch {
-        // The process ended meanwhile.
+        // The process has ended since it was listed.
         return false;
       }
     })

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { REPOSITORY } from './deployment.ts';
 
 /**
- * The wall clock of a gateway under test, so that nobody has to wait for the next minute or for
+ * The wall clock of a gateway under test. A test sets it instead of waiting for the next minute or
  * midnight.
  */
 export interface TestClock {
-  /** For the gateway process. */
+  /** Environment of the gateway process. */
   readonly env: Readonly<Record<string, string>>;
   nowMs(): number;
-  /** The process reads it whenever it asks for the time. */
+  /** Applies to the next `Date.now()` of the process. */
   set(nowMs: number): void;
   remove(): void;
 }

@@ -1,13 +1,13 @@
 /**
- * The configuration file of a test stack: JSON, which is YAML too. Only what a test cares about is
- * said there.
+ * The configuration of a test stack, written as JSON, which is valid YAML. Tests set only what they
+ * depend on.
  */
 export interface TestConfig {
-  /** Name to base URL; the first one serves the models that name no targets. */
+  /** Providers by name. The first one serves the models without targets. */
   readonly providers: Readonly<Record<string, TestProvider>>;
-  /** A model's targets default to the first provider's model of the same name. */
+  /** Default of a model's targets: the model of the same name at the first provider. */
   readonly models: Readonly<Record<string, TestModel>>;
-  /** Default: one process with limits in its memory. */
+  /** Default: none, so one process keeps the limits in its memory. */
   readonly redis?: string;
   readonly workers?: number;
   readonly limits?: Readonly<Record<string, string | number>>;
@@ -31,21 +31,24 @@ export interface TestConfig {
   };
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
-  /** Default 0: a test sends as many as it likes. */
+  /** Default: 0, which means no limit. */
   readonly address_rps?: number;
-  /** Defaults above what a test opens, which would be the address's if it had any others. */
+  /** The defaults of both bounds are above what any test opens. */
   readonly address_connections?: number;
   readonly address_requests?: number;
 }
 
 export interface TestProvider {
-  /** One of the two. */
+  /** Either `base_url` or `endpoints` is set. */
   readonly base_url?: string;
   readonly endpoints?: readonly string[];
   readonly endpoint_picker?: string;
   readonly health_check?: { readonly path: string; readonly interval?: string };
   readonly api_key?: string;
-  /** Default: the key as `Authorization`. Without a key if Envoy authorizes. */
+  /**
+   * Default: the API key in `Authorization`. With `aws` and `oauth2`, Envoy authorizes, without a
+   * key.
+   */
   readonly auth?: { readonly aws: object } | { readonly oauth2: object } | { readonly header: string };
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -93,11 +96,11 @@ export interface Ports {
   readonly dashboard: number;
 }
 
-/** Never a provider's real secret, and easy to search for in logs and files. */
+/** No provider's real secret, and easy to find in logs and files. */
 export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 
 /**
- * 1 USD per million tokens both ways: a token costs a thousand nano-dollars, which makes sums easy
+ * 1 USD per million input or output tokens: a token costs 1,000 nano-dollars, which makes sums easy
  * to read.
  */
 const PLAIN_PRICES = { input: 1, output: 1 };
@@ -142,7 +145,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     stores: { postgres: 'embedded', redis: config.redis ?? 'memory' },
     workers: config.workers ?? 1,
     limits: { request_body: '20MiB', response_body: '64MiB', read_rpm: 6000, ...config.limits },
-    // Only tests of these limits have short ones: a machine may stand still for seconds.
+    // Only tests of these time-outs shorten them: a busy machine may pause for seconds.
     timeouts: { first_byte: '40s', stream_idle: '40s', total: '50s', ...config.timeouts },
     retries: config.retries ?? { per_target: 1 },
     ...(config.charges ? { charges: config.charges } : {}),
@@ -166,7 +169,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
 }
 
 /**
- * For containers: the environment names the stores, and addresses are those of
+ * The file for containers: the environment names the stores, and addresses are those in
  * deploy/compose/config/gateway.yaml and deploy/kubernetes.
  */
 export function renderContainerConfig(config: TestConfig): string {

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 
 /**
- * An OTLP/HTTP receiver on loopback, as an operator's collector is one, and the spans that reached
- * it.
+ * An OTLP/HTTP receiver on loopback, in the role of an operator's collector. It keeps the spans.
  */
 export interface TraceCollector {
   readonly url: string;
@@ -13,7 +12,7 @@ export interface TraceCollector {
   spans(): readonly SeenSpan[];
   /** Headers of every export. */
   readonly headers: readonly IncomingHttpHeaders[];
-  /** From now on; `hang`: takes the export, and never answers. */
+  /** Sets the status of all further responses. `hang` receives the export and never responds. */
   answerWith(status: number | 'hang'): void;
   close(): Promise<void>;
 }
@@ -21,7 +20,7 @@ export interface TraceCollector {
 export interface SeenSpan {
   readonly traceId: string;
   readonly id: string;
-  /** Empty: it has none. */
+  /** Empty for a root span. */
   readonly parentId: string;
   readonly state: string;
   readonly name: string;
@@ -79,7 +78,7 @@ const PROTO = fileURLToPath(new URL('./otlp_trace.proto', import.meta.url));
 const SERVICE = 'opentelemetry.proto.trace.v1.TraceService';
 const { [SERVICE]: service } = loadSync(PROTO, { longs: String, arrays: true, bytes: Buffer });
 
-/** The spans of the body of an export, read independently of the library that wrote it. */
+/** The spans in an export's body, decoded without the library that encoded them. */
 export function spansIn(body: Buffer): SeenSpan[] {
   const read = (service as ServiceDefinition).Export?.requestDeserialize(body) as ExportRequest | undefined;
   return (read?.resourceSpans ?? []).flatMap(({ resource, scopeSpans }) => {

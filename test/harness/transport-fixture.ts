@@ -9,7 +9,7 @@ import { startTransport, type Transport, type TransportFault } from '#ext-proc/t
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from './envoy-process.ts';
 
-/** The transport in this process behind a real Envoy; each test sets the handler it needs. */
+/** The transport, running in this process behind a real Envoy. Each test sets its own handler. */
 export interface TransportFixture {
   readonly origin: string;
   readonly port: number;
@@ -89,10 +89,7 @@ export async function eventually(condition: () => boolean, what: string, timeout
   }
 }
 
-/**
- * Sends bytes as they are, and returns what comes back until the connection closes or `until` is
- * seen.
- */
+/** Sends raw bytes, and returns what is received until the connection closes or `until` matches. */
 export function exchangeRaw(port: number, bytes: string | Buffer, until = /\}\}$/): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1');

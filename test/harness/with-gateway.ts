@@ -9,20 +9,20 @@ import { type Stack, startStack } from './stack.ts';
 import type { TestConfig } from './test-config.ts';
 
 export interface GatewayOptions extends Omit<DeploymentOptions, 'postgresSocketDir' | 'config'> {
-  /** Providers default to `fake`, the one that the fixture starts. */
+  /** Default of `providers`: the fixture's own provider, named `fake`. */
   readonly config: Omit<TestConfig, 'providers'> & Partial<Pick<TestConfig, 'providers'>>;
 }
 
 export interface GatewaySurroundings {
   readonly provider?: FakeProviderOptions;
   /**
-   * True starts a PostgreSQL server for this file alone, to be stopped or killed. Default: the one
-   * of the project.
+   * True starts a PostgreSQL server for this file alone, which tests may stop or kill. Default: the
+   * shared server.
    */
   readonly ownPostgres?: boolean;
 }
 
-/** A gateway that runs while a file's tests do. Reading its parts before `beforeAll` throws. */
+/** A gateway that runs during the tests of a file. Reading its parts before `beforeAll` throws. */
 export interface TestGateway {
   readonly provider: FakeProvider;
   readonly stack: Stack;
@@ -33,9 +33,9 @@ export interface TestGateway {
 }
 
 /**
- * Starts a provider and a gateway in front of it for the tests of a file, shows the gateway's logs
- * when one fails, and ends both. Options are a function when they need the provider, or values that
- * exist only in `beforeAll`.
+ * Starts a provider and a gateway in front of it for the tests of a file, and stops both
+ * afterwards. Prints the gateway's logs when a test fails. Options are a function if they need the
+ * provider or values that exist only in `beforeAll`.
  */
 export function withGateway(
   options: GatewayOptions | ((provider: FakeProvider) => GatewayOptions | Promise<GatewayOptions>),

@@ -5,15 +5,15 @@ import { addCustomer, type Customer, createDatabase, openStore, type TestStore }
 export interface StoreSettings {
   /** Balance of the customer. */
   readonly creditNanoUsd?: NanoUsd;
-  /** A database for each test. Default: one for all tests of the block. */
+  /** True creates a database for each test. Default: one database for all tests of the block. */
   readonly each?: boolean;
-  /** The ledger must agree with itself after the tests. */
+  /** True verifies the ledger after the tests. */
   readonly verified?: boolean;
   readonly options?: Parameters<typeof openStore>[1];
 }
 
 export interface OpenedStore {
-  /** Of the database, as its owner. */
+  /** URL of the database, for its owner. */
   readonly url: string;
   readonly store: TestStore;
   readonly customer: Customer;
