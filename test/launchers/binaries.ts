@@ -9,7 +9,7 @@ import type { LaunchedProcess } from './launched-process.ts';
 import type { Launcher, PostgresData } from './launcher.ts';
 import { withChildren } from './process-tree.ts';
 
-/** Envoy as set-up fetched it, the embedded PostgreSQL, and the machine's redis-server. */
+/** The Envoy that set-up fetched, the embedded PostgreSQL, and the machine's redis-server. */
 export const binaries: Launcher = {
   startEnvoy: async (args) => startProcess(envoyBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] }),
   startRedis: async (port, settings) => startRedis(port, settings),
@@ -22,7 +22,7 @@ export function envoyBinary(): string {
 
 const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';
 
-/** Why there is no Redis to test with; `undefined` when there is one. */
+/** Why no Redis is available for tests. `undefined` when one is. */
 export function missingRedisServer(): string | undefined {
   try {
     execFileSync(REDIS_SERVER, ['--version'], { stdio: 'ignore', timeout: 60_000 });

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { keepOutput, type LaunchedProcess } from './launched-process.ts';
 
-/** A child process under test: what it writes is kept and shown only when a test fails. */
+/** A child process under test. Its output is kept, and shown only when a test fails. */
 export interface TestProcess extends LaunchedProcess {
   readonly child: ChildProcess;
   readonly exited: Promise<number | NodeJS.Signals>;
 }
 
-/** A process that it started may have its output open, and lives on. */
+/** How long to wait for the end of the output: a surviving grandchild may hold it open. */
 const OUTPUT_END_MS = 5_000;
 
 export function startProcess(command: string, args: readonly string[], options: SpawnOptions): TestProcess {
@@ -18,7 +18,7 @@ export function startProcess(command: string, args: readonly string[], options: 
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
   const exited = new Promise<number | NodeJS.Signals>((resolve) => {
-    // Its last output may be read after its end.
+    // The last output may arrive after the exit.
     child.once('exit', (code, signal) => {
       const exit = signal ?? code ?? -1;
       const timer = setTimeout(resolve, OUTPUT_END_MS, exit);
@@ -50,7 +50,7 @@ export function startProcess(command: string, args: readonly string[], options: 
   };
 }
 
-/** Waits for an IPC message of that type. Rejects with the output when the process ends first. */
+/** Waits for an IPC message of a type. Rejects with the output if the process ends first. */
 export async function ipcMessage(process: TestProcess, type: string, timeoutMs = PATIENCE_MS): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   const ended = process.exited.then((exit) => {

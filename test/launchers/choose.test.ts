@@ -19,19 +19,19 @@ function nameImages(...variables: readonly string[]): void {
   for (const variable of variables) vi.stubEnv(variable, `${variable.toLowerCase()}:1`);
 }
 
-/** A `docker` that has only the images that docker-compose.yml names. */
+/** Puts a `docker` on the path that has only the images of docker-compose.yml. */
 function haveDocker(): void {
   const images = 'image inspect envoyproxy/envoy:v1.39.3 postgres:18 redis:8';
   writeFileSync(join(folder, 'docker'), `#!/bin/sh\n[ "$*" = "${images}" ]\n`);
   chmodSync(join(folder, 'docker'), 0o755);
 }
 
-test('containers when the environment names all three images, without asking Docker', () => {
+test('containers are chosen when the environment names all three images, even without Docker', () => {
   nameImages('ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE');
   expect(chooseLauncher().name).toBe('containers');
 });
 
-test('containers when Docker has the images, binaries when one is missing or Docker is', () => {
+test('containers are chosen when Docker has all images; binaries when an image or Docker is missing', () => {
   expect(chooseLauncher().name).toBe('binaries');
   haveDocker();
   expect(chooseLauncher().name).toBe('containers');
@@ -39,7 +39,7 @@ test('containers when Docker has the images, binaries when one is missing or Doc
   expect(chooseLauncher().name).toBe('binaries');
 });
 
-test('TEST_LAUNCHER stands above both, and is one of two words', () => {
+test('TEST_LAUNCHER overrides both, and only two values are accepted', () => {
   nameImages('ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE');
   vi.stubEnv('TEST_LAUNCHER', 'binaries');
   expect(chooseLauncher().name).toBe('binaries');

@@ -6,9 +6,9 @@ const USED: readonly ImageVariable[] = ['ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_
 const DOCKER_TIMEOUT_MS = 10_000;
 
 /**
- * Settles what TEST_LAUNCHER leaves open: containers when the environment names the images, as in
- * CI, or when Docker has them all; else binaries. An image is pulled only when somebody named it or
- * asked for containers.
+ * Chooses a launcher when TEST_LAUNCHER is unset: containers if the environment names the images,
+ * as in CI, or if Docker has them all. Otherwise binaries. An image is pulled only if somebody
+ * named it or asked for containers.
  */
 export function chooseLauncher(): { readonly name: LauncherName; readonly because: string } {
   if (process.env.TEST_LAUNCHER !== undefined) return { name: launcherName(), because: 'TEST_LAUNCHER says so' };

@@ -7,28 +7,25 @@ import { withChildren } from './process-tree.ts';
 
 export interface ContainerLaunch {
   readonly image: string;
-  /** Instead of the image's. */
+  /** Replaces the entry point of the image. */
   readonly entrypoint?: readonly string[];
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Folders of this machine, at the same paths in the container. */
+  /** Folders of the host, mounted at the same paths in the container. */
   readonly folders?: readonly string[];
   readonly sharedMemoryBytes?: number;
 }
 
 /**
- * A container whose process can be signalled as one of this machine: it has its network, and its
- * pid is the one out here.
+ * A container on the host's network. Its pid is the one on the host, so the process can be
+ * signalled like any other.
  */
 export interface Container extends LaunchedProcess {
-  /** Processes in the container, first the one that waits for the others. */
+  /** Pids of the processes in the container, the init process first. */
   processes(): readonly number[];
 }
 
-/**
- * `processName` is what counts in the container; an image's entry point may stay before it and
- * wait.
- */
+/** `processName` is the process under test. The image's entry point may run it as a child. */
 export async function startContainer(processName: string, launch: ContainerLaunch): Promise<Container> {
   const started = await prepare(launch).start();
   const { container: client } = await getContainerRuntimeClient();
@@ -40,7 +37,7 @@ export async function startContainer(processName: string, launch: ContainerLaunc
   const exited = handle.wait().then(() => {
     ended = true;
   });
-  // 0 when it ended before anybody looked.
+  // 0 if the container has already ended.
   const firstPid = (await handle.inspect()).State.Pid;
   const pid = (): number => processIn(firstPid, processName);
   let removed: Promise<unknown> | undefined;
@@ -57,7 +54,7 @@ export async function startContainer(processName: string, launch: ContainerLaunc
       if (!ended) signalIfAlive(pid(), signal);
       if (!(await within(exited, graceMs))) {
         signalIfAlive(pid(), 'SIGKILL');
-        // No longer: a container whose end the daemon never reports is removed all the same.
+        // Bounded, because the container is removed even if the daemon never reports its end.
         await within(exited, graceMs);
       }
       removed ??= started.stop({ timeout: 0, remove: true, removeVolumes: true });
@@ -73,13 +70,13 @@ function prepare({ image, entrypoint, args, environment = {}, folders = [], shar
     .withNetworkMode('host')
     .withBindMounts(folders.map((folder) => ({ source: folder, target: folder })))
     .withLabels(removeWhenWeEnd())
-    // Its own way to clean up is one more container, which runs on for a while.
+    // The library's own clean-up is another container, which keeps running for a while.
     .withAutoCleanup(false)
-    // The caller of `start` knows when it is ready.
+    // Callers check readiness themselves.
     .withWaitStrategy(Wait.forListeningPorts());
   if (entrypoint !== undefined) container.withEntrypoint([...entrypoint]);
   if (sharedMemoryBytes !== undefined) container.withSharedMemorySize(sharedMemoryBytes);
-  // The files that it makes are then ours, and so is the right to signal it.
+  // The same user as this process, which can then remove its files and signal it.
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   return uid === 0 || uid === undefined ? container : container.withUser(`${uid}:${gid}`);
 }
@@ -97,7 +94,7 @@ function nameOf(pid: number): string | undefined {
 }
 
 function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
-  // Pid 0 means this process and its group.
+  // Signalling pid 0 would signal the process group of this process.
   if (pid === 0) return;
   try {
     process.kill(pid, signal);

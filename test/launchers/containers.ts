@@ -14,17 +14,17 @@ const STOP_GRACE_MS = 15_000;
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 
 /**
- * The images of docker-compose.yml or those that the environment names, in the network of this
- * machine.
+ * Containers of the images in docker-compose.yml, or of those that the environment names, on the
+ * host's network.
  */
 export const containers: Launcher = {
   startEnvoy: (args) =>
     startContainer('envoy', {
       image: imageOf('ENVOY_IMAGE'),
       args,
-      // Configurations, certificates and sockets of tests.
+      // Holds the configurations, certificates and sockets of tests.
       folders: [tmpdir()],
-      // The official image would otherwise leave root, to whom the gateway's sockets belong.
+      // The official image drops root by default, but root owns the gateway's sockets.
       environment: { ENVOY_UID: '0' },
     }),
   startRedis: async (port, settings) => startRedis(port, settings),
@@ -35,7 +35,7 @@ async function startRedis(port: number, settings: readonly string[]): Promise<La
   const folder = mkdtempSync(join(tmpdir(), 'gw-redis-'));
   const server = await startContainer('redis-server', {
     image: imageOf('REDIS_IMAGE'),
-    // The official image's entrypoint would leave root, who owns the certificates of tests.
+    // The official image's entry point drops root, but root owns the certificates of tests.
     entrypoint: ['redis-server'],
     args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...settings],
     folders: [tmpdir()],
@@ -44,16 +44,17 @@ async function startRedis(port: number, settings: readonly string[]): Promise<La
   return server;
 }
 
-/** Every start is a container of its own on a folder out here. */
+/** Every start is a new container on the same host folder. */
 function createPostgres(settings: Readonly<Record<string, string>>): PostgresData {
   const folder = mkdtempSync(join(tmpdir(), 'gw-pg-'));
   const { postgresDir, socketDir } = runtimePaths({ GATEWAY_DATA: folder });
-  // The server runs as somebody else there. Out here the folder above keeps others away.
+  // In the container the server runs as another user. On the host the parent folder denies access
+  // to others.
   for (const path of [postgresDir, socketDir]) {
     mkdirSync(path);
     chmodSync(path, 0o777);
   }
-  // No port: each server listens in a folder of its own.
+  // No TCP port: each server listens on a Unix socket in its own folder.
   const all = { listen_addresses: '', port: '5432', unix_socket_directories: socketDir, timezone: 'UTC', ...settings };
   const url = `postgres://gateway@/postgres?host=${encodeURIComponent(socketDir)}&port=${all.port}&sslmode=disable`;
   let isNew = true;
@@ -98,8 +99,8 @@ async function untilAnswering(container: Container, url: string): Promise<void> 
 }
 
 /**
- * New databases are copies of this one. The embedded server sorts the same way, and images differ
- * in it.
+ * Recreates `template1`, from which new databases are copied, with the collation of the embedded
+ * server. The default collation differs between images.
  */
 function sortByCodePoint(url: string): Promise<void> {
   return ask(url, [

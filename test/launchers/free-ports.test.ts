@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { freePorts } from './free-ports.ts';
 
-/** Prints the ports that a process of this id gets, and runs until it is killed. */
+/** A program that takes this process's id, prints the ports that it gets, and runs until killed. */
 const PRINT_PORTS = `
 Object.defineProperty(process, 'pid', { value: ${process.pid} });
 const { freePorts } = await import(${JSON.stringify(new URL('free-ports.ts', import.meta.url))});
@@ -12,7 +12,7 @@ console.log(JSON.stringify(await freePorts(50)));
 setInterval(() => {}, 1000);
 `;
 
-test('two processes that would have the same range take different ports', async () => {
+test('two processes whose ids map to the same range get different ports', async () => {
   const own = await freePorts(50);
   const other = spawn(process.execPath, ['--input-type=module', '-e', PRINT_PORTS], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,7 +27,7 @@ test('two processes that would have the same range take different ports', async 
   }
 });
 
-test('a port on which something listens is left out', async () => {
+test('a port on which something listens is skipped', async () => {
   const [first = 0] = await freePorts(1);
   const server = createServer().listen(first + 1, '127.0.0.1');
   await once(server, 'listening');

@@ -1,19 +1,18 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Below the range of outgoing connections, which take any port there at any moment. */
+/** Below the ephemeral range, in which an outgoing connection may take any port at any moment. */
 const FIRST_PORT = 10_000;
 const PORTS_IN_RANGE = 100;
 const RANGES = 200;
 
 /**
- * Test files run in processes of their own, side by side. Each process takes ports from a range of
- * its own.
+ * Each process takes ports from a range of its own, because test files run in parallel processes.
  */
 let ownRange: Promise<number> | undefined;
 let asked = 0;
 
-/** Ports that nothing listens on. */
+/** Returns ports on which nothing listens. */
 export async function freePorts(count: number): Promise<number[]> {
   ownRange ??= claimRange();
   const guardPort = await ownRange;
@@ -31,8 +30,8 @@ export async function freePorts(count: number): Promise<number[]> {
 
 /**
  * Returns the first port of a range. This process listens on it until it ends, so no other process
- * takes the range: ids of processes alone are not enough, because those of two workers can be a
- * multiple of the ranges apart.
+ * takes the range. Process ids alone do not separate workers, because two ids can be congruent
+ * modulo the number of ranges.
  */
 async function claimRange(): Promise<number> {
   for (let tried = 0; tried < RANGES; tried++) {

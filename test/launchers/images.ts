@@ -1,4 +1,4 @@
-/** The images of docker-compose.yml, and the variables that name others. */
+/** The images of docker-compose.yml by the variable that overrides each. */
 const IMAGES = {
   NODE_IMAGE: 'node:24-bookworm-slim',
   ENVOY_IMAGE: 'envoyproxy/envoy:v1.39.3',

@@ -1,25 +1,25 @@
 /**
- * A process of which tests know what every launcher can tell. Signals go to its pid, which is the
- * machine's also in a container.
+ * A process under any launcher. Signals go to its pid, which is the host's pid also for a
+ * container.
  */
 export interface LaunchedProcess {
   /** For messages. */
   readonly command: string;
   readonly pid: number;
-  /** Everything written to standard output and error so far, at most the last 8 MiB. */
+  /** Standard output and error so far, at most the last 8 MiB. */
   output(): string;
   hasEnded(): boolean;
   readonly exited: Promise<unknown>;
   /**
-   * Sends the signal and waits for the end; after `graceMs` it is killed. Nothing of it is left
-   * then.
+   * Sends the signal, waits for the end, and kills the process after `graceMs`. Containers are
+   * removed.
    */
   end(signal?: NodeJS.Signals, graceMs?: number): Promise<void>;
 }
 
 const KEPT_BYTES = 8 * 1024 * 1024;
 
-/** The last that a process wrote. */
+/** The last output of a process. */
 export interface KeptOutput {
   keep(piece: Buffer): void;
   text(): string;

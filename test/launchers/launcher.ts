@@ -4,34 +4,34 @@ import type { LaunchedProcess } from './launched-process.ts';
  * How tests get Envoy, PostgreSQL and Redis: as binaries of this machine, or from containers. The
  * same tests run with either.
  *
- * On binaries always: Envoy under the supervisor (`startSupervisedStack`, `startService`) and its
- * embedded PostgreSQL, because it brings its own; Envoy under the script that its container runs
- * (`test/deploy/unsupervised.ts`), which compose.test.ts has in a container; PostgreSQL with tools
- * or a standby of its own in `test/faults`; and the bench, which compares processes.
+ * Some tests always run binaries. The supervisor (`startSupervisedStack`, `startService`) brings
+ * its own Envoy and PostgreSQL. `test/deploy/unsupervised.ts` runs the script of Envoy's container,
+ * which compose.test.ts runs in the container. `test/faults` runs PostgreSQL with tools or a
+ * standby of its own. The bench compares processes.
  */
 export interface Launcher {
-  /** The folders that the arguments name lie under the temporary folder. */
+  /** Folders named in the arguments must be under the temporary folder. */
   startEnvoy(args: readonly string[]): Promise<LaunchedProcess>;
-  /** Resolves before it accepts connections. */
+  /** May resolve before Redis accepts connections. */
   startRedis(port: number, settings: readonly string[]): Promise<LaunchedProcess>;
-  /** Data of its own, on which nothing runs yet. */
+  /** Creates a data folder, on which no server runs yet. */
   createPostgres(settings: Readonly<Record<string, string>>): Promise<PostgresData>;
 }
 
-/** Servers come and go on it, one at a time. */
+/** A data folder on which servers run, one at a time. */
 export interface PostgresData {
   readonly socketDir: string;
-  /** Resolves when the server answers. */
+  /** Resolves when the server accepts queries. */
   start(): Promise<PostgresServer>;
-  /** Takes the data away; the server has been stopped. */
+  /** Removes the data. The server must have been stopped. */
   remove(): Promise<void>;
 }
 
 export interface PostgresServer {
   readonly pid: number;
   /**
-   * Processes to stop so that the server stands still: the server, its backends, and the init
-   * process of a container.
+   * Processes to suspend so that the server hangs: the server, its backends, and the init process
+   * of a container.
    */
   processes(): readonly number[];
   readonly exited: Promise<unknown>;

@@ -8,12 +8,12 @@ import { imageOf } from './images.ts';
 import { removeLeftovers, removeWhenWeEnd } from './leftovers.ts';
 import { identityOf, isAlive } from './process-identity.ts';
 
-/** Part of every run with containers. */
+/** Tight on purpose: this test is part of every run with containers. */
 const SOON = { timeout: 20_000 };
 const docker = (...args: readonly string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 const exists = (id: string): boolean => docker('ps', '-aq', '--no-trunc').split('\n').includes(id);
 
-test('a container goes with the process that started it, also when that is killed', async () => {
+test('a container is removed when the process that started it ends, even by SIGKILL', async () => {
   const [port] = await freePorts(1);
   const launcher = pathToFileURL(join(import.meta.dirname, 'containers.ts'));
   const script = `
@@ -30,10 +30,10 @@ test('a container goes with the process that started it, also when that is kille
   await expect.poll(() => isAlive(server), SOON).toBe(false);
 });
 
-test('what a dead run left is taken away, and nothing of one that lives', () => {
+test('containers of a dead run are removed, those of a live one are kept', () => {
   const create = (label: string): string => docker('create', '--label', label, imageOf('REDIS_IMAGE'));
   const [ours] = Object.entries(removeWhenWeEnd()).map(([name, value]) => create(`${name}=${value}`));
-  // Process 1 has another start time.
+  // Process 1 exists, but its start time is not 0.
   const [left] = Object.keys(removeWhenWeEnd()).map((name) => create(`${name}=1-0`));
   removeLeftovers();
   expect([exists(String(ours)), exists(String(left))]).toEqual([true, false]);

@@ -2,17 +2,17 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { identityOf, isAlive } from './process-identity.ts';
 
-/** On every container of a test: the process that started it, and when that began. */
+/** Label on every container of a test: pid and start time of the process that started it. */
 const LABEL = 'inference-gateway.test-owner';
 const DOCKER_TIMEOUT_MS = 60_000;
 
-/** Outlives us by a moment: its input ends when we do, however that comes about. */
+/** Runs until its standard input closes, which happens however this process ends. */
 const GUARD = `cat; docker ps -aq --filter "label=${LABEL}=$1" | xargs -r docker rm -fv`;
 let guarded: Readonly<Record<string, string>> | undefined;
 
 /**
- * Labels for containers that are removed when this process ends, also when it is killed or a test
- * did not close what it opened.
+ * Returns labels for containers. Containers with them are removed when this process ends, also if
+ * it is killed or a test leaks them.
  */
 export function removeWhenWeEnd(): Readonly<Record<string, string>> {
   if (guarded === undefined) {
@@ -26,7 +26,7 @@ export function removeWhenWeEnd(): Readonly<Record<string, string>> {
   return guarded;
 }
 
-/** Takes away what former runs left whose guards ended with them. */
+/** Removes containers of former runs whose guard processes were killed too. */
 export function removeLeftovers(): void {
   const format = `{{.ID}} {{.Label "${LABEL}"}}`;
   const listed = docker('ps', '-a', '--filter', `label=${LABEL}`, '--format', format).trim();
@@ -38,8 +38,8 @@ export function removeLeftovers(): void {
 }
 
 /**
- * Output of a docker command. Another run may remove the same object at this moment, so an error is
- * ignored.
+ * Runs a docker command and returns its output. Errors are ignored, because another run may remove
+ * the same container at this moment.
  */
 function docker(...args: readonly string[]): string {
   return spawnSync('docker', args, { encoding: 'utf8', timeout: DOCKER_TIMEOUT_MS }).stdout ?? '';

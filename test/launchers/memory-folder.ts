@@ -3,18 +3,18 @@ import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { identityOf, isAlive } from './process-identity.ts';
 
-/** Linux mounts a file system in memory here. A container often gives it 64 MiB. */
+/** Where Linux mounts a file system in memory. In containers it often has only 64 MiB. */
 const MEMORY = '/dev/shm';
 const NAME = /^gw-tests-(\d+)-(\d+)$/;
 /** The databases of a run need up to 3 GiB. */
 const ENOUGH_BYTES = 6 * 1024 ** 3;
-/** As the temporary folder: a PostgreSQL under root runs as another user. */
+/** The mode of the temporary folder: when tests run as root, PostgreSQL runs as another user. */
 const EVERYBODY = 0o1777;
 
 /**
- * Makes a temporary folder in memory, where this machine has room. It is removed when this process
- * ends, and after a kill by the next run. Contract tests on a disk took a third more CPU, and the
- * removal of their 150 databases up to 100 s.
+ * Creates a temporary folder in memory if there is room. It is removed when this process ends, or
+ * by the next run if this process is killed. On a disk, contract tests took a third more CPU, and
+ * removing their 150 databases took up to 100 s.
  */
 export function makeMemoryFolder(): string | undefined {
   if (!hasRoom()) return undefined;

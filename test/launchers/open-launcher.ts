@@ -4,8 +4,8 @@ const LAUNCHERS = ['binaries', 'containers'] as const;
 export type LauncherName = (typeof LAUNCHERS)[number];
 
 /**
- * The value of TEST_LAUNCHER, which vitest.config.ts sets for a whole run. Default: binaries, as in
- * `npm run bench`.
+ * The value of TEST_LAUNCHER, which vitest.config.ts sets for a whole run. Default: binaries, which
+ * `npm run bench` uses.
  */
 export function launcherName(): LauncherName {
   const name = process.env.TEST_LAUNCHER ?? 'binaries';
@@ -14,18 +14,12 @@ export function launcherName(): LauncherName {
   return known;
 }
 
-/**
- * For what measures: its processes, and those that it compares them with, are of the same kind on
- * every machine.
- */
+/** For measurements, which must compare the same kind of processes on every machine. */
 export function keepToBinaries(): void {
   process.env.TEST_LAUNCHER = 'binaries';
 }
 
-/**
- * Loads the one that is used: the other has packages of its own, which every test file would load
- * again.
- */
+/** Imports only the launcher in use, so that test files do not load the other one's packages. */
 export async function openLauncher(): Promise<Launcher> {
   if (launcherName() === 'containers') return (await import('./containers.ts')).containers;
   return (await import('./binaries.ts')).binaries;

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Process ids are reused, in containers within seconds, so that a stored id alone proves nothing.
- * With its start time it does. Where there is no /proc the id has to do.
+ * A pid with its start time. Pids are reused, in containers within seconds, so a stored pid alone
+ * identifies nothing. Without /proc only the pid is known.
  */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks since boot, as the kernel writes it; `-` where that cannot be known. */
+  /** Start time in clock ticks since boot. `-` if unknown. */
   readonly started: string;
 }
 
@@ -17,14 +17,14 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, started: stat(pid)?.started ?? UNKNOWN_START };
 }
 
-/** A zombie counts as gone: it holds no file, port or memory. */
+/** A zombie counts as dead: it holds no file, port or memory. */
 export function isAlive({ pid, started }: ProcessIdentity): boolean {
   const now = stat(pid);
   if (now === undefined) return started === UNKNOWN_START && answersSignal(pid);
   return now.state !== 'Z' && (started === UNKNOWN_START || started === now.started);
 }
 
-/** Signals those that still live, and waits; true when all are gone. */
+/** Signals the processes that are alive and waits. Returns true when all have ended. */
 export async function endAll(
   all: readonly ProcessIdentity[],
   signal: NodeJS.Signals,
@@ -46,8 +46,8 @@ function stat(pid: number): { state: string; started: string } | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the name in parentheses and may itself contain spaces and parentheses;
-  // state is field 3, start time field 22.
+  // Field 2 is the name in parentheses, which may contain spaces and parentheses. Field 3 is the
+  // state, field 22 the start time.
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ');
   const [state, started] = [fields[0], fields[19]];
@@ -59,7 +59,7 @@ function answersSignal(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Not ours to signal, but there.
+    // The process exists but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
@@ -68,6 +68,6 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Ended in between; the caller looks again.
+    // The process has ended since the check. The caller checks again.
   }
 }

@@ -35,9 +35,9 @@ export const htmlBadGateway: Act = rawAnswer(
 );
 
 export interface StreamAct extends Partial<StreamContent> {
-  /** Silence before every event but the first. */
+  /** Pause before every event except the first. */
   readonly paceMs?: number;
-  /** Called just before event `index` is written, which waits for it. */
+  /** Awaited just before event `index` is written. */
   readonly onEvent?: (index: number) => Promise<void> | void;
 }
 
@@ -48,7 +48,7 @@ export function streamAnswer(options: StreamAct = {}): Act {
   };
 }
 
-/** The default: a stream where one was asked for, else JSON. */
+/** The default act: a stream if the request asks for one, otherwise JSON. */
 export const plainAnswer: Act = (call) => (call.seen.stream ? streamAnswer()(call) : jsonAnswer()(call));
 
 /** Sends the first `events` events of a healthy stream, then does `then`. */
@@ -57,7 +57,7 @@ export function streamThen(events: number, then: Act, options: StreamAct = {}): 
     eventsThen(streamEvents({ model: call.seen.model, ...options }).slice(0, events), then, options)(call);
 }
 
-/** Sends these events, of whatever API, then does `then`. */
+/** Sends these events of any API, then does `then`. */
 export function eventsThen(events: readonly string[], then: Act, options: StreamAct = {}): Act {
   return async (call) => {
     await writeEvents(call, events, options);
@@ -65,10 +65,9 @@ export function eventsThen(events: readonly string[], then: Act, options: Stream
   };
 }
 
-/** TCP RST or RST_STREAM at this point: before any answer when it stands alone. */
+/** Sends TCP RST or RST_STREAM at this point. Alone, it resets before any response. */
 export const reset: Act = async (call) => {
-  // Written bytes have to leave the process first, otherwise they are lost with the socket and the
-  // case is another one.
+  // Written bytes must leave the process first, or the reset discards them and changes the case.
   await sleep(30);
   call.reset();
 };

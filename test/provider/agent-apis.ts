@@ -20,9 +20,11 @@ export interface TurnUsage {
   readonly completion: number;
 }
 
-/** What a model says in a turn, in no API's words. */
+/** What a model returns in a turn, independent of the API. */
 export interface ModelTurn {
-  /** Encrypted reasoning, the signature of thinking, or what stands for the text of reasoning. */
+  /**
+   * Encrypted reasoning of Responses, the signature of a thinking block, or `reasoning_content`.
+   */
   readonly reasoning?: string;
   readonly text?: string;
   readonly calls?: readonly TurnCall[];
@@ -32,19 +34,19 @@ export interface ModelTurn {
 export interface TurnCall {
   readonly id: string;
   readonly name: string;
-  /** Of Responses alone, which has it apart from the name. */
+  /** Only in Responses, which has the namespace as a separate field. */
   readonly namespace?: string;
-  /** A text for a custom tool. */
+  /** A string for a custom tool. */
   readonly input: object | string;
 }
 
-/** A provider's API, as the provider of an agent speaks it. */
+/** A scripted provider's side of one API, for tests of agents. */
 export interface AgentApi {
   readonly api: 'chat' | 'responses' | 'anthropic';
   answer(turn: ModelTurn): Act;
-  /** As `answer`, streamed, and broken before the end of its last call. */
+  /** Like `answer`, but streamed and reset before the end of the last tool call. */
   cut(turn: ModelTurn): Act;
-  /** Parts of the conversation, in order, each with what names it: `result call_1`. */
+  /** Parts of the conversation in order, each with its kind and id, such as `result call_1`. */
   partsIn(seen: SeenRequest): readonly string[];
 }
 
@@ -75,7 +77,7 @@ function api(
 }
 
 interface InputItem {
-  /** Absent: a message. */
+  /** Absent for a message. */
   readonly type?: string;
   readonly role?: string;
   readonly encrypted_content?: string;
@@ -191,7 +193,7 @@ function chatUsage({ prompt, cached, completion }: TurnUsage): ProviderUsage {
   };
 }
 
-/** A turn in the words of chat completions, for a whole body and a stream alike. */
+/** A turn as the content of a chat completion, whole or streamed. */
 function chatContent({ calls = [], usage, ...said }: ModelTurn, model: string) {
   const toolCalls = calls.map(({ id, name, input }): ToolCall => {
     return typeof input === 'string'
@@ -202,7 +204,9 @@ function chatContent({ calls = [], usage, ...said }: ModelTurn, model: string) {
   return { model, ...said, ...pieces, ...(toolCalls.length > 0 ? { toolCalls } : {}), usage: chatUsage(usage) };
 }
 
-/** As DeepSeek: a model that thinks refuses calls of tools without the reasoning that made them. */
+/**
+ * Like DeepSeek, a thinking model refuses assistant tool calls without their `reasoning_content`.
+ */
 const CHAT_API: AgentApi = {
   api: 'chat',
   answer: (turn) => (call) => {

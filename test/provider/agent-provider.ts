@@ -1,22 +1,21 @@
 import type { ModelTurn, TurnUsage } from './agent-apis.ts';
 
-/** Turns of a loop: the last one answers, all others think and call a tool. */
+/** Turns of an agent's loop. The last turn returns the answer. The others think and call a tool. */
 export const TURNS = 10;
 export const ANSWER = 'All steps are done.';
-/** The tool and what it returns. */
 export const TOOL = 'look';
-/** A turn that says something before it calls, and one that makes two calls. */
+/** The turn with text before its call, and the turn with two calls. */
 const TALKING = 2;
 const PARALLEL = 3;
 
-/** Different in each turn, so that a charge shows whose it is. */
+/** Differs in each turn, so that a charge identifies its turn. */
 export function usageOf(turn: number): TurnUsage {
   return { prompt: 1_000 + 137 * turn, cached: 101 * turn, completion: 300 + turn };
 }
 
-/** USD for a million tokens, of which a token has a fraction of a nano-dollar. */
+/** USD per million tokens. A token costs a fraction of a nano-dollar, so rounding shows. */
 export const PRICES = { input: 1.2345, cached_input: 0.12345, output: 9.8765 };
-/** The same in pico-dollars a token. */
+/** The same prices in pico-dollars per token. */
 const PICO_USD = { input: 1_234_500n, cached: 123_450n, output: 9_876_500n };
 
 /** Cost of a turn with `usageOf`, at `PRICES`, rounded up. */
@@ -33,7 +32,7 @@ function callsOf(turn: number) {
 
 export const reasoningOf = (turn: number): string => `c2VjcmV0LX${'A'.repeat(900)}${turn}==`;
 
-/** A turn of the loop. */
+/** The model's output in a turn of the loop. */
 export function turnOf(turn: number): ModelTurn {
   const usage = usageOf(turn);
   if (turn === TURNS) return { text: ANSWER, usage };
@@ -41,7 +40,7 @@ export function turnOf(turn: number): ModelTurn {
   return { reasoning: reasoningOf(turn), ...said, calls: callsOf(turn), usage };
 }
 
-/** Parts that the request of a turn must bring, as `partsIn` names them. */
+/** Parts that the request of a turn must contain, as `partsIn` names them. */
 export function expectedIn(turn: number): readonly string[] {
   const parts = ['message user'];
   for (let past = 1; past < turn; past++) {

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { SeenRequest } from './call.ts';
 
-/** The check of a service of AWS, by the library that AWS's own SDKs sign with. */
+/** Checks signatures as an AWS service does, with the library that the AWS SDKs sign with. */
 export interface AwsIdentity {
   readonly region: string;
   readonly service: string;
@@ -12,8 +12,8 @@ export interface AwsIdentity {
 }
 
 /**
- * The `Authorization` that the request must have, for the headers that it says it signs. It equals
- * the one that it has if and only if the signature is right.
+ * The correct `Authorization` for the headers that the request claims to sign. The request's own
+ * value equals it if and only if its signature is valid.
  */
 export async function expectedAuthorization(seen: SeenRequest, identity: AwsIdentity): Promise<string> {
   const { region, service, ...credentials } = identity;
@@ -39,7 +39,7 @@ function dateOf(text: string): Date {
 
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
-/** SHA-256 in the form that the library takes. */
+/** SHA-256 with the interface that the library requires. */
 class Sha256 {
   readonly #hash;
 

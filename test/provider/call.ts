@@ -8,30 +8,30 @@ export interface SeenRequest {
   readonly httpVersion: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The parsed body; `undefined` when it is not JSON. */
+  /** The parsed body. `undefined` if it is not JSON. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
   readonly model: string;
   readonly stream: boolean;
-  /** The caller hung up before the answer was complete. */
+  /** True once the caller has disconnected before the response was complete. */
   hungUp: boolean;
-  /** The answer was written whole. */
+  /** True once the whole response has been written. */
   answered: boolean;
 }
 
-/** One request that an act has to answer, over HTTP/1.1 or HTTP/2. */
+/** One request that an act responds to, over HTTP/1.1 or HTTP/2. */
 export interface Call {
   readonly seen: SeenRequest;
   writeHead(status: number, headers: Readonly<Record<string, string>>): void;
-  /** Resolves when the bytes were taken, so that a reader that does not read holds the act back. */
+  /** Resolves when the socket has accepted the bytes, so a slow reader blocks the act. */
   write(bytes: string | Uint8Array): Promise<void>;
   end(bytes?: string | Uint8Array): void;
   /** HTTP/1.1: TCP RST. HTTP/2: RST_STREAM. */
   reset(): void;
-  /** Aborted when the caller hung up. */
+  /** Aborted when the caller disconnects. */
   readonly gone: AbortSignal;
 }
 
-/** How the provider answers one request. */
+/** How the provider responds to one request. */
 export type Act = (call: Call) => Promise<void> | void;
 
 export function callOf(
@@ -47,7 +47,7 @@ export function callOf(
     if (!seen.answered) seen.hungUp = true;
     gone.abort();
   });
-  // Writing to a caller that left is part of the tests; what matters is in `hungUp`.
+  // Writing to a disconnected caller is part of the tests, which check `hungUp`.
   response.on('error', () => gone.abort());
   const plain = response as ServerResponse;
   return {

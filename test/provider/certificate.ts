@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 /**
- * A self-signed certificate for `localhost` and 127.0.0.1, valid for a day: made on the spot, so
- * that no private key lives in the repository and no openssl is needed. It is its own CA, so a
- * client trusts it by taking it as one.
+ * A self-signed certificate for `localhost` and 127.0.0.1, valid for a day. It is generated on the
+ * fly, so the repository contains no private key and no openssl is needed. It is its own CA:
+ * clients trust it when it is in their list of CAs.
  */
 export interface TestCertificate {
   /** PEM texts. */
@@ -13,7 +13,7 @@ export interface TestCertificate {
 
 const ECDSA_SHA256 = oid('2a8648ce3d040302');
 
-/** A client that trusts several of them needs different names. */
+/** Certificates that one client trusts together need different names. */
 export function makeCertificate(nowMs = Date.now(), commonName = 'inference-gateway test'): TestCertificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const tbs = toBeSigned(privateKey, nowMs, commonName);

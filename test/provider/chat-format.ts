@@ -1,6 +1,6 @@
 /**
- * OpenAI-compatible bodies as a provider sends them: what a test does not care about has a plain
- * default.
+ * OpenAI-compatible bodies as a provider sends them. Members that a test leaves out have plain
+ * defaults.
  */
 export interface ProviderUsage {
   readonly prompt_tokens: number;
@@ -13,7 +13,7 @@ export interface ProviderUsage {
 
 export interface ToolCall {
   readonly id: string;
-  /** Default: function. `arguments` of a custom tool are any text. */
+  /** Default: a function. `arguments` of a custom tool may be any text. */
   readonly type?: 'custom';
   readonly name: string;
   readonly arguments: string;
@@ -25,7 +25,7 @@ export interface CompletionContent {
   readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason?: string;
-  /** `null`: the provider sends none. */
+  /** `null` omits the usage. */
   readonly usage?: ProviderUsage | null;
   readonly id?: string;
   readonly serviceTier?: string;
@@ -71,7 +71,7 @@ export interface Chunk {
   readonly model: string;
   readonly delta?: Readonly<Record<string, unknown>>;
   readonly finishReason?: string;
-  /** Present: the usage chunk, which has no choices. */
+  /** Makes the chunk the usage chunk, which has no choices. */
   readonly usage?: ProviderUsage;
   readonly serviceTier?: string | undefined;
 }
@@ -105,7 +105,7 @@ export interface StreamContent {
   readonly serviceTier?: string;
 }
 
-/** The events of a whole healthy stream without its `[DONE]`: role, pieces, finish, usage. */
+/** The events of a complete, healthy stream except `[DONE]`: role, pieces, finish, usage. */
 export function streamEvents(content: StreamContent): string[] {
   const { model, serviceTier } = content;
   const events = [chunkBody({ model, serviceTier, delta: { role: 'assistant', content: '' } })];

@@ -2,16 +2,16 @@ import { rawAnswer } from './acts.ts';
 import type { Act } from './call.ts';
 
 export interface EmbeddingsContent {
-  /** Null: it reports none. Default: a token for each input. */
+  /** `null` omits the usage. Default: one token for each input. */
   readonly usage?: object | null;
   /** Components of each vector. */
   readonly dimensions?: number;
-  /** Further members of the response, and of each vector. */
+  /** Further members of the response. */
   readonly members?: object;
   readonly ofVector?: object;
 }
 
-/** A vector for each input, in the encoding that was asked for. */
+/** Returns a vector for each input in the requested encoding. */
 export function embeddingsAnswer(content: EmbeddingsContent = {}): Act {
   const { usage, dimensions = 4, members = {}, ofVector = {} } = content;
   return (call) => {

@@ -22,7 +22,7 @@ function ask(provider: FakeProvider, body: object): Promise<Response> {
   return fetch(`${provider.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify(body) });
 }
 
-test('answers JSON and streams without a script, and records what it saw', async () => {
+test('without a script it returns JSON or a stream, and records the requests', async () => {
   const provider = await start();
   expect(await (await ask(provider, { model: 'a' })).json()).toMatchObject({ object: 'chat.completion', model: 'a' });
   const stream = await (await ask(provider, { model: 'a', stream: true })).text();
@@ -40,7 +40,7 @@ test('plays one act for each request and repeats the last', async () => {
   for (const _ of [2, 3]) expect(await (await ask(provider, { model: 'a' })).text()).toContain('second');
 });
 
-test('breaks a stream where the script says so', async () => {
+test('breaks a stream at the scripted event', async () => {
   const provider = await start();
   provider.script('a', streamThen(2, reset), streamThen(1, errorEvent('busy')));
   const broken = await ask(provider, { model: 'a', stream: true });

@@ -6,16 +6,15 @@ import { plainAnswer } from './acts.ts';
 import { type Act, callOf, type SeenRequest } from './call.ts';
 
 /**
- * A scriptable OpenAI-compatible provider on loopback. Which act answers is chosen by the request's
- * model name.
+ * A scriptable OpenAI-compatible provider on loopback. The request's model name selects the act.
  */
 export interface FakeProvider {
-  /** With the `/v1` prefix, for `base_url`. */
+  /** Value for `base_url`, with the prefix `/v1`. */
   readonly baseUrl: string;
   readonly port: number;
   /**
-   * The acts for requests to `model`: one each, the last for all that follow. Without a script: a
-   * plain good answer.
+   * Sets the acts for requests to `model`: one act for each request, and the last one for all
+   * further requests. Default: a plain successful response.
    */
   script(model: string, ...acts: readonly [Act, ...Act[]]): void;
   /** Requests for `model` so far, oldest first; at most the last 1,000 of all models are kept. */
@@ -25,11 +24,11 @@ export interface FakeProvider {
 }
 
 export interface FakeProviderOptions {
-  /** PEM texts: the provider then speaks TLS. */
+  /** PEM texts, with which the provider speaks TLS. */
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Offer HTTP/2 by ALPN beside HTTP/1.1. */
   readonly http2?: boolean;
-  /** Off for load: requests are then not kept. */
+  /** False keeps no requests, for load tests. */
   readonly record?: boolean;
   readonly port?: number;
   /** Address to listen on; default loopback. */
@@ -51,7 +50,7 @@ export async function startFakeProvider(options: FakeProviderOptions = {}): Prom
     try {
       for await (const piece of request) pieces.push(piece as Buffer);
     } catch {
-      return; // The caller left during the upload: there is nobody to answer.
+      return; // The caller disconnected during the upload.
     }
     const seen = seenRequest(request, Buffer.concat(pieces));
     if (options.record !== false) {
@@ -65,7 +64,7 @@ export async function startFakeProvider(options: FakeProviderOptions = {}): Prom
 
   const server = listener(options, (request, response) => {
     onRequest(request, response).catch((error: unknown) => {
-      // A fault of the test itself: it must not look like a provider's failure.
+      // An error of the test itself, which must not look like a provider's failure.
       process.stderr.write(`fake provider: ${String(error)}\n`);
       response.destroy();
     });

@@ -1,16 +1,19 @@
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { Act } from './call.ts';
 
-/** Holds requests until the test opens it: "60 at once, held until all are decided". */
+/**
+ * Holds requests until the test opens it, for instance until 60 concurrent ones have been admitted
+ * or refused.
+ */
 export interface Gate {
-  /** How many requests stand before it, or went through. */
+  /** Number of requests that wait at the gate or have passed it. */
   arrived(): number;
   /** Resolves when `count` requests have arrived. Rejects after `timeoutMs`. */
   waitFor(count: number, timeoutMs?: number): Promise<void>;
   open(): void;
-  /** Arrives, and resolves when it is open. */
+  /** Counts as an arrival, and resolves when the gate is open. */
   pass(): Promise<void>;
-  /** An act that waits for the gate, then goes on. */
+  /** An act that passes the gate, then does `then`. */
   before(then: Act): Act;
 }
 

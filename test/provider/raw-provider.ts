@@ -3,14 +3,13 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A provider that speaks no HTTP by itself: its script writes the bytes, right or wrong, and
- * decides how the connection ends.
+ * A provider whose script writes raw bytes, valid HTTP or not, and decides how the connection ends.
  */
 export interface RawProvider {
   readonly baseUrl: string;
   /** Sets the act for requests whose last message is `name`. */
   script(name: string, act: RawAct): void;
-  /** How often it was asked that. */
+  /** Number of requests whose last message was `name`. */
   asked(name: string): number;
   close(): Promise<void>;
 }
@@ -24,7 +23,7 @@ export async function startRawProvider(): Promise<RawProvider> {
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // Connections of harmful clients are closed.
+    // Errors are expected when a connection is cut.
     socket.on('error', () => {});
     readRequests(socket, (name) => {
       asked.set(name, (asked.get(name) ?? 0) + 1);
@@ -46,7 +45,7 @@ export async function startRawProvider(): Promise<RawProvider> {
   };
 }
 
-/** Envoy always sends the length of a body that arrived whole. */
+/** Parses requests by `content-length`, which Envoy always sends for a body that it has whole. */
 function readRequests(socket: Socket, onRequest: (name: string) => void): void {
   let text = '';
   socket.on('data', (piece) => {
@@ -64,13 +63,10 @@ function readRequests(socket: Socket, onRequest: (name: string) => void): void {
   });
 }
 
-/**
- * So that what was written is read by the other side before the connection ends: a reset may
- * overtake it.
- */
+/** Time for the other side to read the written bytes, because a reset may overtake them. */
 const SETTLE_MS = 30;
 
-/** TCP RST after these bytes. */
+/** Writes the bytes, then sends TCP RST. */
 export function thenReset(bytes: string | Uint8Array): RawAct {
   return async (socket) => {
     if (bytes.length > 0) socket.write(bytes);
@@ -79,12 +75,12 @@ export function thenReset(bytes: string | Uint8Array): RawAct {
   };
 }
 
-/** TCP FIN after these bytes. */
+/** Writes the bytes, then sends TCP FIN. */
 export function thenFin(bytes: string | Uint8Array): RawAct {
   return (socket) => void socket.end(bytes);
 }
 
-/** The connection stays open, and nothing more comes. */
+/** Writes the bytes, then sends nothing more on the open connection. */
 export function thenSilence(bytes: string | Uint8Array): RawAct {
   return (socket) => {
     if (bytes.length > 0) socket.write(bytes);
@@ -92,8 +88,8 @@ export function thenSilence(bytes: string | Uint8Array): RawAct {
 }
 
 /**
- * These bytes, then `again` over and over, until the caller has had enough; with `paceMs` between
- * them, else as fast as it reads.
+ * Writes `bytes`, then `again` repeatedly until the caller closes: with pauses of `paceMs`, or as
+ * fast as the caller reads.
  */
 export function thenForEver(bytes: string, again: string, paceMs?: number): RawAct {
   return async (socket) => {
@@ -106,7 +102,9 @@ export function thenForEver(bytes: string, again: string, paceMs?: number): RawA
   };
 }
 
-/** The head of a 200 whose body ends with the connection, unless `more` headers say otherwise. */
+/**
+ * The head of a 200 whose body ends with the connection, unless `more` contains a framing header.
+ */
 export function head(contentType: string, more: Readonly<Record<string, string>> = {}): string {
   const headers = Object.entries({ 'content-type': contentType, ...more }).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 200 OK\r\n${headers.join('\r\n')}\r\n\r\n`;

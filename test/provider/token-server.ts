@@ -2,11 +2,11 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A scriptable token endpoint of OAuth2 on loopback. The path of the URL chooses the script. */
+/** A scriptable OAuth2 token endpoint on loopback. The URL's path selects the script. */
 export interface TokenServer {
   /** `name` becomes the path. */
   url(name: string, host?: string): string;
-  /** Without a script: a token that is valid for an hour. */
+  /** Default script: a token that is valid for an hour. */
   script(name: string, answer: TokenAnswer): void;
   /** Requests so far, oldest first. */
   requests(name: string): readonly TokenRequest[];
@@ -18,10 +18,10 @@ export interface TokenRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** `count`: of the request, from 1. */
+/** `count` is the number of the request, from 1. */
 export type TokenAnswer = (response: ServerResponse, count: number) => void;
 
-/** The token of a request has its number at the end. */
+/** Each token ends with the number of its request. */
 export function token(prefix: string, members: Readonly<Record<string, unknown>> = { expires_in: 3600 }): TokenAnswer {
   return (response, count) =>
     tokenText(JSON.stringify({ access_token: `${prefix}-${count}`, token_type: 'Bearer', ...members }))(
