@@ -22,8 +22,8 @@ import { requirement } from '../harness/requirement.ts';
 import { withStore } from '../harness/with-store.ts';
 
 /**
- * Every call of the dashboard at stripe-mock, which refuses what Stripe would refuse: an unknown
- * endpoint, an unknown parameter, or a value of another type.
+ * Sends every Stripe call of the dashboard to stripe-mock. Like Stripe, it refuses unknown
+ * endpoints, unknown parameters and values of the wrong type.
  */
 const PROGRAM = join(REPOSITORY, '.cache/stripe-mock/stripe-mock');
 const MISSING = existsSync(PROGRAM)
@@ -68,13 +68,13 @@ requirement(MISSING, () => {
     billing: { legalName: 'Acme Ltd', billingAddress: '1 Road', taxId: 'X1', billingEmail: 'a@acme.example' },
   });
 
-  test('refuses what Stripe does not know', async () => {
+  test('an unknown parameter is refused', async () => {
     const unknown = { customer: 'cus_1', tip: 5 } as { customer: string };
     const stripe = await stripeClient(config);
     await expect(stripe.checkout.sessions.create(unknown)).rejects.toThrow(/additional properties/);
   });
 
-  test('a payment begins in Checkout', async () => {
+  test('a payment opens a Checkout session', async () => {
     const begun = await beginTopUp(config, work(), 10);
     expect(begun).toEqual({ id: expect.any(String), url: expect.any(String) });
     expect(await listTopUps(database, { organizationId, limit: 5 })).toMatchObject([
@@ -82,7 +82,7 @@ requirement(MISSING, () => {
     ]);
   });
 
-  test('a card is saved in Checkout, for a customer', async () => {
+  test('a Checkout session saves a card of a customer', async () => {
     expect(await beginSavingCard(config, work())).toEqual({ url: expect.any(String) });
   });
 
@@ -104,7 +104,8 @@ requirement(MISSING, () => {
     expect(await setAutomaticTopUp(database, organizationId, settings, BY)).toBe(true);
     await topUpAutomatically(config, { database, nowMs: () => Date.now(), log: createLog('silent') });
     const [automatic] = await listTopUps(database, { organizationId, limit: 1 });
-    // The payment that stripe-mock returns is of another top-up; but the call was not refused.
+    // stripe-mock returns a payment of another top-up, so this one stays open. No failure means
+    // that the call was not refused.
     expect(automatic).toMatchObject({ automatic: true, state: 'open' });
     expect(automatic?.failure).toBeUndefined();
   });
@@ -115,7 +116,7 @@ requirement(MISSING, () => {
     expect(await settleForgottenPayments(deps)).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('the payments of a customer are looked through for one whose answer was lost', async () => {
+  test('the payments of a customer are searched for one whose response was lost', async () => {
     await setAutomaticTopUp(database, organizationId, undefined, BY);
     await database.query("update top_ups set asked_at = asked_at - interval '2 minutes' where automatic");
     await topUpAutomatically(config, { database, nowMs: () => Date.now(), log: createLog('silent') });

@@ -8,8 +8,8 @@ const LATE_SHARE = 0.2;
 const LATE_MS = 12;
 
 /**
- * Hands calls of the official package to a world, without sockets: for as many as only a property
- * test makes. Answers arrive in another order than they were asked for, as `random` draws it.
+ * Passes calls of the official package to a world without sockets, which makes the many calls of
+ * property tests affordable. `random` decides the order in which responses arrive.
  */
 export function inProcessClient(world: StripeWorld, random: () => number) {
   const api = createStripeApi(world);
@@ -18,7 +18,7 @@ export function inProcessClient(world: StripeWorld, random: () => number) {
     await someTurns(random);
     const call = { method: method ?? 'GET', path: `${url.pathname}${url.search}`, body: String(body ?? '') };
     const { status, body: answer } = api(call);
-    // The answer may be old when it arrives.
+    // The response may be stale when it arrives.
     if (random() < LATE_SHARE) await sleep(random() * LATE_MS);
     return Response.json(answer, { status });
   });

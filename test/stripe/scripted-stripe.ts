@@ -5,36 +5,36 @@ import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { type ApiAnswer, type ApiCall, createStripeApi } from './stripe-api.ts';
 import { StripeWorld, type WorldEvent } from './stripe-world.ts';
 
-/** Stripe under the control of a test: its interface, its page for paying, its signed events. */
+/** Stripe under the control of a test: its API, its Checkout page and its signed events. */
 export interface ScriptedStripe {
   readonly world: StripeWorld;
   readonly config: StripeConfig;
   readonly calls: readonly ApiCall[];
-  /** While true, nothing is answered but 500. */
+  /** While true, every API call gets a 500. */
   away: boolean;
   /**
-   * Answer to a call instead of the world's. The world does what it is asked, and says nothing
-   * (`never`), or 500 (`lost`).
+   * Overrides the response to an API call. With `never` and `lost` the world still executes the
+   * call, but its response is missing or a 500.
    */
   instead: ((call: ApiCall) => ApiAnswer | 'never' | 'lost' | undefined) | undefined;
-  /** While true, what is paid on the page has no event before `deliverAll`. */
+  /** While true, events about payments on the page are sent only by `deliverAll`. */
   late: boolean;
-  /** Address that events go to. */
+  /** Origin to which events are sent. */
   deliverTo: string | undefined;
-  /** Sends an event as Stripe does. Returns the status. */
+  /** Sends an event as Stripe does. Returns the status of the response. */
   deliver(event: WorldEvent, how?: Delivery): Promise<number>;
-  /** Sends the events that were not sent yet, in their order. Returns the statuses. */
+  /** Sends all unsent events in order. Returns the statuses. */
   deliverAll(): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
 export interface Delivery {
   readonly secret?: string;
-  /** Time of the signature. Default: now. */
+  /** Timestamp of the signature. Default: now. */
   readonly signedAtMs?: number;
-  /** Instead of the event. */
+  /** Payload to send instead of the event. */
   readonly payload?: string;
-  /** Changes the body after it was signed. */
+  /** Changes the body after it has been signed. */
   readonly forge?: (body: string) => string;
 }
 
@@ -71,12 +71,12 @@ export async function startScriptedStripe(): Promise<ScriptedStripe> {
     const made = typeof instead === 'object' ? instead : api(call);
     if (instead === 'never') return;
     const { status, body: told } = instead === 'lost' ? unavailable : made;
-    // With most errors of its own. Otherwise the client waits, and tries again.
+    // Stripe sends this with most of its own errors. Without it the client waits and retries.
     const noRetry = status >= 500 ? { 'stripe-should-retry': 'false' } : {};
     response.writeHead(status, { 'content-type': 'application/json', ...noRetry }).end(JSON.stringify(told));
   }
 
-  /** `filled`: the form, once somebody has sent it. */
+  /** The Checkout page. `filled` is the submitted form. */
   async function page(id: string, filled: string | undefined, response: ServerResponse): Promise<void> {
     const session = world.sessions.get(id);
     if (!session) return void response.writeHead(404).end();

@@ -1,11 +1,11 @@
 import type { StripeWorld } from './stripe-world.ts';
 
-/** A request of the official package. */
+/** An API request of the official package. */
 export interface ApiCall {
   readonly method: string;
-  /** With its query. */
+  /** Path with query. */
   readonly path: string;
-  /** As a form. */
+  /** Form-encoded body. */
   readonly body: string;
   readonly idempotencyKey?: string | undefined;
 }
@@ -15,7 +15,7 @@ export interface ApiAnswer {
   readonly body: object;
 }
 
-/** The endpoints of Stripe that the dashboard calls, on a world of objects. */
+/** The endpoints of Stripe that the dashboard calls, on the objects of a world. */
 export function createStripeApi(world: StripeWorld): (call: ApiCall) => ApiAnswer {
   const answered = new Map<string, { readonly body: string; readonly answer: ApiAnswer }>();
   return (call) => {
@@ -68,7 +68,7 @@ function newSession(world: StripeWorld, form: URLSearchParams): ApiAnswer {
   const customer = form.get('customer');
   if (customer !== null && !world.customers.has(customer)) return found(undefined);
   const price = 'line_items[0][price_data]';
-  // An account with Adaptive Pricing, and a payer in Europe.
+  // Stands for an account with Adaptive Pricing and a payer in Europe.
   const isLocalized = form.get('mode') === 'payment' && form.get('adaptive_pricing[enabled]') !== 'false';
   const session = world.addSession({
     mode: form.get('mode') === 'setup' ? 'setup' : 'payment',
@@ -87,7 +87,7 @@ function newSession(world: StripeWorld, form: URLSearchParams): ApiAnswer {
   return found(session);
 }
 
-/** Charges a saved card at once. */
+/** Charges a saved card immediately. */
 function newPayment(world: StripeWorld, form: URLSearchParams): ApiAnswer {
   const payment = world.addPayment({
     amount: Number(form.get('amount')),

@@ -1,8 +1,8 @@
 import type { Stripe } from 'stripe';
 
 /**
- * The few objects of Stripe that the dashboard uses, and what happens to them. Each happening adds
- * the events that Stripe sends about it; who delivers them, when and how often, is up to the test.
+ * The few Stripe objects that the dashboard uses, and what can happen to them. Each change records
+ * the events that Stripe would send. Tests decide when and how often they are delivered.
  */
 export interface WorldEvent {
   readonly id: string;
@@ -52,16 +52,16 @@ export class StripeWorld {
   readonly disputes = new Map<string, Reversed>();
   readonly customers = new Set<string>();
   readonly events: WorldEvent[] = [];
-  /** Decline of the saved card, in Stripe's words; `undefined`: it is charged. */
+  /** Decline code for charges of the saved card. `undefined` lets them succeed. */
   declines: string | undefined;
-  /** Charges of saved cards, one for each payment that was asked for. */
+  /** Number of charges of saved cards, one for each requested payment. */
   charges = 0;
-  /** Base of the pages on which people pay. */
+  /** Origin of the Checkout pages. */
   pages = 'https://checkout.example';
   #made = 0;
   readonly #name: string;
 
-  /** Ids of worlds with other names differ. */
+  /** Worlds with different names create different ids. */
   constructor(name = '') {
     this.#name = name;
   }
@@ -83,7 +83,7 @@ export class StripeWorld {
     return session;
   }
 
-  /** Somebody pays, or saves a card. */
+  /** The user pays or saves a card. */
   complete(
     sessionId: string,
     change: { readonly amount?: number; readonly currency?: string; readonly taxId?: string | null } = {},
@@ -178,7 +178,7 @@ export class StripeWorld {
     if (status === 'won') this.#tell('charge.dispute.funds_reinstated', dispute ?? {});
   }
 
-  /** Sum of these payments of the organization less their reversals, in cents. */
+  /** Sum of the organization's payments among these, less their reversals, in cents. */
   kept(organizationId: string, paymentIds: readonly string[]): number {
     let cents = 0;
     for (const payment of this.payments.values()) {
@@ -191,7 +191,7 @@ export class StripeWorld {
     return cents;
   }
 
-  /** An event as Stripe took its picture of the object, which may have changed since. */
+  /** Records an event with a snapshot of the object, which may change later. */
   #tell(type: string, object: object): void {
     this.events.push({ id: this.id('evt'), type, object: structuredClone(object) });
   }
