@@ -14,7 +14,7 @@ function decisionOf(route: Route): Decision {
   return decision;
 }
 
-/** Expected refusal of a valid request of the actor; `undefined`: it is served. */
+/** The expected refusal of the actor's valid request; `undefined` if the request is served. */
 function refusalFor(access: Access, actor: Actor, isOfOrganization: boolean): string | undefined {
   if (access === 'anyone') return undefined;
   if (actor === 'nobody') return 'not_signed_in';
@@ -35,27 +35,30 @@ const LINK = /\/link#[\w-]{43}/;
 describe('every route', () => {
   const scene = opened(openScene);
 
-  it('has been decided upon, and no route is decided upon that is not there', () => {
+  it('has a decision, and no decision is about a route that does not exist', () => {
     expect(ROUTES.map(nameOf).sort()).toEqual([...DECISIONS.keys()].sort());
     const differing = ROUTES.filter((route) => route.access !== decisionOf(route).access);
     expect(differing.map(nameOf)).toEqual([]);
   });
 
-  it.each(ROUTES.map((route) => [nameOf(route), route] as const))('%s serves whom it may', async (_, route) => {
-    const decision = decisionOf(route);
-    const isOfOrganization = route.path.includes(':organization');
-    const wanted: Record<string, string> = {};
-    const found: Record<string, string> = {};
-    for (const actor of ACTORS) {
-      const parameters = await scene.parametersFor(route, actor);
-      const reply = await ask(await scene.browserOf(actor), route, parameters, decision);
-      wanted[actor] = refusalFor(decision.access, actor, isOfOrganization) ?? decision.answer ?? 'served';
-      found[actor] = outcomeOf(reply);
-      const isCreation = decision.tells !== undefined && found[actor] === 'served';
-      expectNoSecret(reply, isCreation ? decision.tells : undefined);
-    }
-    expect(found).toEqual(wanted);
-  });
+  it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
+    '%s serves the actors that its decision allows',
+    async (_, route) => {
+      const decision = decisionOf(route);
+      const isOfOrganization = route.path.includes(':organization');
+      const wanted: Record<string, string> = {};
+      const found: Record<string, string> = {};
+      for (const actor of ACTORS) {
+        const parameters = await scene.parametersFor(route, actor);
+        const reply = await ask(await scene.browserOf(actor), route, parameters, decision);
+        wanted[actor] = refusalFor(decision.access, actor, isOfOrganization) ?? decision.answer ?? 'served';
+        found[actor] = outcomeOf(reply);
+        const isCreation = decision.tells !== undefined && found[actor] === 'served';
+        expectNoSecret(reply, isCreation ? decision.tells : undefined);
+      }
+      expect(found).toEqual(wanted);
+    },
+  );
 
   function expectNoSecret({ text }: Reply<object>, told: Decision['tells']): void {
     expect(SECRET.test(text)).toBe(told === 'key');
@@ -66,7 +69,7 @@ describe('every route', () => {
   const inside = ROUTES.filter(({ path }) => /:organization\/.*:/.test(path));
 
   it.each(inside.map((route) => [nameOf(route), route] as const))(
-    "%s finds nothing of another organization under one's own",
+    '%s finds no object of another organization',
     async (_, route) => {
       for (const actor of ['owner of another organization', 'operator'] as const) {
         const parameters = await scene.parametersFor(route, actor);
@@ -79,7 +82,7 @@ describe('every route', () => {
     },
   );
 
-  /** State of the objects that the parameters name, as their own organization's owner sees them. */
+  /** The state of the objects that the parameters name, seen by an owner of their organization. */
   async function stateOf({ key, user, view }: Readonly<Record<string, string>>): Promise<unknown> {
     const owner = await scene.browserOf('owner');
     const base = `/api/organizations/${scene.organizationId}`;
@@ -93,7 +96,7 @@ describe('every route', () => {
   }
 
   it.each(inside.map((route) => [nameOf(route), route] as const))(
-    '%s finds nothing where there is nothing, not even for operators',
+    '%s finds no object with an unknown or malformed id, not even for operators',
     async (_, route) => {
       const operator = await scene.browserOf('operator');
       const parameters = await scene.parametersFor(route, 'operator');
@@ -107,7 +110,7 @@ describe('every route', () => {
     },
   );
 
-  it('about an organization finds no organization where there is none', async () => {
+  it('about an organization finds no organization with an unknown id', async () => {
     const operator = await scene.browserOf('operator');
     const whole = ROUTES.filter(
       ({ path }) => path.includes(':organization') && !inside.some((one) => one.path === path),

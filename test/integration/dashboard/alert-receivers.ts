@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail server on loopback, and what it has taken. */
+/** A mail server on loopback, and the mails that it accepted. */
 export interface MailServer {
   readonly port: number;
   readonly mails: readonly ReceivedMail[];
-  /** Answers so to the next mails; `undefined`: takes them. */
+  /** Sets the status for the following mails; `undefined` accepts them. */
   refuse(status: number | undefined): void;
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
   readonly head: string;
-  /** Decoded. */
+  /** The decoded body. */
   readonly text: string;
 }
 
@@ -65,11 +65,11 @@ function decoded(head: string, body: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** A server of a customer, and what it was sent. */
+/** A customer's webhook server, and the requests that it received. */
 export interface WebhookReceiver {
   readonly port: number;
   readonly requests: readonly ReceivedRequest[];
-  /** Answers the next requests so; default 204. */
+  /** Sets the response to the following requests. Without a call, the status is 204. */
   answer(status: number, headers?: Readonly<Record<string, string>>): void;
   close(): Promise<void>;
 }

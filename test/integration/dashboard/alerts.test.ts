@@ -36,7 +36,7 @@ describe('alerts', () => {
         privateNetworks: ['127.0.0.0/8'],
       });
     configure();
-    // Several dashboards of one deployment.
+    // Three dashboard processes of one deployment.
     const log = createLog('silent');
     for (let n = 0; n < 3; n++)
       backgrounds.push(
@@ -71,7 +71,7 @@ describe('alerts', () => {
   const save = (owner: Browser, path: string, more: object) =>
     owner.send<WebhookSecretView>('PUT', `${path}/alerts`, settings(more));
 
-  it('of a low balance go out once for each crossing, by mail and by a webhook that is signed', async () => {
+  it('of a low balance are sent once for each crossing, by mail and by a signed webhook', async () => {
     const { owner, path, alerts, credit } = await organization();
     await credit(8);
     const webhookUrl = `http://127.0.0.1:${hook.port}/low`;
@@ -99,7 +99,7 @@ describe('alerts', () => {
     expect(JSON.stringify(await alerts())).not.toContain('whsec_');
   });
 
-  it('of budgets, of keys that expire and of failed top-ups reach who wants to know', async () => {
+  it('of budgets, of expiring keys and of failed top-ups are sent to those who asked for them', async () => {
     const { id, owner, path } = await organization();
     const soon = new Date(Date.now() + 86_400_000);
     const key = { name: 'backend', scopes: ['chat'], dailyBudgetNanoUsd: usd(10), expiresAtMs: soon.getTime() };
@@ -127,7 +127,7 @@ describe('alerts', () => {
     expect(texts()[3]).toContain('An automatic top-up of $5.00 failed');
   });
 
-  it('are tried again after a failure, in order, and each attempt is shown', async () => {
+  it('are sent again after a failure, in order, and each attempt is listed', async () => {
     const { owner, path, alerts } = await organization();
     const webhookUrl = `http://localhost:${hook.port}/again`;
     await save(owner, path, { emails: ['again@customer.example'], webhookUrl });
@@ -153,7 +153,7 @@ describe('alerts', () => {
     expect(new Set(hook.requests.slice(before).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  it('go to Slack as text in which a name is no markup, and to nobody else', async () => {
+  it('are sent to Slack with escaped names, and to no webhook of another kind', async () => {
     const { id, owner, path, alerts } = await organization();
     await dashboard.administration.updateOrganization(id, { name: '<!channel> & Söhne' }, BY);
     const webhookUrl = `http://127.0.0.1:${hook.port}/services/T0/B0/path-sentinel`;
@@ -173,7 +173,7 @@ describe('alerts', () => {
     expect(JSON.stringify(delivery)).not.toContain('path-sentinel');
     const audit = await sql(dashboard.databaseUrl, `select changes from audit_log where organization_id = '${id}'`);
     expect(JSON.stringify(audit)).not.toContain('path-sentinel');
-    // What waits for Slack is nothing for another program.
+    // A message that waits for Slack is not sent to a webhook of another kind.
     hook.answer(500);
     await sql(
       dashboard.databaseUrl,
@@ -193,7 +193,7 @@ describe('alerts', () => {
     configure();
   });
 
-  it('are sent again with the same id, once at a time, to who is a receiver still', async () => {
+  it('are sent again on request with the same id, one at a time, and only to present receivers', async () => {
     const { owner, path, alerts } = await organization();
     const webhookUrl = `http://127.0.0.1:${hook.port}/once-more`;
     await save(owner, path, { webhookUrl, emails: ['twice@customer.example'] });
@@ -224,7 +224,7 @@ describe('alerts', () => {
     expect(mailsTo('twice@customer.example')).toHaveLength(1);
   });
 
-  it('carry links to invitations and new passwords, whose tokens are in no table', async () => {
+  it('include links for invitations and new passwords, whose tokens are in no table', async () => {
     const { owner, path } = await organization();
     const email = 'invited@customer.example';
     const invited = await owner.send<{ link: LinkView }>('POST', `${path}/members`, { email, role: 'member' });
@@ -240,7 +240,7 @@ describe('alerts', () => {
     expect(JSON.stringify(row)).not.toContain(token);
     const unfinished = `select from outbox where receiver = '${email}' and finished_at is null`;
     await expect.poll(() => sql(dashboard.databaseUrl, unfinished), SOON).toEqual([]);
-    // As if its dashboard had ended before it stored that it was sent.
+    // Simulates a dashboard that ended after it sent the mail and before it stored that.
     await sql(
       dashboard.databaseUrl,
       `update outbox set finished_at = null, outcome = null, next_attempt_at = now() where receiver = '${email}'`,
@@ -264,7 +264,7 @@ describe('alerts', () => {
     expect((await use(mailsTo(email)[2]?.text)).status).toBe(200);
   });
 
-  it('of operators are mailed to the addresses of the configuration', async () => {
+  it('for operators are mailed to the addresses of the configuration', async () => {
     await sql(
       dashboard.databaseUrl,
       `insert into losses (generation_id, organization_id, reason, amount_nano_usd, model, provider)

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Server in the place of the API. It shows requests of the dashboard and answers them freely. */
+/** A server in place of the API, which records the dashboard's requests. A test scripts it. */
 export interface ApiStandIn {
   /** Base URL, ending in `/v1`. */
   readonly url: string;
   readonly seen: readonly SeenPlay[];
-  /** Answers of the following requests. */
+  /** Responds to the following requests. */
   answer: (response: ServerResponse) => void;
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface ApiStandIn {
 export interface SeenPlay {
   readonly secret: string;
   readonly body: Record<string, unknown>;
-  /** True when the connection has ended, however it did. */
+  /** True when the connection has ended, for whatever reason. */
   readonly ended: () => boolean;
 }
 

@@ -11,14 +11,14 @@ const { stripe, dashboard, at, view, states, balance, saveCard } = scene;
 beforeEach(async () => {
   stripe.world.charges = 0;
   stripe.world.declines = undefined;
-  // A round is for every organization.
+  // A round charges every organization, including those of earlier tests.
   await sql(dashboard.databaseUrl, 'update payment_accounts set automatic = false');
 });
 
 const LOG = createLog('silent');
 const SETTINGS = { belowUsd: 5, amountUsd: 20, dailyUsd: 40 };
 const set = (settings: object | undefined = SETTINGS) => scene.owner.send('PUT', at('automatic-top-up'), { settings });
-/** One round of a dashboard process. */
+/** One round of top-ups in a dashboard process. */
 const round = () =>
   topUpAutomatically(stripe.config, {
     database: dashboard.database,
@@ -42,7 +42,7 @@ async function failedTopUps(): Promise<unknown[]> {
 }
 
 describe('automatic top-up', () => {
-  test('needs a saved card, settings that fit, and a password that was given recently', async () => {
+  test('needs a saved card, valid settings, and a recently entered password', async () => {
     expect([(await set()).status, (await view()).automatic]).toEqual([409, undefined]);
     await saveCard();
     expect((await view()).card).toBe('visa 4242');
@@ -54,7 +54,7 @@ describe('automatic top-up', () => {
     expect([(await set()).status, (await view()).automatic]).toEqual([200, SETTINGS]);
   });
 
-  test('charges the card below the threshold, once by however many processes, and no more than a day allows', async () => {
+  test('charges the card below the threshold, once for all processes, within the daily limit', async () => {
     await saveCard();
     await set();
     await Promise.all([round(), round(), round()]);
@@ -71,7 +71,7 @@ describe('automatic top-up', () => {
     expect(await states()).toEqual(['paid', 'paid']);
   });
 
-  test('that the bank declines is shown, and not tried again before a person acts', async () => {
+  test('that the bank declines is shown, and not retried before a person acts', async () => {
     await saveCard();
     await set();
     stripe.world.declines = 'Your card has insufficient funds.';
@@ -84,14 +84,14 @@ describe('automatic top-up', () => {
     expect((await view()).stopped).toEqual({ atMs: expect.any(Number), reason: 'Your card has insufficient funds.' });
     stripe.world.declines = undefined;
     await set();
-    // Late news of the failure, which a person has seen.
+    // Late events of the failure, which a person has already dealt with, do not stop it again.
     for (const event of stripe.world.events.filter(({ type }) => type === 'payment_intent.payment_failed'))
       await stripe.deliver(event);
     await round();
     expect([await balance(), stripe.world.charges, (await view()).stopped]).toEqual([20, 2, undefined]);
   });
 
-  test('whose response was lost is asked for again with the same key, and charged once', async () => {
+  test('whose response was lost is requested again with the same idempotency key, and charged once', async () => {
     await saveCard();
     await set();
     stripe.away = true;
@@ -109,7 +109,7 @@ describe('automatic top-up', () => {
     expect(new Set(again.slice(-2).map(({ idempotencyKey }) => idempotencyKey))).toEqual(new Set([id]));
   });
 
-  test('that nobody answered for a day is given up, and settled if it was paid after all', async () => {
+  test('that Stripe did not answer for a day fails, and is credited if it was paid after all', async () => {
     await saveCard();
     await set();
     stripe.away = true;
@@ -131,14 +131,14 @@ describe('automatic top-up', () => {
     ['a stop', () => sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = now()')],
     ['a suspension', () => dashboard.administration.setSuspended(scene.organizationId, true, BY)],
     ['the end of the settings', () => scene.owner.send('PUT', at('automatic-top-up'), {})],
-  ])('that Stripe did not answer is not asked for again after %s', async (_, end) => {
+  ])('that Stripe did not answer is not requested again after %s', async (_, end) => {
     await saveCard();
     await set();
     stripe.away = true;
     await expect(round()).rejects.toThrow();
     stripe.away = false;
     await end();
-    // Stripe may have charged the card: only a round that looks for the payment can tell.
+    // Stripe may have charged the card. Only a round that looks up the payment can tell.
     expect(await states()).toEqual(['open']);
     for (let rounds = 0; rounds < 2; rounds++) {
       await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
@@ -147,7 +147,7 @@ describe('automatic top-up', () => {
     }
   });
 
-  test('stops where money was given back, or when the card is removed', async () => {
+  test('stops after a refund, and when the card is removed', async () => {
     await saveCard();
     await set();
     await round();
@@ -165,7 +165,7 @@ describe('automatic top-up', () => {
     expect((await view()).card).toBeUndefined();
   });
 
-  test('takes a new card where Stripe has forgotten the customer, as after a change from test mode', async () => {
+  test('accepts a new card if Stripe does not know the customer, as after a change from test mode', async () => {
     await saveCard();
     await set();
     stripe.world.customers.clear();
@@ -176,7 +176,7 @@ describe('automatic top-up', () => {
     expect(await balance()).toBe(20);
   });
 
-  test('leaves an audit event, and a suspended organization alone', async () => {
+  test('is audited when it is set up, and charges no suspended organization', async () => {
     await saveCard();
     await set();
     await dashboard.administration.setSuspended(scene.organizationId, true, BY);

@@ -7,7 +7,7 @@ import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
-/** Twice as many changes may go through when a minute ends in their midst. */
+/** Twice the limit, because a minute may end during the test. */
 const MOST_WITHIN_TWO_MINUTES = 2 * CHANGE_LIMITS.perMinute;
 const MIB = 1_048_576;
 const PASSWORD = 'correct horse battery';
@@ -24,7 +24,7 @@ describe('changes made in the dashboard', () => {
 
   const someone = async (role: 'owner' | 'member' = 'member') =>
     dashboard.signedIn(await dashboard.addUser({ in: [organizationId, role] }));
-  /** As if the day and the minute were over. */
+  /** Simulates the end of the day and the minute. */
   const forget = () => sql(dashboard.databaseUrl, 'delete from change_counts');
 
   async function addKey(browser: Browser): Promise<string> {
@@ -43,7 +43,7 @@ describe('changes made in the dashboard', () => {
     return row?.bytes ?? 0;
   }
 
-  it('are limited for a user, whatever they are: the log cannot be filled with them', async () => {
+  it('are limited for each user, of whatever kind, so that nobody can fill the audit log', async () => {
     const member = await someone();
     const key = await addKey(member);
     const ranges = (group: number) => Array.from({ length: 200 }, (_, n) => `2001:db8:${group}::${n.toString(16)}`);
@@ -61,12 +61,12 @@ describe('changes made in the dashboard', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(MOST_WITHIN_TWO_MINUTES);
     expect((await logBytes()) - before).toBeLessThan(MIB);
-    // Reads are not held up, and neither is what ends access.
+    // The limit applies neither to reads nor to changes that end access.
     expect((await member.get(`${base()}/keys/${key}`)).status).toBe(200);
     expect((await member.send('POST', `${base()}/keys/${key}/revocation`)).status).toBe(200);
   });
 
-  it('are limited for an organization, but who ends access and operators change on', async () => {
+  it('are limited for an organization, except those that end access and those of operators', async () => {
     await untilMinuteIsYoung();
     await forget();
     const [owner, operator] = [
@@ -85,7 +85,7 @@ describe('changes made in the dashboard', () => {
       if (refusals.length > 0) break;
     }
     expect(refusals[0]).toMatch(/^Your organization has made too many changes/);
-    // A minute may have ended meanwhile.
+    // Fills the following minutes too, because one may have ended meanwhile.
     await sql(dashboard.databaseUrl, `update change_counts set changes = 1000 where subject = '${organizationId}'`);
     await sql(
       dashboard.databaseUrl,
@@ -101,7 +101,7 @@ describe('changes made in the dashboard', () => {
     expect((await elsewhere.send('POST', `/api/organizations/${other}/keys`, made)).status).toBe(200);
   });
 
-  it('are limited for a day too, which says how long to wait', async () => {
+  it('are limited for a day too, and the refusal says how long to wait', async () => {
     await forget();
     const user = await dashboard.addUser({ in: [organizationId, 'owner'] });
     await sql(
@@ -118,7 +118,7 @@ describe('changes made in the dashboard', () => {
 });
 
 describe('the events of signing in', () => {
-  it('are told each, so the sign-ins of a user are limited as changes are', async () => {
+  it('are logged one by one, so the sign-ins of a user are limited as changes are', async () => {
     const dashboard = await startDashboard({}, 'gateway_dashboard', { perMinute: 1_000_000, perDay: 3 });
     const { id, email } = await dashboard.addUser({ passwordHash: await hashPassword(PASSWORD) });
     const statuses: number[] = [];
@@ -139,7 +139,7 @@ describe('the events of signing in', () => {
     await dashboard.close();
   });
 
-  it('are told of failures one by one at first, and then of those that double their number', async () => {
+  it('include the first failures one by one, and later ones only when their number doubles', async () => {
     const dashboard = await startDashboard({}, 'gateway_dashboard');
     const user = await dashboard.addUser();
     for (let failure = 0; failure < 200; failure++) {
@@ -150,7 +150,7 @@ describe('the events of signing in', () => {
       `select (changes -> 'failuresWithinMinute' ->> 1)::integer as failures from audit_log
        where subject_id = '${user.id}' and action = 'user.sign_in_failed' order by id`,
     );
-    // Two minutes have a share each, when one ends meanwhile.
+    // If a minute ends meanwhile, each of the two has its own events.
     expect(told.length).toBeLessThanOrEqual(2 * (10 + 4));
     const counted = told.map(({ failures }) => failures).filter((failures) => failures !== null);
     expect(counted.reduce((sum, failures) => sum + failures, 0)).toBeGreaterThanOrEqual(80);

@@ -29,7 +29,7 @@ describe('CSV', () => {
 
   const table = (name: string) => `/api/organizations/${organizationId}/${name}`;
 
-  it('of the request log has the rows of the filter, all of them, with the key by id and name', async () => {
+  it('of the request log has all rows of the filter, with the id and name of the key', async () => {
     const { headers, text, status } = await browser.get(table('requests.csv?codes=rpm_exceeded'));
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -47,7 +47,7 @@ describe('CSV', () => {
     );
     expect(lines).toHaveLength(counted?.count ?? -1);
     expect(new Set(lines.map((line) => line.split(',')[9]))).toEqual(new Set(['rpm_exceeded']));
-    // A spreadsheet would work out a name that begins with an equals sign.
+    // A spreadsheet would evaluate a name that begins with an equals sign.
     expect(lines[0]).toContain(`,${keyId},'=cmd|calc,chat,`);
     expect(lines[0]).toMatch(/^2026-11-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,/);
   });
@@ -110,12 +110,12 @@ describe('CSV', () => {
     );
   });
 
-  it('of a wrong filter is a problem, and no file', async () => {
+  it('with an invalid filter is an error instead of a file', async () => {
     const { status, body } = await browser.get(table('ledger.csv?kind=gift'));
     expect([status, body.problem]).toEqual([400, 'invalid']);
   });
 
-  /** Asks as the browser does, and takes nothing of the answer. */
+  /** Requests the file as the browser does, and reads nothing of the response. */
   function begin(path: string, { cookies }: Browser = browser): Promise<IncomingMessage> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     return new Promise((resolve, reject) => {
@@ -124,7 +124,7 @@ describe('CSV', () => {
     });
   }
 
-  /** Sees every statement of the dashboard before it is sent, by its number, and may refuse it. */
+  /** Calls `watch` with the number of each statement before it is sent. It fails if that throws. */
   async function watchingReads(watch: (reads: number) => void, work: () => Promise<void>): Promise<void> {
     const { database } = dashboard;
     const query = database.query.bind(database);
@@ -141,7 +141,7 @@ describe('CSV', () => {
     }
   }
 
-  it('is read no faster than it is taken, and no further when its reader leaves', async () => {
+  it('is read no faster than the client reads it, and no further when the client disconnects', async () => {
     let reads = 0;
     const pause = async () => {
       for (let before = -1; before !== reads; ) {
@@ -157,7 +157,7 @@ describe('CSV', () => {
         const answer = await begin(table('requests.csv'));
         await expect.poll(() => reads).toBeGreaterThan(2);
         await pause();
-        // Sockets on one machine take about 72 steps of 250 lines; the table has 200.
+        // The table has 200 steps of 250 lines. The sockets' buffers hold about 72 of them.
         expect(reads).toBeLessThan(160);
         const whileHere = reads;
         answer.destroy();
@@ -167,7 +167,7 @@ describe('CSV', () => {
     );
   });
 
-  it('is one of two that a user has at once, and of three of an organization', async () => {
+  it('is one of at most two at once for a user, and of three for an organization', async () => {
     const path = table('requests.csv');
     const colleague = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
     const open = [await begin(path), await begin(path)];
@@ -190,7 +190,7 @@ describe('CSV', () => {
     await expect.poll(async () => (await browser.get(table('ledger.csv'))).status).toBe(200);
   });
 
-  it('of the longest metadata is read in smaller steps, and has every row once', async () => {
+  it('of rows with the longest metadata is read in smaller steps, and has every row once', async () => {
     const rows = 300;
     const verbose = await dashboard.addOrganization('Verbose');
     const reader = await dashboard.signedIn(await dashboard.addUser({ in: [verbose, 'member'] }));
@@ -213,11 +213,11 @@ describe('CSV', () => {
         Array.from({ length: rows }, (_, index) => String(rows - index)),
       );
     });
-    // A million characters are the metadata of 107 such rows. Two steps make 7 statements.
+    // A step of a million characters has the metadata of 107 rows. Two steps make 7 statements.
     expect(reads).toBeGreaterThanOrEqual(10);
   });
 
-  it('that breaks off is no whole file', async () => {
+  it('whose statement fails breaks its connection, so that it does not look complete', async () => {
     const refuse = (reads: number) => {
       if (reads > 6) throw new Error('the disk is on fire');
     };

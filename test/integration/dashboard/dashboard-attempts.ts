@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Attempts to sign in are counted by quarters of an hour: a test that counts them must not reach
- * into the next one.
+ * Attempts to sign in are counted by quarter of an hour. A test that counts them must not run into
+ * the next one.
  */
 const WINDOW_MS = 900_000;
 const LONGEST_TEST_MS = 30_000;

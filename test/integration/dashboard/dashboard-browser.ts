@@ -2,21 +2,21 @@ import { request } from 'node:http';
 import type { ProblemView } from '#contract/api.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 
-/** Sends what a browser would send from the dashboard's page, and keeps its cookies. */
+/** Sends requests as a browser does from the dashboard's page, and keeps its cookies. */
 export interface Browser {
   readonly cookies: Map<string, string>;
   get<T = unknown>(path: string, headers?: Headers): Promise<Reply<T>>;
   send<T = unknown>(method: string, path: string, body?: unknown, headers?: Headers): Promise<Reply<T>>;
 }
 
-/** `undefined` leaves out what a browser would send. */
+/** A header with `undefined` is omitted, although a browser would send it. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
 export interface Reply<T> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body, read as the expected type. */
+  /** The body, parsed as the expected type. */
   readonly body: T & Partial<ProblemView>;
 }
 
@@ -84,7 +84,7 @@ function defined(headers: Headers): Record<string, string> {
   );
 }
 
-/** Sends a request whose response nobody waits for. The returned function leaves it. */
+/** Sends a request without waiting for its response. The returned function disconnects. */
 export function leaveable({ cookies }: Browser, url: string, body: object): () => void {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const headers = { cookie, origin: new URL(url).origin, 'content-type': 'application/json' };

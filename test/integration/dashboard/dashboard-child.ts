@@ -3,7 +3,7 @@ import { COMPILE_CACHE, type Deployment, REPOSITORY } from '../../harness/deploy
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
 /**
- * The dashboard's process beside a stack, with the stack's configuration. Resolves when it listens.
+ * Starts the dashboard's process with the configuration of a stack. Resolves when it listens.
  */
 export async function startDashboardProcess(
   { env }: Pick<Deployment, 'env'>,

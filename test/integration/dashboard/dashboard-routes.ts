@@ -2,16 +2,16 @@ import type { Endpoint } from '#contract/api.ts';
 import type { Access } from '#dashboard/server/http/route.ts';
 
 /**
- * The decision about one route, made here a second time and independently: who may ask, and what a
- * good request of theirs looks like.
+ * The decision about one route, made here independently of the code: who may use it, and an example
+ * of a valid request.
  */
 export interface Decision {
   readonly access: Access;
-  /** Body or query of a request that is served; none is needed where it is absent. */
+  /** Body or query of a valid request. Absent if the route needs none. */
   readonly input?: Readonly<Record<string, unknown>>;
-  /** Response to a valid request of somebody without earlier objects, if it is no success. */
+  /** The problem in the response to a valid request of a new user, if it is no success. */
   readonly answer?: string;
-  /** Answers that carry a key or a link, as none else does. */
+  /** Set if the response contains a key or a link; no other response may. */
   readonly tells?: 'key' | 'link';
 }
 
@@ -164,7 +164,7 @@ const RELAYS: Readonly<Record<string, Decision>> = {
   [`POST ${ORGANIZATION}/playground`]: { access: 'member', input: PLAY },
 };
 
-/** Every route there is, by method and path. */
+/** All routes, by method and path. */
 export const DECISIONS: ReadonlyMap<string, Decision> = new Map<string, Decision>([
   ...Object.entries<Decision>(PAGE_ROUTES),
   ...Object.entries(CSV_ROUTES),

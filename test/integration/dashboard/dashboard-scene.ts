@@ -14,7 +14,7 @@ import type { Decision } from './dashboard-routes.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
 /**
- * Two organizations with their people, and an operator. What is asked for is always of the first.
+ * Two organizations with their people, and an operator. Requests are about the first organization.
  */
 export const ACTORS = [
   'nobody',
@@ -30,13 +30,12 @@ export interface Scene {
   readonly dashboard: TestDashboard;
   readonly organizationId: string;
   readonly otherId: string;
-  /** Hashes of keys that were made here, as they stand in the database. */
+  /** Hashes of the keys that were made here, in the form of the database. */
   readonly hashes: readonly string[];
-  /** A browser of the actor, signed in again. */
+  /** A browser with a new session of the actor. */
   browserOf(actor: Actor): Promise<Browser>;
   /**
-   * New objects of the first organization for the parameters of a path; a device is one of the
-   * actor's own.
+   * New objects of the first organization for the parameters of a path; a device is the actor's.
    */
   parametersFor(route: Route, actor: Actor): Promise<Readonly<Record<string, string>>>;
   close(): Promise<void>;
@@ -96,7 +95,7 @@ export async function openScene(role?: Role): Promise<Scene> {
     view: () => addView('member', { organizationId }),
     operatorsView: () => addView('operator', {}),
     user: async () => (await dashboard.addUser({ in: [organizationId, 'member'] })).id,
-    // An invited person is no user yet.
+    // An invited person is not a user yet.
     member: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
     device: async (actor) => {
       const userId = users[actor === 'nobody' ? 'member' : actor].id;
@@ -131,7 +130,7 @@ export async function openScene(role?: Role): Promise<Scene> {
 
 let asked = 0;
 
-/** Sends what a decision calls a good request. Invited people and views are new each time. */
+/** Sends the decision's valid request. Invited people and views are new each time. */
 export function ask(
   browser: Browser,
   { method, path }: Pick<Route, 'method' | 'path'>,

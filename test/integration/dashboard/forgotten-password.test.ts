@@ -51,7 +51,7 @@ describe('a forgotten password', () => {
     return tokenIn(mailsTo(email).at(-1)?.text);
   }
 
-  it('is set anew by one link of 30 minutes, which ends every session and is in no table', async () => {
+  it('is replaced with a link of 30 minutes, which works once, ends every session and is in no table', async () => {
     await forgetCounts();
     const user = await dashboard.addUser({ passwordHash });
     const session = await dashboard.signedIn({ ...user, passwordHash });
@@ -84,7 +84,7 @@ describe('a forgotten password', () => {
     ]);
   });
 
-  it('of nobody, of invited, disabled and single sign-on users gets the same answer and no mail', async () => {
+  it('of unknown, invited, disabled and single sign-on users gets the same response and no mail', async () => {
     await forgetCounts();
     const [invited, disabled, atIssuer] = await Promise.all([
       dashboard.addUser({ invited: true }),
@@ -106,8 +106,8 @@ describe('a forgotten password', () => {
     for (const { email } of [invited, disabled, atIssuer]) expect(JSON.stringify(rows)).not.toContain(email);
   });
 
-  it('is asked for a few times: of an account in silence, from an address with a refusal', async () => {
-    // Counts are of a minute.
+  it('gets a few links: further requests for an account are ignored, from an address refused', async () => {
+    // Requests are counted by minute, so the test must not run into the next one.
     const leftMs = 60_000 - (Date.now() % 60_000);
     if (leftMs < 15_000) await sleep(leftMs);
     await forgetCounts();
@@ -120,7 +120,7 @@ describe('a forgotten password', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('is asked for from elsewhere when somebody at one address has asked too often', async () => {
+  it('gets a link elsewhere after somebody at one address has asked too often', async () => {
     await forgetCounts();
     configure({ trustedProxies: ['127.0.0.0/8'] });
     const { email } = await dashboard.addUser({ passwordHash });
@@ -137,7 +137,7 @@ describe('a forgotten password', () => {
     configure();
   });
 
-  it('leaves the links of operators as they are, and is not mailed late', async () => {
+  it('does not end the links of operators, and gets no late mail', async () => {
     await forgetCounts();
     const { id, email } = await dashboard.addUser({ passwordHash });
     const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
@@ -150,7 +150,7 @@ describe('a forgotten password', () => {
     const outcome = async () =>
       (await sql(dashboard.databaseUrl, `select outcome from outbox where receiver = '${email}'`))[0];
     await expect.poll(outcome, SOON).toEqual({ outcome: 'delivered' });
-    // As if its dashboard had ended before it stored that.
+    // Simulates a dashboard that ended after it sent the mail and before it stored that.
     await sql(
       dashboard.databaseUrl,
       `update outbox set finished_at = null, outcome = null, next_attempt_at = now(), created_at = now() - interval '31 minutes' where receiver = '${email}'`,
@@ -161,7 +161,7 @@ describe('a forgotten password', () => {
     expect((await inspect(operators)).status).toBe(410);
   });
 
-  it('is the operator’s to reset where no mail is sent, or the dashboard does not know its address', async () => {
+  it('is reset by the operator if no mail is configured, or the dashboard does not know its own address', async () => {
     await forgetCounts();
     const methods = async () => (await dashboard.browser().get('/api/sign-in')).body;
     expect(await methods()).toEqual({ password: true, resetsByMail: true });

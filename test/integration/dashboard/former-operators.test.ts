@@ -11,7 +11,7 @@ import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
-/** Traces of operators by claim in organizations of customers when they are none any more. */
+/** The traces in customers' organizations of operators by claim who have lost the claim. */
 let dashboard: TestDashboard;
 const issuer = opened(startScriptedIssuer);
 let organizationId: string;
@@ -38,7 +38,7 @@ async function addKey(browser: Browser, organization: string): Promise<string> {
   return reply.body.key.id;
 }
 
-/** All that the customer reads about the key. */
+/** Everything that the customer can read about the key. */
 async function shown(key: string) {
   const { body } = await customer.get<KeyView>(`/api/organizations/${organizationId}/keys/${key}`);
   const audit = await customer.get<AuditPage>(`/api/organizations/${organizationId}/audit`);
@@ -52,7 +52,7 @@ async function shown(key: string) {
 const CREATED = ['key.created', 'the operator', undefined];
 const REVOKED = ['key.revoked', 'the operator', undefined];
 
-test('who loses the claim loses keys of organizations of others, and stays without a name there', async () => {
+test('an operator who loses the claim loses keys in customer organizations, and stays unnamed there', async () => {
   const operator = await signIn('olga', ['ops']);
   const key = await addKey(operator.browser, organizationId);
   expect(await shown(key)).toEqual({ state: 'usable', createdBy: 'the operator', events: [CREATED] });
@@ -63,12 +63,12 @@ test('who loses the claim loses keys of organizations of others, and stays witho
   await signIn('olga', []);
   expect(await shown(key)).toEqual({ state: 'revoked', createdBy: 'the operator', events: [CREATED, REVOKED] });
   expect((await dashboard.administration.key(own, ownKey))?.revoked).toBe(false);
-  // The claim makes the same user an operator again, and the next sign-in without it none.
+  // The claim makes the same user an operator again, until the next sign-in without it.
   expect((await (await signIn('olga', ['ops'])).browser.get('/api/users')).status).toBe(200);
   expect((await (await signIn('olga', [])).browser.get('/api/users')).status).toBe(403);
 });
 
-test('who is unbound loses them as well', async () => {
+test('an operator whose identity is removed loses them as well', async () => {
   const { browser, id } = await signIn('otto', ['ops']);
   const key = await addKey(browser, organizationId);
   await removeIdentities(dashboard.database, id, BY);
@@ -76,7 +76,7 @@ test('who is unbound loses them as well', async () => {
   expect((await shown(key)).events).toContainEqual(CREATED);
 });
 
-test('no page of an owner has the address of somebody who is, or was, an operator', async () => {
+test('no page of an owner shows the address of a present or former operator', async () => {
   const stripe = await startScriptedStripe();
   dashboard.configure({ signIn: issuer.signIn, stripe: stripe.config });
   const { browser, id: operatorId } = await signIn('oscar', ['ops']);

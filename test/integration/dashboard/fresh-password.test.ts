@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 beforeEach(withinOneWindow);
 
-/** As if the password had been given so long ago. */
+/** Moves the time at which the password was entered into the past. */
 const wait = (id: string, by: string) =>
   sql(
     dashboard.databaseUrl,
@@ -39,7 +39,7 @@ const confirm = (browser: Browser, password: string) =>
   browser.send('POST', '/api/password/confirmation', { password });
 const outcome = ({ status, body }: { status: number; body: { problem?: string } }) => body.problem ?? status;
 
-describe('a password that was not given lately', () => {
+describe('a password that was not entered recently', () => {
   const NEEDED: readonly (readonly [string, (browser: Browser) => ReturnType<Browser['send']>])[] = [
     [
       'booking credit',
@@ -54,7 +54,7 @@ describe('a password that was not given lately', () => {
     ['an operator', (browser) => browser.send('POST', '/api/users', { email: 'boss@example.com', operator: true })],
   ];
 
-  it.each(NEEDED)('is asked for by %s, which is done once it is given', async (_, send) => {
+  it.each(NEEDED)('is requested by %s, which succeeds once it is entered', async (_, send) => {
     const { id, browser } = await operator();
     await wait(id, '9 minutes');
     await wait(id, '2 minutes');
@@ -64,7 +64,7 @@ describe('a password that was not given lately', () => {
     expect((await send(browser)).status).toBe(200);
   });
 
-  it('left everything as it was', async () => {
+  it('leaves everything unchanged when it is requested', async () => {
     const { id, browser } = await operator();
     const state = async () => {
       const { body } = await browser.get<OrganizationView>(`/api/organizations/${organizationId}`);
@@ -78,7 +78,7 @@ describe('a password that was not given lately', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('does for everything else', async () => {
+  it('suffices for every other change', async () => {
     const { id, browser } = await operator();
     await wait(id, '11 minutes');
     const path = `/api/organizations/${organizationId}`;
@@ -91,7 +91,7 @@ describe('a password that was not given lately', () => {
       expect(outcome(reply)).toBe(200);
   });
 
-  it('is as long ago as the configuration says, and was given by signing in or by changing it', async () => {
+  it('is too old after the configured time, and is renewed by signing in or by changing it', async () => {
     const { id, email } = await operator();
     const browser = dashboard.browser();
     const [, credit] = NEEDED[0] ?? [];
@@ -107,7 +107,7 @@ describe('a password that was not given lately', () => {
     expect(outcome((await credit?.(browser)) ?? { status: 0, body: {} })).toBe(200);
   });
 
-  it('cannot be guessed by whoever finds a browser signed in', async () => {
+  it('cannot be guessed by somebody at a browser that is signed in', async () => {
     const { id, browser } = await operator();
     await wait(id, '11 minutes');
     const outcomes: unknown[] = [];
@@ -149,7 +149,7 @@ describe('a password that the command line made', () => {
 });
 
 describe('the length of a session', () => {
-  it('is what the configuration says, for sessions that are there as well', async () => {
+  it('follows the configuration, for existing sessions too', async () => {
     const { id, email } = await operator();
     const { session } = dashboard.settings;
     dashboard.configure({ session: { ...session, idleMs: 3_600_000, absoluteMs: 7_200_000 } });

@@ -4,7 +4,7 @@ import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 import { begin, finish, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
-/** Sign-ins at the issuer that stand for a password that was given a moment ago. */
+/** Sign-ins at the issuer that count as a recently entered password. */
 const SUE = { sub: 'sue', email: 'sue@example.com', groups: ['ops'] };
 const SILENT = { ...SUE, auth_time: undefined };
 const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
@@ -16,13 +16,13 @@ beforeEach(async () => {
 });
 afterEach(() => issuer.close());
 
-/** Does what needs a fresh sign-in. */
+/** Number of users that `make` has created, a change that needs a fresh sign-in. */
 let made = 0;
 const make = async (browser: Browser) => {
   const reply = await browser.send('POST', '/api/users', { email: `boss-${++made}@example.com`, operator: true });
   return reply.body.problem ?? reply.status;
 };
-/** Signs in once more on request. Only the issuer knows whether the browser passed that on. */
+/** Signs in again. Only the issuer knows whether the browser passed on that this was required. */
 const again = async (browser: Browser, claims: Readonly<Record<string, unknown>>) =>
   finish(browser, await begin(browser, issuer, claims, { again: true }));
 
@@ -31,7 +31,7 @@ describe('an issuer that knows auth_time', () => {
     issuer.metadata = { claims_supported: ['sub', 'email', 'auth_time'] };
   });
 
-  test('proves nothing without it, because the browser may not have passed on that the user is asked', async () => {
+  test('proves no fresh sign-in without it, because the browser may have dropped the demand for one', async () => {
     const browser = dashboard.browser();
     expect((await signInAt(browser, issuer, SILENT)).status).toBe(200);
     expect(await make(browser)).toBe('password_needed');
@@ -39,7 +39,7 @@ describe('an issuer that knows auth_time', () => {
     expect(await make(browser)).toBe('password_needed');
   });
 
-  test('proves by it when the user was there', async () => {
+  test('proves by auth_time when the user signed in', async () => {
     const browser = dashboard.browser();
     const longAgo = Math.floor(Date.now() / 1000) - 3_600;
     await again(browser, { ...SUE, auth_time: longAgo });
@@ -53,7 +53,7 @@ describe.each<[string, object]>([
   ['lists no claims', {}],
   ['lists claims without auth_time', { claims_supported: ['sub', 'email'] }],
 ])('an issuer that %s', (_, metadata) => {
-  test('proves by a sign-in that was asked for again, and by no other', async () => {
+  test('proves a fresh sign-in only by one that the dashboard demanded', async () => {
     issuer.metadata = { ...metadata };
     const browser = dashboard.browser();
     await signInAt(browser, issuer, SILENT);

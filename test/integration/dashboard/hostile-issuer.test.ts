@@ -4,7 +4,7 @@ import { withinOneWindow } from './dashboard-attempts.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { begin, finish, newKey, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
-/** An issuer, or somebody before it, that does not keep to the protocol: nobody is signed in. */
+/** If the issuer or somebody in its place violates the protocol, nobody is signed in. */
 const SOMEBODY = { sub: 'somebody', email: 'somebody@example.com', groups: ['ops'] };
 const dashboards: TestDashboard[] = [];
 const issuers: ScriptedIssuer[] = [];
@@ -23,7 +23,7 @@ afterAll(async () => {
   for (const one of dashboards) await one.close();
 });
 
-test('a sign-in that keeps to the protocol succeeds, so that the others fail for their own reason', async () => {
+test('a sign-in that follows the protocol succeeds, so the other tests fail for their own reasons', async () => {
   const browser = dashboard.browser();
   const { status, body } = await signInAt(browser, issuer, SOMEBODY);
   expect([status, body.user?.email, body.user?.isOperator, body.signedInBy]).toEqual([
@@ -59,7 +59,7 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
   expect(browser.cookies.has('gateway_session')).toBe(false);
 });
 
-test('a token that another key has signed signs nobody in', async () => {
+test('a token that is signed by another key signs nobody in', async () => {
   issuer.key = newKey();
   expect((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem).toBe('identity_refused');
 });
@@ -73,7 +73,7 @@ test.each<[string, unknown]>([
   expect([reply.status, reply.body.problem]).toEqual([403, 'email_unverified']);
 });
 
-test('a response that the browser did not ask for, or that it has used, signs nobody in', async () => {
+test('a response that the browser did not request, or has already used, signs nobody in', async () => {
   const attacker = dashboard.browser();
   const query = await begin(attacker, issuer, SOMEBODY);
   // Login CSRF: the attacker's response in the victim's browser.
@@ -86,12 +86,12 @@ test('a response that the browser did not ask for, or that it has used, signs no
   const flow = attacker.cookies.get('gateway_oidc') ?? '';
   expect((await finish(attacker, own)).status).toBe(200);
   expect((await finish(attacker, own)).body.problem).toBe('sign_in_expired');
-  // An issuer that takes a code twice.
+  // The scripted issuer accepts a code twice, so the dashboard itself must refuse it.
   attacker.cookies.set('gateway_oidc', flow);
   expect((await finish(attacker, own)).body.problem).toBe('sign_in_expired');
 });
 
-test('an error of the issuer is told in our words', async () => {
+test('an error of the issuer is reported in our own words', async () => {
   const browser = dashboard.browser();
   const query = (await begin(browser, issuer)).replace(
     /code=[^&]+/,
@@ -133,7 +133,7 @@ test.each<[string, (path: string) => void]>([
         more();
       }),
   ],
-])('an issuer whose token endpoint %s is unavailable, and harms nobody else', async (_, arrange) => {
+])('an issuer whose token endpoint %s is reported as unavailable, and affects nobody else', async (_, arrange) => {
   arrange('/token');
   const [slow, live] = await Promise.all([
     signInAt(dashboard.browser(), issuer, SOMEBODY),
@@ -168,13 +168,13 @@ test.each([
   'https://[::1]/token',
   'https://redis/token',
   'https://metadata.google.internal/token',
-])('a token endpoint at %s is not asked', async (token_endpoint) => {
+])('a token endpoint at %s is not called', async (token_endpoint) => {
   issuer.metadata = { token_endpoint };
   const reply = await signInAt(dashboard.browser(), issuer, SOMEBODY);
   expect(reply.status).toBe(503);
 });
 
-test('wrong passwords of others behind an address keep nobody there out of single sign-on', async () => {
+test('wrong passwords from an address do not block single sign-on from there', async () => {
   await withinOneWindow();
   await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
   const statuses = new Set<number>();
@@ -186,7 +186,7 @@ test('wrong passwords of others behind an address keep nobody there out of singl
   expect((await signInAt(dashboard.browser(), issuer, SOMEBODY)).status).toBe(200);
 });
 
-test('attempts from one address are bounded before the issuer is asked', async () => {
+test('attempts from one address are bounded before the issuer is called', async () => {
   await withinOneWindow();
   issuer.instead.set('/token', (_, response) => void response.writeHead(500).end());
   const problems = new Set<string | undefined>();

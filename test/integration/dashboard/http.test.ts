@@ -45,13 +45,13 @@ describe('a request that changes something', () => {
     expect(await keys()).toBe(before + (isServed ? 1 : 0));
   });
 
-  it('is refused before anybody looks who sent it', async () => {
+  it('is refused before its sender is authenticated', async () => {
     const headers = { origin: 'https://evil.example' };
     const reply = await dashboard.browser().send('POST', '/api/session', { email: 'a', password: 'b' }, headers);
     expect(reply.body.problem).toBe('cross_site');
   });
 
-  it('comes from the configured origin, and from no other, whatever host was asked for', async () => {
+  it('must come from the configured origin, whatever its Host header is', async () => {
     dashboard.configure({ url: new URL(ORIGIN) });
     owner.cookies.set('__Host-gateway_session', owner.cookies.get('gateway_session') ?? '');
     expect((await newKey({ origin: ORIGIN })).status).toBe(200);
@@ -60,7 +60,7 @@ describe('a request that changes something', () => {
     expect((await newKey(rebound)).body.problem).toBe('cross_site');
   });
 
-  it('tells who forgot to say that TLS stands before the dashboard', async () => {
+  it('gets a hint at `dashboard.url` if a proxy in front terminates TLS', async () => {
     const secure = dashboard.origin.replace('http:', 'https:');
     expect((await newKey({ origin: secure })).body.message).toContain('`dashboard.url`');
     expect((await newKey({ origin: 'https://evil.example' })).body.message).not.toContain('`dashboard.url`');
@@ -74,7 +74,7 @@ describe('a request that only reads', () => {
     [undefined, 200],
     ['cross-site', 403],
     ['same-site', 403],
-  ])('from %s is answered with %s', async (site, status) => {
+  ])('from %s gets status %s', async (site, status) => {
     expect((await owner.get(keysPath, { 'sec-fetch-site': site })).status).toBe(status);
   });
 });
@@ -100,12 +100,12 @@ describe('a body', () => {
     expect(await keys()).toBe(before);
   });
 
-  it('says its character set if it likes', async () => {
+  it('may name its character set', async () => {
     expect((await newKey({ 'content-type': 'Application/JSON; charset=utf-8' })).status).toBe(200);
   });
 
   const padded = (bytes: number) => good + ' '.repeat(bytes - good.length);
-  it('has at most 64 KiB, declared or not', async () => {
+  it('has at most 64 KiB, with a content-length or without', async () => {
     expect((await newKey({}, padded(65_536))).status).toBe(200);
     const chunked = { 'transfer-encoding': 'chunked' };
     expect((await newKey(chunked, padded(65_536))).status).toBe(200);
@@ -116,7 +116,7 @@ describe('a body', () => {
     expect((await newKey({}, padded(66_560))).status).toBe(413);
   });
 
-  it('does nothing in the name of somebody who lost the right to it while it came', async () => {
+  it('changes nothing if its sender loses access before it has arrived', async () => {
     const user = await dashboard.addUser({ in: [organizationId, 'owner'] });
     const leaving = await dashboard.signedIn(user);
     const before = await keys();
@@ -130,8 +130,8 @@ describe('a body', () => {
     const slow = request(url, { method: 'POST', headers });
     const answered = once(slow, 'response');
     slow.write(good.slice(0, 1));
-    // Reading a page on another connection lasts as long as the server needs to have begun with
-    // this one.
+    // A read on another connection takes long enough for the server to have begun the slow
+    // request.
     expect((await leaving.get(keysPath)).status).toBe(200);
     await setDisabled(dashboard.database, user.id, true, BY);
     slow.end(good.slice(1));
@@ -140,13 +140,13 @@ describe('a body', () => {
     expect([answer.statusCode, await keys()]).toEqual([401, before]);
   });
 
-  it('is too large for everybody, signed in or not', async () => {
+  it('above the limit is refused without a session too', async () => {
     const reply = await dashboard.browser().send('POST', '/api/session', padded(66_560));
     expect(reply.status).toBe(413);
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   const HEADERS = {
     'content-security-policy':
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
@@ -159,7 +159,7 @@ describe('every answer', () => {
     'cross-origin-resource-policy': 'same-origin',
   };
 
-  it('has the security headers, and those of the interface are kept by no cache', async () => {
+  it('has the security headers, and those of the API are not cached', async () => {
     const stranger = dashboard.browser();
     const replies = {
       200: await owner.get(keysPath),
@@ -187,7 +187,7 @@ describe('every answer', () => {
     expect(others.map(({ headers }) => headers['access-control-allow-origin'])).toEqual(others.map(() => undefined));
   });
 
-  it('tells browsers to stay with TLS where there is TLS', async () => {
+  it('has Strict-Transport-Security if the configured URL is https', async () => {
     dashboard.configure({ url: new URL(ORIGIN) });
     const { headers } = await dashboard.browser().get('/api/session');
     expect(headers['strict-transport-security']).toBe('max-age=31536000');

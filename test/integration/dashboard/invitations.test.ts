@@ -18,8 +18,8 @@ const PASSWORD = 'correct horse battery';
 const OTHER = 'a completely different one';
 
 /**
- * An invitation is a pair of organization and address: it claims nothing, reveals nothing, and
- * gives no access to an existing account.
+ * An invitation is a pair of organization and address. It reserves no account, reveals none, and
+ * gives no access to an existing one.
  */
 describe('invitations', () => {
   const dashboard = opened(startDashboard);
@@ -55,13 +55,13 @@ describe('invitations', () => {
   const signIn = (email: string, password: string) =>
     dashboard.browser().send('POST', '/api/session', { email, password });
   const names = ({ body }: Reply<SessionView>) => body.organizations.map(({ name }) => name);
-  /** Names of all members and whether they hold text, a number or the like. */
+  /** The names of all properties, with the types of their values. */
   const shape = (value: unknown): unknown =>
     typeof value === 'object' && value !== null
       ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shape(part)]))
       : typeof value;
 
-  it('of two organizations for one address are both made, and a link gives membership in its own alone', async () => {
+  it('of two organizations for one address are both made, and each link joins only its organization', async () => {
     const email = newEmail();
     const [toA, toB] = [await invite('a', email), await invite('b', email)];
     expect([toA.status, toB.status]).toEqual([200, 200]);
@@ -75,7 +75,7 @@ describe('invitations', () => {
     expect(joined.body).not.toHaveProperty('invitations');
   });
 
-  it('are answered to an owner alike for addresses with an account and without', async () => {
+  it('look the same to an owner for addresses with an account and without', async () => {
     const known = await dashboard.addUser({ passwordHash });
     const disabled = await dashboard.addUser({ passwordHash });
     await operator.send('POST', `/api/users/${disabled.id}/disablement`);
@@ -94,7 +94,7 @@ describe('invitations', () => {
     expect(rows.map(({ userId }) => userId)).not.toContain(known.id);
   });
 
-  it('take as much work for an address with an account as without', async () => {
+  it('take as much CPU for an address with an account as without', async () => {
     const { email } = await dashboard.addUser({ passwordHash });
     const cheapestMs = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     for (let round = 0; round < 8; round++) {
@@ -110,7 +110,7 @@ describe('invitations', () => {
     expect(Math.abs(cheapestMs.known - cheapestMs.unknown)).toBeLessThan(10);
   });
 
-  it('give no session of an account that is there, and do not touch its password', async () => {
+  it('give no session of an existing account, and do not change its password', async () => {
     const { id, email } = await dashboard.addUser({ passwordHash });
     const link = await invite('a', email);
     const refused = await use(link, OTHER);
@@ -118,7 +118,7 @@ describe('invitations', () => {
     expect(refused.headers).not.toHaveProperty('set-cookie');
     expect((await signIn(email, OTHER)).status).toBe(403);
     expect((await signIn(email, PASSWORD)).status).toBe(200);
-    // Its own password does, and so does a session of its own.
+    // The account's password and a session of the account can both accept the invitation.
     expect(names(await use(link, PASSWORD))).toEqual(['A']);
     const toB = await invite('b', email);
     const here = await dashboard.signedIn({ id, passwordHash });
@@ -128,21 +128,21 @@ describe('invitations', () => {
     expect((await accept(here, toB)).body.problem).toBe('link_used_or_expired');
   });
 
-  it('of a disabled user let nobody in', async () => {
+  it('of a disabled user sign nobody in', async () => {
     const { id, email } = await dashboard.addUser({ passwordHash });
     const link = await invite('a', email);
     await operator.send('POST', `/api/users/${id}/disablement`);
     expect((await use(link, PASSWORD)).status).toBe(403);
   });
 
-  it('are void as a way to an account once an operator adds the address anywhere', async () => {
+  it('cannot create an account once an operator has added the address anywhere', async () => {
     const made = newEmail();
     const foreign = await invite('a', made);
     const body = { email: made, operator: false, organizationId: organizations.b };
     const created = await operator.send<{ user: UserRow; link: LinkView }>('POST', '/api/users', body);
     expect((await use(foreign, OTHER)).status).toBe(403);
     expect(names(await use(created, PASSWORD))).toEqual(['B']);
-    // Now that the person is there, the invitation may be accepted by that account.
+    // The account exists now, so it can accept the invitation with its password.
     expect(names(await use(foreign, PASSWORD))).toEqual(['A', 'B']);
 
     const invited = newEmail();
@@ -151,7 +151,7 @@ describe('invitations', () => {
     expect(names(await use(toB, PASSWORD))).toEqual(['B']);
   });
 
-  it('of an owner give way to an operator’s of the same organization, whose links owners cannot make', async () => {
+  it('of an owner are replaced by an operator’s of the same organization, for which owners get no links', async () => {
     const email = newEmail();
     const first = await invite('a', email);
     expect((await invite('a', email)).status).toBe(409);
@@ -162,7 +162,7 @@ describe('invitations', () => {
     expect((await use(second)).body.organizations).toMatchObject([{ name: 'A', role: 'owner' }]);
   });
 
-  it('of an operator are not withdrawn by an owner, who could take the address then', async () => {
+  it('of an operator cannot be withdrawn by an owner, who could then invite the address', async () => {
     const email = newEmail();
     const { body } = await invite('a', email, operator);
     const withdraw = (by: Browser) => by.send('DELETE', `${path('a')}/${body.member.userId}`);
@@ -180,7 +180,7 @@ describe('invitations', () => {
     expect((await owners.a.send('DELETE', `${path('a')}/${own.body.member.userId}`)).status).toBe(200);
   });
 
-  it('tell an operator who adds an account whose invitation it came by', async () => {
+  it('are named in a warning when an operator adds an account that was created by one', async () => {
     const email = newEmail();
     await use(await invite('a', email));
     const warned = await invite('b', email, operator);
@@ -188,7 +188,7 @@ describe('invitations', () => {
     expect((await invite('b', email, operator, { known: true })).status).toBe(200);
   });
 
-  it('change their role, are withdrawn, expire and are made anew, all by their organization alone', async () => {
+  it('can be changed, withdrawn and renewed only by their own organization, and expire', async () => {
     const email = newEmail();
     const link = await invite('a', email);
     const { userId } = link.body.member;
@@ -213,7 +213,7 @@ describe('invitations', () => {
     expect(events.map(({ action }) => action.split('.')[1])).toEqual(['invited', 'role_changed', 'invited', 'removed']);
   });
 
-  it('of two organizations that are used at the same moment make one account', async () => {
+  it('of two organizations that are used at the same time make one account', async () => {
     const email = newEmail();
     const links = [await invite('a', email), await invite('b', email)];
     const replies = await Promise.all(links.map((link, index) => use(link, index === 0 ? PASSWORD : OTHER)));

@@ -17,7 +17,7 @@ describe('an invoice', () => {
   const askedFor = () =>
     new URLSearchParams(stripe.calls.findLast(({ path }) => path === '/v1/checkout/sessions')?.body);
 
-  test('is asked for with tax id and address, has the billing data, and is found at Stripe', async () => {
+  test('is requested with tax id and address, has the billing data, and is found at Stripe', async () => {
     const billing = { legalName: 'Acme GmbH', taxId: 'DE123', billingEmail: 'invoices@acme.example' };
     expect((await scene.owner.send('PATCH', at('settings'), { ...billing, billingAddress: 'Road 1' })).status).toBe(
       200,
@@ -43,7 +43,7 @@ describe('an invoice', () => {
     expect(await entries()).toEqual([[30, payment]]);
   });
 
-  test('that fails or is absent changes nothing of the credit', async () => {
+  test('that fails or is absent does not change the credit', async () => {
     const payment = await paid(10);
     const [topUp] = (await view()).topUps;
     const refused = { status: 403, body: { error: { type: 'invalid_request_error', message: 'No permission' } } };
@@ -60,7 +60,7 @@ describe('an invoice', () => {
     expect([await entries(), await states()]).toEqual([[[10, payment]], ['paid']]);
   });
 
-  test('is of its own organization, and not asked for where the operator wants none', async () => {
+  test('is shown only to its organization, and not requested if the operator has turned invoices off', async () => {
     await paid(10);
     const [topUp] = (await view()).topUps;
     const other = await dashboard.addOrganization('Other');

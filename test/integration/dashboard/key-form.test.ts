@@ -31,7 +31,7 @@ async function created(body: object): Promise<KeyView> {
   return reply.body.key;
 }
 
-describe('what is written into the form of a key', () => {
+describe('the form of a key', () => {
   const WHOLE = (max: number) => `A whole number from 1 to ${max}.`;
   it.each<[field: string, value: unknown, message?: string]>([
     ['name', ''],
@@ -76,19 +76,19 @@ describe('what is written into the form of a key', () => {
     ['monthlyBudgetNanoUsd', '-1'],
     ['monthlyBudgetNanoUsd', null],
     ['lifetimeBudgetNanoUsd', String(MAX_AMOUNT_NANO_USD + 1n)],
-  ])('refuses %s %j and says so beside the field', async (field, value, message) => {
+  ])('refuses %s %j with a message for the field', async (field, value, message) => {
     const { status, body } = await create({ ...SIMPLE, [field]: value });
     expect([status, body.problem]).toEqual([400, 'invalid']);
     expect(body.fields).toEqual({ [field]: message ?? expect.any(String) });
     expect(body).not.toHaveProperty('secret');
   });
 
-  it.each([['name'], ['scopes']])('needs %s', async (field) => {
+  it.each([['name'], ['scopes']])('requires %s', async (field) => {
     const { body } = await create({ ...SIMPLE, [field]: undefined });
     expect(Object.keys(body.fields ?? {})).toEqual([field]);
   });
 
-  it('takes lists as sets', async () => {
+  it('treats lists as sets', async () => {
     const key = await created({ ...SIMPLE, scopes: ['usage:read', 'chat'], models: ['b', 'a', 'b'] });
     expect([key.scopes, key.models]).toEqual([
       ['chat', 'usage:read'],
@@ -96,16 +96,16 @@ describe('what is written into the form of a key', () => {
     ]);
   });
 
-  it('may be exactly what the organization has', async () => {
+  it('accepts the exact limits of the organization', async () => {
     const { dailyBudgetNanoUsd, ...rest } = LIMITS;
     const whole = { ...rest, dailyBudgetNanoUsd: String(dailyBudgetNanoUsd) };
     expect(await created({ ...SIMPLE, ...whole })).toMatchObject(whole);
   });
 });
 
-/** Last: from here on the models are known. */
+/** Must be last, because it reports the models. Earlier tests need them to be unknown. */
 describe('the models of a key', () => {
-  it('are those that gateway processes report, disabled ones too, and those that it had', async () => {
+  it('are those that gateway processes report, including disabled ones, and those that it has already', async () => {
     const { id } = await created({ ...SIMPLE, models: ['gone'] });
     const silent = { info: () => {}, warn: () => {}, error: () => {} };
     const reports = openProcessReports(dashboard.databaseUrl, silent, PATIENT);

@@ -42,7 +42,7 @@ async function created(browser: Browser = owner, body: object = SIMPLE): Promise
 }
 
 describe('creating a key', () => {
-  it('with every restriction shows it once, and keeps its hash', async () => {
+  it('with every restriction shows the secret once, and stores its hash', async () => {
     const expiresAtMs = Date.now() + DAY_MS;
     const wanted = {
       name: 'Backend',
@@ -74,7 +74,7 @@ describe('creating a key', () => {
     expect(JSON.stringify([rows, audit])).not.toContain(secret);
   });
 
-  it('lists newest first what other people and the command line made too', async () => {
+  it('lists keys newest first, including those of other people and of the command line', async () => {
     const { identity } = newKeySecret(Date.now());
     const settings = { organizationId, name: 'CLI', scopes: ['chat'] as const, limits: {} };
     await dashboard.administration.createKey({ ...settings, ...identity }, BY);
@@ -87,7 +87,7 @@ describe('creating a key', () => {
     expect(keys[1]).not.toHaveProperty('createdBy');
   });
 
-  it('names no operator who made one', async () => {
+  it('does not name the operator who made a key', async () => {
     const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
     const { id } = await created(operator);
     expect(await show(id)).toMatchObject({ createdBy: 'the operator' });
@@ -95,7 +95,7 @@ describe('creating a key', () => {
 });
 
 describe('editing a key', () => {
-  it('changes what is said, clears what is null and keeps the rest', async () => {
+  it('changes given fields, clears those that are null and keeps the rest', async () => {
     const { id } = await created(owner, { ...SIMPLE, models: ['a'], ipRanges: ['10.0.0.1'], requestsPerMinute: 5 });
     const more = { note: 'Ask Bo', dailyBudgetNanoUsd: '1', monthlyBudgetNanoUsd: '2', lifetimeBudgetNanoUsd: '0' };
     const change = { name: 'Renamed', models: null, tokensPerMinute: 10, ...more };
@@ -127,7 +127,7 @@ describe('editing a key', () => {
     expect(await show(key.id)).toEqual(key);
   });
 
-  it('lets an expiry that has passed stand, but sets none', async () => {
+  it('keeps an expiry that has passed, but does not set one', async () => {
     const expiresAtMs = Date.now() + HOUR_MS;
     const { id } = await created(owner, { ...SIMPLE, expiresAtMs });
     dashboard.setNow(expiresAtMs + 1);
@@ -140,7 +140,7 @@ describe('editing a key', () => {
 });
 
 describe('revoking and replacing a key', () => {
-  it('revokes at once, for good', async () => {
+  it('revokes at once and permanently', async () => {
     const { id } = await created();
     const { body } = await revoke(owner, id);
     expect(body).toMatchObject({ state: 'revoked', revokedAtMs: expect.any(Number) });
@@ -151,7 +151,7 @@ describe('revoking and replacing a key', () => {
     expect(await show(id)).toEqual(body);
   });
 
-  it('replaces with the same settings, and the old one goes now or in some hours', async () => {
+  it('replaces with the same settings, and revokes the old key at once or after some hours', async () => {
     const settings = { ...SIMPLE, models: ['a'], ipRanges: ['10.0.0.0/8'], requestsPerMinute: 7 };
     const old = await created(owner, settings);
     const now = await replace(owner, old.id, 0);
@@ -176,7 +176,7 @@ describe('revoking and replacing a key', () => {
     expect((await replace(owner, id, 0)).body.message).toContain('expired');
   });
 
-  it.each([[-1], [721], [1.5], ['1'], [null]])('takes no %j hours', async (hours) => {
+  it.each([[-1], [721], [1.5], ['1'], [null]])('refuses %j hours', async (hours) => {
     const { id } = await created();
     const reply = await owner.send('POST', `${path}/${id}/replacement`, { revokeOldAfterHours: hours });
     expect(reply.body.fields).toEqual({ revokeOldAfterHours: 'A whole number from 0 to 720.' });
@@ -192,7 +192,7 @@ describe('a member', () => {
     expect((await revoke(member, replaced.body.key.id)).body.state).toBe('revoked');
   });
 
-  it('changes nothing about keys of others', async () => {
+  it('cannot change keys of others', async () => {
     const other = await created(owner);
     expect((await member.get<KeyView>(`${path}/${other.id}`)).body).toEqual({ ...other, mine: false });
     const tries = [
@@ -222,7 +222,7 @@ describe('an organization with very many keys', () => {
        from generate_series(1, ${keys}) n`,
     );
 
-  it('gets no more of them, but may revoke, and sees all that are not revoked', async () => {
+  it('cannot make more keys, but may revoke, and sees all that are not revoked', async () => {
     const id = await dashboard.addOrganization('Many');
     const browser = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'owner'] }));
     const base = `/api/organizations/${id}/keys`;
@@ -240,7 +240,7 @@ describe('an organization with very many keys', () => {
     expect((await browser.send('POST', base, SIMPLE)).status).toBe(200);
   });
 
-  it('makes at most so many within a day, whatever becomes of them', async () => {
+  it('can make a limited number of keys a day, including those that were revoked', async () => {
     const id = await dashboard.addOrganization('Restless');
     const browser = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'member'] }));
     const base = `/api/organizations/${id}/keys`;
@@ -260,8 +260,8 @@ describe('an organization with very many keys', () => {
   });
 });
 
-describe('what stands beside a key', () => {
-  it('is when and from where it was used, and what it spent today', async () => {
+describe('the use of a key', () => {
+  it('is shown with the last time and address, and the spend of today', async () => {
     const { id } = await created();
     dashboard.setNow(Date.UTC(2027, 0, 15, 12));
     await sql(

@@ -11,7 +11,7 @@ const PASSWORD = 'correct horse battery';
 const NEXT = 'a completely different one';
 const COOKIE = 'gateway_browser';
 
-/** A TCP proxy stands in front, so that everybody has one address and nothing says so. */
+/** All requests have one address, as behind a TCP proxy, which sends no forwarding headers. */
 describe('a browser in which its user signed in before', () => {
   const dashboard = opened(startDashboard);
   let passwordHash: string;
@@ -32,7 +32,7 @@ describe('a browser in which its user signed in before', () => {
     await browser.send('DELETE', '/api/session');
     return { ...user, browser };
   }
-  /** As many attempts from the address, at accounts that nobody has, as it may make. */
+  /** Uses up the attempts of the address, at accounts that do not exist. */
   async function fillAddress(): Promise<void> {
     await sql(
       dashboard.databaseUrl,
@@ -43,23 +43,23 @@ describe('a browser in which its user signed in before', () => {
     expect((await signIn(dashboard.browser(), 'nobody@example.com', 'wrong')).status).toBe(429);
   }
 
-  it('gets in whatever is tried for others from the same address', async () => {
+  it('can sign in after any number of attempts at other accounts from the same address', async () => {
     const { email, browser } = await knownBrowser();
     await fillAddress();
     expect((await signIn(dashboard.browser(), email)).status).toBe(429);
     expect((await signIn(browser, email)).status).toBe(200);
-    // Another browser does as well while the user has a session from there.
+    // Another browser at the address can too, while the user has a session from there.
     expect((await signIn(dashboard.browser(), email)).status).toBe(200);
   });
 
-  it('gets in whatever is tried for its own account', async () => {
+  it('can sign in after any number of attempts at its own account', async () => {
     const { email, browser } = await knownBrowser();
     for (let n = 0; n < 12; n++) await signIn(dashboard.browser(), email, 'wrong');
     expect((await signIn(dashboard.browser(), email)).status).toBe(429);
     expect((await signIn(browser, email)).status).toBe(200);
   });
 
-  it('has a cookie of its own, which no script reads, no session is, and each sign-in replaces', async () => {
+  it('has its own cookie, which scripts cannot read, is no session, and changes with each sign-in', async () => {
     const { id, email, browser } = await knownBrowser();
     const first = browser.cookies.get(COOKIE);
     const reply = await signIn(browser, email);
@@ -77,13 +77,13 @@ describe('a browser in which its user signed in before', () => {
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 
-  it('has ten attempts for its own account, so that whoever stole the cookie has no more, and none for others', async () => {
+  it('has ten attempts at its own account and no more at others, so a stolen cookie is of little use', async () => {
     const { email, browser } = await knownBrowser();
     const outcomes: number[] = [];
     for (let n = 0; n < 12; n++) outcomes.push((await signIn(browser, email, 'wrong')).status);
     expect(outcomes).toEqual([...Array(10).fill(403), 429, 429]);
     expect((await signIn(browser, email)).status).toBe(429);
-    // Elsewhere its user is as free as before.
+    // The attempts in this browser do not count against the user in other browsers.
     expect((await signIn(dashboard.browser(), email)).status).toBe(200);
     const other = await dashboard.addUser({ passwordHash });
     await fillAddress();
@@ -92,7 +92,7 @@ describe('a browser in which its user signed in before', () => {
 
   it.each<[string, (user: { id: string; email: string; browser: Browser }) => Promise<unknown>]>([
     [
-      'a new password, which the browser that set it alone outlives',
+      'a new password, except in the browser that set it',
       async ({ id, email }) => {
         const here = dashboard.browser();
         await signIn(here, email);
@@ -113,19 +113,19 @@ describe('a browser in which its user signed in before', () => {
       },
     ],
     [
-      'time',
+      'the end of its time',
       async ({ id }) => {
         await sql(dashboard.databaseUrl, `update known_browsers set expires_at = now() where user_id = '${id}'`);
         await fillAddress();
       },
     ],
-  ])('is forgotten with %s', async (_, end) => {
+  ])('is forgotten after %s', async (_, end) => {
     const user = await knownBrowser();
     await end(user);
     expect((await signIn(user.browser, user.email)).status).toBe(429);
   });
 
-  it('says nothing by a cookie that is none of ours', async () => {
+  it('is not recognized by a cookie that we did not set', async () => {
     for (const token of ['', 'x', 'A'.repeat(43), '%00', 'A'.repeat(5_000)]) {
       const browser = dashboard.browser();
       browser.cookies.set(COOKIE, token);

@@ -51,14 +51,14 @@ async function leaver() {
 const remove = (browser: Browser, userId: string, body: object = {}) =>
   browser.send('DELETE', `/api/organizations/${organizationId}/members/${userId}`, body);
 
-it.each([[{}], [{ revokeKeys: true }]])('are revoked with the member: %j', async (body) => {
+it.each([[{}], [{ revokeKeys: true }]])('the keys of a removed member are revoked: %j', async (body) => {
   const { user, key } = await leaver();
   expect((await remove(owner, user.id, body)).status).toBe(200);
   expect(await keyOf(key)).toEqual(['revoked', user.email]);
   expect(await eventsOf(key)).toEqual([`key.revoked by ${ana.email}`]);
 });
 
-it('are handed to an owner, who is named or asks, and work on', async () => {
+it('keys are handed to the named owner or to the owner who removes the member, and keep working', async () => {
   const [first, second] = [await leaver(), await leaver()];
   expect((await remove(owner, first.user.id, { keysTo: ben.id })).status).toBe(200);
   expect(await keyOf(first.key)).toEqual(['usable', ben.email]);
@@ -67,7 +67,7 @@ it('are handed to an owner, who is named or asks, and work on', async () => {
   expect(await keyOf(second.key)).toEqual(['usable', ana.email]);
 });
 
-it('go to nobody who could not answer for them', async () => {
+it('keys are handed only to an active owner of the organization', async () => {
   const { user, key } = await leaver();
   const member = await dashboard.addUser({ in: [organizationId, 'member'] });
   const invited = await dashboard.addUser({ in: [organizationId, 'owner'], invited: true });
@@ -83,7 +83,7 @@ it('go to nobody who could not answer for them', async () => {
   expect(await eventsOf(key)).toEqual([]);
 });
 
-it('are revoked in every organization when the user is disabled, unless they are kept', async () => {
+it('keys are revoked in every organization when the user is disabled, unless they are kept', async () => {
   const other = await dashboard.addOrganization('Another');
   const [kept, gone] = [await leaver(), await leaver()];
   for (const { user } of [kept, gone]) {
@@ -101,14 +101,13 @@ it('are revoked in every organization when the user is disabled, unless they are
   ];
   expect((await states()).map(([state]) => state)).toEqual(['usable', 'usable', 'revoked', 'revoked']);
   expect(await eventsOf(keys[1])).toEqual([expect.stringMatching(/^key\.revoked by user-/)]);
-  // Once more, for who was disabled before and whose keys are to go now; enabling brings no key
-  // back.
+  // Disabling a disabled user again without `keepKeys` revokes the keys. Enabling restores none.
   await disable(kept.user.id, {});
   await operator.send('DELETE', `/api/users/${kept.user.id}/disablement`);
   expect(new Set((await states()).map(([state]) => state))).toEqual(new Set(['revoked']));
 });
 
-/** Begins `end`, and holds its transaction at the lock of the key until the work waits for it. */
+/** Begins `end`, and blocks it at the row lock of the key until `work` waits for it. */
 async function whileEnding<T>(key: string, end: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
   const slow = new pg.Client(dashboard.databaseUrl);
   await slow.connect();
@@ -117,7 +116,7 @@ async function whileEnding<T>(key: string, end: () => Promise<unknown>, work: ()
   const ending = end();
   await waiting(1);
   const working = work();
-  // Work that does not wait is what must not be.
+  // If the work does not wait for the transaction, the test fails by its result.
   await Promise.race([working, waiting(2)]);
   await slow.query('rollback');
   await slow.end();
@@ -139,7 +138,7 @@ describe.each<[string, (user: string) => Promise<unknown>]>([
   ['a removal', (user) => remove(owner, user)],
   ['a removal that hands keys over', (user) => remove(owner, user, { keysTo: ben.id })],
   ['a disabling', (user) => operator.send('POST', `/api/users/${user}/disablement`, {})],
-])('asked for during %s', (_, end) => {
+])('keys, when requested during %s,', (_, end) => {
   it.each<[string, (key: string) => [method: 'POST' | 'PATCH', path: string, body: object]]>([
     ['are not made', () => ['POST', keysPath(), { name: 'late', scopes: ['chat'] }]],
     ['are not replaced', (key) => ['POST', `${keysPath()}/${key}/replacement`, { revokeOldAfterHours: 0 }]],

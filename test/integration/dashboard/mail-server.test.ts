@@ -15,7 +15,7 @@ describe('a mail server', () => {
     return sendMail({ server: at, from: 'Gateway <noreply@gateway.example>', operators: [] }, mail);
   };
 
-  it('gets mails with a login, and with an id that stays', async () => {
+  it('gets mails after a login, with a stable message id', async () => {
     expect(await send({})).toEqual({ kind: 'delivered', text: 'accepted by the mail server' });
     expect(server.mails.at(-1)).toMatchObject({ to: ['to@example.com'], text: 'Text\n' });
     expect(server.mails.at(-1)?.head).toContain('Message-ID: <msg_1@gateway.example>');
@@ -23,7 +23,7 @@ describe('a mail server', () => {
 
   it('gets no password over a network without TLS', async () => {
     const before = server.mails.length;
-    // Linux connects to this machine there, and the address is no loopback address.
+    // Linux connects 0.0.0.0 to this machine, although it is not a loopback address.
     expect(await send({ host: '0.0.0.0' })).toMatchObject({ kind: 'failed' });
     expect(server.mails.length).toBe(before);
   });
@@ -44,7 +44,7 @@ describe('a mail server', () => {
     await open.close();
   });
 
-  it('refuses, or is away: a failure in words of ours', async () => {
+  it('that refuses or is unreachable is reported in our own words', async () => {
     expect((await send({ login: { user: 'gateway', password: 'wrong' } })).text).toMatch(
       /^the mail server refused the login/,
     );
@@ -52,7 +52,7 @@ describe('a mail server', () => {
     expect((await send({ tls: true })).kind).toBe('failed');
   });
 
-  it('gets names of customers on one line, in subject and text', async () => {
+  it('gets the names of customers on one line, so that they add no headers', async () => {
     const content = {
       organization: 'Acme\r\nBcc: victim@example.com\r\n\r\nBody',
       url: 'https://g/link#t',

@@ -6,16 +6,16 @@ import { readOpenPayments } from '#dashboard/server/payments/open-payments.ts';
 import { sql } from '../../harness/database.ts';
 import { paymentsScene } from './payments-scene.ts';
 
-/** Stripe's events do not arrive: there is no webhook, or it was down for too long. */
+/** Stripe's events do not arrive, because there is no webhook or it was down for too long. */
 const scene = paymentsScene('gateway_dashboard');
 const { stripe, dashboard, at, view, states, balance, begin } = scene;
 
-// A round is for every organization.
+// A round reads the payments of every organization, including those of earlier tests.
 beforeEach(() => sql(dashboard.databaseUrl, "update top_ups set state = 'expired' where state = 'open'"));
 
 const round = () => readOpenPayments(stripe.config, { database: dashboard.database, log: createLog('silent') });
 
-/** As if it had been begun, and looked at, so long ago. */
+/** Moves the times at which the top-up was begun and last read into the past. */
 const age = (id: string, begun: string, looked?: string) =>
   sql(
     dashboard.databaseUrl,
@@ -23,7 +23,7 @@ const age = (id: string, begun: string, looked?: string) =>
       looked_at = ${looked === undefined ? 'null' : `now() - interval '${looked}'`} where id = '${id}'`,
   );
 
-/** Calls at Stripe of what is done meanwhile. */
+/** The number of calls that the work makes to Stripe. */
 async function callsOf(work: () => Promise<unknown>): Promise<number> {
   const before = stripe.calls.length;
   await work();
@@ -47,7 +47,7 @@ describe('a payment without an event', () => {
     expect(await balance()).toBe(10);
   });
 
-  test('that nobody made is looked at ever less often, and ends with its session', async () => {
+  test('that nobody made is read less and less often, and ends with its session', async () => {
     const { id, session } = await begin();
     await age(id, '61 seconds');
     expect(await callsOf(round)).toBe(1);
@@ -68,7 +68,7 @@ describe('a payment without an event', () => {
     expect([await balance(), await states()]).toEqual([0, ['expired']]);
   });
 
-  test('waits while Stripe is away, with one read of a round', async () => {
+  test('waits while Stripe is unreachable, and each round makes only one read', async () => {
     const [first, second] = [await begin(), await begin()];
     for (const { id, session } of [first, second]) {
       stripe.world.complete(session);
@@ -87,7 +87,7 @@ describe('a payment without an event', () => {
     expect(await balance()).toBe(20);
   });
 
-  test('of which no session is known ends after a day', async () => {
+  test('without a known session ends after a day', async () => {
     const { id } = await begin();
     await sql(dashboard.databaseUrl, `update top_ups set session_id = null where id = '${id}'`);
     await age(id, '23 hours');
@@ -118,7 +118,7 @@ describe('a payment that Stripe does not have, as after a change of the key', ()
     expect([await balance(), await states()]).toEqual([10, ['paid']]);
   });
 
-  test('lets automatic top-up go on once a person acts', async () => {
+  test('stops automatic top-ups until a person acts', async () => {
     await scene.saveCard();
     const settings = { belowUsd: 5, amountUsd: 20, dailyUsd: 60 };
     const set = () => scene.owner.send('PUT', at('automatic-top-up'), { settings });
@@ -171,7 +171,7 @@ describe('back from Stripe', () => {
     const { id, session } = await begin();
     expect(await callsOf(() => check(id))).toBe(1);
     stripe.world.complete(session);
-    // However long the statements take.
+    // Moves the last read into the future, so that the result does not depend on speed.
     await age(id, '10 seconds', '-60 seconds');
     expect(await callsOf(() => Promise.all([check(id), check(id), check(id)]))).toBe(0);
     await age(id, '10 seconds', '6 seconds');
@@ -180,7 +180,7 @@ describe('back from Stripe', () => {
     expect(await callsOf(() => check(id))).toBe(0);
   });
 
-  test('another organization reads nothing, and a Stripe that is away is no error', async () => {
+  test('another organization cannot read it, and an unreachable Stripe is not an error', async () => {
     const { id, session } = await begin();
     stripe.world.complete(session);
     const otherId = await dashboard.addOrganization('Other');

@@ -28,7 +28,7 @@ const auditOf = (id: string) =>
   );
 
 describe('an organization', () => {
-  it('begins with the usual limits, or with those that are said', async () => {
+  it('begins with the default limits, or with given ones', async () => {
     const plain = await create({ name: ' Plain ' });
     expect(plain.body).toMatchObject({ name: 'Plain', balanceNanoUsd: '0', totalCreditsNanoUsd: '0' });
     expect(plain.body.limits).toEqual({ concurrency: 64, allowMultipleCompletions: false });
@@ -44,7 +44,7 @@ describe('an organization', () => {
     ]);
   });
 
-  it('changes where something is said, and loses limits that are null', async () => {
+  it('changes given fields, and loses limits that are null', async () => {
     const { id } = (await create({ name: 'Before', requestsPerMinute: 5, dailyBudgetNanoUsd: '7' })).body;
     const { body } = await edit(id, { name: 'After', requestsPerMinute: null, maxTokens: 9, concurrency: 2 });
     expect(body.name).toBe('After');
@@ -84,7 +84,7 @@ describe('an organization', () => {
     ['concurrency', 1_000_001],
     ['dailyBudgetNanoUsd', '-1'],
     ['allowMultipleCompletions', 'yes'],
-  ])('takes no %s of %j', async (field, value) => {
+  ])('refuses a %s of %j', async (field, value) => {
     const organizationId = await dashboard.addOrganization('Kept');
     const replies = [await create({ name: 'New', [field]: value }), await edit(organizationId, { [field]: value })];
     for (const { status, body } of replies) {
@@ -92,7 +92,7 @@ describe('an organization', () => {
     }
   });
 
-  it('is suspended once and resumed', async () => {
+  it('is suspended and resumed, with one audit event each', async () => {
     const id = await dashboard.addOrganization();
     const path = `/api/organizations/${id}/suspension`;
     const first = await operator.send<OrganizationView>('POST', path);
@@ -116,7 +116,7 @@ describe('credit', () => {
     expect(first).toMatchObject({ changes: { balanceNanoUsd: ['0', '1000'], note: [null, 'Invoice 7'] } });
   });
 
-  it('is booked once for each reference, however often and at once it is sent', async () => {
+  it('is booked once for each reference, also if it is sent repeatedly or concurrently', async () => {
     const id = await dashboard.addOrganization();
     const body = { amountNanoUsd: '2500000000', reference: 'payment-1' };
     const replies = await Promise.all([1, 2, 3, 4].map(() => credit(id, body)));
@@ -143,12 +143,12 @@ describe('credit', () => {
     ['note', { amountNanoUsd: '1', note: '' }],
     ['note', { amountNanoUsd: '1', note: 'x'.repeat(501) }],
     ['reference', { amountNanoUsd: '1', reference: 'x'.repeat(201) }],
-  ])('takes no %s like in %j', async (field, body) => {
+  ])('refuses the %s of %j', async (field, body) => {
     const reply = await credit(await dashboard.addOrganization(), body);
     expect([reply.status, Object.keys(reply.body.fields ?? {})]).toEqual([400, [field]]);
   });
 
-  it('never leaves the range of amounts', async () => {
+  it('never exceeds the range of amounts', async () => {
     const id = await dashboard.addOrganization();
     const replies: number[] = [];
     for (let i = 0; i < 10; i++)
@@ -161,7 +161,7 @@ describe('the list of organizations', () => {
   const list = async (query = '') =>
     (await operator.get<{ organizations: OrganizationRow[]; next?: string }>(`/api/organizations?${query}`)).body;
 
-  it('shows what an operator looks for', async () => {
+  it('finds an organization by name, with its spend and number of usable keys', async () => {
     const id = await dashboard.addOrganization('Seen');
     const { keyId } = await addKey(dashboard, id);
     await addKey(dashboard, id);
@@ -185,7 +185,7 @@ describe('the list of organizations', () => {
     expect((await list('search=%25')).organizations).toEqual([]);
   });
 
-  it('comes newest first in pages', async () => {
+  it('is ordered newest first, in pages', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 51; i++) ids.push(await dashboard.addOrganization(`Paged ${i}`));
     const first = await list('search=paged');

@@ -14,7 +14,7 @@ const BILLING = {
   billingEmail: 'invoices@acme.example',
 };
 
-describe('an organization of its owners', () => {
+describe('the settings of an organization for its owners', () => {
   const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
   let owner: Browser;
   let email: string;
@@ -32,7 +32,7 @@ describe('an organization of its owners', () => {
   const change = (body: object) => owner.send<OwnSettings>('PATCH', `${path}/settings`, body);
   const view = async (by = owner) => (await by.get<OrganizationView>(path)).body;
 
-  it('has a name and billing data that they change, which the audit log tells', async () => {
+  it('have a name and billing data that owners change, with an audit event', async () => {
     expect((await owner.get(`${path}/settings`)).body).toEqual({ name: 'Acme' });
     expect(await change({ name: 'Acme Europe', ...BILLING })).toMatchObject({
       status: 200,
@@ -50,7 +50,7 @@ describe('an organization of its owners', () => {
     expect((await view()).limits.requestsPerMinute).toBe(60);
   });
 
-  it('has limits, prices and money that they read and never change', async () => {
+  it('have limits, prices and money that owners can read but not change', async () => {
     const before = await view();
     for (const field of [
       ...['requestsPerMinute', 'tokensPerMinute', 'concurrency', 'maxTokens'].map((name) => ({ [name]: 1_000_000 })),
@@ -61,7 +61,7 @@ describe('an organization of its owners', () => {
     expect(await view()).toEqual(before);
   });
 
-  it('refuses billing data that is no text for people, and an address that is none', async () => {
+  it('refuse billing data that is too long or has hidden characters, and an invalid address', async () => {
     for (const [field, value] of [
       ['legalName', 'x'.repeat(141)],
       ['taxId', '\u202edrow'],
@@ -71,7 +71,7 @@ describe('an organization of its owners', () => {
       expect((await change({ [field]: value })).body.fields, field).toHaveProperty(field);
   });
 
-  it('shows members and operators what is theirs', async () => {
+  it('show billing data to owners and operators, but not to members', async () => {
     const member = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'member'] }));
     expect((await member.get(`${path}/settings`)).status).toBe(403);
     expect(JSON.stringify(await view(member))).not.toContain(BILLING.legalName);
@@ -82,7 +82,7 @@ describe('an organization of its owners', () => {
     expect((await owner.get<OwnSettings>(`${path}/settings`)).body).toMatchObject({ legalName: BILLING.legalName });
   });
 
-  it('foretells the end of its balance, unless a card is charged in time', async () => {
+  it('forecast the end of the balance, unless a card is charged in time', async () => {
     const poor = await dashboard.addOrganization('Poor');
     const spender = await dashboard.signedIn(await dashboard.addUser({ in: [poor, 'owner'] }));
     const forecast = async () => (await spender.get<OrganizationView>(`/api/organizations/${poor}`)).body.forecast;

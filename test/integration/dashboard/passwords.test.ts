@@ -31,14 +31,14 @@ const use = (browser: Browser, token: string, password: string) =>
   browser.send<SessionView>('POST', '/api/password-links/use', { token, password });
 const inspect = (token: string) => dashboard.browser().send('POST', '/api/password-links/inspection', { token });
 
-/** The part behind the `#`. */
+/** The token, which is the part after the `#`. */
 function tokenOf({ url = '' }: LinkView): string {
   expect(url.startsWith(`${dashboard.origin}/link#`)).toBe(true);
   return url.split('#')[1] ?? '';
 }
 
 describe('a link to set a password', () => {
-  it('lets an invited person in, once', async () => {
+  it('signs in an invited person, once', async () => {
     const invited = await owner.send<{ member: MemberView; link: LinkView }>(
       'POST',
       `/api/organizations/${organizationId}/members`,
@@ -67,7 +67,7 @@ describe('a link to set a password', () => {
     expect((await signIn('ada@example.com', NEXT)).body.problem).toBe('wrong_password');
   });
 
-  it('resets a password for operators; until it is used the former one holds', async () => {
+  it('resets a password for operators; the former one is valid until it is used', async () => {
     const { id, email } = await dashboard.addUser({ passwordHash });
     const signedIn = await dashboard.signedIn({ id, passwordHash });
     const reset = await operator.send<LinkView>('POST', `/api/users/${id}/reset`);
@@ -81,7 +81,7 @@ describe('a link to set a password', () => {
     expect((await signIn(email, NEXT)).status).toBe(200);
   });
 
-  it('ends with the user who may come in no more', async () => {
+  it('ends when its user is disabled', async () => {
     const { id } = await dashboard.addUser({ passwordHash });
     const token = tokenOf((await operator.send<LinkView>('POST', `/api/users/${id}/reset`)).body);
     expect((await operator.send<UserRow>('POST', `/api/users/${id}/disablement`)).body.disabledAtMs).toBeGreaterThan(0);
@@ -90,7 +90,7 @@ describe('a link to set a password', () => {
     expect([refused.status, refused.body.problem]).toEqual([409, 'conflict']);
   });
 
-  it('is not used up by a password that nobody should have', async () => {
+  it('is not used up by a refused password', async () => {
     const { id, email } = await dashboard.addUser({ invited: true, operator: true });
     const token = tokenOf((await operator.send<LinkView>('POST', `/api/users/${id}/reset`)).body);
     const refused = {
@@ -104,7 +104,7 @@ describe('a link to set a password', () => {
     expect((await use(dashboard.browser(), token, PASSWORD)).body.user.isOperator).toBe(true);
   });
 
-  it('is nothing that can be guessed at or broken by its form', async () => {
+  it('is refused for any other token, whatever its form', async () => {
     for (const token of ['', 'x', 'A'.repeat(43), `${'A'.repeat(42)}'`, '\0'.repeat(43)]) {
       expect((await inspect(token)).status).toBe(410);
       expect((await use(dashboard.browser(), token, PASSWORD)).status).toBe(410);
@@ -112,7 +112,7 @@ describe('a link to set a password', () => {
   });
 });
 
-describe('changing the own password', () => {
+describe('changing one’s own password', () => {
   const change = (browser: Browser, current: string, next: string) =>
     browser.send('PUT', '/api/password', { current, next });
 
@@ -134,7 +134,7 @@ describe('changing the own password', () => {
     expect(event).toEqual({ actor: email, changes: {} });
   });
 
-  it('needs the current one, and a new one that is good enough', async () => {
+  it('needs the current password, and a new one that meets the rules', async () => {
     const { id, email } = await dashboard.addUser({ passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });
     const wrong = await change(browser, 'wrong', NEXT);
@@ -145,7 +145,7 @@ describe('changing the own password', () => {
     expect((await signIn(email, PASSWORD)).status).toBe(200);
   });
 
-  it('cannot be tried at will by whoever finds a browser signed in', async () => {
+  it('cannot be used to guess the password in a browser that is signed in', async () => {
     await withinOneWindow();
     const { id } = await dashboard.addUser({ passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });

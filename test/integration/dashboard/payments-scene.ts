@@ -8,7 +8,7 @@ import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 
 /**
- * A dashboard whose payments are at a scripted Stripe, with an organization and its owner for each
+ * A dashboard whose payments go to a scripted Stripe, with an organization and an owner for each
  * test.
  */
 export function paymentsScene(role?: Role) {
@@ -40,12 +40,12 @@ export function paymentsScene(role?: Role) {
       return owner;
     },
 
-    /** In USD. */
+    /** The balance in USD. */
     async balance(of = organizationId): Promise<number> {
       return Number((await dashboard.administration.organization(of))?.balanceNanoUsd) / 1e9;
     },
 
-    /** Amounts in USD. */
+    /** The ledger entries, with amounts in USD. */
     async entries(): Promise<readonly (readonly [number, string | null])[]> {
       const rows = await sql<{ usd: string; reference: string | null }>(
         dashboard.databaseUrl,
@@ -54,7 +54,7 @@ export function paymentsScene(role?: Role) {
       return rows.map(({ usd, reference }) => [Number(usd), reference]);
     },
 
-    /** Begins a payment. */
+    /** Begins a payment. Returns the top-up and its session at Stripe. */
     async begin(amountUsd = 10): Promise<{ readonly id: string; readonly session: string }> {
       const { status, body } = await owner.send<{ id: string; url: string }>('POST', at('top-ups'), { amountUsd });
       if (status !== 200) throw new Error(`the payment was not begun: ${status}`);

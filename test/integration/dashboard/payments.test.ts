@@ -31,7 +31,7 @@ describe('a payment in Checkout', () => {
     expect((await view()).offer).toEqual({ presetsUsd: [10, 50, 100], leastUsd: 5, mostUsd: 5000 });
   });
 
-  test('is credited once, however often, late and in whatever order its events arrive', async () => {
+  test('is credited once, however often, how late and in whatever order its events arrive', async () => {
     stripe.world.complete(await begin());
     const events = stripe.world.events.slice(-6);
     await stripe.deliverAll();
@@ -40,19 +40,19 @@ describe('a payment in Checkout', () => {
     expect(await balance()).toBe(10);
   });
 
-  test('that nobody makes in time is expired, and costs nothing', async () => {
+  test('that nobody makes in time expires, and costs nothing', async () => {
     stripe.world.expire(await begin());
     await stripe.deliverAll();
     expect([await balance(), await states()]).toEqual([0, ['expired']]);
   });
 
-  test.each([4, 5001, 10.5, -10, '10'])('of %s USD is not begun', async (amountUsd) => {
+  test.each([4, 5001, 10.5, -10, '10'])('of %s USD is refused', async (amountUsd) => {
     const asked = await scene.owner.send('POST', at('top-ups'), { amountUsd });
     expect([asked.status, asked.body.fields]).toEqual([400, { amountUsd: expect.any(String) }]);
     expect((await view()).topUps).toEqual([]);
   });
 
-  test('is not begun while Stripe does not respond', async () => {
+  test('cannot begin while Stripe does not respond', async () => {
     stripe.away = true;
     const asked = await scene.owner.send('POST', at('top-ups'), { amountUsd: 10 });
     stripe.away = false;
@@ -60,8 +60,8 @@ describe('a payment in Checkout', () => {
   });
 });
 
-describe('money that is given back', () => {
-  test('is taken from the balance, also in parts, also below zero, and returned with a dispute that is won', async () => {
+describe('money that is returned', () => {
+  test('is deducted from the balance, also in parts and below zero, and credited when a dispute is won', async () => {
     const payment = await paid(50);
     const refund = stripe.world.refund(payment, 2000);
     await stripe.deliverAll();
@@ -82,7 +82,7 @@ describe('money that is given back', () => {
     ]);
   });
 
-  test('before the payment was told of is taken with it', async () => {
+  test('before the event of the payment is deducted with the credit', async () => {
     const payment = stripe.world.complete(await begin());
     const before = stripe.world.events.length;
     stripe.world.refund(payment, 400);
@@ -93,7 +93,7 @@ describe('money that is given back', () => {
     expect(await balance()).toBe(6);
   });
 
-  test('an inquiry of a bank takes nothing, a lost dispute stays taken', async () => {
+  test('stays credited during an inquiry of a bank, and deducted after a lost dispute', async () => {
     const payment = await paid();
     stripe.world.dispute(payment, 1000, 'warning_needs_response');
     await stripe.deliverAll();
@@ -116,7 +116,7 @@ describe('an event', () => {
     expect(await balance()).toBe(0);
   });
 
-  test('with the right signature that invents a payment changes nothing: the secret of the webhook is worth no money', async () => {
+  test('with a valid signature that invents a payment changes nothing, so a stolen webhook secret gives no credit', async () => {
     const session = await begin();
     const metadata = { gateway_organization: scene.organizationId, gateway_top_up: (await view()).topUps[0]?.id };
     const object = { id: 'pi_invented', status: 'succeeded', amount_received: 1_000_000, currency: 'usd', metadata };
@@ -135,11 +135,11 @@ describe('an event', () => {
     '{"type":"charge.refunded"}',
     '{"type":"charge.refunded","data":null}',
     '{"type":7,"data":{}}',
-  ])('with the right signature that is %s changes nothing', async (body) => {
+  ])('with a valid signature and the content %s changes nothing', async (body) => {
     expect(await stripe.deliver({ id: 'evt_3', type: '', object: {} }, { payload: body })).toBe(200);
   });
 
-  test('too large, without a signature, or while payments are off is refused', async () => {
+  test('that is too large, has no signature or comes while payments are off is refused', async () => {
     const post = (body: string) => fetch(`${dashboard.origin}/webhooks/stripe`, { method: 'POST', body });
     expect((await post('{}')).status).toBe(400);
     expect((await post('x'.repeat(300_000))).status).toBe(413);
@@ -149,7 +149,7 @@ describe('an event', () => {
     dashboard.configure({ stripe: stripe.config });
   });
 
-  test('that cannot be followed now is asked for again', async () => {
+  test('that cannot be handled now gets 503, so Stripe sends it again', async () => {
     stripe.world.complete(await begin());
     const completed = stripe.world.events.at(-1);
     stripe.away = true;
@@ -190,7 +190,7 @@ describe('a payment that does not match its top-up is not credited, and the oper
     expect([await balance(), await states()]).toEqual([10, ['paid']]);
   });
 
-  test('one of another program at the same account of Stripe is none of ours', async () => {
+  test('a payment of another program at the same Stripe account is ignored', async () => {
     stripe.world.succeed(stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: {}, customer: null }));
     const foreign = { gateway_top_up: `top-${'0'.repeat(26)}`, gateway_organization: scene.organizationId };
     stripe.world.succeed(stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: foreign, customer: null }));

@@ -51,7 +51,7 @@ const actionsOf = async (userId: string) => {
 };
 
 describe('inviting', () => {
-  it('somebody makes an invitation and a link; a new link makes the former one worthless', async () => {
+  it('creates an invitation and a link; a new link invalidates the former one', async () => {
     const { body } = await invite(owner, 'new@example.com', 'owner');
     expect(body.member).toMatchObject({ email: 'new@example.com', role: 'owner', invited: true, disabled: false });
     expect(await members()).toContainEqual(body.member);
@@ -63,7 +63,7 @@ describe('inviting', () => {
     expect(await actionsOf(body.member.userId)).toEqual(['user.invited 1', 'user.invited 1']);
   });
 
-  it('adds a user at once for operators only, who are warned', async () => {
+  it('adds an existing user at once only for operators, after a warning', async () => {
     const user = await dashboard.addUser();
     const warned = await invite(operator, user.email);
     expect([warned.status, warned.body.fields?.email]).toEqual([409, expect.stringContaining('never verified')]);
@@ -80,13 +80,13 @@ describe('inviting', () => {
     expect(link.body.message).toContain('Operators can reset it');
   });
 
-  it('one person twice at the same moment makes one member', async () => {
+  it('the same person concurrently makes one member', async () => {
     const replies = await Promise.all([1, 2, 3].map(() => invite(owner, 'race@example.com')));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
     expect((await members()).filter(({ email }) => email === 'race@example.com')).toHaveLength(1);
   });
 
-  it('gives nobody a way to operators, or to whom an operator invited', async () => {
+  it('gives owners no link for operators or for people whom an operator invited', async () => {
     expect(
       (await newLink(otherOwner, (await invite(owner, 'pending@example.com')).body.member.userId, otherId)).status,
     ).toBe(404);
@@ -102,21 +102,21 @@ describe('inviting', () => {
   });
 
   it.each([['no address'], [''], ['a@b@c.example'], ['ä@example.com'], [`${'a'.repeat(250)}@example.com`], [null]])(
-    'takes no %j',
+    'refuses the address %j',
     async (email) => {
       const { status, body } = await owner.send('POST', membersPath(), { email, role: 'member' });
       expect([status, Object.keys(body.fields ?? {})]).toEqual([400, ['email']]);
     },
   );
 
-  it('makes no operators', async () => {
+  it('cannot make operators', async () => {
     const { body } = await invite(owner, 'boss@example.com', 'operator');
     expect(body.fields).toEqual({ role: 'Owner or member.' });
   });
 });
 
 describe('a member', () => {
-  it('is what an owner says, with the next request', async () => {
+  it('has the role that an owner sets, from the next request on', async () => {
     const user = await dashboard.addUser({ in: [firstId, 'member'] });
     const browser = await dashboard.signedIn(user);
     expect((await browser.get(membersPath())).status).toBe(403);
@@ -137,7 +137,7 @@ describe('a member', () => {
     ]);
   });
 
-  it('who is the last owner stays one, unless an operator says otherwise', async () => {
+  it('who is the last owner can be changed or removed only by an operator', async () => {
     for (const { userId, role } of await members()) {
       if (role === 'owner' && userId !== ownerId) await remove(operator, userId);
     }
@@ -152,7 +152,7 @@ describe('a member', () => {
 describe('users, for operators', () => {
   const create = (body: object) => operator.send<{ user: UserRow; link: LinkView }>('POST', '/api/users', body);
 
-  it('are made as operators or of an organization', async () => {
+  it('are created as operators or in an organization', async () => {
     const boss = await create({ email: 'Second-Boss@example.com', operator: true });
     expect(boss.body.user).toMatchObject({ email: 'second-boss@example.com', isOperator: true, memberships: [] });
     expect(boss.body.link.url).toContain('/link#');
@@ -169,7 +169,7 @@ describe('users, for operators', () => {
     ['of no organization', { operator: false, organizationId: `org-${'0'.repeat(26)}` }, 400, 'organizationId'],
     ['of an organization of another form', { operator: false, organizationId: 'x' }, 400, 'organizationId'],
     ['without saying whether they are operators', {}, 400, 'operator'],
-  ])('are not made %s', async (_, body, status, field) => {
+  ])('are not created %s', async (_, body, status, field) => {
     const reply = await create({ email: 'never@example.com', ...body });
     expect([reply.status, Object.keys(reply.body.fields ?? {})]).toEqual([status, [field]]);
     expect((await operator.get<{ users: UserRow[] }>('/api/users?search=never')).body.users).toEqual([]);
@@ -209,7 +209,7 @@ describe('users, for operators', () => {
     expect((await browser.get('/api/session')).status).toBe(401);
     expect((await members()).find(({ userId }) => userId === user.id)?.disabled).toBe(true);
     expect((await operator.send<UserRow>('DELETE', path)).body).not.toHaveProperty('disabledAtMs');
-    // The session of before does not come back.
+    // The former session stays ended.
     expect((await browser.get('/api/session')).status).toBe(401);
     const last = await operator.send('POST', `/api/users/${operatorId}/disablement`);
     expect([last.status, last.body.problem]).toEqual([409, 'conflict']);

@@ -8,7 +8,7 @@ import { type Browser, leaveable } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 
 const MOST_BYTES = 4 * 1024 * 1024;
-/** Of the longest bodies, that an organization has at once. */
+/** The number of longest bodies in the memory share of an organization. */
 const PLAYS_OF_SHARE = 4;
 
 const PLAYS_OF_USER = 4;
@@ -46,7 +46,7 @@ describe('bodies of plays', () => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
 
-  /** Sends the first byte of a body of 4 MiB. Returns what is answered. */
+  /** Sends the first byte of a body of 4 MiB. Returns a function that reads the response so far. */
   async function stall(browser: Browser): Promise<() => string> {
     let answered = '';
     const socket = connect(Number(new URL(dashboard.origin).port), '127.0.0.1').on('error', () => undefined);
@@ -59,12 +59,12 @@ describe('bodies of plays', () => {
     return () => answered;
   }
 
-  it('of strangers are refused before they come', async () => {
+  it('of strangers are refused before they arrive', async () => {
     const answered = await stall(dashboard.browser());
     await expect.poll(answered, { timeout: 20_000 }).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('take what has arrived of them, and not what they declare', async () => {
+  it('reserve memory for what has arrived, not for their declared length', async () => {
     const browser = await member();
     const stalled: (() => string)[] = [];
     for (let begun = 0; begun < 2 * PLAYS_OF_SHARE; begun++) stalled.push(await stall(browser));
@@ -72,7 +72,7 @@ describe('bodies of plays', () => {
     expect(stalled.map((answered) => answered())).toEqual(stalled.map(() => ''));
   });
 
-  it('of an organization take its share, and no other organization waits', async () => {
+  it('use up the memory share of their organization, and do not affect others', async () => {
     api.answer = () => undefined;
     const before = api.seen.length;
     const first = await member();
@@ -94,7 +94,7 @@ describe('bodies of plays', () => {
   });
 });
 
-it('plays of an organization take its share, and no other organization waits', async () => {
+it('plays use up the share of their organization, and do not affect others', async () => {
   api.answer = () => undefined;
   const before = api.seen.length;
   const leave: (() => void)[] = [];

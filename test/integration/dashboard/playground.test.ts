@@ -62,7 +62,7 @@ const keyOf = async (secret: string): Promise<KeyRow> => {
 };
 
 describe('a play', () => {
-  it('is sent on with a key for that model, for minutes, with a budget, and its secret stays here', async () => {
+  it('is forwarded with a short-lived key for its model with a budget, whose secret is not returned', async () => {
     const { browser } = await newMember();
     const reply = await play(browser, { messages: MUCH, temperature: 0.5, ...{ stream: false } });
     expect(reply.status).toBe(200);
@@ -75,13 +75,13 @@ describe('a play', () => {
     });
     expect(await keyOf(secret)).toMatchObject({
       ...{ name: 'Playground', models: ['small'], scopes: ['chat'], lives: 15, active: true },
-      // The organization's budget is below a dollar, and another day may begin within the minutes.
+      // The organization's daily budget is below a dollar; a key's lifetime may span two days.
       ...{ budget: String(DOLLAR / 2n), lifetime: String(DOLLAR) },
     });
     expect(`${reply.text}${JSON.stringify(reply.headers)}`).not.toContain(secret);
   });
 
-  it('keeps its key, and gets another for another model; the one before is revoked', async () => {
+  it('keeps its key, and gets a new one for another model, which revokes the former', async () => {
     const { user, browser } = await newMember();
     await play(browser);
     const first = newest().secret;
@@ -95,7 +95,7 @@ describe('a play', () => {
     expect(await sql(dashboard.databaseUrl, living)).toHaveLength(1);
   });
 
-  it('gets another key before the old one expires, or when it has been revoked', async () => {
+  it('gets a new key before the old one expires, and after it was revoked', async () => {
     const { browser } = await newMember();
     await play(browser);
     const first = newest().secret;
@@ -109,7 +109,7 @@ describe('a play', () => {
   });
 
   it('counts as a change only when it makes a key', async () => {
-    // A minute may end between two of the plays.
+    // Only the daily limit applies, because a minute may end between two plays.
     const limits = { perMinute: 1_000_000, perDay: 1 };
     const limited = await startDashboard({ playgroundUrl: api.url }, undefined, limits);
     try {
@@ -125,14 +125,14 @@ describe('a play', () => {
     }
   });
 
-  it('that two tabs begin together has one key', async () => {
+  it('that two tabs begin at once has one key', async () => {
     const { browser } = await newMember();
     const before = api.seen.length;
     await Promise.all([play(browser), play(browser)]);
     expect(new Set(api.seen.slice(before).map(({ secret }) => secret)).size).toBe(1);
   });
 
-  it('of a model beside another has one key for both', async () => {
+  it('of two models side by side has one key for both', async () => {
     const { browser } = await newMember();
     await play(browser, {}, { beside: 'large' });
     const { secret } = newest();
@@ -141,7 +141,7 @@ describe('a play', () => {
     expect((await keyOf(secret)).models).toEqual(['large', 'small']);
   });
 
-  it('is in no list of keys and no count of them', async () => {
+  it('has a key that is neither listed nor counted', async () => {
     const { user, browser } = await newMember();
     await play(browser);
     const { id } = await keyOf(newest().secret);
@@ -155,7 +155,7 @@ describe('a play', () => {
     expect(body.members.find(({ userId }) => userId === user.id)?.activeKeys).toBe(0);
   });
 
-  it('has a key that nobody changes or replaces', async () => {
+  it('has a key that cannot be changed or replaced', async () => {
     const { browser } = await newMember();
     await play(browser);
     const { id } = await keyOf(newest().secret);
@@ -174,7 +174,7 @@ describe('a play', () => {
     const members = `/api/organizations/${organizationId}/members/${user.id}`;
     expect((await owner.send('DELETE', members, { revokeKeys: false })).status).toBe(200);
     expect((await keyOf(secret)).active).toBe(false);
-    // The key that a request asks for, which began before the removal.
+    // Simulates a play that began before the removal and asks for its key now.
     const key = { ...newKeySecret(Date.now()).identity, organizationId, name: 'late', scopes: ['chat'] as const };
     const late = dashboard.administration.createPlaygroundKey({ ...key, limits: {} }, { actor: 'x', userId: user.id });
     expect(await late).toBeUndefined();
@@ -189,7 +189,7 @@ describe('restrictions of a key', () => {
     return identity.id;
   };
 
-  it('hold for the play, with the chosen model if the key has it', async () => {
+  it('apply to the play, with the chosen model if the key allows it', async () => {
     const { browser } = await newMember();
     const limits = { requestsPerMinute: 7, dailyBudgetNanoUsd: 1000n };
     const likeKey = await addKey({ models: ['small', 'large'], limits });
@@ -201,7 +201,7 @@ describe('restrictions of a key', () => {
     expect((await keyOf(newest().secret)).scopes).toEqual(['usage:read']);
   });
 
-  it('are refused of a key that has ended, or of another organization', async () => {
+  it('cannot be those of a revoked key, or of another organization', async () => {
     const { browser } = await newMember();
     const ended = await addKey({});
     await dashboard.administration.revokeKey(ended, BY);
@@ -211,7 +211,7 @@ describe('restrictions of a key', () => {
 });
 
 describe('the relay', () => {
-  it('passes an error of the gateway on as it is, under its own status', async () => {
+  it('forwards an error of the gateway unchanged, with its status in a header', async () => {
     const { browser } = await newMember();
     const error = {
       error: { message: 'No.', type: 'insufficient_credits', code: 'insufficient_credits', metadata: {} },
@@ -223,7 +223,7 @@ describe('the relay', () => {
     expect(reply.body).toEqual(error);
   });
 
-  it('ends the request when the browser leaves, before and in the middle of the response', async () => {
+  it('cancels the request when the browser disconnects, before and during the response', async () => {
     const { browser } = await newMember();
     for (const begun of [false, true]) {
       api.answer = (response) => void (begun && response.writeHead(200, STREAM).write(': heartbeat\n\n'));
@@ -235,7 +235,7 @@ describe('the relay', () => {
     }
   });
 
-  it('has four plays of a user at once, and a fifth when one has ended', async () => {
+  it('runs four plays of a user at once, and a fifth when one has ended', async () => {
     const { browser } = await newMember();
     api.answer = () => undefined;
     const before = api.seen.length;
@@ -249,7 +249,7 @@ describe('the relay', () => {
     await expect.poll(async () => (await play(browser)).status, { timeout: 20_000 }).toBe(200);
   });
 
-  it('cuts a response that is too long, and ends the request', async () => {
+  it('cuts a response that is too long, and cancels the request', async () => {
     const { browser } = await newMember();
     const piece = 'x'.repeat(1024 * 1024);
     api.answer = (response) => {
@@ -277,7 +277,7 @@ describe('the relay', () => {
     expect((await play(browser)).body.problem).toBe('conflict');
   });
 
-  it('takes no request from another site, and none that is too long or malformed', async () => {
+  it('refuses requests from another site, and too long or malformed ones', async () => {
     const { browser } = await newMember();
     const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
     expect((await browser.send('POST', path(), INPUT, foreign)).body.problem).toBe('cross_site');

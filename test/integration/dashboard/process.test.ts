@@ -33,7 +33,7 @@ function start(databaseUrl: string | undefined): TestProcess {
 }
 
 describe('the dashboard process', () => {
-  it('listens, follows the configuration and ends when asked to', async () => {
+  it('listens, follows the configuration and ends on SIGTERM', async () => {
     const [port = 0] = await freePorts(1);
     writeConfig(port);
     const one = start(await createEmptyDatabase());
@@ -53,7 +53,7 @@ describe('the dashboard process', () => {
     expect(await one.exited).toBe(0);
   });
 
-  it('has threads for name lookups, of which slow name servers of customers take two', async () => {
+  it('has 16 threads, so that slow name servers leave some for other lookups', async () => {
     const [port = 0] = await freePorts(1);
     writeConfig(port);
     const one = start(await createEmptyDatabase());
@@ -76,7 +76,7 @@ describe('the dashboard process', () => {
     ['the configuration is wrong', 'limits: {read_rpm: none}\n', undefined, 78, 'gateway.yaml:2:'],
     ['there is no database to use', '', undefined, 78, 'set DATABASE_URL'],
     ['the database is away', '', 'postgres://gateway@127.0.0.1:9/gateway', 1, 'The database does not answer'],
-  ])('says what to do where %s', async (_, config, databaseUrl, status, message) => {
+  ])('says what to do if %s', async (_, config, databaseUrl, status, message) => {
     writeConfig(3, config);
     const one = start(databaseUrl);
     expect(await one.exited).toBe(status);

@@ -10,7 +10,7 @@ import { freePorts } from '../../launchers/free-ports.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import { createBrowser } from './dashboard-browser.ts';
 
-/** The dashboard behind something that forwards and that nobody named in `trusted_proxies`. */
+/** The dashboard behind a proxy that is not in `trusted_proxies`. */
 describe('a dashboard without trusted_proxies', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gw-proxies-'));
   const configPath = join(folder, 'gateway.yaml');
@@ -61,7 +61,7 @@ describe('a dashboard without trusted_proxies', () => {
   it.each([
     ['x-forwarded-for', '198.51.100.1'],
     ['forwarded', '198.51.100.2'],
-  ])('lets others in after 40 wrong passwords through %s', async (name, attacker) => {
+  ])('signs others in after 40 wrong passwords with the header %s', async (name, attacker) => {
     const from = (address: string) => ({ [name]: name === 'forwarded' ? `for=${address}` : address });
     const ada = await newUser(`ada-${name}@example.com`);
     const bob = await newUser(`bob-${name}@example.com`);
@@ -74,7 +74,7 @@ describe('a dashboard without trusted_proxies', () => {
     for (const who of [ada, bob]) expect((await signIn(who, from('203.0.113.7'))).status).toBe(200);
   });
 
-  it('says so in its log, to operators who are signed in, and to doctor, until the proxy is named', async () => {
+  it('reports the proxy in its log, to signed-in operators and to doctor, until it is configured', async () => {
     const boss = browser();
     await signIn(await newUser('boss@example.com'), { 'x-forwarded-for': '203.0.113.8' }, boss);
     await expect.poll(() => dashboard.output()).toContain('not in trusted_proxies');

@@ -105,7 +105,7 @@ describe('what the page reads', () => {
     expect([others.status, others.body.problem]).toEqual([400, 'invalid']);
   });
 
-  it('a page of the request log goes on where the one before ended', async () => {
+  it('a page of the request log begins where the one before ended', async () => {
     const { keyId } = await addKey(dashboard, organizationId);
     const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
     const startMs = Date.now() - 60_000;
@@ -143,7 +143,7 @@ describe('what the page reads', () => {
     expect((await member.get(own(`/requests/${newId('log', 1)}`))).status).toBe(404);
   });
 
-  it('a charged request is shown with everything that its charge was made from', async () => {
+  it('a charged request is shown with everything that its charge was computed from', async () => {
     const buyer = await dashboard.addOrganization('Buyer');
     const { keyId, hash } = await addKey(dashboard, buyer);
     const stores = await openStore(dashboard.databaseUrl);
@@ -189,7 +189,7 @@ describe('what the page reads', () => {
     expect(await detailOf(replayed.id)).not.toHaveProperty('charge');
   });
 
-  it('what gateway processes report is shown, to each what is theirs', async () => {
+  it('reports of gateway processes are shown, to each reader only their own part', async () => {
     expect((await member.get(own('/models'))).body).toEqual({ models: [] });
     const reports = openProcessReports(dashboard.databaseUrl, LOG, PATIENT);
     const process = { id: crypto.randomUUID(), host: 'one', worker: 0, pid: 7, startedAtMs: Date.now() };
@@ -226,7 +226,7 @@ describe('what the page reads', () => {
     expect(theirs).toMatchObject({ models: [{ priceTable: { prices: listed } }, { id: 'off' }] });
     expect((await member.get(own('/models'))).body).toEqual(models);
     expect((await guest.get(own('/models'))).status).toBe(404);
-    // The name of a list is the operator's word for a customer.
+    // The name of a price list is for operators only.
     expect((await operator.get(`/api/organizations/${partner}`)).body).toMatchObject({ priceList: 'partner' });
     expect((await guest.get(`/api/organizations/${partner}`)).body).not.toHaveProperty('priceList');
     const owner = await dashboard.signedIn(await dashboard.addUser({ in: [partner, 'owner'] }));

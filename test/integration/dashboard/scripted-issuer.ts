@@ -6,22 +6,22 @@ import type { SessionView } from '#contract/session.ts';
 import type { SignInConfig } from '#core/config/dashboard-config.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 
-/** An issuer that says whatever a test wants, on loopback. */
+/** An issuer on loopback whose metadata and tokens a test controls. */
 export interface ScriptedIssuer {
   readonly url: string;
   readonly signIn: SignInConfig;
-  /** Paths that were asked for. */
+  /** Paths of the requests that were received. */
   readonly asked: string[];
-  /** Further members of the metadata, or other ones. */
+  /** Members that are added to the metadata or replace its own. */
   metadata: Readonly<Record<string, unknown>>;
-  /** Claims over the usual ones; `undefined` leaves one out. */
+  /** Claims that override the default ones; `undefined` omits one. */
   claims: Readonly<Record<string, unknown>>;
   userInfo: Readonly<Record<string, unknown>>;
-  /** Changes the header of ID tokens; a token without signature for `alg: none`. */
+  /** Overrides for the header of ID tokens. With `alg: none`, tokens have no signature. */
   header: Readonly<Record<string, unknown>>;
-  /** Key that signs; its public half is in the key set only if it is the issuer's own. */
+  /** The signing key. The key set has only the issuer's own public key. */
   key: KeyObject;
-  /** Answers a path instead of the issuer. */
+  /** Handlers that respond to a path instead of the issuer. */
   readonly instead: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
   return issuer;
 }
 
-/** The nonce is the code. */
+/** Makes an ID token. The code of the sign-in is its nonce. */
 function idToken({ url, claims, header, key }: ScriptedIssuer, nonce: string): string {
   const now = Math.floor(Date.now() / 1000);
   const usual = { iss: url, aud: CLIENT.clientId, iat: now, exp: now + 300, auth_time: now, nonce };
@@ -90,8 +90,8 @@ function idToken({ url, claims, header, key }: ScriptedIssuer, nonce: string): s
 }
 
 /**
- * Begins a sign-in, and returns the query of the issuer's response, whose token has the claims.
- * `asks`: the body of the request.
+ * Begins a sign-in with the request body `asks`. Returns the query of the issuer's response, whose
+ * token will have the claims.
  */
 export async function begin(
   browser: Browser,

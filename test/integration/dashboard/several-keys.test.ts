@@ -36,7 +36,7 @@ const show = async ({ id }: KeyView) => (await owner.get<KeyView>(`${path}/${id}
 const states = (keys: readonly KeyView[]) => Promise.all(keys.map(async (key) => (await show(key)).state));
 
 describe('revoking several keys', () => {
-  it('revokes all of them for an owner, each with its audit event, and repeats without harm', async () => {
+  it('revokes all of them for an owner, each with an audit event, and is idempotent', async () => {
     const keys = [await created(owner), await created(member), await created(owner)];
     const ids = keys.map(({ id }) => id);
     expect((await revoke(owner, [...ids, ...ids])).body).toEqual({ revoked: 3 });
@@ -49,7 +49,7 @@ describe('revoking several keys', () => {
     expect(events.map(({ subject_id }) => subject_id).toSorted()).toEqual(ids.toSorted());
   });
 
-  it('is for a member all of the own ones, and none where one is of somebody else', async () => {
+  it('revokes all keys of a member, and none if one belongs to somebody else', async () => {
     const keys = [await created(member), await created(member), await created(owner)];
     const [first, second, foreign] = keys.map(({ id }) => id);
     const refused = await revoke(member, [first, foreign, second]);
@@ -58,7 +58,7 @@ describe('revoking several keys', () => {
     expect((await revoke(member, [first, second])).body).toEqual({ revoked: 2 });
   });
 
-  it('finds none of another organization, and then revokes none', async () => {
+  it('revokes none if one belongs to another organization', async () => {
     const key = await created(owner);
     const otherId = await dashboard.addOrganization('Other');
     const { identity } = newKeySecret(Date.now());
@@ -71,13 +71,13 @@ describe('revoking several keys', () => {
     expect((await dashboard.administration.key(otherId, identity.id))?.revoked).toBe(false);
   });
 
-  it.each([[[]], [['key-1']], [[7]], [Array.from({ length: 1_001 }, () => NOBODY)]])('takes no %j', async (keys) => {
+  it.each([[[]], [['key-1']], [[7]], [Array.from({ length: 1_001 }, () => NOBODY)]])('refuses %j', async (keys) => {
     const { status, body } = await revoke(owner, keys);
     expect([status, Object.keys(body.fields ?? {})]).toEqual([400, ['keys']]);
   });
 });
 
-it('a replaced key takes the expiry that is chosen, never one that has passed', async () => {
+it('a replaced key gets the chosen expiry, never one that has passed', async () => {
   const expiresAtMs = Date.now() + DAY_MS;
   const replace = ({ id }: KeyView, body: object) =>
     owner.send<CreatedKeyView>('POST', `${path}/${id}/replacement`, { revokeOldAfterHours: 1, ...body });
@@ -94,7 +94,7 @@ describe('the CSV of keys', () => {
   const linesOf = async (browser: Browser, query: string) =>
     (await browser.get(`/api/organizations/${organizationId}/keys.csv${query}`)).text.trimEnd().split('\r\n');
 
-  it('has each key with its settings, use and spend, and no formula', async () => {
+  it('has each key with its settings, use and spend, and no spreadsheet formula', async () => {
     const restrictions = {
       ...{ models: ['a', 'b'], ipRanges: ['10.0.0.0/8'], requestsPerMinute: 5, dailyBudgetNanoUsd: '2500000000' },
       note: '@SUM(A1), "ask Bo"',

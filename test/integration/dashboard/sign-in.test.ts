@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const addUser = () => dashboard.addUser({ passwordHash });
 /**
- * From an address that has not tried anything yet, so that tests do not count against each other.
+ * An address without attempts, so that tests do not share a limit.
  */
 const elsewhere = () => ({ 'x-forwarded-for': `198.51.100.${++proxied}` });
 const session = (browser: Browser) => browser.get<SessionView>('/api/session');
@@ -40,7 +40,7 @@ function auditOf(userId: string) {
 }
 
 describe('signing in', () => {
-  it('begins a session, whose token only the cookie has', async () => {
+  it('begins a session whose token is only in the cookie', async () => {
     const organizationId = await dashboard.addOrganization('Acme');
     const { id, email } = await dashboard.addUser({ passwordHash, in: [organizationId, 'owner'] });
     const browser = dashboard.browser();
@@ -71,7 +71,7 @@ describe('signing in', () => {
   it.each([
     ['of a configured https origin', { url: new URL('https://d.example') }, { origin: 'https://d.example' }],
     ['behind a proxy that ends TLS', {}, { 'x-forwarded-proto': 'https' }],
-  ])('behind TLS, %s, sets a cookie for this host and TLS alone', async (_, settings, headers) => {
+  ])('behind TLS, %s, sets a cookie only for this host and TLS', async (_, settings, headers) => {
     dashboard.configure({ ...settings, trustedProxies: ['127.0.0.1'] });
     const { email } = await addUser();
     const origin = dashboard.origin.replace('http:', 'https:');
@@ -85,14 +85,14 @@ describe('signing in', () => {
       ),
     ]);
     expect((await browser.get('/api/session', headers)).status).toBe(200);
-    // A cookie that plain HTTP could have set counts for nothing here.
+    // A cookie without the `__Host-` prefix could have been set over HTTP, so it is ignored.
     const downgraded = dashboard.browser();
     downgraded.cookies.set(COOKIE, token ?? '');
     expect((await downgraded.get('/api/session', headers)).status).toBe(401);
     dashboard.configure({ trustedProxies: ['127.0.0.1'] });
   });
 
-  it('gives a new token every time, ends the former session of the browser and takes no token from outside', async () => {
+  it('sets a new token every time, ends the former session of the browser and accepts no planted token', async () => {
     const { id, email } = await addUser();
     const browser = dashboard.browser();
     const planted = 'A'.repeat(43);
@@ -118,7 +118,7 @@ describe('signing in', () => {
     ]);
   });
 
-  it('fails alike for a wrong password and for users who are unknown, invited or disabled', async () => {
+  it('fails in the same way for a wrong password and for unknown, invited and disabled users', async () => {
     const known = await addUser();
     const disabled = await addUser();
     await setDisabled(dashboard.database, disabled.id, true, BY);
@@ -148,19 +148,19 @@ describe('signing in', () => {
     }
   });
 
-  it('answers before it writes the event, so that the time of a refusal tells nobody an account', async () => {
+  it('responds before it writes the event, so that timing does not reveal whether an account exists', async () => {
     const { id, email } = await addUser();
     const failed = async () => (await auditOf(id)).find(({ action }) => action === 'user.sign_in_failed');
     const client = new pg.Client({ connectionString: dashboard.databaseUrl });
     await client.connect();
     await client.query('begin; lock table audit_log in exclusive mode');
-    // The lock ends with the connection, whatever happens.
+    // Closing the connection releases the lock in every case.
     const { status } = await signIn(dashboard.browser(), email, 'wrong').finally(() => client.end());
     expect(status).toBe(403);
     await expect.poll(failed).toMatchObject({ actor: 'somebody' });
   });
 
-  it('keeps nothing of what was typed for an unknown user: it may be a password', async () => {
+  it('stores no address of an unknown user, because people may type a password there', async () => {
     const typed = 'my-secret@password1';
     await signIn(dashboard.browser(), typed, 'x');
     const rows = async () => sql(dashboard.databaseUrl, 'select * from audit_log');
@@ -175,15 +175,15 @@ describe('signing in', () => {
     const cheapestMs = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     for (let round = 0; round < 8; round++) {
       for (const who of ['known', 'unknown'] as const) {
-        // The comparison is all that takes long, and computes: by the clock it would take as long
-        // as the machine is busy.
+        // Only the comparison takes long, and it uses CPU. Elapsed time would depend on other work
+        // of the machine.
         const before = process.cpuUsage();
         await signIn(dashboard.browser(), who === 'known' ? email : 'nobody-at-all@example.com', 'wrong');
         const { user, system } = process.cpuUsage(before);
         cheapestMs[who] = Math.min(cheapestMs[who], (user + system) / 1000);
       }
     }
-    // Without a comparison an answer takes a few milliseconds, with one more than twenty.
+    // A response takes a few milliseconds without a comparison, and more than twenty with one.
     const ratio = cheapestMs.unknown / cheapestMs.known;
     expect(ratio).toBeGreaterThan(0.6);
     expect(ratio).toBeLessThan(1.6);
@@ -193,7 +193,7 @@ describe('signing in', () => {
 describe('attempts to sign in', () => {
   beforeEach(withinOneWindow);
 
-  it('are ten for an account from an address; then even the right password has to wait there, but nowhere else', async () => {
+  it('are ten for an account from an address; then even the right password is refused there, but only there', async () => {
     const [{ id, email }, from] = [await addUser(), elsewhere()];
     for (let attempt = 0; attempt < 10; attempt++) {
       expect((await signIn(dashboard.browser(), email, 'wrong', from)).body.problem).toBe('wrong_password');
@@ -205,7 +205,7 @@ describe('attempts to sign in', () => {
       expect(body.retryAfterSeconds).toBeLessThanOrEqual(900);
       expect(headers['retry-after']).toBe(String(body.retryAfterSeconds));
     }
-    // Everybody else is let in, and the audit log was not flooded.
+    // Everybody else can sign in, and the audit log has only ten events.
     expect((await signIn(dashboard.browser(), (await addUser()).email)).status).toBe(200);
     await expect.poll(() => auditOf(id)).toHaveLength(10);
     await sql(dashboard.databaseUrl, "update sign_in_attempts set window_start = window_start - interval '15 minutes'");
@@ -213,7 +213,7 @@ describe('attempts to sign in', () => {
     expect(await auditOf(id)).toHaveLength(11);
   });
 
-  it('are forgotten by the account that got in', async () => {
+  it('are no longer counted after a successful sign-in', async () => {
     const { email } = await addUser();
     const from = elsewhere();
     for (let round = 0; round < 2; round++) {
@@ -224,7 +224,7 @@ describe('attempts to sign in', () => {
 });
 
 describe('a session', () => {
-  it('ends with its cookie when its user signs out, as often as one likes', async () => {
+  it('ends with its cookie when its user signs out, which can be repeated', async () => {
     const user = await addUser();
     const browser = await dashboard.signedIn({ ...user, passwordHash });
     const token = browser.cookies.get(COOKIE) ?? '';
@@ -249,7 +249,7 @@ describe('a session', () => {
     expect((await session(browser)).status).toBe(401);
   });
 
-  it('ends at once when its user is disabled, and is no session of anybody when the cookie is none of ours', async () => {
+  it('ends at once when its user is disabled, and does not exist for a cookie that we did not set', async () => {
     const user = await addUser();
     const browser = await dashboard.signedIn({ ...user, passwordHash });
     await setDisabled(dashboard.database, user.id, true, BY);
@@ -260,7 +260,7 @@ describe('a session', () => {
     }
   });
 
-  it('is one of the devices, which are seen and ended by their user alone', async () => {
+  it('is one of the devices, which only their user sees and ends', async () => {
     const user = await addUser();
     const here = await dashboard.signedIn({ ...user, passwordHash });
     const there = await dashboard.signedIn({ ...user, passwordHash });

@@ -7,13 +7,13 @@ import { sql } from '../../harness/database.ts';
 import type { ApiAnswer } from '../../stripe/stripe-api.ts';
 import { paymentsScene } from './payments-scene.ts';
 
-/** Stripe does what it is asked, and the answer is lost, or says something else. */
+/** Stripe executes a request, but its response is lost or wrong. */
 const scene = paymentsScene('gateway_dashboard');
 const { stripe, dashboard, at, view, states, balance } = scene;
 
 beforeEach(async () => {
   stripe.world.charges = 0;
-  // A round is for every organization.
+  // A round charges every organization, including those of earlier tests.
   await sql(dashboard.databaseUrl, 'update payment_accounts set automatic = false');
   await scene.saveCard();
   await scene.owner.send('PUT', at('automatic-top-up'), { settings: { belowUsd: 5, amountUsd: 20, dailyUsd: 40 } });
@@ -22,7 +22,7 @@ beforeEach(async () => {
 const log = createLog('silent');
 const round = () => topUpAutomatically(stripe.config, { database: dashboard.database, nowMs: () => Date.now(), log });
 
-/** A round more than a minute later, when the top-up is asked for again. */
+/** A round more than a minute later, when the top-up is requested again. */
 async function laterRound(): Promise<void> {
   await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
   await round();
@@ -34,7 +34,7 @@ const refusal = (status: number, type: string, code = 'none') => ({
   body: { error: { type, code, message: 'No.' } },
 });
 
-/** To calls of this method about payments: the answers, the last again and again. */
+/** Scripts the responses to payment calls of this method. The last one repeats. */
 function answersTo(method: string, ...answers: readonly (ApiAnswer | 'never')[]): void {
   const left = [...answers];
   stripe.instead = (call) => {
@@ -43,11 +43,11 @@ function answersTo(method: string, ...answers: readonly (ApiAnswer | 'never')[])
   };
 }
 
-/** Three calls with eight seconds each, and their pauses. */
+/** Three calls of up to eight seconds each, and the pauses between them. */
 const IN_TIME_MS = 40_000;
 
 describe('an automatic top-up', () => {
-  test('whose charge Stripe never answers ends in time, and is found later without a second charge', {
+  test('whose charge gets no response times out, and is found later without a second charge', {
     timeout: 2 * IN_TIME_MS,
   }, async () => {
     answersTo('POST', 'never');
@@ -63,12 +63,12 @@ describe('an automatic top-up', () => {
   });
 
   test.each([
-    ['is that Stripe is away', [AWAY]],
-    ['is refused as wrong', [refusal(400, 'invalid_request_error')]],
-    ['is refused as if the card were declined', [refusal(402, 'card_error')]],
+    ['has status 500', [AWAY]],
+    ['reports an invalid request', [refusal(400, 'invalid_request_error')]],
+    ['reports a declined card', [refusal(402, 'card_error')]],
     ['says that there is none', [refusal(404, 'invalid_request_error', 'resource_missing')]],
   ] as const)(
-    'that was charged has not failed where the answer about the payment %s',
+    'that was charged does not fail if the response about the payment %s',
     {
       timeout: IN_TIME_MS,
     },

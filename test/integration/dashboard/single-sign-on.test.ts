@@ -8,7 +8,7 @@ import { opened } from '../../harness/opened.ts';
 import { startDashboard } from './dashboard-server.ts';
 import { begin, finish, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
-/** The account that a verified user of the issuer gets, and its rights. */
+/** The accounts of users who sign in at the issuer, and their rights. */
 const PASSWORD = 'correct horse battery';
 const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
 const issuer = opened(startScriptedIssuer);
@@ -47,7 +47,7 @@ describe('an account', () => {
     expect(renamed.body.user.id).not.toBe(other.id);
   });
 
-  test('is made for an invited address, which then accepts the invitation itself', async () => {
+  test('is created for an invited address, whose user then accepts the invitation', async () => {
     await dashboard.addUser({ email: 'bob@example.com', in: [organizationId, 'member'], invited: true });
     const { body } = await signInAs('bob', 'bob@example.com');
     expect([body.organizations, body.invitations?.length]).toEqual([[], 1]);
@@ -55,14 +55,14 @@ describe('an account', () => {
     expect([nobody.status, nobody.body.problem]).toEqual([403, 'no_account']);
   });
 
-  test('with a password is not given to the verified owner of its address, who may not be its maker', async () => {
+  test('with a password is not bound to the verified owner of its address, who may not have made it', async () => {
     await dashboard.addUser({ email: 'cat@example.com', in: [organizationId, 'owner'], passwordHash });
     const refused = await signInAs('cat', 'cat@example.com');
     expect([refused.status, refused.body.problem]).toEqual([409, 'account_has_password']);
     expect(await identities('cat@example.com')).toEqual([]);
   });
 
-  test('with a password is bound in a browser that has just given it, and only to its address', async () => {
+  test('with a password is bound in a browser that has just entered it, and only to its own address', async () => {
     const { id } = await dashboard.addUser({ email: 'dan@example.com', in: [organizationId, 'owner'], passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });
     const other = await signInAt(browser, issuer, { sub: 'eve', email: 'cat@example.com' });
@@ -76,7 +76,7 @@ describe('an account', () => {
     expect((await signInAt(browser, issuer, { sub: 'dan', email: 'dan@example.com' })).status).toBe(200);
     expect((await signInAs('dan', 'dan@example.com')).status).toBe(200);
     expect((await password('dan@example.com')).status).toBe(200);
-    // A password proves nothing for a second subject, so nobody is asked for it.
+    // A password cannot bind a second subject, so the dashboard does not ask for it.
     for (const again of [dashboard.browser(), browser]) {
       const second = await signInAt(again, issuer, { sub: 'dan-2', email: 'dan@example.com' });
       expect([second.status, second.body.problem]).toEqual([409, 'other_identity']);
@@ -84,7 +84,7 @@ describe('an account', () => {
     expect(await identities('dan@example.com')).toEqual(['dan']);
   });
 
-  test('belongs to one user of the issuer, whoever gets its address there later, until it is unbound', async () => {
+  test('belongs to one subject until its identity is removed, whoever gets its address there later', async () => {
     await dashboard.addUser({ email: 'fay@example.com', in: [organizationId, 'owner'], invited: true });
     const { body } = await signInAs('fay', 'fay@example.com');
     const second = await signInAs('fay-2', 'fay@example.com');
@@ -94,7 +94,7 @@ describe('an account', () => {
     expect((await signInAs('fay', 'fay@example.com')).body.problem).toBe('other_identity');
   });
 
-  test('is not that of the token’s address when the user info has verified another one', async () => {
+  test('is not found by the address of the token if the user info has verified another one', async () => {
     const { id } = await dashboard.addUser({ email: 'vic@example.com', in: [organizationId, 'owner'], invited: true });
     issuer.userInfo = { email: 'mallory@example.com', email_verified: true };
     const reply = await signInAs('mallory', 'vic@example.com', { email_verified: undefined });
@@ -103,9 +103,13 @@ describe('an account', () => {
   });
 
   test.each<[string, object, ScriptedIssuer['userInfo']]>([
-    ['address, the user info the word', { email_verified: undefined }, { email_verified: true }],
-    ['word, the user info the address', { email: undefined, email_verified: true }, { email: 'wes@example.com' }],
-  ])('is nobody’s by halves: the token has the %s', async (_, claims, userInfo) => {
+    ['address, the user info the verification', { email_verified: undefined }, { email_verified: true }],
+    [
+      'verification, the user info the address',
+      { email: undefined, email_verified: true },
+      { email: 'wes@example.com' },
+    ],
+  ])('needs address and verification from one source: the token has the %s', async (_, claims, userInfo) => {
     await dashboard.addUser({ email: 'wes@example.com', in: [organizationId, 'owner'], invited: true });
     issuer.userInfo = userInfo;
     const reply = await signInAs('mallory', 'wes@example.com', claims);
@@ -113,7 +117,7 @@ describe('an account', () => {
     expect([reply.status, reply.body.problem]).toEqual([403, 'email_unverified']);
   });
 
-  test('that the operator made without a password is its first verified owner’s, and its links end', async () => {
+  test('that an operator made without a password is bound to its first verified owner, and its links end', async () => {
     const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
     const made = await operator.send<{ link: { url: string }; user: { id: string } }>('POST', '/api/users', {
       ...{ email: 'gus@example.com', operator: false, organizationId, role: 'owner' },
@@ -122,7 +126,7 @@ describe('an account', () => {
     const token = made.body.link.url.split('#')[1];
     const used = await dashboard.browser().send('POST', '/api/password-links/use', { token, password: PASSWORD });
     expect(used.body.problem).toBe('link_used_or_expired');
-    // Nor can another owner make one, who would become this user.
+    // Another owner cannot make a new link either, which would give access to this account.
     const owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
     const path = `/api/organizations/${organizationId}/members/${made.body.user.id}/invitation`;
     expect((await owner.send('POST', path)).status).toBe(409);
@@ -130,7 +134,7 @@ describe('an account', () => {
     expect((await signInAs('gus', 'gus@example.com')).body.problem).toBe('no_account');
   });
 
-  test('is bound once when two browsers are first at once', async () => {
+  test('is bound once when several browsers sign in at the same time', async () => {
     await dashboard.addUser({ email: 'hal@example.com', in: [organizationId, 'owner'], invited: true });
     const browsers = [dashboard.browser(), dashboard.browser(), dashboard.browser()];
     const queries: string[] = [];
@@ -143,7 +147,7 @@ describe('an account', () => {
 });
 
 describe('an operator by claim', () => {
-  test('is one while the claim is there, and without it every other session ends', async () => {
+  test('has the right while the claim is present; without it every other session ends', async () => {
     const first = dashboard.browser();
     expect(
       (await signInAt(first, issuer, { sub: 'ina', email: 'ina@example.com', groups: ['ops', 'x'] })).body.user
@@ -158,14 +162,14 @@ describe('an operator by claim', () => {
     expect(again.body.user.isOperator).toBe(true);
   });
 
-  test('may be one of the command line too, who stays one', async () => {
+  test('stays an operator without the claim if the command line made them one', async () => {
     const { id } = await dashboard.addUser({ email: 'joe@example.com', operator: true, passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });
     await signInAt(browser, issuer, { sub: 'joe', email: 'joe@example.com', groups: ['ops'] });
     expect((await signInAs('joe', 'joe@example.com')).body.user.isOperator).toBe(true);
   });
 
-  test('is none by a password, which the issuer cannot take away', async () => {
+  test('is no operator after signing in with a password, which the issuer cannot revoke', async () => {
     const { id } = await dashboard.addUser({ email: 'ida@example.com', in: [organizationId, 'owner'], passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });
     await signInAt(browser, issuer, { sub: 'ida', email: 'ida@example.com', groups: ['ops'] });
@@ -179,7 +183,7 @@ describe('an operator by claim', () => {
     ]);
   });
 
-  test('is found in the user info where the token has no such claim', async () => {
+  test('is recognized by the user info if the token has no such claim', async () => {
     issuer.userInfo = { sub: 'kim', email: 'kim@example.com', email_verified: true, groups: ['ops'], auth_time: 'x' };
     const browser = dashboard.browser();
     const query = await begin(browser, issuer, { sub: 'kim', email_verified: undefined });
@@ -190,7 +194,7 @@ describe('an operator by claim', () => {
     issuer.userInfo = {};
   });
 
-  test('proves himself at the issuer again for what needs it', async () => {
+  test('signs in at the issuer again for changes that need a fresh sign-in', async () => {
     const longAgo = Math.floor(Date.now() / 1000) - 3_600;
     const browser = dashboard.browser();
     await signInAt(browser, issuer, { sub: 'lea', email: 'lea@example.com', groups: ['ops'], auth_time: longAgo });
@@ -202,7 +206,7 @@ describe('an operator by claim', () => {
 });
 
 describe('without passwords', () => {
-  test('none signs in, is set, changed, confirmed or reset, and sessions of passwords end', async () => {
+  test('no password signs in or is set, changed, confirmed or reset, and password sessions end', async () => {
     const { id } = await dashboard.addUser({ email: 'max@example.com', operator: true, passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });
     const { token, tokenHash } = newToken();
@@ -228,7 +232,7 @@ describe('without passwords', () => {
     }
   });
 
-  test('a verified owner of the address gets the account, and whoever had its password loses it', async () => {
+  test('a verified owner of the address gets the account, and sessions by its password end', async () => {
     const { id } = await dashboard.addUser({ email: 'oda@example.com', in: [organizationId, 'owner'], passwordHash });
     const former = await dashboard.signedIn({ id, passwordHash });
     passwordsOff();
@@ -256,7 +260,7 @@ describe('without passwords', () => {
   });
 });
 
-test('a sign-out leads to the sign-out of the issuer, and ends here whatever that does', async () => {
+test('a sign-out redirects to the issuer, and ends the session here in any case', async () => {
   const browser = dashboard.browser();
   await signInAt(browser, issuer, { sub: 'pia', email: 'pia@example.com', groups: ['ops'] });
   const session = browser.cookies.get('gateway_session') ?? '';

@@ -12,20 +12,20 @@ import type { Browser } from './dashboard-browser.ts';
 import { DECISIONS } from './dashboard-routes.ts';
 import { startDashboard } from './dashboard-server.ts';
 
-/** Delay that a person notices. */
+/** The delay that a person notices. */
 const PROMPT_MS = 300;
-/** For what no sums have, so that rows are read: figures by end user. */
+/** The bound for figures by end user, for which there are no sums, so that rows are read. */
 const READ_ROWS_MS = 1_000;
 /**
- * A fifth for a contributor who waits for the result; CI and LOG_ROWS=1000000 (or more) run the
- * full size.
+ * A fifth of the full size by default, for a contributor who waits for the result. CI runs the full
+ * size; LOG_ROWS sets any other.
  */
 const LOG_ROWS = Number(process.env.LOG_ROWS ?? (process.env.CI === 'true' ? 1_000_000 : 200_000));
 const LEDGER_ROWS = 100_000;
 const DAYS = 30;
-/** Other work of the machine slows a page for seconds, so it is asked again for so long. */
+/** A page is requested again for this time, because other work on the machine may slow it. */
 const TRIED_FOR_MS = 30_000;
-/** Filling a million takes about 32 s of CPU time, on two cores at once. */
+/** Filling a million rows takes about 32 s of CPU time on each of two cores. */
 const FILL_TIMEOUT_MS = 240_000;
 
 describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
@@ -98,7 +98,7 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     expect(slow).toEqual({});
   }
 
-  it('every page is there at once', async () => {
+  it('every page is prompt', async () => {
     const pages = ROUTES.filter(({ method, kind }) => method === 'GET' && kind === 'json').map(addressOf);
     expect(pages.length).toBeGreaterThan(15);
     const { body } = await browser.get<{ requests: unknown[] }>(own('requests'));
@@ -114,7 +114,7 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     await expectPrompt(by('user'), READ_ROWS_MS);
   });
 
-  it('so is every filter, also one that matches nothing or the oldest only', async () => {
+  it('so is every filter, including those that match nothing or only the oldest rows', async () => {
     const oldestMs = Date.now() - (DAYS - 1) * DAY_MS;
     await expectPrompt(
       [
@@ -146,7 +146,7 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     );
   });
 
-  it('every file begins at once', async () => {
+  it('every file begins promptly', async () => {
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const begin = (address: string) =>
       new Promise<void>((resolve, reject) => {

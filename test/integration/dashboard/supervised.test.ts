@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { allGoneWithin, type Home, makeHome, startService, statusOfModels } from '../../harness/service.ts';
 
-/** The dashboard under `npm start`: kept like the rest, but nothing waits for it. */
+/** The dashboard under `npm start` is restarted like other processes, but nothing waits for it. */
 const DASHBOARD = 'dashboard/server/main.ts';
 const homes: Home[] = [];
 
@@ -23,7 +23,7 @@ async function newHome(): Promise<Home> {
 
 const originOf = (home: Home) => `http://127.0.0.1:${home.dashboardPort}`;
 
-/** 0: nobody answers. */
+/** The status of a read, or 0 if the dashboard does not respond. */
 async function dashboardStatus(home: Home): Promise<number> {
   const answer = await fetch(`${originOf(home)}/api/session`, { headers: { connection: 'close' } }).catch(
     () => undefined,
@@ -43,7 +43,7 @@ async function signIn(home: Home, email: string, password: string): Promise<{ st
 
 const SIGN_IN_LINE = /^ {2}(\S+@\S+) {3}(\S+)$/m;
 
-test('the first start prints who can sign in, and that works; later ones how to get a new password', async () => {
+test('the first start prints a working sign-in; later ones print how to get a new password', async () => {
   const home = await newHome();
   const first = await startService(home);
   expect(first.output()).toContain(`Dashboard  ${originOf(home)}\n`);
@@ -65,7 +65,7 @@ test('the first start prints who can sign in, and that works; later ones how to 
   await second.end('SIGTERM', PATIENCE_MS);
 });
 
-test('killed, it is back at once; while its port is taken it is tried on, and the API never notices', async () => {
+test('a killed dashboard restarts, is retried while its port is taken, and does not affect the API', async () => {
   const home = await newHome();
   const service = await startService(home);
   await expect.poll(() => dashboardStatus(home)).toBe(401);
@@ -75,7 +75,7 @@ test('killed, it is back at once; while its port is taken it is tried on, and th
   expect(service.childNamed(DASHBOARD).pid).not.toBe(killed);
 
   const taker = createServer((socket) => socket.destroy());
-  // Its successor would want the port too.
+  // The supervisor is stopped, so that it starts no new dashboard before the port is taken.
   process.kill(service.pid, 'SIGSTOP');
   process.kill(service.childNamed(DASHBOARD).pid, 'SIGKILL');
   await takePort(taker, home.dashboardPort);
@@ -92,9 +92,9 @@ test('killed, it is back at once; while its port is taken it is tried on, and th
   expect(await service.exited).toBe(0);
 });
 
-test('one that cannot start is told, and everything else starts without it', async () => {
+test('a dashboard that cannot start is reported, and everything else starts without it', async () => {
   const home = await newHome();
-  // The dashboard is not given what is a provider's key, so to it this file refers to nothing.
+  // The dashboard does not get variables of provider keys, so it cannot resolve this reference.
   const other = `top_up_url: "https://pay.example.com/\${SHARED}"`;
   const path = join(home.folder, 'gateway.yaml');
   const config = readFileSync(path, 'utf8').replace(
@@ -114,12 +114,12 @@ test('one that cannot start is told, and everything else starts without it', asy
   expect(await service.exited).toBe(0);
 });
 
-/** The killed process may have it for a moment longer. */
+/** Listens on the port. Tries again, because the killed process may hold it for a moment. */
 async function takePort(taker: ReturnType<typeof createServer>, port: number): Promise<void> {
   for (;;) {
     taker.listen(port, '127.0.0.1');
     try {
-      // Rejects when an error comes instead.
+      // Rejects if the server emits an error.
       await once(taker, 'listening');
       return;
     } catch {}

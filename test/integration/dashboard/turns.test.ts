@@ -18,11 +18,11 @@ afterAll(async () => {
   await slow.end();
 });
 
-/** Days of a month, whose money is read from daily_usage. */
+/** Requests the days of a month, whose money is read from daily_usage. */
 const usage = (browser: Browser, organizationId: string) =>
   browser.get(`/api/organizations/${organizationId}/explore?fromMs=1764000000000&toMs=1766592000000&by=model`);
 
-/** Every read of usage stands still meanwhile. */
+/** Blocks every read of usage with a table lock during the work. */
 async function whileUsageIsSlow(work: () => Promise<void>): Promise<void> {
   await slow.query('begin; lock table daily_usage in access exclusive mode');
   try {
@@ -32,7 +32,7 @@ async function whileUsageIsSlow(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Asked on a connection of its own: a transaction sees the same activity all the time. */
+/** Queries on a separate connection, because a transaction always sees the same activity. */
 async function untilWaiting(statements: number): Promise<void> {
   const waiting = `select count(*)::integer as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
   await expect
@@ -40,7 +40,7 @@ async function untilWaiting(statements: number): Promise<void> {
     .toBe(statements);
 }
 
-it.each([6, 30])('%i slow requests of one user keep nobody else from the dashboard', async (requests) => {
+it.each([6, 30])('%i slow requests of one user do not block anybody else', async (requests) => {
   const organizationId = await dashboard.addOrganization();
   const otherId = await dashboard.addOrganization('Other');
   const hog = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
@@ -71,14 +71,14 @@ it.each([6, 30])('%i slow requests of one user keep nobody else from the dashboa
     expect(entered.status).toBe(200);
   });
   for (const reply of await Promise.all(pending)) {
-    // 503: PostgreSQL gave up a statement that stood still for longer than it may.
+    // 503: PostgreSQL cancelled a statement that waited for longer than its time-out.
     expect([200, 429, 503]).toContain(reply.status);
     if (reply.status === 429) expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
   }
   expect((await usage(hog, organizationId)).status).toBe(200);
 });
 
-it('an organization has at most its share, however many users it has, and no queue without end', async () => {
+it('an organization has at most its share, however many users it has, and a bounded queue', async () => {
   const organizationId = await dashboard.addOrganization();
   const members = await Promise.all(
     Array.from({ length: 5 }, async () =>
@@ -95,7 +95,7 @@ it('an organization has at most its share, however many users it has, and no que
     };
     pending = members.flatMap((member) => Array.from({ length: 50 }, () => ask(member)));
     await untilWaiting(3);
-    // Beyond what may wait, the answer comes at once.
+    // Requests beyond the bound of the queue are refused at once.
     expect((await Promise.race(pending)).body.problem).toBe('too_many_requests');
     // On a busy machine 250 requests take a while to arrive.
     await expect.poll(() => refused, { timeout: 20_000 }).toBeGreaterThan(100);

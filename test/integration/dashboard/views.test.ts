@@ -40,7 +40,7 @@ async function saved(browser: Browser, body: object, at = path): Promise<SavedVi
 }
 
 describe('a view of an organization', () => {
-  it('is what everybody in it sees, and only its maker and owners change it', async () => {
+  it('is visible to everybody in it, and changed only by its maker and by owners', async () => {
     const view = await saved(member, { name: ' Errors ' });
     expect(view).toEqual({
       ...{ ...VIEW, name: 'Errors', id: expect.stringMatching(/^viw-/) },
@@ -80,7 +80,7 @@ describe('a view of an organization', () => {
     expect(events[0]).toMatchObject({ actor: memberEmail });
   });
 
-  it('has a name of its own in its organization', async () => {
+  it('has a unique name in its organization', async () => {
     const [first, second] = [await saved(member, { name: 'Twice' }), await saved(member, { name: 'Once' })];
     for (const reply of [await save(other, { name: ' Twice' }), await change(member, second.id, { name: 'Twice' })])
       expect([reply.status, reply.body]).toMatchObject([409, { fields: { name: expect.any(String) } }]);
@@ -95,14 +95,14 @@ describe('a view of an organization', () => {
     ['//evil.example/', ''],
     ['javascript:alert(1)', ''],
     ['?user=%00%F0&user=%F0&key=key-1', '?user=%EF%BF%BD'],
-  ])('keeps of %s what the page reads', async (given, kept) => {
+  ])('keeps the parameters of %s that the page reads', async (given, kept) => {
     const view = await saved(member, { name: `Of ${given}`.slice(0, 60), search: given });
     expect(view.search).toBe(kept);
     await change(member, view.id, { search: '?by=key' });
     expect((await change(member, view.id, { search: given })).body.search).toBe(kept);
   });
 
-  it('is bounded: in its fields, and in number, also for those who save at once', async () => {
+  it('is bounded in its fields and in number, also when several are saved at once', async () => {
     const long = `?user=${'ü'.repeat(300)}&model=${'ü'.repeat(300)}&code=${'ü'.repeat(300)}`;
     const wrong = {
       name: [{ name: '' }, { name: 'x'.repeat(201) }, { name: 7 }],
@@ -125,19 +125,19 @@ describe('a view of an organization', () => {
     );
     const all = await listed(member);
     expect(all).toHaveLength(MOST_VIEWS);
-    // Operators without a membership have no address here.
+    // The address of an operator without a membership is not shown.
     expect(all.find(({ name }) => name === `View ${length}`)).toMatchObject({ createdBy: 'the operator', mine: false });
     expect((await change(owner, all[0]?.id ?? '', { name: 'Still changed' })).status).toBe(200);
   });
 });
 
-it('a view over all organizations is of operators alone, and of none of them', async () => {
+it('a view over all organizations belongs to all operators, and to no organization', async () => {
   const second = await dashboard.addUser({ operator: true });
   const colleague = await dashboard.signedIn(second);
   const view = await saved(colleague, { name: 'Who runs dry', page: 'overview', search: '?sort=lasts' }, '/api/views');
   expect(await listed(operator, '/api/views')).toContainEqual({ ...view, createdBy: second.email, mine: true });
   expect((await listed(operator)).map(({ id }) => id)).not.toContain(view.id);
-  // Not under the name of an organization either, nor the other way round.
+  // It is not found at an organization's path, and theirs are not found at its path.
   expect((await change(operator, view.id, { name: 'Taken' })).status).toBe(404);
   const [own] = await listed(owner);
   expect((await operator.send('DELETE', `/api/views/${own?.id}`)).status).toBe(404);
@@ -148,7 +148,7 @@ it('a view over all organizations is of operators alone, and of none of them', a
   expect(await listed(operator, '/api/views')).toContainEqual(view);
 });
 
-it('is not made by who is removed while it waits for its turn', async () => {
+it('is not made by a user who is removed while it waits for its lock', async () => {
   const leaver = await dashboard.addUser({ in: [organizationId, 'member'] });
   const browser = await dashboard.signedIn(leaver);
   const slow = new pg.Client({ connectionString: dashboard.databaseUrl });
