@@ -4,17 +4,17 @@ import type { Operator } from '../harness/operator.ts';
 import { kindOf, play, type Seen } from './accident-requests.ts';
 
 /**
- * Requests of every kind at a steady rate, of a customer with credit and of one whose credit runs
- * out again and again.
+ * Requests of every kind at a steady rate, from a customer with credit and from one whose credit
+ * runs out repeatedly.
  */
 export interface AccidentLoad {
   begun(): number;
-  /** Begins no more requests and resolves when all have ended. */
+  /** Starts no further requests, and resolves when all have ended. */
   stop(): Promise<readonly Seen[]>;
 }
 
 const MOST_IN_FLIGHT = 600;
-/** Credit comes in small amounts, so that some requests find none. */
+/** The poor customer gets credit in small amounts, so some of its requests find none. */
 export const POOR_CREDIT_USD = '0.002';
 const POOR_CREDIT_EVERY_MS = 5_000;
 
@@ -30,7 +30,7 @@ export function startLoad(clients: AccidentClients, requestsPerSecond: number): 
   const began = performance.now();
   const timer = setInterval(() => {
     const due = Math.floor(((performance.now() - began) * requestsPerSecond) / 1000);
-    // Requests that could not begin in time are skipped, so that an outage does not end in a flood.
+    // Requests that could not start in time are skipped, so that no flood follows an outage.
     if (underWay.size >= MOST_IN_FLIGHT) plan = Math.max(plan, due);
     while (plan < due && underWay.size < MOST_IN_FLIGHT) {
       const ours = kindOf(plan).poor ? clients.poor : clients.rich;
@@ -52,7 +52,7 @@ export function startLoad(clients: AccidentClients, requestsPerSecond: number): 
 export async function creditPoor(operator: Operator, organizationId: string, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
     await sleep(POOR_CREDIT_EVERY_MS, undefined, { signal: until }).catch(() => {});
-    // PostgreSQL may be away.
+    // PostgreSQL may be down.
     await operator.credit(organizationId, POOR_CREDIT_USD).catch(() => {});
   }
 }

@@ -3,8 +3,8 @@ import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
 import { type COUNTED_MODELS, WORD } from './counting-provider.ts';
 
 /**
- * Requests while processes are killed. Each keeps what its client saw, to be compared with the
- * ledger when all is quiet again.
+ * What the client saw of one request while processes were killed. It is compared with the ledger
+ * after the run.
  */
 export interface Seen {
   readonly plan: number;
@@ -14,16 +14,16 @@ export interface Seen {
   readonly maxTokens: number;
   readonly startedAt: Date;
   generationId?: string;
-  /** Words of output that reached the client. */
+  /** Words of output that the client received. */
   words: number;
   ending: Ending;
-  /** For the report: status and code, or how the connection ended. */
+  /** Status and code, or how the connection ended. Only for the report. */
   detail: string;
 }
 
 /**
- * `error`: the final error event. `cut`: the connection broke. `replayed`: an earlier answer, given
- * again.
+ * `error` is a stream with a final error event, `cut` a broken connection, `replayed` a stored
+ * response, `left` a client that disconnected.
  */
 export type Ending = 'complete' | 'replayed' | 'error' | 'cut' | 'left' | 'refused';
 
@@ -33,11 +33,11 @@ interface Kind {
   readonly share: number;
   readonly model: (typeof COUNTED_MODELS)[number];
   readonly streamed: boolean;
-  /** With an Idempotency-Key, asked again after whatever happened. */
+  /** Sent with an Idempotency-Key, and repeated whatever the outcome. */
   readonly keyed?: true;
-  /** Leaves at its first piece, or after so many milliseconds. */
+  /** The client disconnects at the first piece, or after these milliseconds. */
   readonly leaves?: 'first piece' | number;
-  /** Sent by a customer whose balance runs out. */
+  /** Sent by the customer whose balance runs out. */
   readonly poor?: true;
 }
 
@@ -69,8 +69,8 @@ export function kindOf(plan: number): Kind {
 }
 
 /**
- * All that was seen for one plan: with a key, of each time that it was asked, of one client after
- * the other.
+ * Plays one plan and returns what was seen. A request with a key is repeated, each time by the next
+ * client.
  */
 export async function play(plan: number, clients: readonly GatewayClient[]): Promise<readonly Seen[]> {
   const kind = kindOf(plan);
@@ -86,7 +86,7 @@ export async function play(plan: number, clients: readonly GatewayClient[]): Pro
     const seen = await ask(plan, kind, clientOf(tries), headers);
     all.push(seen);
     if (seen.ending === 'replayed') break;
-    // A complete answer is asked for once more, too: the same one has to come.
+    // A complete response is requested once more too, which has to be a replay.
     if (seen.ending !== 'complete') await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
   }
   return all;

@@ -12,21 +12,21 @@ import { COUNTED_MODELS, type CountingProvider, startCountingProvider } from './
 export interface AccidentRunOptions {
   readonly durationMs: number;
   readonly requestsPerSecond: number;
-  /** From one accident to the next. */
+  /** Time between the starts of two accidents. */
   readonly everyMs: number;
   readonly onAccident?: (name: string, requestsSoFar: number) => void;
-  /** Gets the output of all processes at the end, also of a run that did not come to a verdict. */
+  /** Gets the output of all processes at the end, even if the run fails before its verdict. */
   readonly onLogs: (logs: string) => void;
 }
 
 const CLIENTS = 12;
 const QUIET_MS = 90_000;
-/** `timeouts.total` and a minute, in which the holds of a process that never came back end. */
+/** `timeouts.total` plus a minute, after which the holds of a lost process have ended. */
 const HELD_MS = 100_000;
 
 /**
- * Requests of every kind at a steady rate through two processes with Redis while everything is
- * killed by turns; then the verdict.
+ * Sends requests of every kind at a steady rate through two processes with Redis while each process
+ * and store is killed in turn, and returns the verdict.
  */
 export async function runAccidents(options: AccidentRunOptions): Promise<Verdict> {
   const postgres = await startTestPostgres();

@@ -1,8 +1,8 @@
 /**
- * Everything is killed by turns under load:
- * `node test/load/accident-soak.ts --minutes 30 --rate 50 --every 20`. Exits 1 when a complete
- * answer was not charged exactly once, a cut stream not for what its client has, a balance was
- * below zero, or ledger or invoice disagree.
+ * Kills each process and store in turn under load: `node test/load/accident-soak.ts --minutes 30
+ * --rate 50 --every 20`. Exits with 1 if a complete response was not charged exactly once, a cut
+ * stream was charged for less than its client received or more than the provider produced, a
+ * balance was negative, or ledger and invoice disagree.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -8,16 +8,16 @@ import { REPOSITORY } from '../harness/deployment.ts';
 import { type Seen, wordsOf } from './accident-requests.ts';
 import type { CountingProvider } from './counting-provider.ts';
 
-/** The gateway that is judged, as the operator's command line reaches it. */
+/** The gateway under test, as the operator's command line connects to it. */
 export interface Judged {
-  /** As its owner. */
+  /** Connects as the owner of the database. */
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * A time in which losses of a reason are what docs/stores.md says: nobody who could be asked knew
- * better.
+ * A period in which docs/stores.md permits losses for this reason, because no reachable store or
+ * process could prevent them.
  */
 export interface Excuse {
   readonly reason: 'balance' | 'taken_over';
@@ -26,7 +26,7 @@ export interface Excuse {
 }
 
 export interface Verdict {
-  /** Empty: every promise was kept. */
+  /** Broken promises. Empty if every promise was kept. */
   readonly wrong: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
   readonly reconciled: unknown;
@@ -40,11 +40,11 @@ interface Charge {
   readonly completionTokens: string;
 }
 
-/** Prices of the run: a token costs a thousand nano-dollars, input and output alike. */
+/** Price of a token in this run, for input and output. */
 const NANO_USD_PER_TOKEN = 1000n;
 /**
- * Words that a killed process had sent and not yet noted: the log is written every 100 ms, and
- * a word takes 20 ms at least.
+ * Words that a killed process may have sent but not yet logged: it writes the log every 100 ms, and
+ * a word takes at least 20 ms.
  */
 const UNNOTED_WORDS = 10;
 const EXAMPLES = 5;
@@ -155,7 +155,7 @@ async function chargesIn(url: string): Promise<Map<string, Charge>> {
 interface Loss {
   readonly id: string;
   readonly reason: string;
-  /** In nano-dollars. */
+  /** Nano-dollars. */
   readonly amount: string;
   readonly at: Date;
 }
@@ -168,8 +168,8 @@ function lossesIn(url: string): Promise<Loss[]> {
 }
 
 /**
- * The provider keeps to the output limit, so nothing costs more than its hold, and a balance is
- * promised once.
+ * Losses that must not occur: the provider respects the output limit, so no charge exceeds its
+ * hold, and no part of a balance is held twice.
  */
 function wrongLosses(losses: readonly Loss[]): string[] {
   return losses
@@ -219,7 +219,7 @@ async function reconcile(stack: Judged, provider: CountingProvider) {
   }
 }
 
-/** The operator's command line, as an operator runs it. */
+/** Runs the operator's command line as an operator would. */
 async function gateway({ env }: Judged, args: readonly string[]): Promise<{ ok: boolean; json: unknown }> {
   const command = [join(REPOSITORY, 'operator/main.ts'), ...args];
   const options = { cwd: REPOSITORY, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };

@@ -15,11 +15,14 @@ export interface Accident {
 }
 
 const POSTGRES_AWAY_MS = 4_000;
-/** Longer than any charge may wait before requests are refused, and than a request may last. */
+/**
+ * Longer than the time for which charges may wait before requests are refused, and longer than any
+ * request.
+ */
 const POSTGRES_LONG_AWAY_MS = 20_000;
 const GATEWAY = 'ext-proc/main.ts';
 
-/** By turns, so that each process is killed and each store is lost while the others work. */
+/** Each process is killed and each store is lost in turn while the others work. */
 export const ACCIDENTS: readonly Accident[] = [
   signal('kill -9 of the first gateway process', GATEWAY, 0, 'SIGKILL'),
   postgresStopped('PostgreSQL stopped and started', POSTGRES_AWAY_MS),

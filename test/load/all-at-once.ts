@@ -6,10 +6,10 @@ import type { FakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
 
 export interface Crowd {
-  /** In turn. */
+  /** The requests use the clients in turn. */
   readonly clients: readonly GatewayClient[];
   readonly requests: number;
-  /** How many must get to the provider. */
+  /** Number of requests that must reach the provider. */
   readonly served: number;
   /** Output limit of each request. */
   readonly maxTokens: number;
@@ -18,8 +18,8 @@ export interface Crowd {
 }
 
 /**
- * Requests of the model `exact` whose answers the provider holds until all of them are decided: so
- * many are served, and all others refused.
+ * Sends all requests for the model `exact` at once. The provider holds its responses until every
+ * request has been admitted or refused. Exactly `served` are admitted.
  */
 export async function allAtOnce(provider: FakeProvider, crowd: Crowd): Promise<Received[]> {
   const { clients, requests, served, maxTokens, outputTokens = maxTokens } = crowd;
@@ -40,7 +40,7 @@ export async function allAtOnce(provider: FakeProvider, crowd: Crowd): Promise<R
   return Promise.all(answers);
 }
 
-/** How often there was each outcome. */
+/** Counts the responses by outcome. */
 export function countOutcomes(received: readonly Received[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const text of received.map(outcome)) counts[text] = (counts[text] ?? 0) + 1;

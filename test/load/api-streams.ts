@@ -13,7 +13,7 @@ export function messagesJson(said: string): Buffer {
   return Buffer.from(JSON.stringify(messageWith([text(said)])));
 }
 
-/** With a delta for each piece. */
+/** A stream with a delta for each piece. */
 export function responsesStream(pieces: readonly string[]): Buffer[] {
   const response = responseWith([message(pieces.join(''))]);
   return responseEvents(response, () => pieces).map((event, index) => {
@@ -26,7 +26,7 @@ export function messagesStream(pieces: readonly string[]): Buffer[] {
   return messageEvents(messageWith([text(pieces.join(''))]), () => pieces).map(eventOf);
 }
 
-/** OpenAI's padding against guesses from an event's length: it changes from one to the next. */
+/** Padding like OpenAI's, which hides the length of the text. It varies from event to event. */
 export function paddingOf(index: number): string {
   return 'aB3dE5fG7hI9kL1m'.slice(0, 1 + ((index * 7) % 16));
 }

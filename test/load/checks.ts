@@ -29,7 +29,7 @@ export function loadJob(
 }
 
 export interface SilentClientsResult {
-  /** Growth while the silent clients were there. */
+  /** Growth while the silent clients were connected. */
   readonly envoyGrowthBytes: number;
   readonly gatewayGrowthBytes: number;
   readonly p50BeforeMs: number;
@@ -39,7 +39,9 @@ export interface SilentClientsResult {
 
 const OTHERS = { concurrency: 4, requests: 200 };
 
-/** Clients that never read 50 MB each, and how others fare meanwhile. */
+/**
+ * Opens clients that never read their responses of 50 MB, and measures other requests meanwhile.
+ */
 export async function withSilentClients(
   target: LoadTarget,
   generator: Generator,

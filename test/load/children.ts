@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import type { LoadJob, LoadResult } from './load-job.ts';
 
-/** The processes around a load test. Each leaves by itself when the IPC channel closes. */
+/** Child processes of a load test. Each one exits when its IPC channel closes. */
 export interface MockProvider {
   readonly port: number;
   readonly pid: number;
@@ -36,14 +36,14 @@ export async function startGenerator(): Promise<Generator> {
   };
 }
 
-/** PostgreSQL at a distance. */
+/** PostgreSQL behind a relay that delays the traffic. */
 export interface FarPostgres {
-  /** Stands for its socket's folder: an address of loopback where it has the usual port. */
+  /** A loopback address with the default port, to use in place of the socket's folder. */
   readonly host: string;
   stop(): Promise<void>;
 }
 
-/** `awayMs`: what a round trip to it takes longer, half of it each way. */
+/** `awayMs` is added to each round trip, half of it in each direction. */
 export async function startFarPostgres(socketDir: string, awayMs: number): Promise<FarPostgres> {
   const host = `127.${[1, 2, 3].map(() => randomInt(1, 255)).join('.')}`;
   const socket = join(socketDir, '.s.PGSQL.5432');

@@ -6,14 +6,14 @@ import { completionBody, DONE, streamEvents } from '../provider/chat-format.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /**
- * A provider that keeps its own count of what it read and wrote, as the invoice of a real one does.
- * A request says in its prompt what it wants: `plan 17 words 40`. Every word of output is one token
- * (` lake` in o200k_base), so that a client counts by splitting.
+ * A provider that counts the tokens it read and wrote, as the invoice of a real one does. The
+ * prompt describes the response: `plan 17 words 40`. Every word of output is one token (` lake` in
+ * o200k_base), so clients count tokens by splitting.
  */
 export interface CountingProvider extends Pick<FakeProvider, 'baseUrl' | 'close'> {
-  /** The count by day and model as `costs reconcile` reads it. */
+  /** The counts by day and model, in the format of `costs reconcile`. */
   csv(): string;
-  /** Tokens written for a plan, over all times that it was asked. */
+  /** Tokens written for a plan in all its requests. */
   produced(plan: number): number;
 }
 
@@ -69,7 +69,7 @@ export async function startCountingProvider(host?: string): Promise<CountingProv
     call.end(body);
   };
 
-  /** `share` of its words, each an event, and then its end. */
+  /** Streams a share of the words, one event each, and then plays `end`. */
   function stream(paceMs: number, share: number, end: Act): Act {
     return async (call) => {
       const { words, inputTokens, count } = read(call);
@@ -112,5 +112,4 @@ export async function startCountingProvider(host?: string): Promise<CountingProv
   };
 }
 
-/** Models of the counting provider. */
 export const COUNTED_MODELS = ['json', 'stream', 'slow', 'cut', 'late'] as const;

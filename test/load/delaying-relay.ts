@@ -1,7 +1,7 @@
 /**
- * A path to a server that is a network away: whatever arrives leaves later, in either direction, in
- * order. In its own process, so that its CPU is not counted with what it delays.
- * `node delaying-relay.ts HOST PORT SOCKET MS` listens on TCP and leads to a Unix socket.
+ * Simulates a distant server: bytes are forwarded in order after a delay, in both directions. A
+ * process of its own, so that its CPU time is not counted with what it delays. `node
+ * delaying-relay.ts HOST PORT SOCKET MS` listens on TCP and forwards to a Unix socket.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -16,7 +16,10 @@ const delayed: Delayed[] = [];
 const nobody = new Int32Array(new SharedArrayBuffer(4));
 let isWaiting = false;
 
-/** A timer of Node is up to a millisecond late, so it is set short, and the rest is waited out. */
+/**
+ * Node's timers fire up to a millisecond late, so the timer is set short, and `Atomics.wait` blocks
+ * for the rest.
+ */
 function sendDue(): void {
   isWaiting = false;
   for (let first = delayed[0]; first !== undefined; first = delayed[0]) {

@@ -1,9 +1,9 @@
 import pg from 'pg';
 
 /**
- * Charges an organization for what its request log says was charged (fill-request-log.ts), the
- * newest `most` of it: generations, ledger, daily sums and balance, as settlements would have left
- * them. The organization has no ledger before.
+ * Creates the charges of the newest `most` charged rows of an organization's request log
+ * (fill-request-log.ts): generations, ledger, daily sums and balance, as settlements would have.
+ * The organization must have no ledger yet.
  */
 export async function fillLedger(databaseUrl: string, organizationId: string, most: number): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
@@ -22,7 +22,7 @@ export async function fillLedger(databaseUrl: string, organizationId: string, mo
 }
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-/** Ids tell when they were made. */
+/** The time that an id contains. */
 const MOMENT_MS = Array.from(
   { length: 10 },
   (_, digit) => `((strpos('${ALPHABET}', substr(id, ${digit + 5}, 1)) - 1)::bigint << ${45 - digit * 5})`,
@@ -46,7 +46,7 @@ const GENERATIONS = `
     2000000, 0, 0, cost_nano_usd, cost_nano_usd, first_event_ms, duration_ms
   from charges`;
 
-/** Once there was a credit that covers everything. */
+/** One credit that covers all charges precedes them. */
 const ENTRIES = `
   insert into ledger_entries (
     organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id, note, actor, created_at

@@ -1,8 +1,7 @@
 /**
- * Fills the request log of an organization as weeks of traffic would, straight in SQL, for looking
- * at pages and plans at size:
- * `DATABASE_URL=postgres://… node test/load/fill-request-log.ts --organization org-…`,
- * with `--rows 1000000` and `--days 30`.
+ * Fills the request log of an organization like weeks of traffic, directly in SQL, to try pages and
+ * query plans at scale: `DATABASE_URL=postgres://… node test/load/fill-request-log.ts
+ * --organization org-…`, with `--rows 1000000` and `--days 30`.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -14,7 +13,7 @@ import { partitionBounds } from '../fixtures/request-log-day.ts';
 export interface Filling {
   readonly organizationId: string;
   readonly rows: number;
-  /** Before `endMs`. Default 30. */
+  /** Days before `endMs` to fill. Default: 30. */
   readonly days?: number;
   /** Default: now. */
   readonly endMs?: number;
@@ -22,21 +21,24 @@ export interface Filling {
   readonly keyIds?: readonly string[];
   readonly models?: readonly string[];
   /**
-   * Also the sums of the ledger by day and end user, without its entries. Not beside fillLedger(),
-   * and once for a day.
+   * Also fills the ledger's sums by day and end user, without entries. Use it without fillLedger(),
+   * and only once for a day.
    */
   readonly withUsage?: boolean;
 }
 
 const MODELS = ['gpt-5-mini', 'gpt-5', 'claude-sonnet-4-5', 'llama-3.3-70b', 'mistral-large'];
 
-/** Six of a hundred requests fail: in these ways, and up to where of all failures each reaches. */
+/** Six of a hundred requests fail. The bounds are cumulative shares of the failures. */
 const FAILURES = `width_bucket(r_fail / 0.06, array[0.40, 0.60, 0.72, 0.80, 0.87, 0.93, 0.97]) + 1`;
 const STATUS = `(array[429, 402, 503, 400, 404, 401, 408, 401])[${FAILURES}]`;
 const CODE = `(array['rpm_exceeded', 'insufficient_credits', 'upstream_error', 'context_length_exceeded', 'model_not_found',
   'ip_not_allowed', 'request_timeout', 'key_revoked'])[${FAILURES}]`;
 
-/** As newId() makes them; hexadecimal digits are of its alphabet. */
+/**
+ * The time part of an id as newId() encodes it. For the random part hexadecimal digits suffice,
+ * which are in the same alphabet.
+ */
 const TIME_PART = Array.from(
   { length: 10 },
   (_, place) => `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((arrived_ms >> ${45 - place * 5}) & 31)::integer + 1, 1)`,
@@ -47,9 +49,8 @@ const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, 
   provider_cost_nano_usd, first_event_ms, duration_ms`;
 
 /**
- * $1 rows between $2 and $3; traffic swells and ebbs with the day. Every random number is drawn
- * once for a row, and `offset 0` keeps the planner from writing out an expression wherever its name
- * stands.
+ * $1 rows between $2 and $3, with the daily rhythm of traffic. Every random number is drawn once
+ * for a row: `offset 0` keeps the planner from inlining the expressions.
  */
 const DRAW = `
   insert into filling (${COLUMNS}, arrived_ms)
@@ -95,7 +96,7 @@ const DRAW = `
     offset 0
   ) request`;
 
-/** The sums as log_requests() keeps them, and the same bounds of buckets. */
+/** The sums that log_requests() maintains, with the same bucket bounds. */
 const SUM_UP = `
   insert into request_stats as s (
     organization_id, hour, key_id, model, code, provider, status, streamed, ${SUMS.join(', ')}, first_event_buckets
@@ -130,7 +131,7 @@ const USAGE = [
     group by 1, 2, 3, 4, 6`,
 ];
 
-/** A gateway that runs may have summed up those days already: they are summed up again. */
+/** A running gateway may have summed up those days already, so the sums are deleted and redone. */
 const FORGET_DAYS = 'delete from request_day_stats where day >= $1';
 const SUM_UP_FROM = 'update request_days set summed_until = least(summed_until, $1::date)';
 
@@ -179,7 +180,7 @@ interface Slice {
   readonly rows: number;
 }
 
-/** Day by day, as many rows as the part of the day is long. */
+/** Splits the time into days, with rows in proportion to the length of each part. */
 function slicesOf({ rows, days = 30, endMs = Date.now() }: Filling): Slice[] {
   const firstMs = endMs - days * DAY_MS;
   const slices: Slice[] = [];
@@ -195,7 +196,7 @@ function slicesOf({ rows, days = 30, endMs = Date.now() }: Filling): Slice[] {
 }
 
 /**
- * A day that has no partition yet is filled before it gets its indexes, which takes a third of the
+ * A day without a partition is filled before its indexes are built, which takes a third of the
  * time.
  */
 async function moveIn(client: pg.Client, day: UtcDay): Promise<void> {

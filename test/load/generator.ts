@@ -1,6 +1,6 @@
 /**
- * A load generator in its own process, so that its CPU is not counted with what it measures. Jobs
- * and results travel over IPC.
+ * A load generator in a process of its own, so that its CPU time is not counted with what it
+ * measures. Jobs and results are sent over IPC.
  */
 import type { LoadJob } from './load-job.ts';
 import { runLoad } from './run-load.ts';

@@ -1,20 +1,21 @@
-/** Task and result of a load generator: plain data, so that it can run in a process of its own. */
+/**
+ * Job and result of a load generator. They are plain data, so that it can run in its own process.
+ */
 export interface LoadJob {
   /** Origin, such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Requests take them in turn; without them, `headers` says who asks. */
+  /** API keys that requests use in turn. Default: the key in `headers`. */
   readonly keys?: readonly string[];
   readonly body: string;
   /** Requests in flight. */
   readonly concurrency: number;
   readonly requests: number;
-  /** A good answer holds this text; for a stream take `data: [DONE]`. */
+  /** Text that a good response contains. For a stream use `data: [DONE]`. */
   readonly mustContain: string;
   /**
-   * Time between the starts of the first `concurrency` requests, so that a crowd does not arrive in
-   * one instant.
+   * Time between the starts of the first `concurrency` requests, which then do not arrive at once.
    */
   readonly rampMs?: number;
   readonly timeoutMs?: number;
@@ -22,7 +23,7 @@ export interface LoadJob {
 
 export interface LoadResult {
   readonly good: number;
-  /** How often each fault was seen: a status with its code, a broken answer, a socket error. */
+  /** Number of each fault: a status with its code, a broken response, a socket error. */
   readonly faults: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly latencyMs: Percentiles;

@@ -2,7 +2,7 @@ import { type Stack, startStack } from '../harness/stack.ts';
 import type { LoadTarget } from './checks.ts';
 import { type Generator, type MockProvider, startGenerator, startMockProvider } from './children.ts';
 
-/** A stack with a cheap provider and a load generator beside it. */
+/** A stack with the mock provider and a load generator. */
 export interface LoadStack {
   readonly stack: Stack;
   readonly target: LoadTarget;

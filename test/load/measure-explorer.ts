@@ -1,9 +1,9 @@
 /**
- * How long each view of the explorer and of the list of requests takes at size:
- * `node test/load/measure-explorer.ts --rows 10000000 --days 60` fills a database of a PostgreSQL
- * of its own and prints a table: the least of three tries in milliseconds of CPU, which a busy
- * machine does not change much, and of time. With `DATABASE_URL` it reads a database that is
- * filled already, or fills it if it has no organization.
+ * Measures each view of the explorer and of the request list at scale: `node
+ * test/load/measure-explorer.ts --rows 10000000 --days 60` fills a database on a PostgreSQL server
+ * of its own and prints a table. It shows the best of three tries, as elapsed time and as CPU time,
+ * which depends less on other load. With `DATABASE_URL` it measures that database, and fills it
+ * first if it has no organization.
  */
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -43,7 +43,7 @@ const BY = { actor: 'load' };
 const KEYS = 20;
 const TRIES = 3;
 
-/** Filters that each field has, alone and together. */
+/** Filters on single fields and on combinations. */
 const filtersOf = (keyId: string): Readonly<Record<string, ExploreFilter>> => ({
   'one key': { keys: [keyId] },
   'one model': { models: ['gpt-5'] },
@@ -73,7 +73,7 @@ if (postgres !== undefined) await prepareMigrated(postgres.socketDir);
 const databaseUrl = process.env.DATABASE_URL ?? (await newDatabase(postgres?.socketDir ?? '')).url;
 const database = openDatabase(databaseUrl, LOG);
 const parent = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
-/** The server has started this connection's process. */
+/** The parent of this connection's backend is the PostgreSQL server. */
 const processes = { postgres: [readStat(`/proc/${parent.rows[0]?.pid}/stat`)?.parent ?? 0], own: [process.pid] };
 const say = (line: string) => process.stdout.write(`${line}\n`);
 try {
@@ -127,7 +127,10 @@ async function organizations(): Promise<string[]> {
   return found.rows.map(({ id }) => id);
 }
 
-/** The first organization has nine tenths. Two connections fill the halves of its time. */
+/**
+ * The first organization gets nine tenths of the rows. Two connections fill one half of its time
+ * each.
+ */
 async function fill(): Promise<void> {
   const [startMs, nowMs] = [performance.now(), Date.now()];
   const [large, small] = [await addOrganization(nowMs), await addOrganization(nowMs + 1)];
@@ -140,7 +143,7 @@ async function fill(): Promise<void> {
     fillRequestLog(databaseUrl, { ...ofLarge, rows: share(newerDays), days: newerDays, endMs: nowMs }),
   ]);
   await fillRequestLog(databaseUrl, { organizationId: small, withUsage: true, rows: rows / 10, days, endMs: nowMs });
-  // The dashboard's own connections give a statement eight seconds.
+  // A pool without statement time-out: the dashboard's pool cancels statements after eight seconds.
   const patient = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   await sumUpRequestDays(patient, nowMs);
   await patient.query('analyze request_day_stats, user_usage, daily_usage');
@@ -162,7 +165,10 @@ async function addOrganization(nowMs: number): Promise<string> {
   return id;
 }
 
-/** The CPU of PostgreSQL and of this process, and the time. Other clients of the server count. */
+/**
+ * CPU time of PostgreSQL and of this process, and elapsed time. Includes other clients of the
+ * server.
+ */
 async function timed(ask: () => Promise<unknown>): Promise<string> {
   const tries: { readonly cpuMs: number; readonly wallMs: number }[] = [];
   for (let i = 0; i < TRIES; i++) {

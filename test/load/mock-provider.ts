@@ -1,10 +1,11 @@
 /**
- * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no
- * parsing. In its own process for load and bench. Models: `json` (1 KB), `responses-json` and
- * `messages-json` (the same of the other APIs), `fast-stream` (200 events at once), `openai-stream`
- * (the same with the members that OpenAI sends), `responses-stream` and `messages-stream` (the same
- * of the other APIs), `paced-stream` (10 events, 300 ms apart), `big-stream` and `big-json`
- * (50 MB), `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
+ * A provider that costs little CPU: it sends prepared responses, selected by the model name, and
+ * parses no bodies. Load tests and the bench run it in its own process. Models: `json` (1 KB),
+ * `responses-json` and `messages-json` (the same of the other APIs), `fast-stream` (200 events at
+ * once), `openai-stream` (the same with the members that OpenAI sends), `responses-stream` and
+ * `messages-stream` (the same of the other APIs), `paced-stream` (10 events, 300 ms apart),
+ * `big-stream` and `big-json` (50 MB), `held-stream` (one event, then nothing for 20 s),
+ * `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,7 +40,7 @@ function eventsOf(model: string, count: number): Buffer[] {
   return [...streamEvents({ model, pieces, usage }), DONE].map((text) => Buffer.from(text));
 }
 
-/** As api.openai.com writes a chunk. */
+/** A chunk with the members that api.openai.com adds. */
 function asOpenAi(event: Buffer, index: number): Buffer {
   const text = event.toString();
   if (!text.includes('"content"')) return event;
@@ -50,8 +51,7 @@ function asOpenAi(event: Buffer, index: number): Buffer {
 
 const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
   let model = '';
-  // Body order does not matter to the gateway, so the name may stand in any piece; it never
-  // straddles two in these tests.
+  // The model name may be in any piece of the body. In these tests it never spans two pieces.
   request.on('data', (piece: Buffer) => {
     model ||= /"model":\s*"([\w-]+)"/.exec(piece.toString('latin1'))?.[1] ?? '';
   });
@@ -71,7 +71,7 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
   });
 });
 
-/** One write per event, so that they travel as a provider's would: many small ones. */
+/** Writes each event separately, because providers send many small pieces. */
 function playFast(response: ServerResponse, events: readonly Buffer[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   let next = 0;
@@ -96,8 +96,8 @@ function playPaced(response: ServerResponse): void {
 }
 
 /**
- * Follows its reader, so that a reader that does not read shows in nobody's memory but the one that
- * ignores it.
+ * Respects backpressure. Memory for an unread response therefore grows only in a process that
+ * ignores backpressure.
  */
 function playBig(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -1,6 +1,6 @@
 /**
- * The attacker, in a process of its own, so that its work does not delay the requests whose latency
- * is measured.
+ * The attacker. It is a process of its own, so that it does not delay the requests that are
+ * measured.
  */
 import { ATTACKS } from './neighbour-attacks.ts';
 import type { AttackJob } from './neighbour-job.ts';
@@ -15,7 +15,7 @@ process.once('message', (job: AttackJob) => {
     process.stderr.write(`${job.attack}: ${String(error)}\n`);
     process.exit(1);
   });
-  // Requests that still wait then are of no interest.
+  // Requests that are still in flight by then are ignored.
   setTimeout(end, job.forMs + 3_000);
 });
 process.on('disconnect', () => process.exit(0));

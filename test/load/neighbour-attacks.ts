@@ -12,13 +12,13 @@ import { openUnreadRequests } from './unread-requests.ts';
 import { openWaitingUploads } from './waiting-uploads.ts';
 
 /**
- * Sends as much as it can until the job's time is over, and notes the outcomes. All attacks use the
+ * Sends as much as it can until the job's time is over, and records the outcomes. All attacks use
  * keys of one organization.
  */
 type Attack = (job: AttackJob, note: (outcome: string) => void) => Promise<void>;
 
 /**
- * 26 bodies of 20 MiB: images of one pixel with bytes after their end. The provider holds their
+ * 26 bodies of 20 MiB: one-pixel images with padding after their end. The provider keeps their
  * streams open.
  */
 const largeBodies =
@@ -30,7 +30,10 @@ const largeBodies =
     agent.destroy();
   };
 
-/** 2.5 MiB of escaped keys, eight bodies on one connection whose last bytes arrive together. */
+/**
+ * Eight bodies with 2.5 MiB of escaped member names on one connection. Their last bytes arrive
+ * together.
+ */
 const escapedKeys: Attack = async (job, note) => {
   const members = '"\\u006b":0,'.repeat(240_000);
   const body = Buffer.from(`{"model":"nope","messages":[{"role":"user","content":"hi","x":{${members}"k":0}}]}`);
@@ -43,7 +46,7 @@ const escapedKeys: Attack = async (job, note) => {
     );
     const outcomes = uploads.map((upload) => statusOf(upload));
     await Promise.all(uploads.map((upload) => new Promise((resolve) => upload.write(body.subarray(0, -1), resolve))));
-    // The windows have to be empty before the last bytes go, or they do not go together.
+    // Everything else must have been sent before, or the last bytes do not leave together.
     await sleep(100);
     for (const upload of uploads) upload.end(body.subarray(-1));
     for (const outcome of await Promise.all(outcomes)) note(outcome);
@@ -51,7 +54,7 @@ const escapedKeys: Attack = async (job, note) => {
   }
 };
 
-/** 3,000 a second that are refused without a body being read to its end. */
+/** 3,000 requests a second that are refused before their bodies are read completely. */
 const refusedRequests: Attack = async (job, note) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const broken = { path: CHAT, key: firstKey(job), body: Buffer.from('{"model":') };
@@ -69,8 +72,8 @@ const refusedRequests: Attack = async (job, note) => {
 };
 
 /**
- * One answer of 50 MB is stored for its key, and asked for again and again by clients that leave
- * after its first bytes.
+ * A response of 50 MB is stored for its key. Clients request it repeatedly and disconnect after the
+ * first bytes.
  */
 const cutReplays: Attack = async (job, note) => {
   const idempotencyKey = 'one-answer';
@@ -81,7 +84,7 @@ const cutReplays: Attack = async (job, note) => {
   await inParallel(16, job, async () => note(await askAndLeave(job.origin, keyed)));
 };
 
-/** 40 responses of 50 MB that are never read, started again as soon as the gateway ends them. */
+/** 40 responses of 50 MB that are never read. The requests are repeated every 10 s. */
 const unreadAnswers: Attack = async (job, note) => {
   while (isGoing(job)) {
     const clients = await openSilentClients(job.origin, firstKey(job), chatBody('big-json').toString(), 40);
@@ -91,7 +94,10 @@ const unreadAnswers: Attack = async (job, note) => {
   }
 };
 
-/** A thousand keys at once: reads of a month's usage, completions and broken requests by turns. */
+/**
+ * A thousand keys at once. They query a month's usage, request completions and send invalid
+ * requests in turn.
+ */
 const thousandKeys: Attack = async (job, note) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const asks = [
@@ -109,7 +115,7 @@ const thousandKeys: Attack = async (job, note) => {
   agent.destroy();
 };
 
-/** 2,000 connections that stay and say nothing, and others that come and go as fast as they can. */
+/** 2,000 idle connections, and others that open and close as fast as they can. */
 const connections: Attack = async (job, note) => {
   const port = Number(new URL(job.origin).port);
   const idle: Socket[] = [];
@@ -122,15 +128,14 @@ const connections: Attack = async (job, note) => {
     socket.once('connect', () => socket.resetAndDestroy());
     await closed;
     note('came and went');
-    // More than 2,500 a second measure this process, not the gateway.
+    // Above 2,500 a second this process would be the bottleneck.
     await sleep(20);
   });
   for (const socket of idle) socket.destroy();
 };
 
 /**
- * 100 connections of HTTP/2 that send their bodies in frames of one byte, as fast as they are
- * taken.
+ * 100 HTTP/2 connections that send their bodies in one-byte frames, as fast as the gateway reads.
  */
 const oneByteFrames: Attack = async (job, note) => {
   const oneByte = Buffer.concat(Array.from({ length: 8192 }, () => frame(FRAME.data, 0, 1, Buffer.from(' '))));
@@ -147,7 +152,10 @@ const oneByteFrames: Attack = async (job, note) => {
   });
 };
 
-/** More uploads without an end than a process has places, in ten seconds, or fewer large ones. */
+/**
+ * Endless uploads that start within ten seconds: more than a process has slots, or fewer with large
+ * heads.
+ */
 const waitingUploads =
   (uploads: number, headBytes: number): Attack =>
   async (job, note) => {
@@ -167,8 +175,8 @@ const waitingUploads =
   };
 
 /**
- * 100,000 requests without a key, with the longest heads that are served, whose responses are not
- * read; begun again when Envoy has reset them.
+ * 100,000 requests without a key, with the largest permitted heads, whose responses are never read.
+ * They are repeated every 11 s, after Envoy has reset them.
  */
 const unreadRequests: Attack = async (job, note) => {
   const port = Number(new URL(job.origin).port);
@@ -199,7 +207,7 @@ function statusOf(stream: ClientHttp2Stream): Promise<string> {
   });
 }
 
-/** As long as the attack goes on. */
+/** Repeats `again` in `count` parallel loops until the attack is over. */
 async function inParallel(count: number, job: AttackJob, again: () => Promise<void>): Promise<void> {
   const one = async (): Promise<void> => {
     while (isGoing(job)) await again();

@@ -1,19 +1,16 @@
-/**
- * One kind of attack that a process of its own makes on the gateway: plain data, so that it travels
- * over IPC.
- */
+/** An attack on the gateway for the attacking process. Plain data, which is sent over IPC. */
 export interface AttackJob {
   readonly attack: AttackName;
   readonly origin: string;
   readonly forMs: number;
-  /** Keys of the attacking organization; most attacks use the first. */
+  /** Keys of the attacking organization. Most attacks use only the first. */
   readonly keys: readonly string[];
 }
 
-/** How often the attacker saw each outcome: a status, or why a connection ended. */
+/** Number of each outcome that the attacker saw: a status, or why a connection ended. */
 export type AttackResult = Readonly<Record<string, number>>;
 
-/** Refused requests come last: until their minute ends the organization is not heard. */
+/** Refused requests come last, because they block the organization until the minute ends. */
 export const ATTACK_NAMES = [
   'held-bodies',
   'waiting-bodies',

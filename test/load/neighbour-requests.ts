@@ -1,18 +1,17 @@
 import { type Agent, request } from 'node:http';
 
-/** The requests of attacks: how they end is all that is kept of them. */
+/** Path of the attacks' requests, of which only the outcome is kept. */
 export const CHAT = '/v1/chat/completions';
 
 export interface Asked {
   readonly path: string;
   readonly key: string;
-  /** Without one it is a GET. */
+  /** Absent for a GET. */
   readonly body?: Buffer;
   readonly idempotencyKey?: string;
 }
 
 const PADDING_BYTES = 14.9 * 1024 * 1024;
-/** A PNG of one pixel. */
 const ONE_PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -23,13 +22,13 @@ export function chatBody(model: string, content: unknown = 'Hello'): Buffer {
   return Buffer.from(JSON.stringify({ model, stream, messages: [{ role: 'user', content }] }));
 }
 
-/** Content of nearly 20 MiB that costs the tokens of one pixel. */
+/** Content of nearly 20 MiB that counts as a one-pixel image. */
 export function paddedImage(): unknown {
   const image = Buffer.concat([ONE_PIXEL, Buffer.alloc(PADDING_BYTES)]).toString('base64');
   return [{ type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } }];
 }
 
-/** Resolves with the status, or why there was none, once the response has ended. */
+/** Resolves at the end of the response with its status, or with the reason why there is none. */
 export function ask(agent: Agent, origin: string, asked: Asked): Promise<string> {
   return new Promise((resolve) => {
     const outgoing = request(`${origin}${asked.path}`, { agent, ...methodAndHeaders(asked) }, (response) => {
@@ -42,7 +41,7 @@ export function ask(agent: Agent, origin: string, asked: Asked): Promise<string>
   });
 }
 
-/** Leaves with the first byte of the response's body. */
+/** Disconnects at the first byte of the response body. */
 export function askAndLeave(origin: string, asked: Asked): Promise<string> {
   return new Promise((resolve) => {
     const outgoing = request(`${origin}${asked.path}`, { agent: false, ...methodAndHeaders(asked) }, (response) => {

@@ -21,7 +21,7 @@ export interface NeighbourResult {
   readonly latencyMs: Percentiles;
   readonly sent: number;
   readonly faults: Readonly<Record<string, number>>;
-  /** Results of the attacker's requests. */
+  /** Outcomes of the attacker's requests. */
   readonly attacker: AttackResult;
 }
 
@@ -58,8 +58,8 @@ export async function startNeighbours(postgresSocketDir: string): Promise<Neighb
 }
 
 /**
- * The other organization's 20 requests of 1 KB a second, whatever becomes of them, while the attack
- * goes on.
+ * Sends 20 requests of 1 KB a second for the other organization during the attack, without waiting
+ * for responses.
  */
 export async function runNeighbours(
   neighbours: Neighbours,

@@ -1,7 +1,7 @@
 /**
- * One organization at its worst and another beside it, which sends 20 requests a second: how its
- * latency changes with each attack. `node test/load/neighbour.ts [--seconds 20] [ATTACK…]`; exits 1
- * when a request of the other failed, or its p99 grew by 500 ms.
+ * Measures how attacks of one organization change the latency of another one, which sends 20
+ * requests a second: `node test/load/neighbour.ts [--seconds 20] [ATTACK…]`. Exits with 1 if a
+ * request of the other organization fails or its p99 grows by 500 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -23,7 +23,7 @@ let failed = chosen.length === 0;
 
 try {
   for (const attack of chosen) {
-    // Let what the former attack left behind end.
+    // Let the previous attack's remaining work end.
     await sleep(5_000);
     const before = await runNeighbours(neighbours, undefined, Math.min(forMs, 10_000));
     const during = await runNeighbours(neighbours, attack, forMs);

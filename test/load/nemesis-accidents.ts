@@ -5,16 +5,16 @@ import type { Battlefield, Network, Service } from './nemesis-compose.ts';
 export interface NemesisAccident {
   readonly name: string;
   /**
-   * `balance`: Redis forgets what is held, or is another one, while a process with holds cannot be
-   * reached. `taken_over`: a process that is cut off from both stores delivers, and another one
-   * takes its key.
+   * The losses that are excused. `balance`: Redis loses its holds, or is replaced, while a process
+   * with holds is unreachable. `taken_over`: another process takes over the idempotency key of a
+   * process that delivers while cut off from both stores.
    */
   readonly mayLose?: Excuse['reason'];
-  /** Everything is as before when it resolves, but for what has to recover. */
+  /** Resolves when the faults are undone. Recovery may still be under way. */
   run(field: Battlefield): Promise<void>;
 }
 
-/** Longer than leases (15 s), and shorter. */
+/** Longer and shorter than a lease (15 s). */
 const LONG_MS = 20_000;
 const SHORT_MS = 8_000;
 const CUT_OFF: readonly [Service, Network][] = [
@@ -26,7 +26,7 @@ const ALL: readonly [Service, Network][] = [
   ['gateway-2', 'redis-of-2'],
 ];
 
-/** By turns. */
+/** The accidents of a run, played in turn. */
 export function nemesisAccidents(canSetRedisClock: boolean): readonly NemesisAccident[] {
   return [
     { ...partition('gateway 1 cut from Redis and PostgreSQL', CUT_OFF, LONG_MS), mayLose: 'taken_over' },
@@ -70,7 +70,7 @@ function partition(name: string, ways: readonly [Service, Network][], forMs: num
   };
 }
 
-/** The way is there again in the end, whatever happens meanwhile. */
+/** Cuts the connections during `meanwhile`, and restores them in any case. */
 async function cutDuring(
   field: Battlefield,
   ways: readonly [Service, Network][],
@@ -105,7 +105,7 @@ function killed(service: Service): NemesisAccident {
   };
 }
 
-/** A step, some seconds of load, and the step back. */
+/** Steps the clock, waits under load, and steps it back. */
 function clockSteps(name: string, aheadSeconds: number): NemesisAccident {
   return {
     name,
@@ -118,7 +118,8 @@ function clockSteps(name: string, aheadSeconds: number): NemesisAccident {
 }
 
 /**
- * Charges that waited while it was cut off are made by the other process, or by its successor.
+ * The charges that waited while gateway 2 was cut off are shipped by gateway 1 or by the restarted
+ * process.
  */
 function killedWhileCut(field: Battlefield): Promise<void> {
   return cutDuring(field, [['gateway-2', 'postgres']], async () => {
@@ -137,8 +138,9 @@ function flushedWhileCut(field: Battlefield): Promise<void> {
 }
 
 /**
- * The replica becomes a master while the old one lives. Gateway process 2 is led to it at once, 1
- * some seconds later; then the old one follows it, and all goes the same way back.
+ * Promotes the replica while the old master runs. Gateway process 2 is redirected to it at once,
+ * process 1 some seconds later. Then the old master becomes the replica, and the same happens in
+ * reverse.
  */
 async function promote(field: Battlefield): Promise<void> {
   await change(field, 'redis', 'redis-2');
@@ -154,7 +156,7 @@ async function change(field: Battlefield, from: 'redis' | 'redis-2', to: 'redis'
   for (const network of ['redis-of-2', 'redis-of-1'] as const) {
     for (const one of [from, to]) await field.disconnect(one, network);
     await field.connect(to, network, 'redis');
-    // No client resolves this name.
+    // A name that no client resolves.
     await field.connect(from, network, 'former');
     await sleep(SHORT_MS);
   }

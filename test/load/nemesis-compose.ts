@@ -10,24 +10,24 @@ import { renderContainerConfig, type TestConfig } from '../harness/test-config.t
 import { freePorts } from '../launchers/free-ports.ts';
 
 /**
- * docker-compose.yml of this repository with a second pair of gateway process and Envoy, a replica
- * of Redis, and networks of which a container can be taken: one to PostgreSQL, and to Redis one for
- * each gateway process, so that each can be led to another Redis.
+ * docker-compose.yml of this repository with a second gateway process and Envoy, a Redis replica,
+ * and networks from which containers can be disconnected: one to PostgreSQL, and one to Redis for
+ * each gateway process, so that each can be redirected to another Redis.
  */
 export interface Battlefield {
   /** Origins of both Envoys. */
   readonly origins: readonly string[];
   readonly metricsOrigins: readonly string[];
-  /** From this machine, as the owner. */
+  /** Connects from the host as the owner of the database. */
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
   /** True if there is a C compiler, so that `setRedisClock` has an effect. */
   readonly canSetRedisClock: boolean;
-  /** Seconds that the first Redis is ahead of the machine. */
+  /** Sets how many seconds the clock of the first Redis is ahead of the host's. */
   setRedisClock(aheadSeconds: number): void;
-  /** `docker COMMAND …` with the container of that service as the last argument. */
+  /** Runs `docker COMMAND …` with the service's container as the last argument. */
   docker(service: Service, command: string, ...options: readonly string[]): Promise<string>;
-  /** Inside the container. */
+  /** Runs a command inside the container. */
   exec(service: Service, ...command: readonly string[]): Promise<string>;
   disconnect(service: Service, network: Network): Promise<void>;
   connect(service: Service, network: Network, alias?: string): Promise<void>;
@@ -43,8 +43,8 @@ const STEPPED_CLOCK = join(REPOSITORY, 'test/load/stepped-clock.c');
 const READY_MS = 120_000;
 
 /**
- * The address at which containers reach this machine: of Docker's bridge, which is down while no
- * container is on it.
+ * The address of Docker's bridge, at which containers reach the host. The bridge is down while no
+ * container uses it.
  */
 export async function bridgeAddress(): Promise<string> {
   const shown = await runToEnd('ip', ['-4', '-o', 'addr', 'show', 'docker0'], process.env);
@@ -107,7 +107,7 @@ export async function raise(config: TestConfig): Promise<Battlefield> {
   }
 }
 
-/** Both gateway processes serve, and no charge waits for PostgreSQL. */
+/** Waits until both gateway processes are ready and no charge waits for PostgreSQL. */
 export async function untilReady({ metricsOrigins }: Pick<Battlefield, 'metricsOrigins'>, timeoutMs: number) {
   const deadline = performance.now() + timeoutMs;
   for (const origin of metricsOrigins) {
@@ -132,7 +132,7 @@ interface ComposeOptions {
   readonly folder: string;
   readonly project: string;
   readonly canSetRedisClock: boolean;
-  /** Ports of this machine. */
+  /** Ports on the host. */
   readonly api: number;
   readonly metrics: number;
   readonly postgres: number;

@@ -11,9 +11,9 @@ import { type Battlefield, bridgeAddress, raise, untilReady } from './nemesis-co
 export interface NemesisOptions {
   readonly durationMs: number;
   readonly requestsPerSecond: number;
-  /** From the end of one accident to the next. */
+  /** Pause after each accident. */
   readonly pauseMs: number;
-  /** Ends the accidents early; the verdict comes all the same. */
+  /** Ends the accidents early. The verdict is still computed. */
   readonly signal: AbortSignal;
   readonly onAccident: (name: string, requestsSoFar: number) => void;
 }
@@ -24,18 +24,18 @@ export interface NemesisVerdict extends Verdict {
   readonly logs: string;
 }
 
-/** By gateway process. */
+/** Clients of each gateway process. */
 const CLIENTS = 6;
 const READY_MS = 120_000;
-/** `timeouts.total` and a minute, in which the holds of a process that never came back end. */
+/** `timeouts.total` plus a minute, after which the holds of a lost process have ended. */
 const HELD_MS = 100_000;
-/** Until what was under way is charged: `timeouts.total` and a shipment of the log. */
+/** `timeouts.total` plus the time to ship the log, after which requests in flight are charged. */
 const CHARGED_WITHIN_MS = 30_000;
 const ORGANIZATION = { concurrency: 10_000 };
 
 /**
- * Requests of every kind through two pairs of containers while their networks, clocks and stores
- * fail by turns; then the verdict.
+ * Sends requests of every kind through two pairs of containers while their networks, clocks and
+ * stores fail in turn, and returns the verdict.
  */
 export async function runNemesis(options: NemesisOptions): Promise<NemesisVerdict> {
   const provider = await startCountingProvider(await bridgeAddress());
@@ -55,7 +55,7 @@ async function fight(field: Battlefield, provider: CountingProvider, options: Ne
   const operator = await openOperator(field.databaseUrl);
   const rich = await operator.customer({ credit: '1000000', organization: ORGANIZATION });
   const poor = await operator.customer({ credit: POOR_CREDIT_USD, organization: ORGANIZATION });
-  // Clients of one gateway process after the other.
+  // Neighbours in the list use different gateway processes.
   const clientsOf = (key: string) =>
     Array.from({ length: CLIENTS }, () => field.origins.map((origin) => gatewayClient(origin, key))).flat();
   const clients = { rich: clientsOf(rich.key), poor: clientsOf(poor.key) };

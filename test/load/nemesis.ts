@@ -1,7 +1,7 @@
 /**
- * docker-compose.yml under load while containers are cut off, paused, killed and led to a promoted
- * Redis by turns: `node test/load/nemesis.ts --minutes 30 --rate 12 --pause 5 [--logs FILE]`. Exits
- * 1 when a promise about money was broken; test/README.md.
+ * Runs docker-compose.yml under load while containers are cut off, paused, killed and redirected to
+ * a promoted Redis in turn: `node test/load/nemesis.ts --minutes 30 --rate 12 --pause 5 [--logs
+ * FILE]`. Exits with 1 if a promise about money was broken (test/README.md).
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -7,16 +7,15 @@ import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 
 /**
- * Load whose every request is planned, so that afterwards each complete answer can be compared with
- * its charge. A token of output costs a thousand nano-dollars, and nothing else costs anything: a
- * hold is exactly its limit.
+ * Load with planned output lengths, so that the charge of each complete response is known. Only
+ * output costs, 1,000 nano-dollars a token, so a hold is exactly the cost of the output limit.
  */
 export const PLANNED_MODEL = { usd_per_million_tokens: { input: 0, output: 1 } };
 const LIMIT = 400;
 const IN_FLIGHT = 32;
 
 export interface Tally {
-  /** Complete answers that a client received: what each has to be charged, in nano-dollars. */
+  /** The expected charge, in nano-dollars, of each complete response that a client received. */
   readonly complete: Map<string, bigint>;
   readonly outcomes: Record<string, number>;
 }
@@ -24,7 +23,7 @@ export interface Tally {
 const tokensOf = (plan: number): number => 1 + ((plan * 7919) % LIMIT);
 const costOf = (plan: number): bigint => 1000n * BigInt(tokensOf(plan));
 
-/** For the model `exact`. */
+/** Script of the model `exact`. */
 export const plannedAnswer: Act = (call) => {
   const plan = Number(/plan (\d+)/.exec(call.seen.body.toString())?.[1]);
   const usage = { prompt_tokens: 3, completion_tokens: tokensOf(plan) };
@@ -33,8 +32,7 @@ export const plannedAnswer: Act = (call) => {
 };
 
 /**
- * Keeps 32 requests in flight until the time is over, whatever happens to them; half of them are
- * streams.
+ * Keeps 32 requests in flight until the time is over, whatever their outcome. Half of them stream.
  */
 export async function plannedLoad(clients: readonly GatewayClient[], untilMs: number): Promise<Tally> {
   const tally: Tally = { complete: new Map(), outcomes: {} };
@@ -71,7 +69,10 @@ function isComplete(received: Received, stream: boolean): boolean {
   return eventsOf(received).at(-1) === '[DONE]' && !received.text.includes('"finish_reason":"error"');
 }
 
-/** Every complete answer was charged once and right, and no balance was ever below zero. */
+/**
+ * Expects that every complete response was charged once and correctly, and that no balance was
+ * negative.
+ */
 export async function expectCharged(databaseUrl: string, { complete }: Tally): Promise<void> {
   const charges = await sql<{ id: string; amount: string; times: string }>(
     databaseUrl,

@@ -1,18 +1,19 @@
 import type { Administration } from '#database/administration/administration.ts';
 import { BY, type Customer, type Operator } from '../harness/operator.ts';
 
-/** A change that refuses a key, and the one that undoes it. */
+/** A change after which a key is refused, and the change that undoes it. */
 export interface KeyChanges {
   readonly name: string;
-  /** What the key is answered meanwhile. */
+  /** The outcome of requests with the key in between. */
   readonly refused: string;
   refuse(customer: Customer): Promise<unknown>;
-  /** Resolves with the key that is served from then on. */
+  /** Resolves with the key that is accepted from then on. */
   restore(customer: Customer): Promise<Pick<Customer, 'keyId' | 'key'>>;
 }
 
 /**
- * By turns. Every second one is a revocation, which is never undone: another key takes its place.
+ * The changes of a run, made in turn. Every other one is a revocation, which is never undone: a new
+ * key replaces the old one.
  */
 export function keyChanges(operator: Operator): readonly KeyChanges[] {
   const { administration } = operator;

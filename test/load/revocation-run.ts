@@ -10,7 +10,7 @@ import type { Asked, Phase } from './revocation-verdict.ts';
 
 export interface RevocationOptions {
   readonly postgresSocketDir: string;
-  /** Changes that refuse a key; each is followed by one that lets it, or another key, be served. */
+  /** Number of changes after which a key is refused. Each is undone before the next. */
   readonly changes: number;
   readonly requestsPerSecond: number;
   readonly freezeEveryMs: number;
@@ -19,20 +19,23 @@ export interface RevocationOptions {
 export interface RevocationRun {
   readonly asked: readonly Asked[];
   readonly phases: readonly Phase[];
-  /** How long the commands took, in milliseconds. */
+  /** Duration of each command in milliseconds. */
   readonly changeMs: readonly number[];
   readonly freezes: number;
 }
 
-/** Each customer is changed by turns; a change may take 300 ms. */
+/** Customers that are changed concurrently, because a change may take 300 ms. */
 const CUSTOMERS = 16;
-/** At once after each change, so that some reach each process before it could read again. */
+/**
+ * Requests sent right after each change, so that some reach each process before it has read the
+ * change.
+ */
 const ASKED_AT_ONCE = 3;
 const FROZEN_MS = 3_000;
 
 /**
- * Keys are revoked, suspended and limited by turns while requests use them through two processes
- * with Redis, one of which stands still now and then.
+ * Revokes, suspends and limits keys in turn while requests use them through two processes with
+ * Redis. Now and then one process is suspended.
  */
 export async function runRevocations(options: RevocationOptions): Promise<RevocationRun> {
   const redis = await startTestRedis();
@@ -67,7 +70,7 @@ function customerOf({ operator }: SupervisedStack): Promise<Customer> {
 }
 
 interface Load {
-  /** Requests of the steady load take the keys by turns. */
+  /** Keys that the steady load uses in turn. */
   readonly keys: Map<string, string>;
   ask(key: string): Promise<void>;
   /** Resolves when all have ended. */
@@ -98,7 +101,7 @@ function startAsking(client: GatewayClient, requestsPerSecond: number): Load {
     const due = ((performance.now() - began) * requestsPerSecond) / 1000;
     for (const [customer, key] of [...keys].slice(0, Math.max(0, due - count))) {
       void ask(key);
-      // To the end of the row.
+      // Moves the key to the end of the map.
       keys.delete(customer);
       keys.set(customer, key);
     }
@@ -118,7 +121,7 @@ function createChanging(kinds: readonly KeyChanges[], { keys, ask }: Load, chang
   const phases: Phase[] = [];
   const changeMs: number[] = [];
   let begun = 0;
-  /** Gives a command, and asks with the key as soon as it has answered. */
+  /** Runs a command and notes when it returned. */
   const command = async <T>(act: () => Promise<T>): Promise<{ readonly result: T; readonly fromMs: number }> => {
     const began = performance.now();
     const result = await act();
@@ -156,7 +159,7 @@ function createChanging(kinds: readonly KeyChanges[], { keys, ask }: Load, chang
   return { phases, changeMs, one };
 }
 
-/** One process after the other stands still for 3 s. Resolves with how often. */
+/** Suspends the processes in turn for 3 s each. Resolves with the number of times. */
 async function freezeByTurns({ supervisorPid }: SupervisedStack, everyMs: number, until: AbortSignal): Promise<number> {
   let freezes = 0;
   while (!until.aborted) {

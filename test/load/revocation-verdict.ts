@@ -1,4 +1,4 @@
-/** One request of a key, as its client saw it. Times are those of `performance.now()`. */
+/** A request with a key, as its client saw it. Times are of `performance.now()`. */
 export interface Asked {
   readonly key: string;
   readonly beganMs: number;
@@ -7,23 +7,23 @@ export interface Asked {
   readonly outcome: string;
 }
 
-/** What a key is answered between two changes of it. */
+/** The time between two changes of a key. */
 export interface Phase {
   readonly key: string;
-  /** The change that begins it, for people. */
+  /** Readable name of the change that starts the phase. */
   readonly change: string;
-  /** When the command had answered. */
+  /** When the command of the change returned. */
   readonly fromMs: number;
-  /** When the next command was given; for ever after a revocation. */
+  /** When the next command started. Infinity after a revocation. */
   readonly untilMs: number;
-  /** The outcome that shows the state from before the change. */
+  /** The outcome that would show the state before the change. */
   readonly stale: string;
 }
 
 /**
- * Requests that were answered as before a change, though they began after its command had answered.
- * Those that ended after the next command may be answered either way. `shiftMs` judges as if every
- * command had answered so much earlier: with enough of it, requests are found.
+ * Requests with an outcome of before a change, although they started after its command had
+ * returned. Requests that ended after the start of the next command may have either outcome.
+ * `shiftMs` moves every return earlier, to check that stale outcomes would be found.
  */
 export function staleAnswers(asked: readonly Asked[], phases: readonly Phase[], shiftMs = 0): string[] {
   const phasesOf = Map.groupBy(phases, ({ key }) => key);

@@ -1,7 +1,6 @@
 /**
- * Keys are changed under load, by hand:
- * `node test/load/revocations.ts --changes 10000 --rate 200 --freeze-every 10`. Exits 1 when a
- * request that began after a change was answered as before it.
+ * Changes keys under load: `node test/load/revocations.ts --changes 10000 --rate 200 --freeze-every
+ * 10`. Exits with 1 if a request that started after a change had an outcome of before it.
  */
 import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../harness/postgres-server.ts';

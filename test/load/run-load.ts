@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Dispatcher, Pool } from 'undici';
 import { type LoadJob, type LoadResult, percentiles } from './load-job.ts';
 
-/** Runs one job over keep-alive HTTP/1.1 connections and checks every answer to its last byte. */
+/** Runs one job over keep-alive HTTP/1.1 connections and checks every response to its last byte. */
 export async function runLoad(job: LoadJob): Promise<LoadResult> {
   const pool = new Pool(job.origin, {
     connections: job.concurrency,
@@ -44,7 +44,7 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   };
 }
 
-/** The job as each of its keys asks for it. */
+/** A copy of the job for each of its keys. */
 function callersOf(job: LoadJob): LoadJob[] {
   if (job.keys === undefined) return [job];
   return job.keys.map((key) => ({ ...job, headers: { ...job.headers, authorization: `Bearer ${key}` } }));
@@ -55,7 +55,7 @@ interface Outcome {
   readonly firstByteAt: number;
 }
 
-/** Sends one request of the job and checks its answer to the last byte. Never rejects. */
+/** Sends one request of the job and checks its response to the last byte. Never rejects. */
 export function oneRequest(
   dispatcher: Dispatcher,
   job: Pick<LoadJob, 'origin' | 'path' | 'headers' | 'body' | 'mustContain'>,
@@ -75,9 +75,7 @@ export function oneRequest(
   });
 }
 
-/**
- * Keeps only the end of an answer: the marker of a good one stands there, or the answer is small.
- */
+/** Keeps only the end of a response, which contains the marker of a good one. */
 class AnswerCheck {
   firstByteAt = 0;
   readonly #mustContain: string;

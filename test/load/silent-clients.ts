@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /**
- * Clients that ask for a large answer and never read it: the kernel's buffers fill, then ours must
- * not.
+ * Clients that request a large response and never read it. After the kernel's buffers, the
+ * gateway's buffers must not fill too.
  */
 export interface SilentClients {
   close(): void;
@@ -19,7 +19,7 @@ export async function openSilentClients(
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
     const socket = connect(Number(port), hostname);
-    // The gateway cuts it in the end; this test does not look at that.
+    // The gateway closes the connection in the end, which is not checked here.
     socket.on('error', () => {});
     await once(socket, 'connect');
     socket.pause();

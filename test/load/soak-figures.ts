@@ -3,7 +3,7 @@ import { readMetrics, type Sample } from '../harness/metrics-page.ts';
 import { residentBytes } from '../harness/process-cpu.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 
-/** Resources of a soak's processes, interval by interval, and their trend. */
+/** The processes of a soak test whose resources are measured in each interval. */
 export interface Watched {
   readonly gatewayPid: number;
   readonly envoyPid: number;
@@ -16,7 +16,7 @@ export interface Usage {
   readonly envoyRssMiB: number;
   /** Shared buffers counted once. */
   readonly postgresMiB: number;
-  /** Heap after garbage collection: the lowest of an interval's readings. */
+  /** Lowest reading of an interval, which is the heap after a garbage collection. */
   readonly heapMiB: number;
   readonly gatewayFds: number;
   readonly envoyFds: number;
@@ -39,8 +39,8 @@ export async function readUsage(watched: Watched): Promise<Usage> {
 }
 
 /**
- * Memory breathes with garbage collection: an interval's lowest reading says what is kept. Of the
- * rest the last reading counts.
+ * Memory varies with garbage collection, so the lowest reading of an interval shows what is
+ * retained. For other figures the last reading counts.
  */
 export function summarize(readings: readonly [Usage, ...Usage[]]): Usage {
   const lowest = (name: keyof Usage): number => Math.min(...readings.map((usage) => usage[name]));
@@ -60,7 +60,7 @@ function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** Proportional memory; 0 for a backend that has just ended. */
+/** Proportional set size (Pss). 0 for a backend that has just ended. */
 function proportionalBytes(pid: number): number {
   try {
     const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
@@ -79,8 +79,8 @@ export interface Interval {
 }
 
 /**
- * Growth per interval beyond which memory is not flat, and how much slower the median may be at the
- * end than before.
+ * Highest growth per interval at which memory counts as flat, and highest ratio of the median
+ * latencies.
  */
 export interface FlatBounds {
   readonly gatewayMiB: number;
@@ -93,7 +93,7 @@ export interface Trend {
   readonly gatewaySlopeMiB: number;
   readonly envoySlopeMiB: number;
   readonly heapSlopeMiB: number;
-  /** Median of the last third's medians over that of the third before. */
+  /** Median of the medians in the last third, divided by that in the middle third. */
   readonly p50Ratio: number;
 }
 
@@ -110,7 +110,7 @@ export function trendOf(intervals: readonly Interval[]): Trend {
   };
 }
 
-/** Describes the figures that are not flat; empty if all are. */
+/** Describes the figures that are not flat. Empty if all are. */
 export function whatIsNotFlat(trend: Trend, bounds: FlatBounds): string[] {
   const found: string[] = [];
   const grows = (who: string, slopeMiB: number, boundMiB: number): void => {
@@ -123,8 +123,8 @@ export function whatIsNotFlat(trend: Trend, bounds: FlatBounds): string[] {
 }
 
 /**
- * The median of the slopes between any two: a single step, as when a stall left more garbage than
- * ever before, is no growth.
+ * The median of the slopes between all pairs. A single step, such as more garbage after a stall, is
+ * no growth.
  */
 function slopeOf(values: readonly number[]): number {
   const slopes = values.flatMap((later, at) =>

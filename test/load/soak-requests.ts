@@ -17,8 +17,8 @@ import {
 import type { Act } from '../provider/call.ts';
 
 /**
- * Work of a soak's clients. Every kind of request knows how it has to end, so that everything else
- * is a fault.
+ * Work of the clients of a soak test. Every kind of request has one expected outcome. Any other is
+ * a fault.
  */
 export interface SoakScene {
   readonly stack: Stack;
@@ -31,11 +31,11 @@ export interface RequestKind {
   /** Percentage; all shares add up to 100. */
   readonly share: number;
   readonly expected: string;
-  /** How it ended. */
+  /** Resolves with the outcome. */
   run(scene: SoakScene, client: GatewayClient): Promise<string>;
 }
 
-/** Acts of the provider, by the name of the requested model. */
+/** Acts of the provider by model name. */
 export const SOAK_ACTS: Readonly<Record<string, Act>> = {
   plain: plainAnswer,
   paced: streamAnswer({ pieces: Array.from({ length: 20 }, (_, index) => ` word${index}`), paceMs: 25 }),
@@ -75,7 +75,7 @@ function chat(name: string, share: number, expected: string, body: Readonly<Reco
   return { name, share, expected, run: async (_, client) => ending(await client.chat(body)) };
 }
 
-/** How a completion ended, as its client sees it. */
+/** The outcome of a completion, as its client sees it. */
 function ending(received: Received): string {
   if (received.status !== 200) return outcome(received);
   const { text } = received;
@@ -91,14 +91,14 @@ async function read(client: GatewayClient, path: string): Promise<string> {
   return outcome(await client.get(path));
 }
 
-/** Goes away when the answer has begun. */
+/** Disconnects when the response has started. */
 async function leave(client: GatewayClient, headers: Readonly<Record<string, string>> = {}): Promise<string> {
   const leaving = new AbortController();
   const more = { headers, signal: leaving.signal, onPiece: () => leaving.abort() };
   return client.chat({ model: 'paced', stream: true }, more).then(() => 'stayed', whyCut);
 }
 
-/** Goes away while the request is on its way. */
+/** Disconnects before the response. */
 async function leaveAtOnce(client: GatewayClient): Promise<string> {
   const leaving = { signal: AbortSignal.timeout(5) };
   return client.chat({ model: 'paced', stream: true }, leaving).then(() => 'stayed', whyCut);
@@ -119,7 +119,10 @@ async function askTwice(client: GatewayClient): Promise<string> {
 
 const MAX_ASKED = 40;
 
-/** The first attempt is read to its end without its client; the retry finds the answer. */
+/**
+ * The gateway reads the first response to its end without the client. The client's retry gets a
+ * replay.
+ */
 async function leaveAndAskAgain(client: GatewayClient): Promise<string> {
   const headers = { 'idempotency-key': randomUUID() };
   const left = await leave(client, headers);

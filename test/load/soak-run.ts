@@ -9,8 +9,8 @@ import { type Interval, readUsage, summarize, type Usage, type Watched } from '.
 import { REQUEST_KINDS, type RequestKind, SOAK_ACTS, type SoakScene } from './soak-requests.ts';
 
 /**
- * Everything at once for a long time: every kind of request, failing providers, reloads, keys that
- * come and go.
+ * Runs every kind of request for a long time, with failing providers, reloads, and keys that are
+ * created and revoked.
  */
 export interface SoakOptions {
   readonly postgresSocketDir: string;
@@ -23,15 +23,16 @@ export interface SoakOptions {
 
 export interface SoakResult {
   readonly intervals: readonly Interval[];
-  /** Requests and reloads that ended otherwise than they had to, and how often. */
+  /** Numbers of unexpected outcomes of requests and reloads. */
   readonly faults: Readonly<Record<string, number>>;
   readonly seen: Readonly<Record<string, number>>;
-  /** Lines that only a bug or an outage writes. */
+  /** Log lines that only a bug or an outage writes. */
   readonly errorLines: readonly string[];
 }
 
 /**
- * A reload moves to the next: what is left behind goes when `timeouts.total` and a minute are over.
+ * Each reload switches to the next provider. Resources of the former one are removed after
+ * `timeouts.total` plus a minute.
  */
 const PROVIDERS = 4;
 const IN_FLIGHT = 48;
@@ -160,7 +161,9 @@ class Soak {
     return interval;
   }
 
-  /** A file that is refused, then one that is another provider, other prices, other models. */
+  /**
+   * Loads a file that is refused, then one with another provider, other prices and other models.
+   */
   async #reload(index: number): Promise<void> {
     const next = configOf(this.#providers, index);
     const bad = { ...next, retries: { per_target: -1 } };
@@ -187,7 +190,7 @@ class Soak {
   }
 }
 
-/** Every kind as often as its share says, well mixed, in every hundred requests. */
+/** Each hundred requests contain every kind according to its share, in mixed order. */
 function kindOf(request: number): RequestKind {
   const deck = REQUEST_KINDS.flatMap((kind) => Array<RequestKind>(kind.share).fill(kind));
   const kind = deck[(request * 37) % deck.length];
@@ -195,9 +198,7 @@ function kindOf(request: number): RequestKind {
   return kind;
 }
 
-/**
- * Provider failures and refused files are meant, and logged; anything that is no such line is not.
- */
+/** Error lines without those about provider failures and refused files, which the test causes. */
 function errorLinesOf(stack: Stack): string[] {
   return stack
     .logs()

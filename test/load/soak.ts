@@ -1,14 +1,14 @@
 /**
- * Everything at once for a long time: `node test/load/soak.ts --minutes 30 --rate 100`. One line a
- * minute; exits 1 when a request ended otherwise than it had to, the ledger disagrees, something
- * stays held, or memory or latency are not flat. `SOAK_BOUNDS` is what flat means.
+ * Long-running load of all kinds: `node test/load/soak.ts --minutes 30 --rate 100`. Prints a line
+ * every minute. Exits with 1 if an outcome was unexpected, the ledger disagrees, money stays held,
+ * or memory or latency are not flat as `SOAK_BOUNDS` defines.
  */
 import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../harness/postgres-server.ts';
 import { type FlatBounds, type Interval, trendOf, whatIsNotFlat } from './soak-figures.ts';
 import { runSoak } from './soak-run.ts';
 
-/** A minute has some 6,000 requests: 100 bytes that each leaves behind would be 0.6 MiB. */
+/** A leak of 100 bytes in each of the 6,000 requests of a minute would add up to 0.6 MiB. */
 const SOAK_BOUNDS: FlatBounds = { gatewayMiB: 0.6, envoyMiB: 0.3, p50Factor: 1.5 };
 const MINUTE_MS = 60_000;
 

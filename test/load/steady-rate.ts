@@ -4,16 +4,13 @@ import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import type { FakeProvider } from '../provider/fake-provider.ts';
 
 /**
- * Two requests of three are JSON, one is a stream of a quarter of a second; they come at a rate,
- * whatever becomes of them.
+ * Sends requests at a fixed rate, whatever their outcome. Of three requests two return JSON, and
+ * one a stream of a quarter of a second.
  */
 export interface SteadyRate {
-  /**
-   * How often each ending was seen: `200`, a refusal, `cut` within the answer, or the error of a
-   * connection.
-   */
+  /** Number of each outcome: `200`, a refusal, `cut` within the response, or a connection error. */
   readonly seen: Map<string, number>;
-  /** Sends no more, and waits for what is under way. */
+  /** Stops sending, and waits for requests in flight. */
   stop(): Promise<void>;
 }
 

@@ -3,15 +3,14 @@ import { type LoadJob, type Percentiles, percentiles } from './load-job.ts';
 import { oneRequest } from './run-load.ts';
 
 /**
- * Requests that go on until they are stopped: what must not notice that something is reloaded,
- * rotated or restarted meanwhile.
+ * Continuous requests until stopped, which must not be affected by reloads, rotations or restarts.
  */
 export interface SteadyTraffic {
-  /** Complete good answers so far. */
+  /** Number of complete, good responses so far. */
   good(): number;
-  /** How often each fault was seen so far, as in LoadResult. */
+  /** Number of each fault so far, as in `LoadResult`. */
   faults(): Readonly<Record<string, number>>;
-  /** Lets what is in flight end and says what was seen. */
+  /** Waits for requests in flight and returns the report. */
   stop(): Promise<TrafficReport>;
 }
 
@@ -22,16 +21,13 @@ export interface TrafficReport {
   readonly latencyMs: Percentiles;
 }
 
-/** One kind of request and how many of it are in flight at any time. */
+/** A kind of request and the number of them in flight. */
 export type TrafficJob = Omit<LoadJob, 'requests' | 'rampMs'>;
 
 export interface TrafficOptions {
-  /**
-   * After this many answers a connection is closed and another one opened, as clients come and go;
-   * default: never.
-   */
+  /** Number of responses after which a client replaces its connection. Default: never. */
   readonly requestsPerConnection?: number;
-  /** PEM of the authority that signed the gateway's certificate. */
+  /** PEM of the CA of the gateway's certificate. */
   readonly ca?: string;
 }
 
@@ -43,7 +39,7 @@ export function startSteadyTraffic(jobs: readonly TrafficJob[], options: Traffic
   let going = true;
 
   const worker = async (job: TrafficJob): Promise<void> => {
-    // One connection of its own, so that a fault belongs to one client.
+    // Each client has its own connection, so that a fault affects one client.
     const agentOptions = { connections: 1, pipelining: 1, ...(ca === undefined ? {} : { connect: { ca } }) };
     let agent = new Agent(agentOptions);
     for (let sent = 1; going; sent += 1) {

@@ -1,5 +1,6 @@
-/* Preloaded into a program: its wall clock is ahead of the machine's by the seconds in the file STEPPED_CLOCK. Allocates nothing, because
-   libfaketime and the allocator of Redis (jemalloc) wait for each other at the start. */
+/* Preloaded into a program. Shifts its wall clock ahead by the seconds in the file named by
+   STEPPED_CLOCK. Allocates nothing: libfaketime, which does, deadlocks with Redis's allocator
+   (jemalloc) at the start. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

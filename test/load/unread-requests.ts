@@ -1,14 +1,15 @@
 import { END_HEADERS, END_STREAM, FRAME, frame, openRawHttp2, type RawHttp2, setting } from '../harness/raw-http2.ts';
 
 /**
- * Requests over HTTP/2 whose responses are never read: Envoy keeps a request until the last byte of
- * its response has left. With long heads, which cost a hundred bytes each by the table of HPACK.
+ * HTTP/2 requests whose responses are never read: Envoy keeps a request until the last byte of its
+ * response is sent. Their heads are long, but cost only a hundred bytes each on the wire because of
+ * HPACK's table.
  */
 export interface UnreadRequests {
   readonly connections: number;
-  /** On each connection. */
+  /** Streams on each connection. */
   readonly streams: number;
-  /** Length of a value, and how many headers have it. */
+  /** Length of a header value, and number of headers with it. */
   readonly headers?: { readonly valueBytes: number; readonly count: number };
   readonly key?: string;
   readonly path: string;
@@ -20,12 +21,12 @@ const INITIAL_WINDOW = 4;
 const METHOD_AND_SCHEME = Buffer.of(0x82, 0x86);
 const PATH = 0x04;
 const AUTHORITY = 0x01;
-/** A field that joins the dynamic table, and then its place there. */
+/** Prefix of a field that is added to the dynamic table, and indexes of the two newest entries. */
 const JOINS = 0x40;
 const NEWEST = 0x80 | 62;
 const SECOND_NEWEST = 0x80 | 63;
 
-/** Opens all of them. Those that the gateway closes stay closed. */
+/** Opens all connections. Those that the gateway closes are not reopened. */
 export async function openUnreadRequests(port: number, requests: UnreadRequests): Promise<{ close(): void }> {
   const { localAddress } = requests;
   const settings = setting(INITIAL_WINDOW, 0);
@@ -66,7 +67,9 @@ function joining(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(JOINS), text(name), text(value)]);
 }
 
-/** With its length in a prefix of seven bits (RFC 7541, 5.1), up to 16 KiB. */
+/**
+ * A string with its length, whose prefix has seven bits (RFC 7541, section 5.1). At most 16 KiB.
+ */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1');
   const rest = bytes.length - 127;

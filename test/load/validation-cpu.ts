@@ -1,8 +1,8 @@
 /**
- * CPU of validation by body: `node test/load/validation-cpu.ts` prints a line of JSON for each. In
- * a process of its own, because code that vitest has transformed takes three times as long. With
- * two arguments, a CPU time and a step in ms, a body that took less is not repeated.
- * All times are those of the quiet machine (test/fixtures/cpu-time.ts).
+ * Measures the CPU time of validating each slow body: `node test/load/validation-cpu.ts` prints a
+ * JSON line for each. It runs in its own process, because code that vitest has transformed takes
+ * three times as long. Two arguments, a CPU time and a step in ms, end the runs of a body below
+ * both. All times are scaled to the idle machine (test/fixtures/cpu-time.ts).
  */
 
 import { isRefusal } from '#core/errors/refusal.ts';
@@ -11,7 +11,7 @@ import type { Steps } from '#ext-proc/fairness/steps.ts';
 import { cpuMsOf, slownessDuring } from '../fixtures/cpu-time.ts';
 import { slowBodies } from '../fixtures/slow-bodies.ts';
 
-/** The best is taken: code is compiled, and something else may have disturbed the others. */
+/** The best run counts, because the first runs compile the code and other load disturbs some. */
 const RUNS = 6;
 const [enoughCpuMs = 0, enoughStepMs = 0] = process.argv.slice(2).map(Number);
 
@@ -20,15 +20,15 @@ export interface BodyCost {
   readonly bytes: number;
   readonly validation: Cost;
   /**
-   * The exact estimate of its tokens, which is made when the body may be too long for the model; 0
-   * for a body that is refused.
+   * Cost of the exact token estimate, which is computed if the body may exceed the context window.
+   * 0 for a refused body.
    */
   readonly estimate: Cost;
 }
 
 interface Cost {
   readonly cpuMs: number;
-  /** CPU of the most expensive step: the event loop continues after it. */
+  /** CPU time of the most expensive step. Between steps the event loop continues. */
   readonly stepMs: number;
 }
 

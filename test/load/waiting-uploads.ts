@@ -9,9 +9,9 @@ import {
   type RawHttp2,
 } from '../harness/raw-http2.ts';
 
-/** Requests of one key whose bodies never end: of each a byte comes now and then. */
+/** Requests with one key whose bodies never end. Each receives one byte a second. */
 export interface WaitingUploads {
-  /** How often each answer came so far: a refusal's code, or how the stream ended without one. */
+  /** Number of each outcome so far: the code of a refusal, or how the stream ended without one. */
   readonly answers: Readonly<Record<string, number>>;
   close(): void;
 }
@@ -21,20 +21,22 @@ export interface UploadFlood {
   readonly key: string;
   readonly uploads: number;
   readonly perSecond: number;
-  /** Bytes of headers of each request. They take a byte for each 1 KiB or so on the wire. */
+  /** Bytes of headers of each request. HPACK compresses them to a small fraction on the wire. */
   readonly headBytes?: number;
-  /** Called with each answer. */
+  /** Called with each outcome. */
   readonly note?: (answer: string) => void;
 }
 
-/** Below what Envoy allows on a connection, and one address in flight. */
+/** Below Envoy's bounds on streams of a connection and on requests in flight of an address. */
 const STREAMS_OF_CONNECTION = 90;
 const CONNECTIONS_OF_ADDRESS = 20;
 const DRIP_EVERY_MS = 1_000;
 const FILLERS = 90;
-/** First entry of a connection's dynamic table, as an indexed field (RFC 7541, 6.1). */
+/**
+ * The newest entry of a connection's dynamic table, as an indexed field (RFC 7541, section 6.1).
+ */
 const FIRST_ENTRY = 0x80 | 62;
-/** A literal that joins the table (RFC 7541, 6.2.1). */
+/** Prefix of a literal that is added to the table (RFC 7541, section 6.2.1). */
 const JOINS_TABLE = 0x40;
 
 export async function openWaitingUploads(flood: UploadFlood): Promise<WaitingUploads> {
@@ -62,7 +64,7 @@ export async function openWaitingUploads(flood: UploadFlood): Promise<WaitingUpl
 
 interface Uploading {
   readonly connection: RawHttp2;
-  /** Streams without an answer. */
+  /** Streams without a response so far. */
   readonly open: Set<number>;
 }
 
@@ -98,7 +100,7 @@ const fields = (key: string): Field[] => [
   ['content-length', '1000'],
 ];
 
-/** One header again and again. The first request of a connection has to bring it. */
+/** Repeats one header. The first request of a connection adds it to the dynamic table. */
 function fillers(headBytes: number, isFirst: boolean): Buffer {
   const references = Buffer.alloc(isFirst ? FILLERS - 1 : FILLERS, FIRST_ENTRY);
   if (!isFirst) return references;
