@@ -84,6 +84,8 @@ grant select (organization_id, generation_id, finished_at) on idempotency_keys t
 -- For `ledger renew-epoch`, after a restore.
 grant update (epoch) on ledger_state to gateway_operator;
 
--- pg_dump reads every table, including those that are created later.
+-- pg_dump reads every table and sequence, including those that are created later.
 grant select on all tables in schema {schema} to gateway_backup;
+grant select on all sequences in schema {schema} to gateway_backup;
 alter default privileges in schema {schema} grant select on tables to gateway_backup;
+alter default privileges in schema {schema} grant select on sequences to gateway_backup;

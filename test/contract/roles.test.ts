@@ -184,10 +184,16 @@ describe('rights', () => {
   });
 
   test('to back up cover what is made later, without a word', async () => {
-    await sql(url, 'create table later (id integer)');
-    expect(await attempt('gateway_backup', 'select from later')).toBe('done');
+    await sql(url, 'create table later (id bigint generated always as identity)');
+    for (const relation of ['later', 'later_id_seq'])
+      expect(await attempt('gateway_backup', `select from ${relation}`)).toBe('done');
     expect(await attempt('gateway_process', 'select from later')).toBe(FORBIDDEN);
     await sql(url, 'drop table later');
+  });
+
+  test('to back up cover the numbers of identity columns, which pg_dump reads', async () => {
+    const [sequence] = await sql<{ name: string }>(url, `select pg_get_serial_sequence('outbox', 'id') as name`);
+    expect(await attempt('gateway_backup', `select last_value from ${sequence?.name}`)).toBe('done');
   });
 
   test('that were given by hand end with the next migrate', async () => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { embeddedDatabaseUrl, type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#supervisor/postgres/embedded-postgres.ts';
 import { BY, sql } from '../harness/database.ts';
+import { migratedFor } from '../harness/database-logins.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
@@ -82,10 +83,12 @@ requirement(missingInstalledPostgres(), () => {
       const rich = gatewayClient(stack.origin, richKey);
       const name = /@\/(\w+)/.exec(stack.databaseUrl)?.[1] ?? '';
       const dump = join(folder, 'gateway.dump');
+      const backupUrl = await migratedFor(stack.databaseUrl, 'gateway_backup');
+      const backupLogin = /\/\/(\w+)@/.exec(backupUrl)?.[1] ?? '';
       const loading = plannedLoad([client], performance.now() + LOAD_MS);
       await sleep(LOAD_MS / 3);
       await expect.poll(() => sql(stack.databaseUrl, 'select from generations limit 1')).toHaveLength(1);
-      await lost.tool('pg_dump', '--format=custom', '--file', dump, name);
+      await lost.tool('pg_dump', '--username', backupLogin, '--format=custom', '--file', dump, name);
       const loaded = await loading;
       await expect.poll(() => askOnce(poor)).toBe('402 insufficient_credits');
       // Credit that the dump does not have: the process remembers a higher sequence, and a balance
