@@ -42,7 +42,7 @@ test('an edited key has its new rights from the next request on', async () => {
   expect(outcome(await client.chat({ model: 'one' }))).toBe('403 missing_scope');
 });
 
-test('a key works from its addresses only, and a forged X-Forwarded-For changes nothing', async () => {
+test('a key works only from its addresses, and a forged X-Forwarded-For changes nothing', async () => {
   const allowed = await newClient({ key: { ipRanges: ['127.0.0.0/8'] } });
   expect(outcome(await allowed.get('/v1/models'))).toBe('200');
   const elsewhere = await newClient({ key: { ipRanges: ['192.0.2.0/24'] } });

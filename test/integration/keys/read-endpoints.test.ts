@@ -27,7 +27,7 @@ beforeAll(async () => {
   stranger = await gateway.openClient({ key: { models: ['small'] } });
 });
 
-test('models: the enabled ones with what they can do and cost, in the order of the file', async () => {
+test('models: lists enabled models with capabilities and prices, in the order of the file', async () => {
   const body = jsonOf<{ object: string; data: Array<Record<string, unknown>> }>(await client.get('/v1/models'));
   expect(body.object).toBe('list');
   expect(body.data.map(({ id }) => id)).toEqual(['full', 'small']);
@@ -60,7 +60,7 @@ test('models: the enabled ones with what they can do and cost, in the order of t
     expect(names).toEqual(expect.arrayContaining(['temperature', 'user', 'service_tier']));
 });
 
-test('models: only those that the key may use', async () => {
+test('models: lists only those that the key may use', async () => {
   const body = jsonOf<{ data: Array<{ id: string }> }>(await stranger.get('/v1/models'));
   expect(body.data.map(({ id }) => id)).toEqual(['small']);
 });
@@ -69,7 +69,7 @@ test('a disabled model is not found', async () => {
   expect(outcome(await client.chat({ model: 'off' }))).toBe('404 model_not_found');
 });
 
-test('generation: what a request used and cost, for its own organization only', async () => {
+test('generation: shows usage and cost of a request, only to its own organization', async () => {
   const id = String((await client.chat({ model: 'small' })).headers['x-generation-id']);
   expect(await settledGeneration(client, id)).toEqual({
     id,
@@ -108,7 +108,7 @@ test.each([
   expect(errorOf(received).param).toBe(param);
 });
 
-test('usage: what was used, by day and model', async () => {
+test('usage: groups requests by day and model', async () => {
   const before = jsonOf<{ total: { requests: number } }>(await client.get('/v1/usage')).total.requests;
   await client.chat({ model: 'full' });
   const body = jsonOf<{ data: Array<Record<string, unknown>>; total: { requests: number } }>(
@@ -128,7 +128,7 @@ test('usage: what was used, by day and model', async () => {
   });
 });
 
-test('usage: by user, null for requests without one', async () => {
+test('usage: groups requests by user, with null for requests without one', async () => {
   const client = await gateway.openClient();
   await client.chat({ model: 'full', user: 'ada' });
   await client.chat({ model: 'full', user: 'ada' }, { headers: { 'idempotency-key': 'by-user' } });
@@ -147,7 +147,7 @@ test('usage: by user, null for requests without one', async () => {
   expect(Object.keys(byDay.data[0] ?? {}).slice(0, 4)).toEqual(['date', 'model', 'api_key_id', 'user']);
 });
 
-test('usage: a year at most, and the refusal names the longest span that is answered', async () => {
+test('usage: refuses more than 3,659 days, and the refusal names that limit', async () => {
   const spanning = (days: number) => {
     const start = new Date(Date.UTC(2026, 10, 21) - days * 86_400_000).toISOString().slice(0, 10);
     return client.get(`/v1/usage?start_date=${start}&end_date=2026-11-21`);
@@ -165,7 +165,7 @@ test.each([
   'end_date=0001-01-15',
   'start_date=0000-01-01&end_date=0000-12-31',
   'start_date=9999-12-31&end_date=9999-12-31',
-])('usage: a day that no request can be of has none: %s', async (query) => {
+])('usage: a day on which no request is possible has none: %s', async (query) => {
   const received = await client.get(`/v1/usage?${query}`);
   expect(received.status).toBe(200);
   expect(jsonOf(received)).toMatchObject({ data: [], total: { requests: 0, cost: 0 } });

@@ -17,8 +17,8 @@ import {
 import { withGateway } from '../../harness/with-gateway.ts';
 
 /**
- * Bounds of one address in Envoy (`listen.address_connections`, `address_requests`, `address_rps`);
- * every address of 127.0.0.0/8 is another client.
+ * Bounds of one address in Envoy (`listen.address_connections`, `address_requests`, `address_rps`).
+ * Each address of 127.0.0.0/8 stands for another client.
  */
 
 const PER_SECOND = 5;
@@ -37,7 +37,7 @@ const gateway = withGateway({
   },
 });
 
-/** Without a key, so that nothing but the address can be counted. */
+/** Sends a request without a key, so that only the address can be counted. */
 async function ask(localAddress: string): Promise<{ response: IncomingMessage; body: string }> {
   const outgoing = request(`${gateway.stack.origin}/v1/models`, { localAddress, agent: false }).end();
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
@@ -48,7 +48,7 @@ async function manyFrom(address: string): Promise<Awaited<ReturnType<typeof ask>
   return Promise.all(Array.from({ length: 100 }, () => ask(address)));
 }
 
-test('one address is refused beyond its bound, in the envelope, and others are not', async () => {
+test('an address is refused above its bound, with an error of the API, and others are not', async () => {
   const flooding = await manyFrom('127.0.0.2');
   const refused = flooding.filter(({ response }) => response.statusCode === 429);
   expect(refused.length).toBeGreaterThan(0);
@@ -63,18 +63,18 @@ test('one address is refused beyond its bound, in the envelope, and others are n
     });
     expect(response.headers).toMatchObject({ 'retry-after': '1', 'x-request-id': expect.any(String) });
   }
-  // Twice as many as in a second at once, and what was added while the requests were sent.
+  // A burst may have twice the rate of a second, and more was allowed while requests were sent.
   expect(flooding.length - refused.length).toBeGreaterThanOrEqual(2 * PER_SECOND);
   const { response } = await ask('127.0.0.3');
   expect(response.statusCode).toBe(401);
 });
 
-test('a trusted proxy speaks for many clients and has no bound', async () => {
+test('a trusted proxy has many clients, and no bound', async () => {
   const statuses = (await manyFrom(TRUSTED_PROXY)).map(({ response }) => response.statusCode);
   expect(new Set(statuses)).toEqual(new Set([401]));
 });
 
-/** How many of them stay open. */
+/** Opens connections. Resolves when Envoy has accepted or closed each of them. */
 async function openFrom(localAddress: string, count: number): Promise<Socket[]> {
   const sockets = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -84,14 +84,14 @@ async function openFrom(localAddress: string, count: number): Promise<Socket[]> 
       return socket;
     }),
   );
-  // Envoy accepts in order: whatever came before this request has been judged when it is answered.
+  // Envoy accepts in order, so it has decided about all of them when it responds to this request.
   await ask(TRUSTED_PROXY);
   return sockets;
 }
 
 const stillOpen = (sockets: readonly Socket[]): number => sockets.filter(({ closed }) => !closed).length;
 
-test('one address is closed out beyond its connections until some of them are gone, and others are not', async () => {
+test('connections of an address above its bound are closed until others end; other addresses are served', async () => {
   const flooding = await openFrom('127.0.0.4', MOST_OPEN + 50);
   await expect.poll(() => stillOpen(flooding)).toBe(MOST_OPEN);
   const [another] = await openFrom('127.0.0.4', 1);
@@ -107,7 +107,7 @@ test('a trusted proxy may have more connections', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('one address is closed out that sends HTTP/2 frames of one byte without end', async () => {
+test('a connection that keeps sending HTTP/2 frames of one byte is closed', async () => {
   const flooding = await openRawHttp2(gateway.stack.apiPort, { localAddress: '127.0.0.6' });
   const fields: Field[] = [
     [':method', 'POST'],
@@ -124,7 +124,7 @@ test('one address is closed out that sends HTTP/2 frames of one byte without end
   expect((await ask('127.0.0.7')).response.statusCode).toBe(401);
 });
 
-/** One request on each stream, whose response is not read. */
+/** Sends a request on each stream, and does not read the responses. */
 async function unreadFrom(localAddress: string, streams: readonly number[]) {
   const connection = await openRawHttp2(gateway.stack.apiPort, { localAddress, settings: setting(INITIAL_WINDOW, 0) });
   connection.send(
@@ -133,7 +133,7 @@ async function unreadFrom(localAddress: string, streams: readonly number[]) {
   return connection;
 }
 
-/** Resolves when each response has its head. None has its end, because it is not read. */
+/** Resolves when each response has begun. None ends, because none is read. */
 async function openUnreadFrom(localAddress: string, streams: readonly number[]) {
   const connection = await unreadFrom(localAddress, streams);
   for (const stream of streams) {
@@ -150,7 +150,7 @@ const reading: Field[] = [
   [':authority', 'gateway'],
 ];
 
-test('the connection whose request exceeds those of its address is closed, and no other', async () => {
+test('the connection whose request exceeds the bound of its address is closed, and no other', async () => {
   const first = await openUnreadFrom('127.0.0.10', [1, 3, 5, 7]);
   const second = await openUnreadFrom('127.0.0.10', [1, 3]);
   const third = await unreadFrom('127.0.0.10', [1]);
@@ -160,7 +160,7 @@ test('the connection whose request exceeds those of its address is closed, and n
   second.send(frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, 8])));
   first.socket.destroy();
   await first.closed;
-  // Five are over: a reset one, and those of the connection that left.
+  // Five requests have ended: one was reset, and four were on the closed connection.
   await expect
     .poll(async () => {
       const again = await unreadFrom('127.0.0.10', [1, 3, 5, 7, 9]);

@@ -22,7 +22,7 @@ const gateway = withGateway(() => {
   return {
     env: clock.env,
     config: {
-      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD
+      // Only output has a price, so that a hold is exactly the output limit: 100 tokens at 1 USD
       // per million.
       models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
       timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
@@ -36,14 +36,15 @@ afterAll(async () => {
 });
 
 const LIMIT = 100;
-/** Others ask for the credits again and again within a minute. */
+/** Higher than needed here, because other tests poll the credits within a minute. */
 const READ_RPM = 100;
-/** Before a day or a month is over a machine may stand still for a moment. */
+/** Time before the end of a day or month, long enough for a machine that stalls for a moment. */
 const SOON_MS = 20_000;
 const COST_NANO_USD = 100_000n;
 
 /**
- * So far into a minute of tomorrow's noon that nothing but the test moves the clock over its end.
+ * Sets the clock to this second of a new minute after noon, so that only the test moves it past the
+ * end of a minute or day.
  */
 function toSecond(second: number): void {
   const noon = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS + DAY_MS / 2;
@@ -71,8 +72,8 @@ function count(outcomes: readonly string[]): Record<string, number> {
 }
 
 /**
- * Within a second of what the wall clock said was left until that moment when the request was
- * decided: after it was sent, before now.
+ * Expects a retry-after that leads to `untilMs`, to the second. The request was decided at some
+ * time after it was sent and before now.
  */
 function expectRetryAfter(received: Received, untilMs: number, sentAtMs: number): void {
   const told = Number(received.headers['retry-after']);
@@ -87,7 +88,7 @@ function manyAtOnce(client: GatewayClient, requests = 60, outputTokens = LIMIT):
   return allAtOnce(gateway.provider, crowd);
 }
 
-test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the next minute opens', async () => {
+test('50 at once at rpm 10: exactly 10 are served, the rest get the retry-after of the next minute', async () => {
   gateway.provider.script('exact', jsonAnswer());
   toSecond(20);
   const { key } = await gateway.stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
@@ -113,7 +114,7 @@ test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the ne
   expect(next.headers['x-ratelimit-remaining-requests']).toBe('9');
 });
 
-test('full slots are told by retry-after 1, count against nothing, and are free after the answer', async () => {
+test('a request without a free slot gets retry-after 1 and counts against nothing; slots are free afterwards', async () => {
   toSecond(20);
   const { key } = await gateway.stack.operator.customer({
     organization: { concurrency: 3, limits: { requestsPerMinute: 5 } },
@@ -134,7 +135,7 @@ test('full slots are told by retry-after 1, count against nothing, and are free 
   expect([outcome(await ask(client)), outcome(await ask(client))]).toEqual(['200', '200']);
 });
 
-test('tpm counts estimate and limit at admission, and what was used once it is known', async () => {
+test('tpm counts estimate and output limit at admission, and the usage once it is known', async () => {
   toSecond(20);
   const { key } = await gateway.stack.operator.customer({ organization: { limits: { tokensPerMinute: 1000 } } });
   const client = gatewayClient(gateway.stack.origin, key);
@@ -159,7 +160,7 @@ test('tpm counts estimate and limit at admission, and what was used once it is k
   expect(outcome(next)).toBe('200');
   expect(next.headers['x-ratelimit-remaining-tokens']).toBe(String(1000 - 2 * 15 - 400 - estimate));
   toNextMinute();
-  // Larger than the whole limit: served when the window is empty, and nothing after it.
+  // A request above the whole limit is served if the window is empty, and uses it up.
   gateway.provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 3000 } }));
   const large = await ask(client, 5000);
   expect(outcome(large)).toBe('200');
@@ -168,7 +169,7 @@ test('tpm counts estimate and limit at admission, and what was used once it is k
 });
 
 test.each(['key', 'organization'] as const)(
-  'a daily budget of the %s worth 10, 60 at once: 10 are served; midnight opens it again',
+  'a daily budget of the %s for 10, 60 at once: 10 are served; midnight resets it',
   async (owner) => {
     toSecond(20);
     const limits = { dailyBudgetNanoUsd: 10n * COST_NANO_USD };
@@ -193,7 +194,7 @@ test.each(['key', 'organization'] as const)(
   },
 );
 
-test('a clock that jumps frees nothing that is held, and a request belongs to the day of its admission', async () => {
+test('a jump of the clock frees no hold, and a request belongs to the day of its admission', async () => {
   toSecond(20);
   clock.set(nextMidnight() - SOON_MS);
   const day = Math.floor(clock.nowMs() / DAY_MS);
@@ -216,7 +217,7 @@ test('a clock that jumps frees nothing that is held, and a request belongs to th
   await gateway.stack.operator.verifyLedger();
 });
 
-test('reads have a limit of their own, which opens with the next minute', async () => {
+test('reads have their own limit, which the next minute resets', async () => {
   toSecond(20);
   gateway.provider.script('exact', jsonAnswer());
   const { key } = await gateway.stack.operator.customer();
@@ -235,7 +236,7 @@ test.each([
   ['monthly_budget', { monthlyBudgetNanoUsd: 10n * COST_NANO_USD }, '200'],
   ['lifetime_budget', { lifetimeBudgetNanoUsd: 10n * COST_NANO_USD }, '402 insufficient_credits'],
 ] as const)(
-  'a %s worth 10, 64 at once: 10 are served, and a new month opens that of the month',
+  'a %s for 10, 64 at once: 10 are served, and a new month resets the monthly one',
   async (limit, limits, inNewMonth) => {
     toSecond(20);
     const { key } = await gateway.stack.operator.customer({ organization: { concurrency: 100 }, key: { limits } });

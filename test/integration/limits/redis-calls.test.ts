@@ -9,9 +9,9 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, plainAnswer, streamAnswer } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
-/** Those that no request asks for. */
+/** Scripts that run periodically and not for a request. */
 const EVERY_FEW_SECONDS = ['touchShards', 'renew', 'mirrorList', 'nameStore'];
-/** What a call waits for Redis if it does not reply (connection.ts). */
+/** The time-out of a call to Redis (connection.ts). */
 const REPLY_MS = 1_000;
 
 requirement(missingRedis, () => {
@@ -22,19 +22,19 @@ requirement(missingRedis, () => {
   });
   afterAll(() => redis?.stop());
 
-  /** Names of the scripts that requests have Redis run, and other commands. */
+  /** Names of the scripts and other commands that requests send to Redis. */
   async function callsDuring(work: () => Promise<unknown>): Promise<string[]> {
     const names = new Map(Object.entries(SCRIPTS).map(([name, { sha1 }]) => [sha1, name]));
     const calls: string[] = [];
     const monitor = await redis.admin.monitor();
     monitor.on('monitor', (_time: string, [command = '', script = '']: string[], source: string) => {
-      // A script is loaded by EVAL after a call by its name, which was seen.
+      // EVAL loads a script after a call by its hash, which was counted already.
       if (source === 'lua' || command.toUpperCase() === 'EVAL') return;
       const name = names.get(script) ?? command;
       if (!EVERY_FEW_SECONDS.includes(name)) calls.push(name);
     });
     await work();
-    // The gateway does not wait for what it sends at the end of a request.
+    // The gateway does not wait for the calls at the end of a request.
     await expect.poll(() => calls.length).toBeGreaterThan(0);
     await sleep(300);
     monitor.disconnect();
@@ -44,10 +44,10 @@ requirement(missingRedis, () => {
   test.each([
     ['JSON', {}],
     ['a stream', { stream: true }],
-  ])('%s takes one call of Redis for its admission, and one for each change of its hold', async (_, body) => {
+  ])('%s makes one call to Redis for its admission, and one for each change of its hold', async (_, body) => {
     const client = await gateway.openClient();
     gateway.provider.script('plain', plainAnswer);
-    // The first request of an account is asked to read again, the first call of a script loads it.
+    // The first request of an account needs another read, and the first call of a script loads it.
     expect(outcome(await client.chat({ model: 'plain', ...body }))).toBe('200');
     await untilNothingHeld(client);
     const gate = createGate();
@@ -63,14 +63,14 @@ requirement(missingRedis, () => {
       await response;
     });
     expect(admission).toEqual(['holds']);
-    // What is owed and the end of the hold, or the end alone.
+    // The hold becomes owed and ends, or only ends.
     expect(['holds', 'holds,holds']).toContain(String(end));
   });
 
   test.each([
     ['JSON', {}, jsonAnswer()],
     ['a stream', { stream: true }, streamAnswer()],
-  ])('the end of %s waits for no reply of Redis', async (_, body, answer) => {
+  ])('the end of %s does not wait for Redis', async (_, body, answer) => {
     const client = await gateway.openClient();
     const endMs = async () => {
       const gate = createGate();

@@ -33,7 +33,7 @@ async function times(count: number, send: () => Promise<Received>): Promise<stri
   return outcomes;
 }
 
-describe.concurrent('requests that are refused before a provider is asked', () => {
+describe.concurrent('requests that are refused before a provider is called', () => {
   interface Case {
     readonly is: string;
     readonly customer?: CustomerOptions;
@@ -57,7 +57,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
   ];
 
   test.each(COUNTED)(
-    '$is: so many of an organization, and then nothing of it is heard',
+    '$is: counts for its organization, which gets only 429 above the limit',
     async ({ is, customer, send }) => {
       const { client, organizationId } = await customerWith(customer);
       const other = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.addKey(organizationId)).key);
@@ -67,7 +67,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
       expect(errorOf(beyond)).toMatchObject({ code: 'rpm_exceeded', type: 'rate_limit_error' });
       expect(Number(beyond.headers['retry-after'])).toBeGreaterThan(0);
       expect(Number(beyond.headers['retry-after'])).toBeLessThanOrEqual(60);
-      // Every endpoint, and every key of it.
+      // Every endpoint refuses every key of the organization.
       expect(outcome(await other.chat({ model: 'plain' }))).toBe(BEYOND);
       for (const path of ['/v1/models', '/v1/credits', '/v1/usage', '/v1/generation?id=x'])
         expect(outcome(await other.get(path))).toBe(BEYOND);
@@ -82,7 +82,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     const neighbour = await customerWith();
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${neighbour.key}\r\ncontent-length: 9`;
     const told = exchangeRaw(gateway.stack.apiPort, `${head}\r\n\r\n{`);
-    // They stall for ten seconds.
+    // The uploads stall for ten seconds before they are refused.
     await untilMinuteIsYoung(30_000);
     const flood = await openWaitingUploads({ port: gateway.stack.apiPort, key, uploads: LIMIT + 1, perSecond: 1_000 });
     await expect.poll(() => flood.answers, { timeout: 30_000 }).toEqual({ request_timeout: LIMIT, rpm_exceeded: 1 });
@@ -106,7 +106,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     client.close();
   });
 
-  test('a body that is still coming is not waited for beyond the limit', async () => {
+  test('a request above the limit is refused without waiting for its body', async () => {
     const { client } = await customerWith();
     await untilMinuteIsYoung();
     await times(LIMIT, () => client.get('/v1/models?a=b'));
@@ -115,7 +115,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     client.close();
   });
 
-  test('429, what a provider refused, what is served and a route that there is not count nothing', async () => {
+  test('429, refusals of a provider, served requests and unknown routes do not count', async () => {
     const { client } = await customerWith({ organization: { limits: { requestsPerMinute: LIMIT + 2 } } });
     await untilMinuteIsYoung();
     for (let i = 0; i < LIMIT; i++) gateway.provider.script('picky', errorAnswer(400, 'no'));
@@ -129,7 +129,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     client.close();
   });
 
-  test('the checks before the limit answer as ever, and count', async () => {
+  test('refusals by checks before the limit are unchanged, and count', async () => {
     const { client, organizationId } = await customerWith();
     const scoped = gatewayClient(
       gateway.stack.origin,
@@ -152,7 +152,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
   test.each([
     ['revoked', '401 key_revoked'],
     ['expired', '401 key_expired'],
-  ])('a key that is %s has a count of its own', async (what, code) => {
+  ])('a key that is %s has its own count', async (what, code) => {
     const { client, organizationId } = await customerWith();
     const expiry = what === 'expired' ? { key: { expiresAtMs: Date.now() } } : {};
     const bad = await gateway.stack.operator.addKey(organizationId, expiry);
@@ -165,7 +165,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     ]);
     expect(outcome(await found.chat({ model: 'plain' }))).toBe(BEYOND);
     expect(outcome(await client.chat({ model: 'plain' }))).toBe('200');
-    // Nor does its organization's limit say anything about it.
+    // The limit of its organization does not apply to it either.
     const second = await gateway.stack.operator.addKey(organizationId, expiry);
     if (what === 'revoked') await gateway.stack.operator.administration.revokeKey(second.keyId, BY);
     await times(LIMIT, () => client.get('/v1/models?a=b'));
@@ -175,7 +175,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
   });
 });
 
-test('they are told among the requests that a limit refused', async () => {
+test('requests above the limit are counted in the metric of refused admissions', async () => {
   const rule = { rule: 'refused' };
   await expect
     .poll(() => metric(gateway.stack.metricsOrigin, 'gateway_admissions_refused_total', rule))
