@@ -5,7 +5,7 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
 import type { ProviderUsage } from '../../provider/chat-format.ts';
 
-/** Usages that name cached tokens and cache writes in ways of their own. */
+/** Usages that name cached tokens and cache writes in providers' own ways. */
 const gateway = withGateway({
   config: {
     models: {
@@ -48,7 +48,7 @@ const USAGES: readonly (readonly [who: string, details: object, cost: number, un
 ];
 
 test.each(USAGES.flatMap((usage) => [false, true].map((stream) => [stream, ...usage] as const)))(
-  'stream: %s, a usage of %s is charged as it says, and counted where it says what nobody reads',
+  'stream: %s, a usage of %s is charged as reported, and counted in a metric if a field is unknown',
   async (stream, _, details, costPerMillion, unread) => {
     const client = await gateway.openClient();
     const [before, counted] = [await balanceOf(client), await unreadUsages()];
@@ -68,6 +68,6 @@ test.each(USAGES.flatMap((usage) => [false, true].map((stream) => [stream, ...us
 
 async function unreadUsages(): Promise<number> {
   const counted = await metric(gateway.stack.metricsOrigin, 'gateway_unread_cache_usages_total', { provider: 'fake' });
-  // Absent before the first one.
+  // The metric is absent before the first one.
   return Number.isNaN(counted) ? 0 : counted;
 }

@@ -5,8 +5,8 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
 
 /**
- * Windows below the provider's, as an operator sets them to cap cost: the provider reads, and
- * bills, what it is sent.
+ * Context windows below the provider's, as an operator may set them to cap cost. The provider still
+ * reads and bills everything that it is sent.
  */
 const WINDOW = 8192;
 const PRICE = { input: 1.25, output: 10 };
@@ -21,7 +21,7 @@ const gateway = withGateway(() => {
   };
 });
 
-/** Gibberish: a quarter of its tokens is what the estimate makes of it. */
+/** Gibberish, whose estimate is a quarter of its tokens. */
 function textOf(characters: number, alphabet: string, wordLength: number): string {
   let state = 11;
   let text = '';
@@ -36,7 +36,7 @@ const GIBBERISH = textOf(24_000, 'zvqkwxjbfgp', 7);
 const REAL_TOKENS = countTokens(GIBBERISH);
 
 test.each(['unknown', 'counted'])(
-  'a text that is %s to be too long for the window never costs more than was held',
+  'a text above the window never costs more than its hold, if its tokenizer is %s',
   async (model) => {
     expect(REAL_TOKENS).toBeGreaterThan(1.4 * WINDOW);
     gateway.provider.script(model, jsonAnswer({ usage: { prompt_tokens: REAL_TOKENS, completion_tokens: 1 } }));
@@ -48,7 +48,7 @@ test.each(['unknown', 'counted'])(
       await untilNothingHeld(client);
       const answered = outcome(received) === '200';
       if (!answered) expect(outcome(received)).toMatch(/^(400 context_length_exceeded|402 insufficient_credits)$/);
-      // The hold covers what the provider read: nothing is lost.
+      // The hold covers all tokens that the provider read, so there is no loss.
       expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(
         credit - (answered ? usdOf(REAL_TOKENS, 1) : 0),
         8,
@@ -60,7 +60,7 @@ test.each(['unknown', 'counted'])(
   },
 );
 
-test('a text whose bytes are more than the balance pays for is counted where the tokenizer is known, and served', async () => {
+test('a text whose bytes exceed the balance is served if a known tokenizer counts fewer tokens', async () => {
   const text = 'The quick brown fox jumps over the lazy dog. '.repeat(400);
   const tokens = countTokens(text);
   const credit = usdOf(tokens * 2, 1);
@@ -74,14 +74,14 @@ test('a text whose bytes are more than the balance pays for is counted where the
     const body = { model, max_tokens: 1, messages: [{ role: 'user', content: text }] };
     const received = await gatewayClient(gateway.stack.origin, key).chat(body);
     expect(outcome(received)).toBe(expected);
-    // The ceiling is not limited to the window: every byte may be a token.
+    // The ceiling may exceed the window, because every byte may be a token.
     if (received.status === 402) {
       expect(Number(errorOf(received).metadata.estimated_usd)).toBeGreaterThanOrEqual(usdOf(text.length, 1));
     }
   }
 });
 
-test('a tokenizer that normalizes text may make three times its bytes of it: they are held', async () => {
+test('three times the bytes of a text are held if a tokenizer may normalize it to that length', async () => {
   const text = '\u{1d160}'.repeat(2000);
   const usage = { prompt_tokens: 18_000, completion_tokens: 1 };
   gateway.provider.script('unknown', jsonAnswer({ usage }), jsonAnswer({ usage }));

@@ -11,7 +11,7 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
-/** `ledger verify` counts what only the files of the data folder have. */
+/** `ledger verify` counts charges that are only in files of the data folder. */
 
 const gateway = withGateway({ config: { models: { one: {} } } }, { ownPostgres: true });
 
@@ -41,7 +41,7 @@ async function files(): Promise<Record<string, string>> {
   return Object.fromEntries(names.map((name, index) => [name, contents[index] ?? '']));
 }
 
-/** Streams that end while PostgreSQL is away. */
+/** Completes streams while PostgreSQL is down. */
 async function completeStreams(client: GatewayClient, count: number): Promise<void> {
   const gate = createGate();
   gateway.provider.script('one', gate.before(streamAnswer({ usage: USAGE })));
@@ -55,7 +55,7 @@ async function completeStreams(client: GatewayClient, count: number): Promise<vo
 
 const NOTHING = { spooled_charges: 0, open_requests: 0, recent_charges: 0, damaged_lines: 0 };
 
-test('charges in the log of a stopped gateway are counted once, until the next process has made them', async () => {
+test('charges in the log of a stopped gateway are counted once, until the next process ships them', async () => {
   const client = await gateway.openClient();
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true } });
   await completeStreams(client, 5);
@@ -63,7 +63,7 @@ test('charges in the log of a stopped gateway are counted once, until the next p
   await gateway.stack.restartGateway('SIGTERM', async () => {
     await gateway.postgres.restart();
     const before = await files();
-    // A charge is a line with S behind its checksum.
+    // The line of a charge has an S after its checksum.
     lines = Object.values(before)
       .flatMap((content) => content.split('\n'))
       .filter((line) => line[8] === 'S');
@@ -77,7 +77,7 @@ test('charges in the log of a stopped gateway are counted once, until the next p
     expect(waiting.text).toContain('Start the gateway');
     expect(await files()).toEqual(before);
 
-    // Files of all workers count, a charge in two of them once, and half a line not at all.
+    // All workers' files are read. A charge in two files counts once, an incomplete line does not.
     const other = join(spoolFolder(), 'log-7.1.jsonl');
     await writeFile(other, `${lines[0]}\n${lines[1]?.slice(0, -9)}`);
     expect(await verify()).toMatchObject({ json: { ok: false, data_folder: { ...NOTHING, spooled_charges: 5 } } });
@@ -87,18 +87,18 @@ test('charges in the log of a stopped gateway are counted once, until the next p
     .poll(verify, { timeout: 60_000 })
     .toMatchObject({ kind: 'done', json: { ok: true, spooled_charges: 0, data_folder: NOTHING } });
 
-  // A charge that is in the ledger may stay in a file.
+  // A charge that is in the ledger is not counted, even if a file still has it.
   await gateway.stack.restartGateway('SIGTERM', async () => {
     await writeFile(join(spoolFolder(), 'log-3.1.jsonl'), `${lines.join('\n')}\n`);
     expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: { spooled_charges: 0 } } });
   });
 });
 
-test('requests that a kill cut off are counted until they are settled, those in flight never', async () => {
+test('requests of a killed process are counted until they are settled; requests in flight are not', async () => {
   const client = await gateway.openClient();
   gateway.provider.script('one', streamThen(3, stall));
   const cut = [1, 2].map(() => client.chat({ model: 'one', stream: true, user: 'ali\u2028ce' }).catch(() => undefined));
-  // The log has both, and what was delivered of them.
+  // Waits until the log has both requests with their delivered output.
   await expect
     .poll(async () => (await readWorkerLog(spoolFolder(), 0)).left.filter(({ delivered }) => delivered))
     .toHaveLength(2);
@@ -129,7 +129,7 @@ test('charges that the database has lost, and damaged lines, are counted', async
   const aside = join(spoolFolder(), 'log-0.1.jsonl.damaged-2026-11-22T10-00-00.000Z');
   await gateway.stack.restartGateway('SIGTERM', async () => {
     const log = await openLog(spoolFolder());
-    // The data folder may have served another database, without this organization.
+    // The third organization is unknown: the folder may have served another database.
     const charges = [charge(), charge(), charge({ ...customer, organizationId: newId('org', Date.now()) })];
     for (const one of charges) await log.append(one);
     log.committed(
@@ -155,7 +155,7 @@ test('charges that the database has lost, and damaged lines, are counted', async
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
 });
 
-test('a data folder that is missing is told of, and one that cannot be read is a finding', async () => {
+test('a missing data folder is mentioned, and an unreadable one is a finding', async () => {
   const folder = join(gateway.stack.paths.dataDir, 'other');
   const env = { ...gateway.stack.env, GATEWAY_DATA: folder, DATABASE_URL: gateway.stack.databaseUrl };
   const missing = await verify(env);

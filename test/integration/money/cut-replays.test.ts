@@ -16,7 +16,7 @@ const gateway = withGateway({
 
 const keyed = (key: string) => ({ authorization: `Bearer ${key}`, 'idempotency-key': 'one' });
 
-/** Leaves with the first byte of the replay's body. */
+/** Requests a replay and disconnects at the first byte of its body. */
 function cutOne(key: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = request(`${gateway.stack.origin}/v1/chat/completions`, {
@@ -44,7 +44,7 @@ async function cut(key: string, replays: number): Promise<void> {
 
 const cpuMs = (): number => (cpuMicros({ gateway: [gateway.stack.gateway.pid] }).gateway ?? 0) / 1000;
 
-test('100 replays of a large answer that are cut after the first byte cost less than a second of CPU, and the next is whole', async () => {
+test('100 replays of a large response that are cut after the first byte take less than a second of CPU, and the next is complete', async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
   gateway.provider.script('large', jsonAnswer({ text: 'x'.repeat(ANSWER_BYTES), usage }));
   const { key } = await gateway.stack.operator.customer();
@@ -54,7 +54,7 @@ test('100 replays of a large answer that are cut after the first byte cost less 
   await cut(key, 20);
   const before = cpuMs();
   await cut(key, 100);
-  // When the last of them are seen to have left.
+  // This response comes after the gateway has noticed the last disconnects.
   const other = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key);
   expect((await other.chat({ model: 'small' })).status).toBe(200);
   expect(cpuMs() - before).toBeLessThan(1_000);

@@ -14,7 +14,7 @@ const REQUESTS = 300;
 const AT_ONCE = 16;
 const CREDIT_NANO_USD = 100_000_000_000n;
 
-/** Pico-dollars per token, with prices that do not come out even in nano-dollars. */
+/** Pico-dollars per token, with prices that are no whole nano-dollars. */
 const PRICES = {
   plain: { input: 3_000_000n, cached: 300_000n, output: 15_000_000n },
   cheap: { input: 37n, cached: 3n, output: 149n },
@@ -55,7 +55,7 @@ interface Generation {
   readonly cost: bigint;
 }
 
-/** Repeatable "chance", so that a failure can be looked at again. */
+/** Random numbers from a seed, so that a failure can be reproduced. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -65,8 +65,8 @@ function dice(seed: number): (sides: number) => number {
 }
 
 /**
- * Impossible usages: negative, not whole, not a number, far beyond any model, more cached than
- * read.
+ * Impossible usages: negative, not whole, not a number, above every model, more cached than prompt
+ * tokens.
  */
 const ABSURD = [
   { prompt_tokens: -5, completion_tokens: 7 },
@@ -105,13 +105,13 @@ function planOf(index: number, roll: (sides: number) => number): Plan {
 function actOf({ kind, stream, usage, pieces }: Plan): Act {
   if (kind === 'error') return errorAnswer(500, 'broken');
   const told = kind === 'missing' ? null : usage;
-  // Only the client's leaving ends it.
+  // Only the client's disconnect ends it.
   if (kind === 'leaves') return streamThen(10, stall, { pieces, usage: told, paceMs: 10 });
   if (stream) return streamAnswer({ pieces, usage: told });
   return jsonAnswer({ text: pieces.join(''), usage: told });
 }
 
-/** Resolves with the generation id, unless there was no answer. */
+/** Resolves with the generation id, or `undefined` after an error. */
 async function send(client: GatewayClient, plan: Plan): Promise<string | undefined> {
   const gone = new AbortController();
   let id: string | undefined;
@@ -119,7 +119,7 @@ async function send(client: GatewayClient, plan: Plan): Promise<string | undefin
   const body = {
     model: plan.model,
     stream: plan.stream,
-    // So that the hold is above the price of every usage that a plan has.
+    // Makes the hold larger than the cost of every plan's usage.
     max_tokens: 6000,
     messages: [{ role: 'user', content: `plan ${plan.index}` }],
   };
@@ -141,8 +141,8 @@ async function send(client: GatewayClient, plan: Plan): Promise<string | undefin
 }
 
 /**
- * The whole of the pricing, said once more: cached tokens at their price, one rounding up to the
- * next nano-dollar.
+ * All of the pricing, written independently: cached tokens at their own price, and the sum rounded
+ * up once to the next nano-dollar.
  */
 function costOf(model: ModelName, prompt: number, cached: number, completion: number): bigint {
   const { input, cached: cachedInput, output } = PRICES[model];
@@ -150,7 +150,7 @@ function costOf(model: ModelName, prompt: number, cached: number, completion: nu
   return (pico + 999n) / 1000n;
 }
 
-test(`${REQUESTS} mixed requests: every balance is what the provider's usage says, to the nano-dollar`, async () => {
+test(`${REQUESTS} mixed requests: every balance matches the provider's usage to the nano-dollar`, async () => {
   const roll = dice(20_261_121);
   const plans = Array.from({ length: REQUESTS }, (_, index) => planOf(index, roll));
   const act: Act = (call) => {
@@ -192,7 +192,7 @@ test(`${REQUESTS} mixed requests: every balance is what the provider's usage say
     if (client) await expectSameEverywhere(client, spent[owner] ?? 0n, generationsOf(owner));
   }
   await gateway.stack.operator.verifyLedger();
-  // Every kind was there, so that none of it passed unseen.
+  // The plans have every kind of request.
   expect(new Set(plans.map(({ kind, stream }) => `${kind} ${stream}`)).size).toBe(13);
   const counted = generations.filter((generation) => generation.counted).length;
   await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_usage_counted_total')).toBe(counted);
@@ -212,7 +212,7 @@ function expectedCost({ kind, model, usage, pieces }: Plan, generation: Generati
   expect(generation).toMatchObject({ counted: true, cached: 0, cancelled: kind === 'leaves' });
   const whole = countTokens(pieces.join(''));
   if (kind === 'leaves') {
-    // Output seen before the client left, and output in transit.
+    // The output that the client received, and output that was in transit when it disconnected.
     expect(generation.completion).toBeGreaterThan(0);
     expect(generation.completion).toBeLessThanOrEqual(whole + pieces.length);
   } else expect(generation.completion).toBe(whole);
@@ -221,7 +221,7 @@ function expectedCost({ kind, model, usage, pieces }: Plan, generation: Generati
   return costOf(model, generation.prompt, 0, generation.completion);
 }
 
-/** The usage endpoint, the credits endpoint and the sum of what was charged say the same. */
+/** Expects the usage and credits endpoints to agree with the sum of the charges. */
 async function expectSameEverywhere(client: GatewayClient, spentNanoUsd: bigint, requests: number): Promise<void> {
   const spentUsd = Number(spentNanoUsd) / 1e9;
   const credits = jsonOf<{ data: Record<string, number> }>(await client.get('/v1/credits')).data;

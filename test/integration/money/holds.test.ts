@@ -16,7 +16,7 @@ import { createGate } from '../../provider/gate.ts';
 
 const gateway = withGateway({
   config: {
-    // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD
+    // Only output has a price, so that a hold is exactly the output limit: 100 tokens at 1 USD
     // per million.
     models: {
       exact: { usd_per_million_tokens: { input: 0, output: 1 } },
@@ -31,34 +31,31 @@ const gateway = withGateway({
 const LIMIT = 100;
 const COST_OF_ONE = 0.0001;
 
-test.each([false, true])(
-  '60 at once against a balance worth 10: 10 are served, 50 get 402 (stream: %s)',
-  async (stream) => {
-    const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.001' });
-    const client = gatewayClient(gateway.stack.origin, key);
-    const gate = createGate();
-    const usage = { prompt_tokens: 10, completion_tokens: LIMIT };
-    gateway.provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
-    let refusals = 0;
-    const answers = Array.from({ length: 60 }, async () => {
-      const received = await client.chat({ model: 'exact', max_tokens: LIMIT, stream });
-      if (received.status === 402) refusals += 1;
-      return received;
-    });
-    await gate.waitFor(10);
-    await expect.poll(() => refusals).toBe(50);
-    // All are decided, none is answered: the provider still holds the ten.
-    expect({ refusals, arrived: gate.arrived() }).toEqual({ refusals: 50, arrived: 10 });
-    gate.open();
-    const outcomes = (await Promise.all(answers)).map(outcome);
-    expect(outcomes.filter((text) => text === '200')).toHaveLength(10);
-    expect(outcomes.filter((text) => text === '402 insufficient_credits')).toHaveLength(50);
-    expect(await gateway.stack.operator.balance(organizationId)).toBe(0);
-    await gateway.stack.operator.verifyLedger();
-  },
-);
+test.each([false, true])('60 at once with a balance for 10: 10 are served, 50 get 402 (stream: %s)', async (stream) => {
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.001' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  const gate = createGate();
+  const usage = { prompt_tokens: 10, completion_tokens: LIMIT };
+  gateway.provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
+  let refusals = 0;
+  const answers = Array.from({ length: 60 }, async () => {
+    const received = await client.chat({ model: 'exact', max_tokens: LIMIT, stream });
+    if (received.status === 402) refusals += 1;
+    return received;
+  });
+  await gate.waitFor(10);
+  await expect.poll(() => refusals).toBe(50);
+  // All requests are decided while the provider still delays its ten responses.
+  expect({ refusals, arrived: gate.arrived() }).toEqual({ refusals: 50, arrived: 10 });
+  gate.open();
+  const outcomes = (await Promise.all(answers)).map(outcome);
+  expect(outcomes.filter((text) => text === '200')).toHaveLength(10);
+  expect(outcomes.filter((text) => text === '402 insufficient_credits')).toHaveLength(50);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(0);
+  await gateway.stack.operator.verifyLedger();
+});
 
-test('while a request is in flight its worst case is held, and credits say so', async () => {
+test('the highest cost of a request in flight is held, and the credits endpoint shows it', async () => {
   const { key } = await gateway.stack.operator.customer({ credit: '0.001' });
   const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
@@ -81,7 +78,7 @@ test('while a request is in flight its worst case is held, and credits say so', 
   });
 });
 
-test('402 says what is there, what is needed and where to top up', async () => {
+test('402 names the available and the needed amount and the top-up URL', async () => {
   const { key } = await gateway.stack.operator.customer({ credit: '0.00005' });
   const received = await gatewayClient(gateway.stack.origin, key).chat({ model: 'exact', max_tokens: LIMIT });
   expect(received.status).toBe(402);
@@ -97,7 +94,7 @@ test('402 says what is there, what is needed and where to top up', async () => {
   });
 });
 
-test('the charge is committed before the last byte: the balance read right after an answer has it', async () => {
+test('the charge is committed before the last byte, so a read after the response sees it', async () => {
   const { key } = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, key);
   for (const stream of [false, true]) {
@@ -114,7 +111,7 @@ test('a free model needs no balance', async () => {
   await gateway.stack.operator.verifyLedger();
 });
 
-test('thinking that only the total shows is charged, and the client sees what was charged', async () => {
+test('thinking that appears only in the total is charged, and the client sees the charged usage', async () => {
   const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, key);
   const told = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 };
@@ -138,7 +135,7 @@ test('thinking that only the total shows is charged, and the client sees what wa
   await expect.poll(() => mismatches('above')).toBe(2);
 });
 
-test('usage whose total is less than its parts is counted', async () => {
+test('a usage whose total is less than its parts is replaced by a count of the texts', async () => {
   const { key } = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, key);
   gateway.provider.script(

@@ -16,7 +16,7 @@ import { createGate, type Gate } from '../../provider/gate.ts';
 
 const PIECES = Array.from({ length: 12 }, (_, index) => ` wörd${index}`);
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
-/** One answer of that usage at a thousand nano-dollars a token. */
+/** The cost of one response with USAGE at 1,000 nano-dollars a token. */
 const COST = 0.00015;
 
 const gateway = withGateway((provider) => ({
@@ -29,7 +29,7 @@ const gateway = withGateway((provider) => ({
 }));
 
 let keys = 0;
-/** Not used before, and of every kind of character that is accepted. */
+/** A new key, with every kind of accepted character. */
 const newKey = (): string => `key-${keys++}~!"{}`;
 
 async function newClient(protocol: Protocol = 'http1'): Promise<GatewayClient> {
@@ -46,7 +46,7 @@ function ask(
   return client.chat({ model: 'one', ...body }, { headers, ...(signal ? { signal } : {}) });
 }
 
-/** Leaves when the provider's answer stands before the gate. */
+/** Disconnects when the provider's response waits at the gate. */
 async function askAndLeave(client: GatewayClient, key: string, body: Record<string, unknown>, gate: Gate) {
   const leaving = new AbortController();
   const left = expect(ask(client, key, body, leaving.signal)).rejects.toThrow();
@@ -84,7 +84,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     await untilNothingHeld(client);
   });
 
-  test('a client that leaves and comes back finds the answer', async () => {
+  test('a client that disconnects and sends the request again gets the stored response', async () => {
     const client = await newClient(protocol);
     for (const stream of [false, true]) {
       const key = newKey();
@@ -108,7 +108,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     expect(await balanceOf(client)).toBe(100 - 2 * COST);
   });
 
-  test('a client that leaves before the first event of a stream finds it all the same', async () => {
+  test('a client that disconnects before the first event of a stream gets it later too', async () => {
     const client = await newClient(protocol);
     const key = newKey();
     const gate = createGate();
@@ -122,7 +122,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   });
 });
 
-test('60 at once with one key: one provider call, one answer, the others are told to wait', async () => {
+test('60 at once with one key: one provider call, one response, and 409 with retry-after for the others', async () => {
   const client = await newClient();
   const key = newKey();
   const gate = createGate();
@@ -147,7 +147,7 @@ test('60 at once with one key: one provider call, one answer, the others are tol
   expect(await balanceOf(client)).toBe(100 - COST);
 });
 
-test('another body is refused while the first runs and after it; another organization is not concerned', async () => {
+test('another body with the same key is refused during and after the first; other organizations are unaffected', async () => {
   const client = await newClient();
   const stranger = await newClient();
   const key = newKey();
@@ -163,7 +163,7 @@ test('another body is refused while the first runs and after it; another organiz
   expect([elsewhere.status, elsewhere.headers['idempotent-replayed']]).toEqual([200, undefined]);
 });
 
-test('an attempt that ends with an error frees its key: refused, failed or broken midway', async () => {
+test('a request that is refused, fails or breaks midway frees its key', async () => {
   const client = await newClient();
   const key = newKey();
   gateway.provider.script(
@@ -187,7 +187,7 @@ test('an attempt that ends with an error frees its key: refused, failed or broke
   for (let i = 0; i < 2; i++) expect(outcome(await ask(poor, key))).toBe('402 insufficient_credits');
 });
 
-test('the header: what is accepted, and where it stands among the checks', async () => {
+test('the header is validated after the body and before the model', async () => {
   const client = await newClient();
   gateway.provider.script('one', jsonAnswer());
   for (const key of ['', 'with space', 'x'.repeat(256), 'tab\tinside', 'ümlaut']) {
@@ -203,7 +203,7 @@ test('the header: what is accepted, and where it stands among the checks', async
   expect((await client.send({ path: '/v1/models', headers: { 'idempotency-key': 'with space' } })).status).toBe(200);
 });
 
-test('replays count against read_rpm and against nothing else', async () => {
+test('replays count only against read_rpm', async () => {
   const limits = { requestsPerMinute: 2 };
   const client = gatewayClient(
     gateway.stack.origin,
@@ -223,7 +223,7 @@ test('replays count against read_rpm and against nothing else', async () => {
   expect(outcome(await ask(client, newKey()))).toBe('429 rpm_exceeded');
 });
 
-test('an answer that is larger than what is answered in place comes back whole', async () => {
+test('a response that is too large to be sent in one piece is replayed completely', async () => {
   const client = await newClient();
   const key = newKey();
   gateway.provider.script('one', jsonAnswer({ text: 'é'.repeat(3_000_000), usage: USAGE }));
@@ -235,6 +235,6 @@ test('an answer that is larger than what is answered in place comes back whole',
   expect(jsonOf(second).id).toBe(second.headers['x-generation-id']);
 });
 
-test('the ledger agrees with all of it', async () => {
+test('the ledger verifies after all of these requests', async () => {
   await gateway.stack.operator.verifyLedger();
 });

@@ -11,7 +11,7 @@ import { rawAnswer } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
 import { SHIPPED, shippedModels } from './shipped-models.ts';
 
-/** Prompts beyond the configured window, which a provider reads and bills at its price for them. */
+/** Prompts above the configured window, which a provider reads and bills as long prompts. */
 
 const gateway = withGateway(shippedModels);
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -24,7 +24,7 @@ function answers(model: string, inputTokens: number): Act {
   return rawAnswer(200, JSON_TYPE, JSON.stringify(body));
 }
 
-/** 60 KB, which is estimated at 2,000 tokens. */
+/** A PDF of 60 KB, with an estimate of 2,000 tokens. */
 const PDF = `data:application/pdf;base64,${Buffer.alloc(60_000, '%PDF-1.7 ').toString('base64')}`;
 const WITH_PDF = [
   {
@@ -37,15 +37,15 @@ const WITH_PDF = [
 ];
 
 test.each([
-  // 900,000 x 0.5 + 50 x 2.5, and 1,000,000 of writes for an hour at 1 with 64 x 2.5.
+  // 900,000 x 0.5 + 50 x 2.5. The hold is 1,000,000 cache writes for an hour at 1, and 64 x 2.5.
   { model: 'claude-haiku-5-5', tokens: 900_000, usd: 0.450125, hold: 1.00016 },
   { model: 'claude-haiku-5-5', tokens: 1_000_000, usd: 0.500125, hold: 1.00016 },
-  // Below the step: 100,000 x 0.1 + 50 x 0.5.
+  // Below the threshold of long prompts: 100,000 x 0.1 + 50 x 0.5.
   { model: 'claude-haiku-5-5', tokens: 100_000, usd: 0.010025, hold: 1.00016 },
-  // 900,000 x 0.2 + 50 x 0.75, and 1,050,000 x 0.5 + 64 x 0.75.
+  // 900,000 x 0.2 + 50 x 0.75. The hold is 1,050,000 x 0.5 + 64 x 0.75.
   { model: 'gpt-6-luna', tokens: 900_000, usd: 0.1800375, hold: 0.525048 },
 ])(
-  'a PDF of $tokens tokens for $model is held at $hold USD and charged whole',
+  'a PDF of $tokens tokens for $model is held at $hold USD and charged completely',
   async ({ model, tokens, usd, hold }) => {
     expect(SHIPPED.models[model]?.context_window).toBeLessThan(tokens + 1);
     gateway.provider.script(model, answers(model, tokens));
@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test('a text that the provider reads as more than its window is charged at the price of a long prompt', async () => {
+test('a text that the provider counts above the window is charged as a long prompt', async () => {
   const model = 'gpt-6-luna';
   const numbers = readFileSync(join(REPOSITORY, 'test/corpus/numbers.txt'), 'utf8');
   const text = numbers.repeat(Math.ceil(287_000 / countTokens(numbers)));
@@ -78,6 +78,6 @@ test('a text that the provider reads as more than its window is charged at the p
   const client = await gateway.openClient({ credit: '5' });
   const served = await client.chat({ model, messages: [{ role: 'user', content: text }], max_tokens: 64 });
   expect(outcome(served)).toBe('200');
-  // Tokens at 0.2 and 50 at 0.75: twice the price of a short prompt, as the provider bills it.
+  // Input at 0.2 and 50 tokens at 0.75, the provider's prices for long prompts.
   expect(jsonOf(served).usage).toMatchObject({ prompt_tokens: tokens, cost: (tokens * 0.2 + 50 * 0.75) / 1e6 });
 });

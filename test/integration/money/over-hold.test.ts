@@ -9,7 +9,7 @@ import { createGate } from '../../provider/gate.ts';
 const gateway = withGateway({
   config: {
     models: {
-      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD
+      // Only output has a price, so that a hold is exactly the output limit: 100 tokens at 1 USD
       // per million.
       exact: { usd_per_million_tokens: { input: 0, output: 1 } },
       plain: {},
@@ -21,7 +21,7 @@ const LIMIT = 100;
 const HOLD_USD = 0.0001;
 
 test.each([false, true])(
-  '12 at once whose provider reports 50 times the hold: the balance ends at 0, the rest is lost (stream: %s)',
+  '12 at once whose provider reports 50 times the hold: the holds are charged, the rest is a loss (stream: %s)',
   async (stream) => {
     const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.00035' });
     const client = gatewayClient(gateway.stack.origin, key);
@@ -64,7 +64,7 @@ test.each([false, true])(
   },
 );
 
-test('usage of 2.2 times the hold, with no more credit than the hold: the balance ends at 0', async () => {
+test('a usage of 2.2 times the hold, with credit only for the hold: the balance ends at 0', async () => {
   const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0' });
   const client = gatewayClient(gateway.stack.origin, key);
   const body = { model: 'plain', max_tokens: LIMIT, messages: [{ role: 'user', content: '\u{1d160}'.repeat(2000) }] };
@@ -80,7 +80,7 @@ test('usage of 2.2 times the hold, with no more credit than the hold: the balanc
   ]);
 });
 
-/** As `ledger losses --json` prints them, in the order of their generations. */
+/** The losses that `ledger losses --json` prints, ordered by generation. */
 async function lossesOf(organizationId: string) {
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const result = await runCommandLine(['ledger', 'losses', '--since', since], {

@@ -26,7 +26,7 @@ const LISTS = {
   table: {
     stream: { input: 0.09, output: 0.45, cache_write: 0.2, above: [{ input_tokens: 50, input: 3, output: 5 }] },
   },
-  dearer: { '*': { percent: 50 } },
+  expensive: { '*': { percent: 50 } },
 };
 
 function configOf(baseUrl: string, price_lists: TestConfig['price_lists']): TestConfig {
@@ -49,10 +49,10 @@ const gateway = withGateway((provider) => {
   return { config: configOf(provider.baseUrl, LISTS) };
 });
 
-/** Prices of json: 0.25 and 2, changed by a percentage and rounded up to millionths. */
+/** Prices of the model `json`, 0.25 and 2, changed by percentages and rounded up to millionths. */
 const OWN = { input: 0.25, output: 2 };
 const PARTNER = { input: 0.166667, output: 1.333334 };
-const DEARER = { input: 0.375, output: 3 };
+const EXPENSIVE = { input: 0.375, output: 3 };
 
 const costOf = ({ input, output }: typeof OWN) => Math.ceil(Math.round((100 * input + 900 * output) * 1e6) / 1e3) / 1e9;
 
@@ -89,17 +89,17 @@ async function reload(lists: TestConfig['price_lists'], isLoaded: () => Promise<
   await expect.poll(isLoaded).toBe(true);
 }
 
-test('each caller sees the prices of its own list, while others ask at the same time', async () => {
-  const lists = [undefined, 'partner', 'table', 'dearer', 'partner', undefined] as const;
+test('each caller sees the prices of its own list, also during concurrent requests of others', async () => {
+  const lists = [undefined, 'partner', 'table', 'expensive', 'partner', undefined] as const;
   const customers = await Promise.all(lists.map((list) => customerOf(list)));
   const rounds = Array.from({ length: 5 }, () => customers.map(({ client }) => pricesOf(client)));
   for (const round of rounds) {
-    const [own, partner, table, dearer, again] = await Promise.all(round);
+    const [own, partner, table, expensive, again] = await Promise.all(round);
     expect(own?.json).toMatchObject(OWN);
     expect(partner?.json).toMatchObject(PARTNER);
     expect(again).toEqual(partner);
-    expect(dearer?.json).toMatchObject(DEARER);
-    // A list that names one model leaves the others.
+    expect(expensive?.json).toMatchObject(EXPENSIVE);
+    // A list that names one model does not change the prices of others.
     expect(table?.json).toEqual(own?.json);
     expect(partner?.free).toMatchObject({ input: 0, output: 0 });
   }
@@ -111,11 +111,14 @@ test('each caller sees the prices of its own list, while others ask at the same 
   for (const { client } of customers) client.close();
 });
 
-test('charges are exact at the prices of each list, many at once on one process', async () => {
+test('charges are exact at the prices of each list, with many requests at once on one process', async () => {
   const customers = await Promise.all(
-    ([undefined, 'partner', 'dearer', 'table'] as const).map(async (list) => ({ list, ...(await customerOf(list)) })),
+    ([undefined, 'partner', 'expensive', 'table'] as const).map(async (list) => ({
+      list,
+      ...(await customerOf(list)),
+    })),
   );
-  const expected = { partner: costOf(PARTNER), dearer: costOf(DEARER), table: costOf(OWN) };
+  const expected = { partner: costOf(PARTNER), expensive: costOf(EXPENSIVE), table: costOf(OWN) };
   const costs = await Promise.all(
     customers.flatMap(({ list, client }) =>
       Array.from({ length: 8 }, async () => [list ?? 'table', await charged(client, {})] as const),
@@ -123,7 +126,7 @@ test('charges are exact at the prices of each list, many at once on one process'
   );
   for (const [list, cost] of costs) expect([list, cost]).toEqual([list, expected[list]]);
   const [, partner, , table] = customers;
-  // Its prompt is longer than 50 tokens.
+  // The prompt is longer than 50 tokens, so the prices for long prompts apply.
   if (table)
     expect(await charged(table.client, { model: 'stream', stream: true })).toBe(costOf({ input: 3, output: 5 }));
   if (partner) expect(await charged(partner.client, { model: 'free' })).toBe(0);
@@ -145,21 +148,21 @@ test('charges are exact at the prices of each list, many at once on one process'
   await gateway.stack.operator.verifyLedger();
 });
 
-test('a hold covers the charge of a dearer list, and refuses what its balance cannot pay', async () => {
+test('a hold covers the charge of a more expensive list, and requests that its balance cannot pay are refused', async () => {
   const losses = () => metric(gateway.stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
   const before = await losses();
-  const rich = await customerOf('dearer');
-  // The answer is as long as the limit, so the hold is little more than the charge.
-  expect(await charged(rich.client, { max_tokens: 900 })).toBe(costOf(DEARER));
+  const rich = await customerOf('expensive');
+  // The response is nearly as long as the limit, so the hold is little more than the charge.
+  expect(await charged(rich.client, { max_tokens: 900 })).toBe(costOf(EXPENSIVE));
   expect(await losses()).toBe(before);
   const balances = String(costOf(OWN) * 1.2);
-  const [own, dearer] = [await customerOf(undefined, balances), await customerOf('dearer', balances)];
+  const [own, expensive] = [await customerOf(undefined, balances), await customerOf('expensive', balances)];
   expect(outcome(await own.client.chat({ model: 'json', max_tokens: 900 }))).toBe('200');
-  expect(outcome(await dearer.client.chat({ model: 'json', max_tokens: 900 }))).toBe('402 insufficient_credits');
-  for (const { client } of [rich, own, dearer]) client.close();
+  expect(outcome(await expensive.client.chat({ model: 'json', max_tokens: 900 }))).toBe('402 insufficient_credits');
+  for (const { client } of [rich, own, expensive]) client.close();
 });
 
-test('the arrival decides: a list that changes or goes while a request is in flight changes nothing', async () => {
+test('the prices at arrival apply, also if the list changes or is removed while the request is in flight', async () => {
   const { provider, stack } = gateway;
   const [changed, gone] = [await customerOf('partner'), await customerOf('partner')];
   const release = Promise.withResolvers<void>();
@@ -186,7 +189,7 @@ test('the arrival decides: a list that changes or goes while a request is in fli
   expect(await second).toBe(costOf(PARTNER));
   const id = String(received.headers['x-generation-id']);
   expect((await settledGeneration(changed.client, id)).total_cost).toBe(costOf(PARTNER));
-  // A replay says what was charged, and what arrives now has the new prices.
+  // A replay shows the original charge, and new requests have the new prices.
   const replay = await changed.client.chat({ model: 'json' }, { headers: key });
   expect([replay.headers['idempotent-replayed'], replay.text]).toEqual(['true', received.text]);
   expect(await charged(changed.client, {})).toBe(costOf({ input: 0.5, output: 4 }));
@@ -195,7 +198,7 @@ test('the arrival decides: a list that changes or goes while a request is in fli
   await stack.operator.verifyLedger();
 });
 
-test('a body that comes after a change of the list has the prices of its head', async () => {
+test('a body that arrives after a change of the list has the prices at the arrival of its head', async () => {
   const { stack, provider } = gateway;
   provider.script('json', jsonAnswer({ usage: USAGE }));
   const { client, key, organizationId } = await customerOf('partner');
@@ -206,17 +209,17 @@ test('a body that comes after a change of the list has the prices of its head', 
   const answered = once(sent, 'response');
   sent.write(body.slice(0, 10));
   await expect.poll(() => metric(stack.metricsOrigin, 'gateway_requests_in_flight')).toBe(1);
-  await stack.operator.administration.updateOrganization(organizationId, { priceList: 'dearer' }, BY);
-  await reload({ ...LISTS, partner: {} }, async () => (await pricesOf(client)).json?.input === DEARER.input);
+  await stack.operator.administration.updateOrganization(organizationId, { priceList: 'expensive' }, BY);
+  await reload({ ...LISTS, partner: {} }, async () => (await pricesOf(client)).json?.input === EXPENSIVE.input);
   sent.end(body.slice(10));
   const [response] = (await answered) as [IncomingMessage];
   expect(response.statusCode).toBe(200);
   expect(JSON.parse(await text(response)).usage.cost).toBe(costOf(PARTNER));
-  expect(await charged(client, {})).toBe(costOf(DEARER));
+  expect(await charged(client, {})).toBe(costOf(EXPENSIVE));
   client.close();
 });
 
-test("a list that the configuration lacks means the models' own prices, and is counted", async () => {
+test("an unknown list means the models' own prices, and is counted in a metric", async () => {
   const { stack } = gateway;
   const { client } = await customerOf('unheard-of');
   const unknown = () => metric(stack.metricsOrigin, 'gateway_unknown_price_lists_total');
@@ -224,9 +227,9 @@ test("a list that the configuration lacks means the models' own prices, and is c
   expect((await pricesOf(client)).json).toMatchObject(OWN);
   expect(await charged(client, {})).toBe(costOf(OWN));
   await expect.poll(unknown).toBeGreaterThan(before + 1);
-  // The list appears: the next request has its prices.
+  // After the list is added, the next request has its prices.
   await reload({ 'unheard-of': { json: { percent: 50 } } }, async () => (await pricesOf(client)).json?.input === 0.375);
-  expect(await charged(client, {})).toBe(costOf(DEARER));
+  expect(await charged(client, {})).toBe(costOf(EXPENSIVE));
   client.close();
   await stack.operator.verifyLedger();
 });

@@ -10,19 +10,19 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../../provider/acts.ts';
 
 /**
- * The wall clock of the gateway process passes midnight of 1 December under load. That clock alone
- * says when a request arrived; PostgreSQL and Envoy keep the machine's.
+ * The wall clock of the gateway process passes midnight of 1 December under load. The arrival of a
+ * request is read only from that clock; PostgreSQL and Envoy use the machine's clock.
  */
 const CHANGE_MS = Date.UTC(2026, 11, 1);
 const BEFORE_MS = 4_000;
 const AFTER_MS = 4_000;
 const CLIENTS = 8;
 const PAUSE_MS = 250;
-/** Duration of an answer, so that many are under way at midnight. */
+/** The duration of a response, so that many are in flight at midnight. */
 const LENGTH_MS = 1_000;
 
 const SCHEDULES: Readonly<Record<string, RawSchedule>> = {
-  // The first table of the file is not the one in force.
+  // The first table of the file is no longer in force.
   date: { input: 9, output: 9, from: { '2001-01-01': { input: 1, output: 2 }, '2026-12-01': { input: 3, output: 5 } } },
   hour: { input: 1, output: 2, hours: [{ utc: '22:00-00:00', days: ['mon'], input: 3, cached_input: 1, output: 7 }] },
   tier: {
@@ -77,7 +77,7 @@ async function ask(client: GatewayClient): Promise<Answered> {
     outcome: outcome(received),
     isWhole: stream ? eventsOf(received).at(-1) === '[DONE]' : received.text.endsWith('}'),
     id: String(received.headers['x-generation-id']),
-    // The provider names the tier that was asked for.
+    // The provider names the requested tier.
     tiers: { asked: tier, sent: tier, served: tier },
     isStream: stream,
     overMidnight: sentMs < CHANGE_MS - 100 && clock.nowMs() > CHANGE_MS + 100,
@@ -107,7 +107,7 @@ interface Row {
   readonly cost_nano_usd: string;
 }
 
-test('requests are charged at the prices of their arrival, at midnight of 1 December under load', async () => {
+test('requests are charged at the prices of their arrival when prices change under load at midnight', async () => {
   const { provider, stack } = gateway;
   for (const model of MODELS) {
     provider.script(model, (call) => {
@@ -140,7 +140,7 @@ test('requests are charged at the prices of their arrival, at midnight of 1 Dece
     return { id, nanoUsd: chargeAt(table, tiersOf.get(id) ?? {}, USED) };
   });
   expect(rows.map(({ id, cost_nano_usd }) => ({ id, nanoUsd: BigInt(cost_nano_usd) }))).toEqual(expected);
-  // Some of each model arrived before, and some after.
+  // Requests for each model arrived before and after midnight.
   const sides = rows.map(({ model, arrived_ms }) => `${model} ${Number(arrived_ms) < CHANGE_MS}`);
   expect(new Set(sides).size).toBe(2 * MODELS.length);
 
@@ -149,7 +149,7 @@ test('requests are charged at the prices of their arrival, at midnight of 1 Dece
   expect([stack.gateway.hasEnded(), stack.envoy.hasEnded()]).toEqual([false, false]);
 });
 
-test('the prices that are shown change at midnight too', async () => {
+test('the listed prices change at midnight too', async () => {
   const client = await gateway.openClient();
   const shown = async () => {
     const { data } = jsonOf<{ data: { id: string; pricing: object }[] }>(await client.get('/v1/models'));

@@ -30,7 +30,7 @@ const gateway = withGateway({
   },
 });
 
-/** Cost, loss and cost at the provider of a request. */
+/** Sends a request. Returns the amounts that were charged and lost. */
 async function chargedFor(model: string, asked: string | undefined, named: string | undefined, stream = false) {
   const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, key);
@@ -49,19 +49,19 @@ async function chargedFor(model: string, asked: string | undefined, named: strin
 }
 
 test.each<[model: string, asked: string | undefined, named: string | undefined, charged: number, lost: number]>([
-  // Asked for nothing, and served by a setting of the operator's account.
+  // The request names no tier, and a setting of the operator's account decides.
   ['plain', undefined, 'priority', USD.default, 0.002],
   ['plain', 'flex', 'default', USD.flex, 0.001],
   ['plain', 'flex', 'priority', USD.flex, 0.003],
   ['plain', 'priority', 'default', USD.default, 0],
   ['plain', 'priority', undefined, USD.priority, 0],
   ['plain', undefined, 'flex', USD.flex, 0],
-  // Twins.
+  // `fast` and `priority` are names of the same tier.
   ['plain', 'fast', 'priority', USD.priority, 0],
-  // The target that served was not asked for a tier.
+  // The target that served was sent no tier.
   ['falls-back', 'flex', undefined, USD.default, 0],
   ['falls-back', 'priority', 'priority', USD.default, 0.002],
-  // Its `request` asks for another one.
+  // The `request` fields of its target set another tier.
   ['is-set', undefined, undefined, USD.default, 0],
   ['is-set', 'flex', 'priority', USD.default, 0.002],
 ])('%s, asked %s, named %s: %d is charged, and %d lost', async (model, asked, named, charged, lost) => {
@@ -70,7 +70,7 @@ test.each<[model: string, asked: string | undefined, named: string | undefined, 
   await gateway.stack.operator.verifyLedger();
 });
 
-test('a request with an Idempotency-Key is charged alike, and its replay loses nothing more', async () => {
+test('a request with an Idempotency-Key is charged in the same way, and its replay adds no loss', async () => {
   const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, key);
   gateway.provider.script('plain', jsonAnswer({ usage: USAGE, serviceTier: 'priority' }));
@@ -81,12 +81,12 @@ test('a request with an Idempotency-Key is charged alike, and its replay loses n
   expect(await gateway.stack.operator.balance(organizationId)).toBe(1 - USD.default);
 });
 
-test('a provider gets the name that was asked for', async () => {
+test('a provider gets the name of the tier that the client sent', async () => {
   await chargedFor('plain', 'fast', undefined);
   expect(gateway.provider.requests('plain').at(-1)?.json?.service_tier).toBe('fast');
 });
 
-test('a tier that no table knows is charged as the one that was asked for, and counted', async () => {
+test('an unknown tier is charged as the requested one, and counted in a metric', async () => {
   const counted = (tier: string) =>
     metric(gateway.stack.metricsOrigin, 'gateway_unknown_service_tiers_total', { model: 'plain', tier });
   expect(await chargedFor('plain', 'flex', 'turbo')).toEqual({ charged: USD.flex, lost: 0 });
@@ -96,7 +96,7 @@ test('a tier that no table knows is charged as the one that was asked for, and c
   await expect.poll(() => counted('other')).toBe(1);
 });
 
-test('the cost at the provider is of the tier that served, else of the one that it was sent', async () => {
+test('the cost at the provider is that of the named tier, or else of the sent one', async () => {
   const before = await costOf('is-set');
   await chargedFor('is-set', undefined, undefined);
   await chargedFor('is-set', 'flex', 'default');

@@ -10,10 +10,10 @@ interface Sample {
   readonly models: Readonly<Record<string, Required<Pick<TestModel, 'max_output_tokens' | 'targets'>> & TestModel>>;
 }
 
-/** Models, prices and providers of a fresh clone. */
+/** The models, prices and providers of a fresh clone. */
 export const SHIPPED = parse(readFileSync(join(REPOSITORY, 'config/gateway.yaml'), 'utf8')) as Sample;
 
-/** A gateway with them, whose providers are the scripted one, each below its name. */
+/** A gateway with the shipped models, whose providers are all at the scripted one. */
 export function shippedModels({ port }: { readonly port: number }): GatewayOptions {
   const providers = Object.entries(SHIPPED.providers).map(([name, provider]) => {
     const { pathname } = new URL(provider.base_url ?? '');

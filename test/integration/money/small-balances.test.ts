@@ -20,14 +20,14 @@ function responseUsage(input_tokens: number, output_tokens: number): object {
   return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens };
 }
 
-/** Output limit that the provider was sent last, under any of its names. */
+/** The output limit that the provider was sent last, under any of its names. */
 function sentLimit(model: string): unknown {
   const { max_tokens, max_completion_tokens, max_output_tokens } = gateway.provider.requests(model).at(-1)?.json ?? {};
   return max_tokens ?? max_completion_tokens ?? max_output_tokens;
 }
 
 test.each(Object.entries(models))(
-  '0.01 USD pays for a short request to %s, and the 402 of a longer one names the output that it pays for',
+  '0.01 USD pays for a short request to %s, and the 402 of a longer one names the affordable output',
   async (model, { max_output_tokens: longest, targets: [target] }) => {
     const open = () => gateway.openClient({ credit: '0.01' });
     const name = (target?.model ?? '').replace(/^\$\{\w+:-(.*)\}$/, '$1');

@@ -8,7 +8,7 @@ const KIB = 1024;
 const BOUND_BYTES = 1024 * KIB;
 const ANSWERS = 40;
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
-/** One answer of that usage at a thousand nano-dollars a token. */
+/** The cost of one response with USAGE at 1,000 nano-dollars a token. */
 const COST = 0.00015;
 
 const gateway = withGateway({
@@ -33,7 +33,7 @@ async function storedBytes(): Promise<readonly number[]> {
   return rows.map(({ bytes }) => bytes);
 }
 
-test('answers of an organization are stored up to its bound: the oldest give way, and run and are charged anew', async () => {
+test('stored responses of an organization are bounded: the oldest are evicted, and their requests run and are charged again', async () => {
   const [client, other] = [
     gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key),
     gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key),
@@ -68,7 +68,7 @@ test('answers of an organization are stored up to its bound: the oldest give way
   other.close();
 });
 
-test('an answer whose stored bytes were changed is broken off or refused, and never looks like a response', async () => {
+test('a replay whose stored bytes were changed is cut or refused, and never looks complete', async () => {
   const client = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key);
   gateway.provider.script('one', jsonAnswer({ text: 'y'.repeat(800 * KIB), usage: USAGE }));
   await ask(client, 'changed');
