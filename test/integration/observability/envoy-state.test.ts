@@ -6,7 +6,7 @@ import { createEnvoyStateReader } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { providerCluster } from '#ext-proc/envoy-config/provider-cluster.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
-/** State of Envoy and of ejected providers, read from a real admin interface. */
+/** The state of Envoy and of ejected providers, read from a real admin interface. */
 let provider: Server;
 let envoy: EnvoyProcess;
 let state: ReturnType<typeof createEnvoyStateReader>;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { port } = provider.address() as AddressInfo;
   const elsewhere = providerCluster('failing', { baseUrl: new URL('http://192.0.2.1:80') });
   const here = providerCluster('fine', { baseUrl: new URL(`http://127.0.0.1:${port}`) });
-  // As if it were not on the loopback, where nobody is ejected: its rules with the other's address.
+  // Providers on the loopback are never ejected, so this one has the rules of a distant provider.
   const failing = {
     ...here,
     ...elsewhere,
@@ -41,7 +41,7 @@ function call(cluster: string): Promise<void> {
   });
 }
 
-test('its version, its state, and the provider that failed twenty times in a row', async () => {
+test('the state has the version of Envoy, and the provider that failed twenty times in a row', async () => {
   expect(await state()).toEqual({
     version: '1.39.3',
     state: 'LIVE',
@@ -52,6 +52,6 @@ test('its version, its state, and the provider that failed twenty times in a row
   await expect.poll(async () => (await state())?.ejected).toEqual(new Set(['failing']));
 });
 
-test('nothing, when there is nobody to ask', async () => {
+test('the state is undefined without an admin interface', async () => {
   expect(await createEnvoyStateReader(`${envoy.paths.envoyAdminSocket}.absent`, systemClock)()).toBeUndefined();
 });

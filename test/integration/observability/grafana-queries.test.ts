@@ -11,7 +11,7 @@ import { errorAnswer } from '../../provider/acts.ts';
 import { startFakeProvider } from '../../provider/fake-provider.ts';
 
 const JOB = 'inference-gateway';
-/** Half a second between two looks at the gateway. */
+/** Half a second between two tries. */
 const SOON = { interval: 500 };
 
 requirement(missingPrometheus(), () => {
@@ -24,8 +24,8 @@ requirement(missingPrometheus(), () => {
     stack = await startStack({
       postgresSocketDir: inject('postgresSocketDir'),
       config: {
-        // Envoy has no figures of leaving a provider on the loopback alone. Nobody asks the one far
-        // away.
+        // Envoy never ejects providers on the loopback, and has no metric of it for them. The
+        // distant provider gets no requests.
         providers: { fake: { base_url: provider.baseUrl }, far: { base_url: 'https://192.0.2.1/v1' } },
         models: { plain: {}, broken: {}, far: { targets: [{ provider: 'far', model: 'far' }] } },
       },
@@ -40,7 +40,7 @@ requirement(missingPrometheus(), () => {
   });
   showLogsOnFailure(() => stack);
 
-  test('every query of every panel shows something once there is traffic', async () => {
+  test('every query of every panel returns a number once there is traffic', async () => {
     const queries = DASHBOARD.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
     expect(queries.length).toBeGreaterThan(60);
     const emptyOnes = async (): Promise<string[]> => {
@@ -48,7 +48,7 @@ requirement(missingPrometheus(), () => {
       const empty: string[] = [];
       for (const { title, expr } of queries) {
         const values = await prometheus.query(asGrafanaAsks(expr));
-        // A share or quantile of nothing is no number.
+        // A ratio or quantile without samples is NaN.
         if (!values.some(Number.isFinite)) empty.push(`${title}: ${expr}`);
       }
       return empty;
@@ -57,8 +57,8 @@ requirement(missingPrometheus(), () => {
   });
 
   /**
-   * Traffic of every kind that a panel shows: responses of both forms, failures, refusals, keyed
-   * requests, reads.
+   * Sends every kind of request that a panel shows: JSON and streams, failures, refusals, requests
+   * with an Idempotency-Key, reads.
    */
   async function someTraffic(): Promise<void> {
     await client.chat({ model: 'plain' });
@@ -70,7 +70,7 @@ requirement(missingPrometheus(), () => {
   }
 });
 
-/** With everything chosen, over a time in which there were several looks. */
+/** The query with all instances selected, over an interval with several scrapes. */
 function asGrafanaAsks(expr: string): string {
   const asked = expr.replaceAll('$job', JOB).replaceAll('$instance', '.*').replaceAll('$__rate_interval', '10s');
   expect(asked).not.toContain('$');

@@ -8,11 +8,11 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
-/** Two reports of a process, and time for a busy machine. */
+/** The time of two process reports, and more for a busy machine. */
 const SOON = { interval: 200 };
 /**
- * Envoy leaves providers on the loopback alone in no case, and has no figures of it. Nobody asks
- * this one.
+ * Envoy never ejects providers on the loopback, and has no metric of it for them. This distant
+ * provider gets no requests.
  */
 const FAR = {
   providers: { far: { base_url: 'https://192.0.2.1/v1' } },
@@ -50,7 +50,7 @@ beforeAll(async () => {
 const read = (name: string, labels: Readonly<Record<string, string>> = {}) =>
   metric(gateway.stack.metricsOrigin, name, labels);
 
-test('dashboard, alerts and rules ask only for metrics that there are, with labels that they have', async () => {
+test('dashboard, alerts and rules use only metrics that exist, with labels that they have', async () => {
   const page = await readMetrics(gateway.stack.metricsOrigin);
   const missing: string[] = [];
   let asked = 0;
@@ -72,28 +72,28 @@ test('dashboard, alerts and rules ask only for metrics that there are, with labe
   expect(missing).toEqual([]);
 });
 
-/** A histogram is asked for by its parts. */
+/** The family of a metric's name in a query, where a histogram appears as its parts. */
 function familyOf({ types }: MetricsPage, name: string): string | undefined {
   const family = name.replace(/_(?:bucket|sum|count)$/, '');
   return types.has(name) ? name : types.get(family) === 'histogram' ? family : undefined;
 }
 
-test('the manual names no metric of the gateway that there is not', async () => {
+test('the manual names every metric of the gateway, and no other', async () => {
   const { types } = await readMetrics(gateway.stack.metricsOrigin);
   const named = new Set([...MANUAL.matchAll(/`(gateway_[a-z0-9_]+)/g)].map(([, name = '']) => name));
   expect([...named].filter((name) => !types.has(name))).toEqual([]);
   expect([...types.keys()].filter((name) => name.startsWith('gateway_') && !named.has(name))).toEqual([]);
 });
 
-test('what a request did is in the figures: of its provider, its stores, its stream', async () => {
-  // The probes of readiness, which have asked several times by now, are in none of ours. Counts
-  // follow the responses.
+test('metrics count the requests, their provider calls, store calls and streams', async () => {
+  // Readiness probes, of which there were several by now, are not counted. Metrics are updated
+  // after the responses.
   await expect.poll(() => read('gateway_requests_total'), SOON).toBe(6);
   expect(await read('gateway_upstream_duration_seconds_count', { provider: 'fake' })).toBe(5);
   expect(await read('gateway_upstream_time_to_first_event_seconds_count', { provider: 'fake' })).toBe(3);
   expect(await read('gateway_time_to_first_event_seconds_count')).toBe(1);
-  // The store asks for a second read of an organization that it does not know yet. A request that
-  // the balance does not pay for is tried once more with a shorter default output.
+  // The store needs a second call for an organization that it does not know yet. A request that
+  // the balance cannot pay is tried once more with a shorter default output.
   expect(await read('gateway_limit_store_duration_seconds_count', { operation: 'admit' })).toBe(5 + 2 + 1);
   expect(await read('gateway_database_batch_items_sum', { batch: 'settlement' })).toBe(2);
   expect(await read('gateway_database_batch_items_sum', { batch: 'claimed_settlement' })).toBe(1);
@@ -106,7 +106,7 @@ test('what a request did is in the figures: of its provider, its stores, its str
   expect(await read('gateway_requests_total', { code: 'invalid_api_key' })).toBeNaN();
 });
 
-test('what is under way is in the figures until it ends', async () => {
+test('metrics count requests in flight, their streams and holds until they end', async () => {
   const gate = createGate();
   gateway.provider.script('streamed', gate.before(streamAnswer()));
   const answer = client.chat({ model: 'streamed', stream: true });
@@ -121,8 +121,8 @@ test('what is under way is in the figures until it ends', async () => {
   expect(await read('gateway_held_usd')).toBe(0);
 });
 
-test('the doctor finds nothing wrong with what works, and says what it is when something breaks', async () => {
-  // Envoy would try to reach the distant provider.
+test('the doctor finds no problem while everything works, and names the cause when something fails', async () => {
+  // Removes the distant provider, which doctor would report as unreachable.
   gateway.stack.writeConfig(config);
   await expect.poll(() => read('gateway_configuration_reads_total', { result: 'applied' }), SOON).toBe(1);
   const examine = async () => {

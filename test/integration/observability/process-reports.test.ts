@@ -17,7 +17,7 @@ import { errorAnswer, jsonAnswer, reset, streamAnswer, streamThen } from '../../
 import { createGate } from '../../provider/gate.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
-/** Two reports, and time for a busy machine. */
+/** The time of two reports, and more for a busy machine. */
 const SOON = { interval: 50 };
 
 let pool: pg.Pool;
@@ -54,7 +54,7 @@ async function configuration(): Promise<ReportedConfiguration | undefined> {
 
 const modelIds = async () => (await configuration())?.models.map(({ id }) => id);
 
-test('a gateway process reports that it is ready, again and again, and nothing secret', async () => {
+test('a gateway process reports periodically that it is ready, and no secret', async () => {
   await expect.poll(async () => (await own())?.report.notReady, SOON).toBe(null);
   const first = await own();
   expect(first).toMatchObject({ host: hostname(), worker: 0 });
@@ -65,17 +65,17 @@ test('a gateway process reports that it is ready, again and again, and nothing s
   expect(Math.abs((first?.startedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
   await expect.poll(async () => (await own())?.reportedAtMs, SOON).not.toBe(first?.reportedAtMs);
   await expect.poll(async () => (await own())?.ageMs, SOON).toBeLessThan(2_000);
-  // Two seconds, less what the report before was late.
+  // The interval is two seconds, less the delay of the former report.
   await expect.poll(async () => (await own())?.report.overMs, SOON).toBeGreaterThan(1_000);
   const next = await own();
-  // Its own probes and those of this test's start are not what anybody asked.
+  // Probes of the process and of this test's start are not counted as requests.
   expect(next?.report.requests).toEqual({ inFlight: 0, ended: 0, failed: 0 });
   const [row] = (await pool.query<{ row: string }>('select p::text as row from gateway_processes p')).rows;
   expect(row?.row).toContain('"one"');
   expect(row?.row).not.toContain(PROVIDER_SECRET);
 });
 
-test('what is held for a request shows while it lives, to the nano-dollar', async () => {
+test('the hold of a request is reported to the nano-dollar until it ends', async () => {
   const gate = createGate();
   gateway.provider.script('one', gate.before(jsonAnswer()));
   const held = async () => (await heldNow(pool, customer.organizationId)).heldNanoUsd;
@@ -84,7 +84,7 @@ test('what is held for a request shows while it lives, to the nano-dollar', asyn
   await expect.poll(held, SOON).toBeGreaterThan(0n);
   const credits = jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data;
   expect(await held()).toBe(BigInt(Math.round(credits.held * 1e9)));
-  // One report may be of the moment in which the credits were read.
+  // A report may include the read of the credits, so further ones are awaited.
   await expect
     .poll(async () => (await own())?.report, SOON)
     .toMatchObject({ requests: { inFlight: 1 }, holds: { count: 1, leftOut: 0 } });
@@ -94,7 +94,7 @@ test('what is held for a request shows while it lives, to the nano-dollar', asyn
   expect((await own())?.report.holds).toEqual({ totalNanoUsd: '0', count: 0, organizations: {}, leftOut: 0 });
 });
 
-/** Adds up all reports from now on: this process may stand still while one replaces another. */
+/** Sums all later reports, because this process may stall while one replaces another. */
 async function sumOfReports(): Promise<() => Promise<{ failed?: number; ended?: number }>> {
   await pool.query(
     `create table all_reports (requests jsonb not null);
@@ -106,7 +106,7 @@ async function sumOfReports(): Promise<() => Promise<{ failed?: number; ended?: 
   return async () => (await pool.query<{ failed: number; ended: number }>(sums)).rows[0] ?? {};
 }
 
-test('failures show once as failed requests, and for minutes with the provider', async () => {
+test('failures are reported once as failed requests, and for minutes with the provider', async () => {
   await expect.poll(async () => (await own())?.report.requests.ended, SOON).toBe(0);
   const counted = await sumOfReports();
   expect(outcome(await client.chat({ model: 'unknown' }))).toBe('404 model_not_found');
@@ -117,13 +117,13 @@ test('failures show once as failed requests, and for minutes with the provider',
   await expect.poll(async () => (await counted()).failed, SOON).toBe(2);
   expect((await counted()).ended).toBe(3);
   const health = (await own())?.report.providers.fake;
-  // The first request has one attempt and its retry; the second a stream that broke.
+  // The first request had an attempt and a retry; the stream of the second broke.
   expect(health).toMatchObject({ attempts: 4, failures: 3, lastFailure: { result: 'reset' } });
   expect(JSON.stringify(await own())).not.toContain('secret words');
   gateway.provider.script('one', streamAnswer());
 });
 
-test('a reload shows with its models and prices; a file that is refused with what is wrong and where', async () => {
+test('a reload is reported with its models and prices; a refused file with its problem and position', async () => {
   const before = await configuration();
   expect(before).toMatchObject({
     path: join(gateway.stack.paths.dataDir, 'gateway.yaml'),
@@ -157,7 +157,7 @@ test('a reload shows with its models and prices; a file that is refused with wha
   expect(refused).toEqual({ ...after, refused: refused?.refused });
 });
 
-test('a field that needs a restart, and a model that cannot work, are told', async () => {
+test('a field that needs a restart, and a model that cannot work, are reported', async () => {
   gateway.stack.writeConfig(configWith({ one: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }));
   const path = join(gateway.stack.paths.dataDir, 'gateway.yaml');
   const file = JSON.parse(readFileSync(path, 'utf8'));
@@ -171,7 +171,7 @@ test('a field that needs a restart, and a model that cannot work, are told', asy
   expect(now?.refused).toBe(null);
 });
 
-test('the doctor of a machine without gateway processes does not look for what is theirs', async () => {
+test('the doctor on a machine without gateway processes skips the checks of their files and ports', async () => {
   await expect.poll(own, SOON).toBeDefined();
   const { rows } = await pool.query<{ row: unknown }>('select to_jsonb(p) as row from gateway_processes p limit 1');
   const url = await createDatabase();
@@ -196,10 +196,10 @@ test('the doctor reads the next report of a process that was not ready yet', asy
   expect(ofProcess.map(({ found }) => found)).toEqual([expect.stringMatching(/^ready, process/)]);
 });
 
-test('without Envoy it says why it is not ready; a clean end takes the row away', async () => {
+test('without Envoy a process reports why it is not ready; a clean end deletes its row', async () => {
   await gateway.stack.envoy.end('SIGKILL');
   const notReady = expect.stringContaining('a request through Envoy failed');
-  // Readiness may be remembered for the first report.
+  // The first report may have a cached readiness.
   await expect
     .poll(async () => (await own())?.report, SOON)
     .toMatchObject({ envoy: { reachable: false }, notReady, providers: { fake: { ejected: null } } });

@@ -6,7 +6,7 @@ import { type GatewayClient, gatewayClient, outcome } from '../../harness/gatewa
 import { BY, type Customer } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
-/** Requests that cost nothing may write a bounded number of rows and lines. */
+/** Requests that are not charged write a bounded number of rows and lines. */
 let database: ReturnType<typeof openDatabase>;
 
 const gateway = withGateway({
@@ -26,7 +26,7 @@ afterAll(async () => {
   await database?.end();
 });
 
-/** How often each outcome came. */
+/** Sends requests concurrently. Returns the number of each outcome. */
 async function flood(client: GatewayClient, count: number, send: () => Promise<string>): Promise<Map<string, number>> {
   const outcomes = new Map<string, number>();
   let left = count;
@@ -66,7 +66,7 @@ const accessLines = (customer: Customer) =>
 /** Number of minutes that the flood touched. */
 const minutesSince = (startedAtMs: number) => Math.floor(Date.now() / 60_000) - Math.floor(startedAtMs / 60_000) + 1;
 
-test('5,000 requests with a revoked key: a few lines, and the sums have all of them', async () => {
+test('5,000 requests with a revoked key write a few rows and lines, and the sums count all of them', async () => {
   const customer = await gateway.stack.operator.customer();
   const { organizationId } = customer;
   await gateway.stack.operator.administration.revokeKey(customer.keyId, BY);
@@ -84,7 +84,7 @@ test('5,000 requests with a revoked key: a few lines, and the sums have all of t
   await expect.poll(() => accessLines(customer)).toBe(rows);
 });
 
-test('a key that is good: a hundred lines of requests that are refused, whatever for, and one for each that is served', async () => {
+test('a usable key writes a hundred rows of refused requests a minute, and one for each served request', async () => {
   const customer = await gateway.stack.operator.customer();
   const { organizationId } = customer;
   const client = gatewayClient(gateway.stack.origin, customer.key);
@@ -107,12 +107,12 @@ test('a key that is good: a hundred lines of requests that are refused, whatever
   await expect.poll(() => accessLines(customer)).toBe(rows);
 });
 
-test('requests of nobody share their lines', async () => {
+test('requests with unknown keys share one bound of lines', async () => {
   const client = gatewayClient(gateway.stack.origin, 'sk-gw-nobody');
   const startedAtMs = Date.now();
   await flood(client, 300, async () => outcome(await client.get('/v1/models')));
-  // The process writes its lines in batches and in order: the line of a later request proves that
-  // all of the flood are there.
+  // The process writes its lines in order, so after the line of a later request those of the
+  // flood are complete.
   const last = await gateway.stack.operator.customer();
   const later = gatewayClient(gateway.stack.origin, last.key);
   expect(outcome(await later.get('/v1/models'))).toBe('200');

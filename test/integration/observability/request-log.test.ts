@@ -7,10 +7,10 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 
-/** The request log of requests through a real Envoy. */
+/** The rows of the request log for requests through a real Envoy. */
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
-/** At a thousand nano-dollars a token. */
+/** The cost of USAGE at 1,000 nano-dollars a token. */
 const COST_NANO_USD = '150000';
 const USER_AGENT = 'request-log-test/1.0';
 
@@ -35,7 +35,7 @@ const gateway = withGateway((provider) => ({
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The organization's lines, oldest first, once there are so many. */
+/** Waits for `count` rows of the organization. Returns them, oldest first. */
 async function linesOf({ organizationId }: Customer, count: number): Promise<Row[]> {
   const deadline = performance.now() + 30_000;
   for (;;) {
@@ -65,12 +65,12 @@ function chat(customer: Pick<Customer, 'key'>, body: object, more: Partial<Send>
 
 const customerWith = (options: CustomerOptions = {}): Promise<Customer> => gateway.stack.operator.customer(options);
 
-describe('what went well', () => {
+describe('a successful request', () => {
   test.each([
     ['JSON', {}, () => jsonAnswer({ usage: USAGE })],
     ['a stream', { stream: true }, () => streamAnswer({ usage: USAGE })],
     ['with a user', { user: 'ada\0', metadata: { team: 'a"\0' } }, () => jsonAnswer({ usage: USAGE })],
-  ])('is there with all that is known of it: %s', async (_, body, act) => {
+  ])('is logged with all of its fields: %s', async (_, body, act) => {
     const customer = await customerWith();
     gateway.provider.script('one', act());
     const beforeMs = Date.now();
@@ -105,7 +105,7 @@ describe('what went well', () => {
       end_user: 'user' in body ? 'ada\ufffd' : null,
       metadata: 'user' in body ? { team: 'a"\ufffd' } : null,
     });
-    // The time of arrival is in both ids.
+    // Both ids contain the time of arrival.
     expect(String(line?.id).slice(4, 14)).toBe(String(line?.generation_id).slice(4, 14));
     const [sums] = await sql<Row>(
       gateway.stack.databaseUrl,
@@ -127,7 +127,7 @@ describe('what went well', () => {
     expect(Number(used?.last_used_at)).toBeLessThanOrEqual(Date.now());
   });
 
-  test('a replay names the answer that it repeats, and costs nothing', async () => {
+  test('that is a replay has the generation of the original, and no cost', async () => {
     const customer = await customerWith();
     gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
     const headers = { 'idempotency-key': 'once' };
@@ -149,7 +149,7 @@ describe('what went well', () => {
     });
   });
 
-  test('reads are there too', async () => {
+  test('that is a read is logged too', async () => {
     const customer = await customerWith();
     await send(customer, { path: '/v1/models' });
     await send(customer, { path: '/v1/usage?start_date=never' });
@@ -161,13 +161,13 @@ describe('what went well', () => {
   });
 });
 
-describe('refusals', () => {
+describe('a refused request', () => {
   interface Case {
     readonly code: string;
     readonly status: number;
     readonly customer?: CustomerOptions;
     readonly body?: object;
-    /** The request that uses up what this one is refused for. */
+    /** Set if another request must come first, to use up the limit. */
     readonly after?: 'another';
   }
   const REFUSED: readonly Case[] = [
@@ -186,32 +186,29 @@ describe('refusals', () => {
     },
   ];
 
-  test.concurrent.each(REFUSED)(
-    '$code is there, and whose key it was',
-    async ({ code, status, body: fields, ...more }) => {
-      const body = { metadata: { team: 'search' }, ...fields };
-      const customer = await customerWith(more.customer);
-      if (more.after) {
-        await untilMinuteIsYoung();
-        await chat(customer, body);
-      }
-      const received = await chat(customer, body);
-      expect(received.status).toBe(status);
-      const lines = await linesOf(customer, more.after ? 2 : 1);
-      expect(lines.at(-1)).toMatchObject({
-        key_id: customer.keyId,
-        request_id: received.headers['x-request-id'],
-        generation_id: null,
-        status,
-        code,
-        user_agent: USER_AGENT,
-        cost_nano_usd: null,
-        metadata: null,
-      });
-    },
-  );
+  test.concurrent.each(REFUSED)('is logged with its key: $code', async ({ code, status, body: fields, ...more }) => {
+    const body = { metadata: { team: 'search' }, ...fields };
+    const customer = await customerWith(more.customer);
+    if (more.after) {
+      await untilMinuteIsYoung();
+      await chat(customer, body);
+    }
+    const received = await chat(customer, body);
+    expect(received.status).toBe(status);
+    const lines = await linesOf(customer, more.after ? 2 : 1);
+    expect(lines.at(-1)).toMatchObject({
+      key_id: customer.keyId,
+      request_id: received.headers['x-request-id'],
+      generation_id: null,
+      status,
+      code,
+      user_agent: USER_AGENT,
+      cost_nano_usd: null,
+      metadata: null,
+    });
+  });
 
-  test.concurrent('a revoked key and a suspended organization too', async () => {
+  test.concurrent('of a revoked key or a suspended organization is logged with its key', async () => {
     const customer = await customerWith();
     await gateway.stack.operator.administration.setSuspended(customer.organizationId, true, BY);
     expect((await chat(customer, {})).status).toBe(403);
@@ -224,7 +221,7 @@ describe('refusals', () => {
     ]);
   });
 
-  test.concurrent('what a client calls itself and asks for is cut and cleaned, and makes no group of its own', async () => {
+  test.concurrent('has a cut and cleaned user agent and model, and an unknown model makes no group of its own', async () => {
     const customer = await customerWith();
     const model = `x\u0000\u001b[31m${'y'.repeat(300)}`;
     await chat(customer, { model }, { headers: { 'user-agent': 'ü'.repeat(150) } });
@@ -240,8 +237,8 @@ describe('refusals', () => {
   });
 });
 
-describe('nobody', () => {
-  test('finds unknown keys, unknown routes and probes there', async () => {
+describe('the request log', () => {
+  test('has no requests with unknown keys, no unknown routes and no probes', async () => {
     const count = async (): Promise<unknown> =>
       (await sql<{ lines: string }>(gateway.stack.databaseUrl, 'select count(*) as lines from request_log'))[0]?.lines;
     const customer = await customerWith();
@@ -257,8 +254,8 @@ describe('nobody', () => {
   });
 });
 
-describe('what did not go well', () => {
-  test('names the provider that was tried last', async () => {
+describe('a failed request', () => {
+  test('has the provider that was tried last', async () => {
     const customer = await customerWith();
     gateway.provider.script('two', errorAnswer(500, 'broken'));
     gateway.provider.script('two-spare', reset);
@@ -268,7 +265,7 @@ describe('what did not go well', () => {
     expect(line?.generation_id).toBe(received.headers['x-generation-id']);
   });
 
-  test('a stream that broke has the code of its last event beside the status that went out', async () => {
+  test('whose stream broke has the sent status and the code of its last event', async () => {
     const customer = await customerWith();
     gateway.provider.script('one', streamThen(2, reset));
     expect((await chat(customer, { stream: true })).status).toBe(200);
@@ -280,7 +277,7 @@ describe('what did not go well', () => {
   test.each([
     ['midway', () => streamThen(2, stall), { status: 200, code: null }],
     ['before the first event', () => stall, { status: 499, code: null }],
-  ])('a client that leaves %s', async (_, act, expected) => {
+  ])('whose client disconnects %s has `client_gone`', async (_, act, expected) => {
     const customer = await customerWith();
     gateway.provider.script('one', act());
     const leaving = new AbortController();

@@ -58,7 +58,7 @@ afterAll(async () => {
 const chat = (body: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) =>
   client.chat({ model: 'chosen', messages: [{ role: 'user', content: PROMPT }], ...body }, { headers });
 
-/** The spans of the request that was answered with this id, the whole request first. */
+/** The spans of the request with this id, beginning with the root. */
 async function traceOf(requestId: unknown): Promise<SeenSpan[]> {
   const root = () => collector.spans().find(({ attributes }) => attributes['request.id'] === requestId);
   await expect.poll(root, SOON).toBeDefined();
@@ -76,7 +76,7 @@ async function reload(config: TestConfig): Promise<void> {
 const loggedTrace = (requestId: unknown): string | undefined =>
   new RegExp(`"request_id":"${requestId}","trace_id":"([0-9a-f]{32})"`).exec(gateway.stack.logs())?.[1];
 
-test('a stream whose first target fails is told step by step, and nothing of what was said', async () => {
+test('a stream whose first target fails has a span for each step, and no text of its messages', async () => {
   gateway.provider.script('good', streamAnswer());
   const answer = await chat({ stream: true }, { 'idempotency-key': 'one' });
   expect(outcome(answer)).toBe('200');
@@ -109,7 +109,7 @@ test('a stream whose first target fails is told step by step, and nothing of wha
     'server.port': gateway.provider.port,
   });
   expect(settled?.attributes).toMatchObject({ 'gateway.settlement.outcome': 'charged' });
-  // One thing after the other, within the whole.
+  // The steps follow each other within the root span.
   let endNs = root?.startNs ?? 0n;
   for (const step of steps) {
     expect(step.parentId).toBe(root?.id);
@@ -134,7 +134,7 @@ test('a stream whose first target fails is told step by step, and nothing of wha
   expect(again.map(({ name }) => name).slice(3)).toEqual(['validate', 'claim', 'replay']);
 });
 
-test('a JSON answer and a refusal have the steps that they took', async () => {
+test('a JSON response and a refusal have spans for the steps that ran', async () => {
   const usage = {
     ...{ prompt_tokens: 9, completion_tokens: 4, completion_tokens_details: { reasoning_tokens: 3 } },
     prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 2 },
@@ -159,12 +159,12 @@ test('a JSON answer and a refusal have the steps that they took', async () => {
   expect(outcome(refused)).toBe('400 invalid_request');
   const short = await traceOf(refused.headers['x-request-id']);
   expect(short.map(({ name }) => name).slice(1)).toEqual(['authenticate', 'read_body', 'validate']);
-  // The caller's own fault is no failure of ours.
+  // An error of the caller does not mark the spans as failed.
   for (const span of [short[0], short.at(-1)])
     expect(span).toMatchObject({ failed: false, attributes: { 'error.type': 'invalid_request' } });
 });
 
-test("a client's trace goes on here, and at a provider that is the operator's own", async () => {
+test("a client's trace is continued here, and passed on to the operator's own provider", async () => {
   const traceparent = `00-${CLIENT_TRACE}-${CLIENT_SPAN}-00`;
   const answer = await chat({}, { traceparent, tracestate: 'vendor=1' });
   const [root, ...steps] = await traceOf(answer.headers['x-request-id']);
@@ -179,23 +179,23 @@ test("a client's trace goes on here, and at a provider that is the operator's ow
   expect(Object.keys(outside)).not.toContain('tracestate');
 });
 
-test('whether it is recorded is the word of trusted proxies only', async () => {
+test('only trusted proxies decide whether a trace is recorded', async () => {
   const asks = (flags: string) => chat({}, { traceparent: `00-${CLIENT_TRACE}-${CLIENT_SPAN}-${flags}` });
   await reload(configWith(tracing(0)));
   const pushed = await asks('01');
-  // A provider must not record by itself.
+  // The provider is told not to record either.
   expect(gateway.provider.requests('good').at(-1)?.headers.traceparent).toMatch(/-00$/);
   await reload(configWith({ ...tracing(0), trusted_proxies: ['127.0.0.1'] }));
   const silent = await asks('00');
   const asked = await asks('01');
   const [root] = await traceOf(asked.headers['x-request-id']);
   expect(root).toMatchObject({ traceId: CLIENT_TRACE, parentId: CLIENT_SPAN });
-  // Their spans would have arrived before this one.
+  // Spans of the earlier requests would have arrived before those of this one.
   const told = new Set(collector.spans().map(({ attributes }) => attributes['request.id']));
   for (const { headers } of [pushed, silent]) expect(told).not.toContain(headers['x-request-id']);
 });
 
-test('a collector that is busy holds nobody up, and gets what waited once it answers', async () => {
+test('a busy collector delays no request, and gets the waiting spans once it responds', async () => {
   await reload(configWith(tracing(1)));
   collector.answerWith(503);
   const exports = collector.headers.length;
@@ -210,14 +210,14 @@ test('a collector that is busy holds nobody up, and gets what waited once it ans
   expect(await metric(gateway.stack.metricsOrigin, 'gateway_trace_spans_dropped_total')).toBe(0);
 });
 
-test('what waits when the process ends is sent before', async () => {
+test('spans that wait when the process ends are sent before it exits', async () => {
   const answer = await chat({});
   await gateway.stack.restartGateway('SIGTERM');
   const found = collector.spans().some(({ attributes }) => attributes['request.id'] === answer.headers['x-request-id']);
   expect(found).toBe(true);
 });
 
-test('without tracing no provider and no log line has a trace, and the first request with it has one', async () => {
+test('without tracing there is no trace in provider calls and log lines; once it is on, the first request has one', async () => {
   gateway.stack.writeConfig(configWith({}));
   await gateway.stack.restartGateway('SIGTERM');
   const answer = await chat({}, { traceparent: `00-${CLIENT_TRACE}-${CLIENT_SPAN}-01` });

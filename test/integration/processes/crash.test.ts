@@ -15,7 +15,7 @@ const provider = opened(startFakeProvider);
 let stack: SupervisedStack;
 let client: GatewayClient;
 /**
- * Two seconds; on a machine that is busy, what the whole start took there, of which coming back is
+ * Two seconds, or on a busy machine the time of the whole first start, of which a restart is only
  * a part.
  */
 let backWithinMs = 2_000;
@@ -39,7 +39,7 @@ showLogsOnFailure(() => stack);
 
 const MOST_KILLS = 4;
 
-/** Kills the supervisor's child that runs this script or binary. Resolves when it is gone. */
+/** Kills the supervisor's child that runs this script or binary. Resolves when it has ended. */
 async function kill(part: string): Promise<void> {
   const [victim] = supervisedChildren(stack.supervisorPid, part);
   if (victim === undefined) throw new Error(`the supervisor has no child ${part}`);
@@ -48,8 +48,8 @@ async function kill(part: string): Promise<void> {
 }
 
 /**
- * Kills it, and asks every few milliseconds; resolves with what came until the first success after
- * a failure, and how long all that took. `undefined` stands for no response.
+ * Kills a process and sends a request every few milliseconds until the first success after a
+ * failure. Resolves with the outcomes, `undefined` for no response, and the time that it took.
  */
 async function killed(part: string): Promise<{ outcomes: Set<string | undefined>; backAfterMs: number }> {
   const began = performance.now();
@@ -64,7 +64,7 @@ async function killed(part: string): Promise<{ outcomes: Set<string | undefined>
   throw new Error(`not served again: ${[...outcomes]}`);
 }
 
-test('kill -9 of the gateway process: envelope errors, service back by itself within 2 s', async () => {
+test('after kill -9 of the gateway process, requests get API errors and are served again within 2 s', async () => {
   const gate = createGate();
   provider.script('held', gate.before(jsonAnswer()));
   const inFlight = client.chat({ model: 'held' });
@@ -80,7 +80,7 @@ test('kill -9 of the gateway process: envelope errors, service back by itself wi
   await stack.operator.verifyLedger();
 });
 
-test('kill -9 of Envoy: back by itself within 2 s', async () => {
+test('after kill -9 of Envoy, requests are served again within 2 s', async () => {
   const backMs = async () => (await killed('envoy.yaml')).backAfterMs;
   expect(await leastOf(backWithinMs, MOST_KILLS, backMs)).toBeLessThan(backWithinMs);
 });

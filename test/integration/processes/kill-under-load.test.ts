@@ -10,7 +10,7 @@ import { supervisedChildren } from '../../harness/supervised-children.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../../load/planned-answers.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-/** The full proof: KILL_LOAD_SECONDS=60. */
+/** The duration of the load. KILL_LOAD_SECONDS=60 is the full test. */
 const LOAD_MS = Number(process.env.KILL_LOAD_SECONDS ?? '10') * 1000;
 const SMALL_CREDIT_USD = '0.005';
 const QUIET_MS = 40_000;
@@ -57,7 +57,7 @@ async function withScene(redis: TestRedis | undefined, workers: number, play: (s
 
 async function killGateway({ stack }: Scene): Promise<void> {
   const processes = () => supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts');
-  // The one before may be on its way back.
+  // The process may still be restarting after the former kill.
   await expect.poll(() => processes().length).toBeGreaterThan(0);
   const [victim] = processes();
   if (victim !== undefined) process.kill(victim, 'SIGKILL');
@@ -69,7 +69,7 @@ async function killPostgres({ postgres }: Scene): Promise<void> {
   await postgres.restart();
 }
 
-/** The accidents spread over the time of the load. */
+/** Runs the accidents at even intervals during the load. */
 async function playUnderLoad(scene: Scene, accidents: readonly (() => Promise<void>)[]): Promise<void> {
   const { stack } = scene;
   const rich = await stack.operator.customer();
@@ -86,15 +86,15 @@ async function playUnderLoad(scene: Scene, accidents: readonly (() => Promise<vo
   await expectCharged(stack.databaseUrl, tally);
   await stack.operator.verifyLedger();
   for (const client of clients) client.close();
-  // There was load, and it was disturbed; the poor customer ran out.
+  // There was load, some requests failed, and the small balance was used up.
   expect(tally.complete.size).toBeGreaterThan(LOAD_MS / 200);
   expect(tally.outcomes['402']).toBeGreaterThan(0);
   expect(tally.outcomes['503']).toBeGreaterThan(0);
 }
 
-describe('32 in flight while processes are killed: every complete answer is charged once and right', () => {
+describe('32 in flight while processes are killed: every complete response is charged once and exactly', () => {
   test(
-    'one gateway process, then PostgreSQL, then both again',
+    'with kills of one gateway process, then PostgreSQL, then both again',
     () =>
       withScene(undefined, 1, (scene) =>
         playUnderLoad(scene, [
@@ -109,7 +109,7 @@ describe('32 in flight while processes are killed: every complete answer is char
 
   requirement(missingRedis, () => {
     test(
-      'one of two gateway processes, PostgreSQL, and what Redis remembers',
+      'with kills of one of two gateway processes, PostgreSQL and Redis, and loss of the data of Redis',
       async () => {
         const redis = await startTestRedis();
         try {

@@ -13,7 +13,7 @@ import { renderTestConfig } from '../../harness/test-config.ts';
 import { startProcess, type TestProcess } from '../../launchers/child-process.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
 
-/** Processes that nobody starts again, as in a pod, and stores that come after them. */
+/** Processes without a supervisor, as in a pod, which start before their stores. */
 
 const postgres = opened(startTestPostgres);
 let database: NewDatabase;
@@ -40,7 +40,7 @@ function start(program: string): TestProcess {
   });
 }
 
-/** Waits until the process says that it waits, for this reason. */
+/** Waits until the process logs that it waits for this reason. */
 async function untilItWaits({ output, hasEnded }: TestProcess, reason: RegExp): Promise<void> {
   const says = () =>
     output()

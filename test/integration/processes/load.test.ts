@@ -4,7 +4,7 @@ import { opened } from '../../harness/opened.ts';
 import { loadJob, withSilentClients } from '../../load/checks.ts';
 import { startLoadStack } from '../../load/load-stack.ts';
 
-/** Sizes that show the traps: rapid reset comes after about 1,000 requests on a connection. */
+/** Large enough to trigger rapid-reset protection, after about 1,000 requests on a connection. */
 const REQUESTS = process.env.CI === 'true' ? 4_000 : 2_000;
 const STREAM_CLIENTS = process.env.CI === 'true' ? 30 : 10;
 
@@ -17,7 +17,7 @@ test(`${REQUESTS} requests at 64 in flight: no error`, async () => {
   expect(result).toMatchObject({ good: REQUESTS, faults: {} });
 });
 
-test('400 concurrent paced streams: no error, no stream late', async () => {
+test('400 concurrent paced streams: no error and no late stream', async () => {
   const result = await load.generator.run(loadJob(load.target, 'paced-stream', { concurrency: 400, requests: 400 }));
   expect(result).toMatchObject({ good: 400, faults: {} });
 });
@@ -26,8 +26,8 @@ const MIB = 1024 * 1024;
 
 test.each([
   { model: 'big-stream', clients: STREAM_CLIENTS, gatewayBound: 200 * MIB },
-  // Whole answers are kept until they are taken: those that find no room are refused, the process
-  // stays within its bound.
+  // Complete responses stay in memory until they are read. Those without room are refused, so
+  // that the process stays within its bound.
   { model: 'big-json', clients: 30, gatewayBound: 1024 * MIB },
 ] as const)(
   '$clients clients that never read 50 MB ($model): memory stays bounded',
@@ -39,6 +39,6 @@ test.each([
   },
 );
 
-test('after all of it every charge is in the ledger once', async () => {
+test('after all of these requests every charge is in the ledger once', async () => {
   await load.stack.operator.verifyLedger();
 });

@@ -29,7 +29,7 @@ const gateway = withGateway((provider) => ({
   },
 }));
 
-/** Repeatable "chance", so that a failure can be looked at again. */
+/** Random numbers from a seed, so that a failure can be reproduced. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -56,10 +56,10 @@ const ACTS: readonly Act[] = [
 const REQUESTS = 600;
 const AT_ONCE = 50;
 
-test('after a storm of failures and leaving clients nothing is held, and every cent is explained', async () => {
+test('after a storm of failures and disconnects nothing is held, and every balance matches its charges', async () => {
   const roll = dice(20_261_121);
   gateway.provider.script('any', (call) => ACTS[roll(ACTS.length)]?.(call));
-  // The second has little, so that it runs into 402 in between.
+  // The second has little credit, so that some requests get 402.
   const customers = [
     await gateway.stack.operator.customer(),
     await gateway.stack.operator.customer({ credit: '0.02' }),
@@ -89,12 +89,12 @@ test('after a storm of failures and leaving clients nothing is held, and every c
     expect(balance).toBeCloseTo(credit - (charged.get(organizationId) ?? 0), 9);
     expect(balance).toBeGreaterThanOrEqual(0);
   }
-  // The storm was one: successes, failures, refusals and clients that left.
+  // The storm had successes, failures, refusals and disconnects.
   expect(Object.keys(statuses).sort()).toEqual(['200', '402', '503', 'left']);
   expect(statuses['200']).toBeGreaterThan(REQUESTS / 5);
 });
 
-/** Cost of the generations, in USD, straight from the database. */
+/** The cost of the generations in USD, read directly from the database. */
 async function chargesByOrganization(): Promise<Map<string, number>> {
   await untilShipped(gateway.stack.paths);
   const client = new pg.Client({ connectionString: gateway.stack.databaseUrl });

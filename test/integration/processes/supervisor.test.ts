@@ -36,7 +36,7 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   expect(streamed).toContain('chat.completion.chunk');
   expect(streamed.endsWith('data: [DONE]\n\n')).toBe(true);
 
-  // A start ends only its own children, so the second start must not touch the first.
+  // A start ends only its own children, so the failed second start does not affect the first.
   const second = launch(home);
   expect(await second.exited).toBe(1);
   expect(second.output()).toContain(
@@ -47,7 +47,7 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   const killed = database();
   process.kill(killed, 'SIGKILL');
   await expect.poll(database).not.toBe(killed);
-  // While the database starts, the command fails.
+  // The command fails while the database starts.
   const listed = async () => {
     const args = [join(REPOSITORY, 'operator/main.ts'), 'org', 'list', '--json'];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: REPOSITORY, env: home.env });
@@ -61,7 +61,7 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   const inFlight = chat(home, service, 'Tell me about yourself at some length, please.', begun.resolve);
   await begun.promise;
   process.kill(-service.pid, 'SIGINT');
-  // npm passes on what the terminal has sent already: still one Ctrl-C.
+  // npm forwards the signal that the terminal has sent already. Both count as one Ctrl-C.
   process.kill(service.pid, 'SIGINT');
   expect(await inFlight).toMatchObject({ status: 200, text: expect.stringMatching(/data: \[DONE\]\n\n$/) });
   expect(await service.exited).toBe(0);
@@ -76,7 +76,7 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
 });
 
 test.each(['api', 'metrics', 'dashboard'] as const)(
-  'a taken port of listen.%s: a clear message, exit 1, nothing left',
+  'a taken port of listen.%s is named in a message, with exit code 1 and no data left behind',
   async (name) => {
     const home = await newHome();
     const port = { api: home.apiPort, metrics: home.metricsPort, dashboard: home.dashboardPort }[name];
@@ -91,7 +91,7 @@ test.each(['api', 'metrics', 'dashboard'] as const)(
   },
 );
 
-test('a configuration that is refused: where and why, exit 1', async () => {
+test('an invalid configuration is refused with position and reason, and exit code 1', async () => {
   const home = await newHome();
   writeFileSync(join(home.folder, 'gateway.yaml'), 'listen: {api: nonsense}\n');
   const main = launch(home);
@@ -99,14 +99,14 @@ test('a configuration that is refused: where and why, exit 1', async () => {
   expect(main.output()).toContain(`${home.env.GATEWAY_CONFIG}:1:15: listen.api`);
 });
 
-test.skipIf(process.getuid?.() !== 0)("as an ordinary user; and as root on that user's folder", async () => {
+test.skipIf(process.getuid?.() !== 0)("runs as an ordinary user, and as root on that user's folder", async () => {
   const home = await newHome(65_534);
   const service = await startService(home, {}, 65_534);
   expect(await statusOfModels(home, service)).toBe(200);
   await service.end('SIGTERM', PATIENCE_MS);
   expect(await service.exited).toBe(0);
 
-  // PostgreSQL refuses a folder that is not its user's own, and it refuses root.
+  // PostgreSQL refuses to run as root, or on a folder of another user.
   const asRoot = await startService(home);
   expect(statSync(`/proc/${asRoot.childNamed('/postgres').pid}`).uid).toBe(65_534);
   expect(await statusOfModels(home, service)).toBe(200);

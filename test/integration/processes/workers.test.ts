@@ -16,11 +16,11 @@ import { type FakeProvider, startFakeProvider } from '../../provider/fake-provid
 import { createGate } from '../../provider/gate.ts';
 
 const WORKERS = 4;
-/** A hold is exactly its limit: 100 tokens at 1 USD per million. */
+/** A hold is exactly the output limit: 100 tokens at 1 USD per million. */
 const LIMIT = 100;
 const COST_OF_ONE = 0.0001;
 const CROWD = { requests: 60, served: 10, maxTokens: LIMIT };
-/** Enough that every process has some. */
+/** Enough requests that every process gets some. */
 const IN_FLIGHT = 24;
 const REFUSED_RPM = 100;
 
@@ -50,7 +50,7 @@ function fourProcesses(): void {
 
   showLogsOnFailure(() => stack);
 
-  test('60 at once against a balance worth 10: 10 are served, 50 get 402', async () => {
+  test('60 at once with a balance for 10: 10 are served, 50 get 402', async () => {
     const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
     const received = await allAtOnce(provider, { ...CROWD, clients: [gatewayClient(stack.origin, key)] });
     expect(countOutcomes(received)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
@@ -58,13 +58,13 @@ function fourProcesses(): void {
     await stack.operator.verifyLedger();
   });
 
-  test('refused requests are counted of all processes together', async () => {
+  test('refused requests are counted for all processes together', async () => {
     const { key } = await stack.operator.customer();
     const client = gatewayClient(stack.origin, key);
     await untilMinuteIsYoung(30_000);
     const outcomes: string[] = [];
     for (let i = 0; i < REFUSED_RPM + 60; i++) outcomes.push(outcome(await client.get('/v1/models?a=b')));
-    // Each process for itself would refuse four times as many.
+    // Separate counts of the processes would refuse four times as many.
     const refused = count(outcomes)['400 unknown_parameter'] ?? 0;
     expect(refused).toBeGreaterThanOrEqual(REFUSED_RPM);
     expect(refused).toBeLessThan(REFUSED_RPM + 40);
@@ -73,7 +73,7 @@ function fourProcesses(): void {
     client.close();
   });
 
-  test('metrics are those of all processes, and every process served', async () => {
+  test('metrics are sums of all processes, and every process served requests', async () => {
     const { key } = await stack.operator.customer();
     const client = gatewayClient(stack.origin, key);
     const before = await modelRequests();
@@ -87,12 +87,12 @@ function fourProcesses(): void {
         .map((line) => (JSON.parse(line) as { worker: number }).worker),
     );
     expect([...served].sort()).toEqual([0, 1, 2, 3]);
-    // Probes of readiness go to any process, and none of them takes them for a caller.
+    // Readiness probes reach any process, and none treats them as a caller.
     expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
     expect(stack.logs()).not.toContain('invalid_api_key');
   });
 
-  test("a customer's own identifiers are the same hash from every process", async () => {
+  test("every process sends the same hash for a customer's identifier", async () => {
     const { key } = await stack.operator.customer();
     const client = gatewayClient(stack.origin, key);
     const asked = provider.requests('exact').length;
@@ -105,7 +105,7 @@ function fourProcesses(): void {
     expect(others).toEqual([]);
   });
 
-  test('every process reports what it holds itself, and one of them Envoy', async () => {
+  test('every process reports its own holds, and one of them the state of Envoy', async () => {
     const { organizationId, key } = await stack.operator.customer();
     const gate = createGate();
     provider.script('exact', gate.before(jsonAnswer()));
@@ -127,7 +127,7 @@ function fourProcesses(): void {
     expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': IN_FLIGHT });
   });
 
-  test('a reload reaches every process, and only when Envoy has what it needs', async () => {
+  test('a reload reaches every process, and only after Envoy has its clusters', async () => {
     const { key } = await stack.operator.customer();
     const client = gatewayClient(stack.origin, key);
     const second = await startFakeProvider();
@@ -139,7 +139,7 @@ function fourProcesses(): void {
         models: { ...config().models, added: { targets: [{ provider: 'second', model: 'added' }] } },
       });
       const seen = new Set<string>();
-      // Requests go round, so as many in a row as there are processes have been to each.
+      // Requests are distributed in turn, so this many in a row have reached every process.
       for (let inARow = 0; inARow < 2 * WORKERS; ) {
         expect(performance.now() - began).toBeLessThan(40_000);
         const result = outcome(await client.chat({ model: 'added' }));
@@ -155,7 +155,7 @@ function fourProcesses(): void {
     }
   });
 
-  test('Redis is killed and comes back empty: nothing is admitted until what is held is known again', async () => {
+  test('after Redis restarts empty, nothing is admitted until its holds are registered again', async () => {
     const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
     const client = gatewayClient(stack.origin, key);
     const gate = createGate();
@@ -172,7 +172,7 @@ function fourProcesses(): void {
       const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
       outcomes.add(result);
       if (result !== '503 no_capacity') break;
-      // For all of the pause, and not only for the moment in which Redis was not reached.
+      // It is not ready during the whole pause, and not only while Redis is unreachable.
       if (performance.now() - began > 3000 && performance.now() - began < 9000) expect(await ready()).toBe(503);
       await sleep(100);
     }
@@ -186,7 +186,7 @@ function fourProcesses(): void {
     await stack.operator.verifyLedger();
   });
 
-  test('kill -9 of one process: the service goes on, and what the process held is free again within 30 s', async () => {
+  test('after kill -9 of one process, others serve, and its holds are released within 30 s', async () => {
     const { key } = await stack.operator.customer({ credit: '1' });
     const client = gatewayClient(stack.origin, key);
     const gate = createGate();
@@ -201,7 +201,7 @@ function fourProcesses(): void {
     process.kill(victim, 'SIGKILL');
     const killedAtMs = performance.now();
     while (gatewayProcesses(stack.supervisorPid).includes(victim)) await sleep(5);
-    // Requests of the dead process ended with it; Envoy takes all others to the live processes.
+    // Requests of the killed process ended with it. Envoy sends all others to the live processes.
     await expect.poll(() => outcomes.length).toBeGreaterThan(0);
     const after = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/models')));
     expect(count(after.map(outcome))).toEqual({ '200': 20 });
@@ -209,7 +209,7 @@ function fourProcesses(): void {
       expect(performance.now() - killedAtMs).toBeLessThan(30_000);
       await sleep(250);
     }
-    // Holds of live processes were not touched.
+    // The holds of live processes are unchanged.
     const alive = IN_FLIGHT - outcomes.length;
     expect(await heldUsd(client)).toBeCloseTo(alive * COST_OF_ONE, 9);
     gate.open();
@@ -254,7 +254,7 @@ function gatewayProcesses(supervisorPid: number): number[] {
       const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
       if (parent === supervisorPid && command.includes('ext-proc/main.ts')) found.push(Number(name));
     } catch {
-      // The process ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return found.sort((a, b) => a - b);
