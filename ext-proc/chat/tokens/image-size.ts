@@ -5,28 +5,53 @@ export interface ImageSize {
 
 /**
  * Width and height from the first bytes of a PNG, JPEG, GIF or WebP file. `undefined`: another
- * format, or too few bytes. The bytes are hostile: nothing is read behind their end, and every step
- * advances.
+ * format, too few bytes, or a file that decoders read in different ways, since whoever sends it
+ * chooses the one that makes it cheaper. The bytes are hostile: nothing is read behind their end,
+ * and every step advances.
  */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length >= 24 && bytes.readUInt32BE(0) === 0x89504e47 && bytes.readUInt32BE(4) === 0x0d0a1a0a) {
-    return plausible(bytes.readUInt32BE(16), bytes.readUInt32BE(20));
-  }
-  if (bytes.length >= 10 && /^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6))) {
-    return plausible(bytes.readUInt16LE(6), bytes.readUInt16LE(8));
-  }
-  if (bytes.length >= 30 && bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP')
-    return webpSize(bytes);
-  if (isJpeg(bytes)) return jpegSize(bytes);
+  // No picture is shorter.
+  if (bytes.length < 24) return undefined;
+  if (bytes.readUInt32BE(0) === 0x89504e47 && bytes.readUInt32BE(4) === 0x0d0a1a0a) return pngSize(bytes);
+  if (/^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6))) return gifSize(bytes);
+  if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP') return webpSize(bytes);
+  if (bytes.readUIntBE(0, 3) === 0xffd8ff) return jpegSize(bytes);
   return undefined;
 }
 
-/** A JPEG's size comes after its metadata, so more of the file has to be read. */
-export function isJpeg(bytes: Buffer): boolean {
-  return bytes.length >= 3 && bytes.readUIntBE(0, 3) === 0xffd8ff;
+const PNG_HEADER = 0x49484452;
+const PNG_DATA = 0x49444154;
+
+/** Some decoders take the header from any place before the data, and the last one of two. */
+function pngSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.readUInt32BE(8) !== 13 || bytes.readUInt32BE(12) !== PNG_HEADER) return undefined;
+  for (let pos = 33; pos + 8 <= bytes.length; pos += 12 + bytes.readUInt32BE(pos)) {
+    const type = bytes.readUInt32BE(pos + 4);
+    if (type === PNG_DATA) return plausible(bytes.readUInt32BE(16), bytes.readUInt32BE(20));
+    if (type === PNG_HEADER) return undefined;
+  }
+  return undefined;
+}
+
+/** Some decoders enlarge the screen to the first frame, which stands behind the extensions. */
+function gifSize(bytes: Buffer): ImageSize | undefined {
+  const flags = bytes.readUInt8(10);
+  let pos = flags < 0x80 ? 13 : 13 + 6 * 2 ** (flags & 7);
+  while (pos + 9 <= bytes.length && bytes[pos] === 0x21) {
+    const label = bytes[pos + 1] ?? 0;
+    // Of others, and of an extension without data, decoders see different ends.
+    if (![0xf9, 0xfe, 0xff].includes(label) || bytes[pos + 2] === 0) return undefined;
+    for (pos += 2; (bytes[pos] ?? 0) > 0; ) pos += 1 + (bytes[pos] ?? 0);
+    pos++;
+  }
+  if (pos + 9 > bytes.length || bytes[pos] !== 0x2c) return undefined;
+  const right = bytes.readUInt16LE(pos + 1) + bytes.readUInt16LE(pos + 5);
+  const bottom = bytes.readUInt16LE(pos + 3) + bytes.readUInt16LE(pos + 7);
+  return plausible(Math.max(bytes.readUInt16LE(6), right), Math.max(bytes.readUInt16LE(8), bottom));
 }
 
 function webpSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 30) return undefined;
   switch (bytes.toString('latin1', 12, 16)) {
     case 'VP8 ':
       return plausible(bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff);
@@ -43,6 +68,8 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
 
 /**
  * Segments follow each other with their lengths; the frame header (SOF) among them has the size.
+ * Before it come only tables, metadata and comments: decoders skip some other markers without a
+ * length.
  */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   let pos = 2;
@@ -55,8 +82,9 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
     if (isFrame) return plausible(bytes.readUInt16BE(pos + 7), bytes.readUInt16BE(pos + 5));
+    const isKnown = [0xc4, 0xcc, 0xdb, 0xdd, 0xfe].includes(marker) || (marker & 0xf0) === 0xe0;
     const length = bytes.readUInt16BE(pos + 2);
-    if (length < 2) return undefined;
+    if (!isKnown || length < 2) return undefined;
     pos += 2 + length;
   }
   return undefined;

@@ -2,7 +2,7 @@ import type { Steps } from '../../fairness/steps.ts';
 import type { Span } from '../json/json-cursor.ts';
 import { characterEnd, textUpTo } from '../json/json-text.ts';
 import { Base64Text } from './base64-text.ts';
-import { type ImageSize, imageSize, isJpeg } from './image-size.ts';
+import { type ImageSize, imageSize } from './image-size.ts';
 
 interface Invalid {
   readonly kind: 'invalid';
@@ -61,18 +61,9 @@ function* isBase64(bytes: Buffer, start: number, end: number): Steps<boolean> {
   return data.isWhole;
 }
 
-/**
- * Base64 characters to decode: a header, or as much metadata as cameras put before a JPEG's frame
- * header. Multiples of four.
- */
-const HEADER_CHARACTERS = 64;
-const JPEG_CHARACTERS = 262_144;
+/** Base64 characters to decode: what programs and cameras put before a size. A multiple of four. */
+const HEAD_CHARACTERS = 262_144;
 
 function sizeOf(bytes: Buffer, start: number, end: number): ImageSize | undefined {
-  const header = decode(HEADER_CHARACTERS, bytes, start, end);
-  return imageSize(isJpeg(header) ? decode(JPEG_CHARACTERS, bytes, start, end) : header);
-}
-
-function decode(characters: number, bytes: Buffer, start: number, end: number): Buffer {
-  return Buffer.from(textUpTo(characters, bytes, start, end), 'base64');
+  return imageSize(Buffer.from(textUpTo(HEAD_CHARACTERS, bytes, start, end), 'base64'));
 }
