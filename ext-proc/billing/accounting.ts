@@ -41,6 +41,8 @@ export class Accounting {
   readonly #changes: LedgerChanges;
   readonly #holdParts: OpenHoldParts;
   readonly #underWay = new Set<OpenHold>();
+  /** Calls of the limit store that it has not answered. */
+  readonly #telling = new Set<Promise<void>>();
   #ending = false;
 
   constructor(options: AccountingOptions) {
@@ -134,9 +136,11 @@ export class Accounting {
     setTimeout(() => this.shipper.waitNoMore(), withinMs).unref();
   }
 
+  /** Resolves when the limit store was told of the last charges, if it can be. */
   async close(): Promise<void> {
     await this.#changes.close();
     await this.#charges.close();
+    await Promise.all(this.#telling);
     await this.#late.close();
   }
 
@@ -145,18 +149,21 @@ export class Accounting {
     return this.#tell(owner, what);
   }
 
-  async #tell(
+  #tell(
     { generationId, organizationId, keyId }: HoldOwner,
     what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged' | 'owedNanoUsd'>,
   ): Promise<void> {
     const { limits, clock, log } = this.#options;
     const given = { ...what, holdId: generationId, organizationId, keyId, nowMs: clock.nowMs() };
-    try {
-      await limits.release(given);
-    } catch (error) {
-      this.#late.add(given);
-      log.warn({ err: error, generation_id: generationId }, 'a hold could not be released yet');
-    }
+    const telling = limits
+      .release(given)
+      .catch((error: unknown) => {
+        this.#late.add(given);
+        log.warn({ err: error, generation_id: generationId }, 'a hold could not be released yet');
+      })
+      .finally(() => this.#telling.delete(telling));
+    this.#telling.add(telling);
+    return telling;
   }
 }
 

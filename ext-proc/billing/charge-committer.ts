@@ -86,7 +86,7 @@ export class ChargeCommitter {
     await this.#options.ledger.lose({ generationId, organizationId, model, provider, ...loss });
   }
 
-  /** Releases the hold. Not awaited, because a late release does no harm. */
+  /** Releases the hold. No charge waits for that: Accounting awaits it before the process ends. */
   #release(settlement: Settlement, snapshot: AccountSnapshot): void {
     void this.#options.releaseHold(settlement, tokensOf(settlement), snapshot);
   }

@@ -98,4 +98,17 @@ describe('releases that the store did not confirm', () => {
     await late.close();
     expect(late.waiting()).toBe(0);
   });
+
+  it('are all tried when it closes, after an attempt that is under way', async () => {
+    const slow = Promise.withResolvers<void>();
+    answer = () => slow.promise;
+    late.add(releaseOf('a'));
+    await pass(1_000);
+    late.add(releaseOf('b'));
+    const closed = late.close();
+    slow.resolve();
+    await closed;
+    expect(tried.map(({ holdId }) => holdId)).toEqual(['a', 'b']);
+    expect(late.waiting()).toBe(0);
+  });
 });

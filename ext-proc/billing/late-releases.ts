@@ -15,19 +15,23 @@ const MOST_TOGETHER = 200;
  */
 export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: Clock) {
   const waiting = new Map<string, HoldRelease>();
-  let trying = false;
+  let trying: Promise<void> | undefined;
   const timer = setInterval(() => void tryAll(), RETRY_EVERY_MS);
   timer.unref();
 
-  async function tryAll(): Promise<void> {
-    if (trying) return;
-    trying = true;
+  function tryAll(): Promise<void> {
+    trying ??= tryEach().finally(() => {
+      trying = undefined;
+    });
+    return trying;
+  }
+
+  async function tryEach(): Promise<void> {
     const all = [...waiting.values()];
     for (let from = 0; from < all.length; from += MOST_TOGETHER) {
       const results = await Promise.all(all.slice(from, from + MOST_TOGETHER).map(tryOne));
       if (results.includes('unavailable')) break;
     }
-    trying = false;
   }
 
   async function tryOne(release: HoldRelease): Promise<'done' | 'unavailable'> {
@@ -52,6 +56,7 @@ export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: C
     /** Tries all of them once more. Never rejects. */
     async close(): Promise<void> {
       clearInterval(timer);
+      await trying;
       await tryAll();
     },
   };

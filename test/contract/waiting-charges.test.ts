@@ -63,18 +63,11 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
   let open = 0n;
   const going: BillableHold[] = [];
   for (const { process, tokens } of requests) {
-    const generationId = newId('gen', clock.nowMs());
-    const of = { organizationId: ORGANIZATION, keyId: KEY, holdNanoUsd: HELD, totalTimeoutMs: 60_000 };
-    const snapshot = memory.read(ORGANIZATION, KEY, day);
-    const rules = { concurrency: 100, tokens: 1, organizationLimits: {}, keyLimits: {}, nowMs: clock.nowMs() };
-    while ((await store.admit({ ...of, ...rules, holdId: generationId, snapshot })).kind === 'read_again');
-    const asked = { model: 'm', priceTable: TABLE, streamed: false, createdAtMs: 1, mostOutputTokens: 1_000 };
-    const hold = processes[process]?.accounting.open({ ...of, ...asked, generationId, day });
-    if (hold === undefined) throw new Error('there are two processes');
+    const hold = await openHold(processes[process], { memory, store, day });
     going.push(hold);
     if (tokens === undefined) open += HELD;
     else {
-      await hold.charge({ ...PRODUCED, usage: { ...NO_USAGE, completionTokens: tokens } });
+      await hold.charge(produced(tokens));
       spent += BigInt(tokens);
     }
   }
@@ -100,6 +93,23 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
   await Promise.all(going.map((hold) => hold.release()));
   for (const process of processes) await process.close();
   return { there, shown, late };
+}
+
+interface Stores {
+  readonly memory: ReturnType<typeof createMemoryLedger>;
+  readonly store: ReturnType<typeof createMemoryLimitStore>;
+  readonly day: number;
+}
+
+async function openHold(process: ReturnType<typeof startProcess> | undefined, { memory, store, day }: Stores) {
+  if (process === undefined) throw new Error('there are two processes');
+  const generationId = newId('gen', clock.nowMs());
+  const of = { organizationId: ORGANIZATION, keyId: KEY, holdNanoUsd: HELD, totalTimeoutMs: 60_000 };
+  const snapshot = memory.read(ORGANIZATION, KEY, day);
+  const rules = { concurrency: 100, tokens: 1, organizationLimits: {}, keyLimits: {}, nowMs: clock.nowMs() };
+  while ((await store.admit({ ...of, ...rules, holdId: generationId, snapshot })).kind === 'read_again');
+  const asked = { model: 'm', priceTable: TABLE, streamed: false, createdAtMs: 1, mostOutputTokens: 1_000 };
+  return process.accounting.open({ ...of, ...asked, generationId, day });
 }
 
 function startProcess(ledger: Ledger, limits: ReturnType<typeof createMemoryLimitStore>) {
@@ -129,6 +139,7 @@ const PRODUCED = {
   cancelled: false,
   ...{ latencyMs: 1, generationTimeMs: 1 },
 } as const;
+const produced = (tokens: number) => ({ ...PRODUCED, usage: { ...NO_USAGE, completionTokens: tokens } });
 const REQUEST = {
   route: { query: '' },
   principal: { organization: { id: ORGANIZATION } },
@@ -146,3 +157,19 @@ test('no read shows more money than there is, and the last ones show all of it',
     { numRuns: RUNS },
   ),
 );
+
+test('a process closes after the limit store has answered the releases of its last charges', async () => {
+  const memory = createMemoryLedger();
+  memory.addKey(ORGANIZATION, KEY);
+  memory.credit(ORGANIZATION, CREDIT);
+  const store = createMemoryLimitStore({ leaseMs: 60_000 });
+  const release = async (given: Parameters<typeof store.release>[0]) => {
+    await sleep(20);
+    await store.release(given);
+  };
+  const process = startProcess(memory, { ...store, release });
+  const hold = await openHold(process, { memory, store, day: utcDay(clock.nowMs()) });
+  await hold.charge(produced(10));
+  await process.close();
+  expect(await store.heldNanoUsd(ORGANIZATION, clock.nowMs())).toBe(0n);
+});

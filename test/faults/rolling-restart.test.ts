@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
-import { gatewayClient, MESSAGES, outcome } from '../harness/gateway-client.ts';
+import { gatewayClient, MESSAGES, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { startSupervisedStack } from '../harness/stack.ts';
@@ -113,6 +113,9 @@ requirement(missingRedis, () => {
       }
       const report = await traffic.stop();
       expectUnnoticed(report);
+      const client = gatewayClient(stack.origin, key);
+      await untilNothingHeld(client);
+      client.close();
       await stack.operator.verifyLedger();
     });
 
