@@ -6,7 +6,7 @@ import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
-/** An Envoy that is not of the gateway: the bench compares with it. */
+/** An Envoy without the gateway, with which the bench compares. */
 export interface OtherEnvoy {
   readonly origin: string;
   readonly pid: number;
@@ -80,7 +80,7 @@ export function socketAddress(port: number): object {
   return { socket_address: { address: '127.0.0.1', port_value: port } };
 }
 
-/** A filter with its settings. Its type is that of Envoy's API, such as `router.v3.Router`. */
+/** A filter with its settings. `type` is a type of Envoy's API, such as `router.v3.Router`. */
 export function httpFilter(name: string, type: string, settings: object = {}): object {
   const typed_config = { '@type': `type.googleapis.com/envoy.extensions.filters.http.${type}`, ...settings };
   return { name: `envoy.filters.http.${name}`, typed_config };

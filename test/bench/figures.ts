@@ -1,11 +1,11 @@
 import type { Round } from './round.ts';
 
-/** Medians over the rounds of one scenario and side. */
+/** Medians of the rounds of one scenario and side. */
 export interface Figures extends Omit<Round, 'faults' | 'ledger' | 'requests'> {
   readonly rounds: number;
-  /** Median of the rounds' sums. */
+  /** Median of the sums over processes. */
   readonly totalCpuMicros: number;
-  /** Over all rounds, not a median. */
+  /** Sum over all rounds, not a median. */
   readonly faults: Readonly<Record<string, number>>;
 }
 

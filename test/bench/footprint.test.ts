@@ -11,14 +11,14 @@ import { memoryOf } from './memory-of-processes.ts';
 import recorded from './recorded-footprint.json' with { type: 'json' };
 
 /**
- * Memory of all processes of `npm start`, and the time until it is ready. The record is changed by
- * hand when a change is worth its memory or time.
+ * Bounds the memory of all processes of `npm start` and the time until it is ready. The record is
+ * raised by hand when a change is worth its memory or time.
  */
 const TOLERANCE = 1.15;
 
-/** Each lasts some seconds. Other work of the machine can only make one worse. */
+/** Each start takes some seconds. Other load on the machine can only make a start slower. */
 const MOST_STARTS = 8;
-/** Idle connections to PostgreSQL end after 60 s, and V8 collects meanwhile. */
+/** Idle connections to PostgreSQL are closed after 60 s, and V8 collects garbage meanwhile. */
 const RESTING = { timeout: 180_000, interval: 5_000 };
 const LOAD = { concurrency: 64, requests: 3_000 };
 const TYPESCRIPT = createRequire(import.meta.url).resolve('typescript-5');
@@ -37,7 +37,10 @@ afterAll(async () => {
   await home?.remove();
 });
 
-/** The time until the banner, in starts of Node with TypeScript in the same moments. */
+/**
+ * The time until the banner, in units of a Node start that loads TypeScript, measured just before
+ * and after.
+ */
 async function startsUntilReady(): Promise<number> {
   const before = startOfTypeScript();
   const began = performance.now();
@@ -46,7 +49,7 @@ async function startsUntilReady(): Promise<number> {
   return readyMs / ((before + startOfTypeScript()) / 2);
 }
 
-/** Machines differ, and so do their minutes. */
+/** The unit of time, because the speed of machines differs and varies. */
 function startOfTypeScript(): number {
   const began = performance.now();
   execFileSync(process.execPath, [TYPESCRIPT], { env: { PATH: process.env.PATH }, timeout: 60_000 });
@@ -59,7 +62,7 @@ test(`a start, memory at rest and after load are within ${TOLERANCE} times the r
   timeout: 900_000,
 }, async () => {
   const bound = (figure: keyof typeof recorded): number => recorded[figure] * TOLERANCE;
-  // The first start creates the database.
+  // The first start also creates the database, so it is not measured.
   let running = await startService(home);
   service = running;
   const { demoKey: key = '' } = running;
@@ -81,7 +84,7 @@ test(`a start, memory at rest and after load are within ${TOLERANCE} times the r
   await expect.poll(() => megabytes(running), RESTING).toBeLessThanOrEqual(bound('afterLoadMb'));
 });
 
-test('memory that a process fills is counted', async () => {
+test('memory that a process has written to is counted', async () => {
   const filling = "process.on('message', (n) => { globalThis.kept = Buffer.alloc(n, 1); process.send(0); }).send(0)";
   const child = spawn(process.execPath, ['--eval', filling], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const memory = () => memoryOf([child.pid ?? 0]);
@@ -97,7 +100,7 @@ test('memory that a process fills is counted', async () => {
   expect(filled).toBeLessThan(60e6);
 });
 
-/** Arguments of the command that frees the organization of the banner from its limit. */
+/** Arguments of the command that removes the request limit of the banner's organization. */
 function noLimit(running: Service): string[] {
   const [, organization = ''] = /--org (org-\w+)/.exec(running.output()) ?? [];
   return ['org', 'update', organization, '--rpm', 'none'];

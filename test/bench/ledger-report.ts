@@ -4,7 +4,9 @@ import { table } from './table.ts';
 
 const COLUMNS = ['process', 'threads', 'CPU us', 'user', 'kernel', 'share', 'wake-ups'];
 
-/** The ledgers of all scenarios and sides. Those that do not add up are returned by name. */
+/**
+ * Prints the CPU ledgers of all scenarios and sides. Returns the names of those that do not add up.
+ */
 export function printLedgers(rounds: readonly Round[]): string[] {
   const wrong: string[] = [];
   process.stdout.write(

@@ -1,36 +1,36 @@
-/** Use of CPU by one thread, or by a group of threads. */
+/** CPU use of a thread or of a group of threads. */
 export interface ThreadUse {
   readonly process: string;
   readonly group: string;
   readonly micros: number;
-  /** Hundredths of a second: they only tell how the microseconds are divided. */
+  /** Hundredths of a second, which only tell how `micros` is divided. */
   readonly userTicks: number;
   readonly kernelTicks: number;
-  /** How often it has waited: each wait ends with a wake-up. */
+  /** Number of voluntary waits, each of which ends with a wake-up. */
   readonly wakeUps: number;
 }
 
 export interface Snapshot {
   readonly threads: ReadonlyMap<number, ThreadUse>;
   /**
-   * CPU of the same processes as the kernel sums it up itself, threads and children that have ended
-   * included. In hundredths of a second.
+   * The kernel's own sum for the same processes, ended threads and children included. Its
+   * resolution is a hundredth of a second.
    */
   readonly kernelsMicros: number;
 }
 
-/** Use of CPU by all groups, for some requests. */
+/** CPU use of all groups during a number of requests. */
 export interface Ledger {
   readonly uses: readonly ThreadUse[];
   readonly kernelsMicros: number;
 }
 
-/** Group of what children have used until they ended. */
+/** Group of the CPU time of ended children. */
 export const ENDED = 'ended children';
 
 /**
- * A child that ended meanwhile, such as a backend of PostgreSQL whose connection was idle, is in
- * the sum of the ended ones with its whole life: what it had used before is taken off there.
+ * The sum of ended children contains the whole life of a child that ended in between, such as an
+ * idle PostgreSQL backend. What that child had used before the first snapshot is subtracted.
  */
 export function ledgerBetween(before: Snapshot, after: Snapshot): Ledger {
   const uses = [...after.threads].map(([thread, use]) => {
@@ -67,7 +67,7 @@ function combined(one: ThreadUse, other: ThreadUse, sign: 1 | -1): ThreadUse {
   };
 }
 
-/** Part of the microseconds that the kernel itself took, such as for sockets. */
+/** Part of the microseconds that was spent in the kernel, such as for sockets. */
 export function kernelMicros({ micros, userTicks, kernelTicks }: ThreadUse): number {
   const ticks = userTicks + kernelTicks;
   return ticks === 0 ? 0 : (micros * kernelTicks) / ticks;
@@ -77,11 +77,11 @@ export function totalMicros({ uses }: Ledger): number {
   return uses.reduce((sum, { micros }) => sum + micros, 0);
 }
 
-/** Below it the kernel's own sum is too coarse to judge by. */
+/** Below this the kernel's own sum is too coarse for a comparison. */
 const LEAST_JUDGED_MICROS = 1_000_000;
 const MOST_DIFFERENCE = 0.05;
 
-/** True unless the groups together differ from the kernel's own sum by more than 5 %. */
+/** True unless the sum of the groups differs from the kernel's own sum by more than 5 %. */
 export function addsUp(ledger: Ledger): boolean {
   const whole = ledger.kernelsMicros;
   return whole < LEAST_JUDGED_MICROS || Math.abs(totalMicros(ledger) - whole) <= whole * MOST_DIFFERENCE;

@@ -1,15 +1,16 @@
 /**
- * `npm run bench`: the gateway beside plain Envoy on the same machine, in the same run. CPU of
- * every process of each side from /proc; load generator and provider run in processes of their own
- * and are not counted. Rounds alternate, medians are printed.
+ * `npm run bench` compares the gateway with plain Envoy on the same machine in the same run. The
+ * CPU time of every process of a side is read from /proc. Load generator and provider run in
+ * processes of their own and are not counted. Rounds alternate between the sides, and medians are
+ * printed.
  *
- * `--quick` takes one round of each and next to no warming up, `--rounds N`, `--scenario TEXT` (the
- * one with that name, or all whose name holds it), `--turns`: scenarios take turns, too, so that
- * they compare with each other, `--json FILE` (default bench-results.json), `--ledger`: CPU and
- * wake-ups by groups of threads, too, `--peer FILE`: Agent Router, too, whose ext_proc service the
- * file is, with `--rate-limit FILE` also with keys and token limits, for which that file is the
- * rate limit service, `--record`: the ratios that ratio.test.ts holds the code to. Exits 1 when a
- * request failed, or when a ledger does not add up.
+ * Options: `--quick` runs one round of each with almost no warm-up; `--rounds N`; `--scenario TEXT`
+ * selects the scenario with that name, or all whose name contains it; `--turns` alternates the
+ * scenarios too, so that they can be compared; `--json FILE` (default bench-results.json);
+ * `--ledger` adds CPU time and wake-ups by groups of threads; `--peer FILE` adds Agent Router,
+ * whose ext_proc service is that file; `--rate-limit FILE` adds it with keys and token limits, with
+ * that file as rate limit service; `--record` writes the ratios that ratio.test.ts compares with.
+ * Exits with 1 if a request failed or a ledger does not add up.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';

@@ -1,11 +1,14 @@
 import { httpFilter, listener, socketAddress, staticCluster } from './envoy-process.ts';
 import { limitCluster, limitFilters, limitsOfRoute, type PeerLimits } from './peer-limits.ts';
 
-/** The configuration of Agent Router as its own controller makes it for one route. */
+/** The configuration that Agent Router's own controller generates for one route. */
 const BACKEND = 'bench/provider/route/bench/rule/0/ref/0';
 const NAMESPACE = 'io.envoy.ai_gateway';
 
-/** JSON is YAML, too. A binary that was built without its makefile calls its version `dev`. */
+/**
+ * The configuration of its ext_proc service. A binary built without the makefile has the version
+ * `dev`.
+ */
 export function peerFilterConfig(): object {
   return {
     version: 'dev',
@@ -14,7 +17,7 @@ export function peerFilterConfig(): object {
   };
 }
 
-/** As internal/extensionserver of the AI Gateway makes it. */
+/** The bootstrap as `internal/extensionserver` of the AI Gateway generates it. */
 export function peerBootstrap(port: number, providerPort: number, socket: string, limits?: PeerLimits): object {
   const filters = limits && limitFilters(limits);
   const usedTokens = `%DYNAMIC_METADATA(${NAMESPACE}:total_tokens)%`;
@@ -53,7 +56,7 @@ export function peerBootstrap(port: number, providerPort: number, socket: string
       metadata: { filter_metadata: { 'aigateway.envoy.io': { aigw_route_name: 'bench/route' } } },
       ...(limits ? { typed_per_filter_config: limitsOfRoute(usedTokens) } : {}),
     },
-    // Until its own service has named the model.
+    // Applies until the ext_proc service has set the model's header.
     { match: { prefix: '/' }, direct_response: { status: 404 } },
   ];
   const connectionManager = {

@@ -9,10 +9,10 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { httpFilter, socketAddress, staticCluster } from './envoy-process.ts';
 
 /**
- * Keys and token limits of Agent Router, as Envoy Gateway makes them of a SecurityPolicy with API
- * keys and a BackendTrafficPolicy: Envoy checks the key, the rate limit service is asked whether
- * its caller has tokens left, and is told after the response what it has used. Its counters are in
- * Redis. No money, no concurrency, no request log.
+ * Keys and token limits of Agent Router, as Envoy Gateway generates them from a SecurityPolicy with
+ * API keys and a BackendTrafficPolicy. Envoy checks the key. The rate limit service, with counters
+ * in Redis, decides whether the caller has tokens left, and gets the used tokens after the
+ * response. It has no balances, concurrency limits or request log.
  */
 export interface PeerLimits {
   readonly servicePort: number;
@@ -25,7 +25,7 @@ const CALLER = 'caller';
 const CALLER_HEADER = 'x-tenant-id';
 const TOKENS_PER_HOUR = 4_000_000_000;
 
-/** The filter that comes before its ext_proc service's, and the one that comes after it. */
+/** The filters before and after the one of its ext_proc service. */
 export function limitFilters({ keys }: PeerLimits): { readonly before: object; readonly after: object } {
   const before = httpFilter('api_key_auth', 'api_key_auth.v3.ApiKeyAuth', {
     credentials: keys.map((key, index) => ({ key, client: `caller-${index}` })),
@@ -40,7 +40,9 @@ export function limitFilters({ keys }: PeerLimits): { readonly before: object; r
   return { before, after };
 }
 
-/** For the route: asked without using anything, and told when the response has ended. */
+/**
+ * Rate limits of the route: a check that uses no tokens, and a report at the end of the response.
+ */
 export function limitsOfRoute(usedTokens: string): object {
   const actions = [
     { generic_key: { descriptor_key: ROUTE, descriptor_value: ROUTE } },

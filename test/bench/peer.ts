@@ -9,9 +9,9 @@ import { peerBootstrap, peerFilterConfig } from './peer-config.ts';
 import type { PeerLimits } from './peer-limits.ts';
 
 /**
- * Agent Router on the same machine: Envoy with its ext_proc service, configured as its own
- * controller does it, and with its own metering of tokens. Without `limits` no keys either, and in
- * no case accounts.
+ * Agent Router on the same machine: Envoy with its ext_proc service, configured as by its own
+ * controller, with its own metering of tokens. Without `limits` it checks no keys. It never has
+ * accounts.
  */
 export interface Peer extends OtherEnvoy {
   readonly extProcPid: number;
@@ -34,7 +34,7 @@ export async function startPeer(extProcBinary: string, providerPort: number, lim
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    // The configuration is read after it has begun to listen.
+    // It reads its configuration only after it listens.
     await sleep(1000);
     if (extProc.hasEnded()) throw new Error(`${extProc.command} ended:\n${extProc.output()}`);
     const envoy = await startOtherEnvoy((port) => peerBootstrap(port, providerPort, socket, limits));

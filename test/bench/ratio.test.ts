@@ -15,12 +15,12 @@ import {
 import { measureScenario, type Round } from './round.ts';
 import { type BenchSetup, GATEWAY, PLAIN, startSides, WITH_REDIS } from './sides.ts';
 
-/** Warmed as for the record. */
+/** The same warm-up as for the record. */
 const COUNTS = { warmUps: Number.POSITIVE_INFINITY, rounds: 3 };
 
 /**
- * Other work of the machine can only make a measurement worse, and may last for minutes: CI has
- * seen 1.36 times the record twice in a row, and 1.0 times three minutes later.
+ * Other load on the machine can only make a measurement worse, and may last for minutes. In CI 1.36
+ * times the record was seen twice in a row, and 1.0 times three minutes later.
  */
 const MOST_MEASUREMENTS = 12;
 
@@ -42,7 +42,7 @@ requirement(missingRedis, () => {
     return ratiosOf(summarize(rounds));
   }
 
-  test(`a request costs at most ${TOLERANCE} times what was recorded, compared with plain Envoy`, {
+  test(`a request costs at most ${TOLERANCE} times the recorded multiple of plain Envoy`, {
     timeout: 1_200_000,
   }, async () => {
     const recorded = recordedRatios();

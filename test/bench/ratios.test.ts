@@ -8,15 +8,15 @@ test.each([
   { measured: { a: 11.51, b: 1 }, worse: ['a'] },
   { measured: { a: 10 }, worse: ['b'] },
   { measured: { a: Number.NaN, b: 2 }, worse: ['a', 'b'] },
-])('$measured is judged against the record', ({ measured, worse }) => {
+])('$measured: worse than the record by more than noise is $worse', ({ measured, worse }) => {
   expect(regressions(measured, { a: 10, b: 1 })).toEqual(worse);
 });
 
-test('of two measurements the better counts, and one that was not repeated stays', () => {
+test('the better of two measurements counts, and one that was not repeated is kept', () => {
   expect(better({ a: 3, b: 4, c: 5 }, { a: 2, b: 6 })).toEqual({ a: 2, b: 4, c: 5 });
 });
 
-test('every ratio is recorded, and no other', () => {
+test('exactly the ratios are recorded', () => {
   expect(Object.keys(recordedRatios())).toEqual(RATIO_NAMES);
 });
 

@@ -4,8 +4,8 @@ import { ALONE, FAST_STREAMS, LARGE, OPENAI_STREAMS, type Scenario, SMALL } from
 import { GATEWAY, PLAIN, type SideName, WITH_REDIS } from './sides.ts';
 
 /**
- * Cost of the gateway as a multiple of plain Envoy's in the same rounds: machines differ, and so do
- * their minutes.
+ * Cost of the gateway as a multiple of plain Envoy's in the same rounds, because the speed of
+ * machines differs and varies.
  */
 export type Ratios = Readonly<Record<string, number>>;
 
@@ -23,9 +23,9 @@ interface Ratio {
 const PLAIN_SMALL: Measured = { scenario: SMALL, side: PLAIN };
 
 /**
- * A stream's event is compared with plain Envoy's small requests: a busy machine changes how many
- * events share a read, and plain Envoy's cost doubles with it. A request that is alone is compared
- * with plain Envoy's own: what a wake-up costs differs by a third between processors.
+ * Events of streams are compared with plain Envoy's small requests: load on the machine changes how
+ * many events share a read, which can double plain Envoy's cost. Single requests are compared with
+ * plain Envoy's single requests: the cost of a wake-up differs by a third between processors.
  */
 const RATIOS: ReadonlyMap<string, Ratio> = new Map([
   ...[SMALL, LARGE, ALONE].map((scenario): [string, Ratio] => [
@@ -42,7 +42,7 @@ const RATIOS: ReadonlyMap<string, Ratio> = new Map([
   ],
 ]);
 
-/** Scenarios and sides to measure for these ratios, each once. */
+/** The scenarios and sides to measure for these ratios, each once. */
 export function measuredFor(names: readonly string[]): Map<Scenario, SideName[]> {
   const wanted = names.flatMap((name) => {
     const ratio = RATIOS.get(name);
@@ -54,12 +54,12 @@ export function measuredFor(names: readonly string[]): Map<Scenario, SideName[]>
 
 export const RATIO_NAMES: readonly string[] = [...RATIOS.keys()];
 
-/** How much worse than recorded is still taken for noise. */
+/** Factor up to which a ratio above the record counts as noise. */
 export const TOLERANCE = 1.15;
 
 const RECORDED = new URL('./recorded-ratios.json', import.meta.url);
 
-/** Ratios whose two sides were measured. */
+/** The ratios of which both sides were measured. */
 export function ratiosOf(figures: readonly Figures[]): Ratios {
   const costOf = ({ scenario, side }: Measured): number =>
     figures.find((one) => one.scenario === scenario.name && one.side === side)?.totalCpuMicros ?? Number.NaN;
@@ -71,7 +71,7 @@ export function recordedRatios(): Ratios {
   return JSON.parse(readFileSync(RECORDED, 'utf8'));
 }
 
-/** The bench's `--record`: on a machine that does nothing else. */
+/** Writes the record for `--record`, which needs an otherwise idle machine. */
 export function record(ratios: Ratios): void {
   const missing = RATIO_NAMES.filter((name) => ratios[name] === undefined);
   if (missing.length > 0) throw new Error(`not measured, so nothing is recorded: ${missing.join('; ')}`);
@@ -81,15 +81,12 @@ export function record(ratios: Ratios): void {
   writeFileSync(RECORDED, `${JSON.stringify(rounded, null, 2)}\n`);
 }
 
-/**
- * Names of those that are worse than recorded by more than noise. A ratio that was not measured is
- * worse, too.
- */
+/** Names of ratios that exceed the record by more than noise, or were not measured. */
 export function regressions(measured: Ratios, recorded: Ratios): string[] {
   return Object.keys(recorded).filter((name) => !((measured[name] ?? Number.NaN) <= (recorded[name] ?? 0) * TOLERANCE));
 }
 
-/** Takes the better of two measurements: other work of the machine can only make one worse. */
+/** The better of two measurements, because other load can only make one worse. */
 export function better(one: Ratios, other: Ratios): Ratios {
   const best = { ...one };
   for (const [name, ratio] of Object.entries(other)) best[name] = Math.min(best[name] ?? ratio, ratio);

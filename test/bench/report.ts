@@ -60,7 +60,10 @@ function cells(one: Figures, digits: number, baselines: readonly (Figures | unde
   ];
 }
 
-/** After each scenario, so that what many streams take stands beside what small requests take. */
+/**
+ * Prints the resident memory after each scenario, so that many streams can be compared with small
+ * requests.
+ */
 export function printMemory(figures: readonly Figures[]): void {
   const rows = figures.map((one) => [
     one.scenario,

@@ -9,24 +9,24 @@ export interface Round {
   readonly scenario: string;
   readonly side: SideName;
   readonly requests: number;
-  /** Per request, or per event where the scenario has events; by process. */
+  /** CPU time by process, per request or, in scenarios with events, per event. */
   readonly cpuMicros: Readonly<Record<string, number>>;
-  /** The same CPU by groups of threads, of all requests together. */
+  /** The same CPU time by groups of threads, for all requests together. */
   readonly ledger: Ledger;
-  /** The same of what makes the load: it shares the machine, but is not counted. */
+  /** CPU time of the load, which shares the machine but is not counted. */
   readonly loadMicros: Readonly<Record<'generator' | 'provider', number>>;
-  /** When the round had ended, by process. */
+  /** Resident memory by process at the end of the round. */
   readonly residentBytes: Readonly<Record<string, number>>;
   readonly latencyMs: { readonly p50: number; readonly p99: number };
-  /** From the start of the request to the first byte of its answer's body. */
+  /** From the start of a request to the first byte of the response body. */
   readonly firstByteMs: { readonly p50: number; readonly p99: number };
   readonly requestsPerSecond: number;
   readonly faults: Readonly<Record<string, number>>;
 }
 
 /**
- * The request log writes its last lines half a second after the last request: they belong to the
- * round that made them.
+ * The request log writes its last rows half a second after the last request. They are counted in
+ * the round that caused them.
  */
 const LOG_TAIL_MS = 700;
 
@@ -70,7 +70,7 @@ async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): 
   };
 }
 
-/** Sides take turns, so that what the machine does meanwhile meets all of them. */
+/** Sides take turns, so that other load on the machine affects all of them. */
 export async function measureScenario(setup: BenchSetup, scenario: Scenario, wanted: RoundCounts): Promise<Round[]> {
   const sides = setup.sides.filter(({ name }) => scenario.sides.includes(name));
   const rounds: Round[] = [];
@@ -83,7 +83,9 @@ export async function measureScenario(setup: BenchSetup, scenario: Scenario, wan
   return rounds;
 }
 
-/** Scenarios take turns, too, once all are warm: for those that are compared with each other. */
+/**
+ * Alternates the scenarios too, once all are warm, so that they can be compared with each other.
+ */
 export async function measureInTurns(
   setup: BenchSetup,
   scenarios: readonly Scenario[],
@@ -99,7 +101,7 @@ export async function measureInTurns(
 }
 
 export interface RoundCounts {
-  /** At most, for each scenario. */
+  /** Most warm-up rounds of a scenario. */
   readonly warmUps: number;
   readonly rounds: number;
 }

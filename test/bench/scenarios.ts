@@ -3,11 +3,11 @@ import { ALL, FAR, GATEWAY, LIMITED_PEER, ORGANIZATIONS, PEER, PLAIN, type SideN
 type JsonModel = 'json' | 'responses-json' | 'messages-json';
 type StreamModel = 'fast-stream' | 'openai-stream' | 'responses-stream' | 'messages-stream' | 'paced-stream';
 
-/** How clients ask in another API. */
+/** The requests of clients at another door. */
 interface DoorOfClients {
   readonly path: string;
   body(said: string): object;
-  /** Text that only a whole response has. */
+  /** Text that only a complete response contains. */
   readonly jsonEnd: string;
   readonly lastEvent: string;
 }
@@ -26,31 +26,28 @@ const MESSAGES: DoorOfClients = {
   lastEvent: 'message_stop',
 };
 
-/**
- * One load of the bench: small requests and long prompts, one by one and many at once, streams of
- * many events, and many streams at once.
- */
+/** One load of the bench, such as small requests, long prompts or many concurrent streams. */
 export interface Scenario {
   readonly name: string;
   readonly model: JsonModel | StreamModel;
-  /** Absent: clients speak chat completions. */
+  /** Absent for chat completions. */
   readonly door?: DoorOfClients;
   readonly bodyBytes: number;
   readonly concurrency: number;
   readonly requests: number;
-  /** Number of organizations whose requests take turns; default one. */
+  /** Number of organizations whose requests take turns. Default: one. */
   readonly organizations?: number;
-  /** Events of one stream: costs are then given per event. */
+  /** Events of one stream. Costs are then per event. */
   readonly events?: number;
-  /** Ends the provider's own stream, where it is not one of chat. */
+  /** Last event of the provider's stream, unless it is one of chat completions. */
   readonly lastEvent?: string;
-  /** Between the starts of the first requests. */
+  /** Time between the starts of the first requests. */
   readonly rampMs?: number;
-  /** Rounds before the measured ones: V8 goes on compiling for some 20,000 small requests. */
+  /** Rounds before the measured ones: V8 keeps optimizing for some 20,000 small requests. */
   readonly warmUps: number;
-  /** Most rounds that are measured, where one takes seconds whatever the machine does. */
+  /** Most measured rounds, for scenarios whose rounds take seconds on any machine. */
   readonly mostRounds?: number;
-  /** Those that no other scenario describes well enough. */
+  /** The sides that are worth measuring in this scenario. */
   readonly sides: readonly SideName[];
 }
 
@@ -60,8 +57,8 @@ const WITHOUT_REDIS: readonly SideName[] = [PLAIN, GATEWAY, PEER, LIMITED_PEER];
 const WITHOUT_PEERS: readonly SideName[] = [PLAIN, GATEWAY, WITH_REDIS];
 
 /**
- * The first warms up for those after it: what serves a request is compiled then, as it is in a
- * process that runs for days.
+ * The first scenario warms up for the others: afterwards the code for a request is compiled, as in
+ * a process that has run for days.
  */
 export const SMALL: Scenario = {
   name: '1 KB, c=32',
@@ -103,7 +100,7 @@ export const OPENAI_STREAMS: Scenario = {
   warmUps: 1,
 };
 
-/** A round takes two lives of a stream, 3 s each. */
+/** A round lasts for two streams in sequence, 3 s each. */
 function pacedStreams(concurrency: number, rampMs: number): Scenario {
   const name = `paced streams, c=${concurrency}`;
   const requests = 2 * concurrency;
@@ -121,7 +118,7 @@ function pacedStreams(concurrency: number, rampMs: number): Scenario {
   };
 }
 
-/** Compared with the same load of chat, so it is as warm. */
+/** The scenario `like` at another door, with at least two warm-up rounds. */
 function atDoor(like: Scenario, name: string, door: DoorOfClients, model: Scenario['model']): Scenario {
   return { ...like, name, door, model, warmUps: Math.max(2, like.warmUps), sides: [GATEWAY] };
 }
@@ -174,7 +171,7 @@ export function isStream({ model }: Scenario): boolean {
   return !JSON_MODELS.has(model);
 }
 
-/** Text that an answer has only if it is whole. */
+/** Text that only a complete response contains. */
 export function endOf(scenario: Scenario, isFromProvider: boolean): string {
   const { door, lastEvent } = scenario;
   if (!isStream(scenario)) return door?.jsonEnd ?? '"finish_reason":"stop"';

@@ -21,16 +21,16 @@ import { startPlainEnvoy } from './plain-envoy.ts';
 export const PLAIN = 'plain Envoy';
 export const GATEWAY = 'gateway';
 export const WITH_REDIS = 'gateway, Redis, 2 workers';
-/** A round trip to PostgreSQL takes so much longer. */
+/** Delay that is added to a round trip to PostgreSQL. */
 const AWAY_MS = 5;
 export const FAR = 'gateway, PostgreSQL 5 ms away';
-/** Only where its binary is at hand. */
+/** Measured only if its binary is given. */
 export const PEER = 'Agent Router';
-/** Only where the binary of the rate limit service is at hand, too. */
+/** Measured only if the binary of the rate limit service is given too. */
 export const LIMITED_PEER = 'Agent Router, keys and token limits';
-/** Those that have no request log. */
+/** The sides without a request log. */
 export const OTHERS: readonly SideName[] = [PLAIN, PEER, LIMITED_PEER];
-/** What every scenario can be measured with. */
+/** The sides with which every scenario can be measured. */
 export const ALL: readonly SideName[] = [PLAIN, GATEWAY, WITH_REDIS, PEER, LIMITED_PEER];
 export type SideName =
   | typeof PLAIN
@@ -40,13 +40,13 @@ export type SideName =
   | typeof PEER
   | typeof LIMITED_PEER;
 
-/** Organizations of a gateway's side, with a key each. */
+/** Organizations of each gateway side, with one key each. */
 export const ORGANIZATIONS = 50;
 
 export interface Side {
   readonly name: SideName;
   readonly origin: string;
-  /** Keys of one organization each. */
+  /** One key of each organization. */
   readonly keys: readonly string[];
   /** The processes whose CPU and memory are counted. */
   readonly processes: ProcessGroup;
@@ -56,22 +56,19 @@ export interface BenchSetup {
   readonly sides: readonly Side[];
   readonly generator: Generator;
   readonly provider: MockProvider;
-  /** Every charge is in the ledger once, after all of the load. */
+  /** Throws unless every charge of the load is in the ledger exactly once. */
   verifyLedgers(): Promise<void>;
   logs(): string;
   close(): Promise<void>;
 }
 
-/** What the peer's sides need, as paths. */
+/** Paths of the binaries of the peer's sides. */
 export interface PeerBinaries {
   readonly extProc?: string | undefined;
   readonly rateLimit?: string | undefined;
 }
 
-/**
- * Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with
- * `fsync`, and the sides.
- */
+/** Starts a provider, a load generator, a PostgreSQL server with `fsync`, and the sides. */
 export async function startSides(names: readonly SideName[], peer: PeerBinaries = {}): Promise<BenchSetup> {
   keepToBinaries();
   const closing: (() => Promise<void>)[] = [];
@@ -107,14 +104,14 @@ export async function startSides(names: readonly SideName[], peer: PeerBinaries 
   }
 }
 
-/** What was started is stopped when the bench ends. */
+/** Starts something that is stopped at the end of the bench. */
 type Keep = <T extends { stop(): Promise<void> } | { close(): Promise<void> }>(starting: Promise<T>) => Promise<T>;
 
 interface Surroundings {
   readonly kept: Keep;
   readonly provider: MockProvider;
   readonly postgres: TestPostgres;
-  /** Gets what is started. */
+  /** Every started stack is added here. */
   readonly stacks: (Stack | SupervisedStack)[];
 }
 
@@ -161,9 +158,9 @@ function otherStarters(kept: Keep, providerPort: number, { extProc = '', rateLim
 }
 
 /**
- * The defaults of production, except for what a user with such clients would raise: all requests
- * come from one address, which has 2,000 connections for as many streams. `address_rps` stays as it
- * is, above what two cores serve.
+ * Production's defaults, except for the bounds of an address on connections and requests, because
+ * one address opens 2,000 connections for as many streams. The default of `address_rps` is above
+ * what two cores serve.
  */
 function configOf(provider: MockProvider): TestConfig {
   return {

@@ -1,4 +1,4 @@
-/** A table as text. The first columns hold words, the others figures. */
+/** A table as text. The first columns contain words, the others figures. */
 export function table(rows: readonly (readonly string[])[], wordColumns = 2): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   return rows

@@ -5,7 +5,7 @@ export function groupOf(process: string, isMain: boolean, threadName: string, co
   return isMain ? 'main thread' : 'helper threads';
 }
 
-/** PostgreSQL's processes have one thread each, and say in their command line what they are. */
+/** PostgreSQL's processes have one thread each, and name their kind in the command line. */
 function postgresGroup(commandLine: string): string {
   if (commandLine.startsWith('postgres: walwriter')) return 'walwriter';
   // `postgres: USER DATABASE [local] idle`, or with the address of the client.

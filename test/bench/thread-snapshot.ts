@@ -12,8 +12,8 @@ import { ENDED, type Snapshot, type ThreadUse } from './ledger.ts';
 import { groupOf } from './thread-groups.ts';
 
 /**
- * Use of every thread of these processes and their descendants so far. Children that have ended,
- * such as PostgreSQL's autovacuum workers, are one more for each parent.
+ * CPU use so far of every thread of these processes and their descendants. The ended children of a
+ * process, such as PostgreSQL's autovacuum workers, count as one more thread.
  */
 export function snapshotOf(groups: ProcessGroup): Snapshot {
   const threads = new Map<number, ThreadUse>();
