@@ -6,18 +6,18 @@ import { inRanges } from '#core/net/ip-ranges.ts';
 import { createValueReader } from '#operator/command-line/flag-values.ts';
 import { propertyRuns } from './fixtures/property-runs.ts';
 
-/** The ranges that `key create --ips` stores; none if it refuses the text. */
+/** The ranges that `key create --ips` stores. Empty if it refuses the text. */
 function fromFlags(text: string): readonly string[] {
   return createValueReader(new Map([['ips', text]])).ipRanges('ips') ?? [];
 }
 
-/** `trusted_proxies` as the configuration has it in force; none if the file is refused. */
+/** The effective `trusted_proxies` of the configuration. Empty if the file is refused. */
 function fromConfiguration(text: string): readonly string[] {
   const file = CONFIG_FILE.safeParse({ trusted_proxies: [text] });
   return file.success ? file.data.trusted_proxies : [];
 }
 
-/** The ranges that the dashboard's server stores for a key; none if it refuses the text. */
+/** The ranges that the dashboard's server stores for a key. Empty if it refuses the text. */
 function fromDashboard(text: string): readonly string[] {
   const field = ipRanges.safeParse([text]);
   return field.success ? field.data : [];
@@ -47,7 +47,7 @@ describe('an address range', () => {
     },
   );
 
-  it('is accepted by all that read one or by none, and admits the address that it names', () => {
+  it('is accepted by all readers or by none, and contains the address that it names', () => {
     fc.assert(
       fc.property(range, (text) => {
         const accepted = READERS.map((read) => read(text));

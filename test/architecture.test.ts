@@ -29,7 +29,7 @@ const everything = allFiles([
 ]);
 
 /**
- * Rules that neither Biome nor the type checker has. The others are in biome.json and
+ * Rules that neither Biome nor the type checker can express. The others are in biome.json and
  * tsconfig.json.
  */
 describe('files', () => {
@@ -45,7 +45,7 @@ describe('files', () => {
     expect(badly.map(({ path }) => path)).toEqual([]);
   });
 
-  it('have no directive against the type checker outside tests', () => {
+  it('have no directive that silences the type checker outside tests', () => {
     const directives = sources.filter(({ text }) => /@ts-(?:expect-error|nocheck)/.test(text));
     expect(directives.map(({ path }) => path)).toEqual([]);
   });

@@ -27,7 +27,7 @@ describe('docs/clients.md', () => {
     expect(blocks.filter((code) => !CLIENTS.some((client) => snippetOf(client) === code))).toEqual([]);
   });
 
-  test('has the script of each agent, in their order', () => {
+  test('has the script of each agent in the order of the list', () => {
     const [settings, ...scripts] = blocksOf('sh');
     expect(settings).toContain('GATEWAY_URL');
     expect(scripts).toEqual(AGENTS.map(scriptOf));

@@ -4,15 +4,16 @@ import type { Reporter, TestModule } from 'vitest/node';
 
 export interface NamedTest {
   readonly test: string;
-  /** Missing requirement of a skipped test, first line of the error of a failed one. */
+  /** The missing requirement of a skipped test, or the first line of the error of a failed one. */
   readonly reason: string;
 }
 
 /**
- * Counts of one file, or of errors outside of files. test/run.ts adds them up over all test runs.
+ * Counts of one test file, or of errors outside test files. test/run.ts adds them up over all test
+ * runs.
  */
 export interface TestCounts {
-  /** Undefined: it cannot be run alone. */
+  /** Absent if the failure belongs to no file, which could be rerun alone. */
   readonly file?: { readonly path: string; readonly project: string };
   readonly passed: number;
   readonly failed: readonly NamedTest[];
@@ -20,8 +21,8 @@ export interface TestCounts {
 }
 
 /**
- * Writes the counts of a run to the file that TEST_COUNTS names: vitest's own reports leave out why
- * a test was skipped.
+ * Writes the counts of a run to the file that TEST_COUNTS names. vitest's own reports omit why a
+ * test was skipped.
  */
 export class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { readonly message: string }[]): void {
@@ -45,8 +46,8 @@ function countTests(module: TestModule): TestCounts {
     else if (result.state === 'skipped') skipped.push({ test: name, reason: result.note ?? 'no reason given' });
     else failed.push({ test: name, reason: firstLine(result.errors?.[0]?.message) });
   }
-  // A file that could not be loaded, or whose hooks failed, has failed even if none of its tests
-  // was run.
+  // A file that could not be loaded or whose hooks failed counts as failed even if none of its
+  // tests ran.
   if (module.state() === 'failed' && failed.length === 0) {
     failed.push({ test: path, reason: firstLine(module.errors()[0]?.message) });
   }

@@ -5,13 +5,16 @@ import { compileSchema } from './fixtures/api-document.ts';
 import { readChatRequest } from './fixtures/chat-request.ts';
 
 /**
- * The request schema of docs/openapi.yaml against the validation: the same bodies are accepted by
- * both, where no schema can say more.
+ * The request schema of docs/openapi.yaml accepts the same bodies as the validation, except for
+ * rules that a schema cannot express.
  */
 const validate = compileSchema('/components/schemas/ChatCompletionRequest');
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
-/** Bodies on which the two disagree. Some must be accepted, and some refused. */
+/**
+ * The bodies on which schema and validation disagree. Reports also if all bodies are accepted or
+ * all refused.
+ */
 function disagreements(bodies: readonly unknown[]): unknown[] {
   const accepted = new Set<boolean>();
   const differing = bodies.flatMap((body) => {

@@ -4,7 +4,7 @@ import { checkDocumented } from './harness/documented-response.ts';
 import type { Received } from './harness/http-client.ts';
 import { chunkBody, completionBody } from './provider/chat-format.ts';
 
-/** Responses that checkDocumented() accepts, and those that it must report. */
+/** Responses that checkDocumented() must accept, and responses that it must report. */
 const CHAT = { method: 'POST', path: '/v1/chat/completions' };
 const ALWAYS = { 'x-request-id': 'r', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const ID = 'gen-01KAHZ5N8Q4W3E6R7T9Y2V5B1C';
@@ -34,12 +34,12 @@ const stream = (...events: readonly unknown[]) => events.map((event) => `data: $
 const DONE = 'data: [DONE]\n\n';
 
 describe('a completion', () => {
-  it('may have members of the provider, and headers of limits', () => {
+  it("may have the provider's members and rate limit headers", () => {
     check(OF_COMPLETION, COMPLETION)();
     check({ ...OF_COMPLETION, 'x-ratelimit-reset-tokens': '5s', date: 'now' }, { ...COMPLETION, any: 1 })();
   });
 
-  it('has no other header, none too few, and none of another form', () => {
+  it('is reported if a header is unknown, missing or malformed', () => {
     expect(check({ ...OF_COMPLETION, 'x-provider': 'p' }, COMPLETION)).toThrow('no such header: x-provider');
     expect(check({ ...OF_COMPLETION, 'x-ratelimit-limit-tokens': 'a' }, COMPLETION)).toThrow(
       'x-ratelimit-limit-tokens',
@@ -48,7 +48,7 @@ describe('a completion', () => {
     expect(check({ ...OF_COMPLETION, 'content-type': 'text/plain' }, COMPLETION)).toThrow('content-type: text/plain');
   });
 
-  it('hides what is not the client’s, and has the usage that was charged', () => {
+  it('is reported if it shows what clients must not see, or if its usage is not the charged one', () => {
     for (const more of [{ provider: 'x' }, { x_groq: {} }, { total_price: 1 }, { choices: [{ message: {}, cost: 1 }] }])
       expect(check(OF_COMPLETION, { ...COMPLETION, ...more })).toThrow('schema is false');
     expect(check(OF_COMPLETION, { ...COMPLETION, usage: { ...USAGE, is_byok: true } })).toThrow('is_byok');
@@ -58,7 +58,7 @@ describe('a completion', () => {
 });
 
 describe('a stream', () => {
-  it('has chunks, comments, one failure at most, and its end', () => {
+  it('has chunks, comments, at most one failure, and its end', () => {
     check(OF_STREAM, stream(CHUNK, CHUNK) + DONE)();
     check(OF_STREAM, `: heartbeat\n\n${stream(CHUNK, FAILURE)}${DONE}`)();
     check(OF_STREAM, stream({ ...CHUNK, choices: [], usage: USAGE }) + DONE)();
@@ -74,7 +74,7 @@ describe('a stream', () => {
 });
 
 describe('an error', () => {
-  it('has the code, the headers and the metadata of its operation and status', () => {
+  it('has a code, headers and metadata that its operation and status permit', () => {
     checkRefusal(refuse('no_capacity'), CHAT)();
     checkRefusal(refuse('route_not_found', { method: 'GET', path: '/', hint: 'Check' }), {
       method: 'GET',

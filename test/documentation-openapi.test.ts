@@ -9,7 +9,7 @@ import { ON_EVERY_RESPONSE } from '#ext-proc/transport/ext-proc/replies.ts';
 import { withErrors } from '#scripts/openapi-errors.ts';
 import { API_DOCUMENT, apiDocument, compileSchema, responseAt } from './fixtures/api-document.ts';
 
-/** docs/openapi.yaml against the lists of the code. */
+/** Compares docs/openapi.yaml with the lists in the code. */
 const { paths, components } = apiDocument;
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
@@ -55,7 +55,7 @@ it('has the fields of a chat request, and no other; how: CONTRIBUTING.md, "a req
   expect(propertiesOf('ChatCompletionRequest')).toEqual([...CHAT_FIELDS.keys()].sort());
 });
 
-it('has the members of a usage that are shown', () => {
+it('has the members of a usage that clients see', () => {
   expect(propertiesOf('Usage')).toEqual([...OF_USAGE, ...DETAILS].sort());
   expect(propertiesOf('TokenDetails')).toEqual([...OF_DETAILS].sort());
 });
@@ -71,7 +71,7 @@ it('has the headers of every response, as the gateway sends them', () => {
     expect([name, status, Object.keys(response.headers)]).toEqual([name, status, expect.arrayContaining(everywhere)]);
 });
 
-it('has the headers of limits on completions and on 429 of them', () => {
+it('has the rate limit headers on completions and their 429 responses', () => {
   const window = { limit: 1, remaining: 0, resetsAtMs: 60_000 };
   const sent = rateLimitHeaders({ requests: window, tokens: window }, 0);
   for (const { status, response } of responses.filter(

@@ -20,7 +20,7 @@ const TOP_LEVEL = new Set(readdirSync(ROOT));
 
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub generates from headings. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -30,7 +30,7 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-/** Links to files and headings that are not there. */
+/** Links to files and headings that do not exist. */
 function brokenLinks(page: string, text: string): string[] {
   const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
   return links
@@ -42,7 +42,7 @@ function brokenLinks(page: string, text: string): string[] {
     .map(([link]) => `${page}: ${link}`);
 }
 
-/** `docs/design.md, "Delivery"`: headings that no page has. */
+/** Citations, such as `docs/design.md, "Delivery"`, of headings that do not exist. */
 function brokenCitations(path: string, text: string): string[] {
   const joined = text.replace(/\n\s*(?:\*|\/\/|--) ?/g, ' ');
   return [...joined.matchAll(/(docs\/[\w-]+\.md),\s+"([^"]+)"/g)]
@@ -50,7 +50,7 @@ function brokenCitations(path: string, text: string): string[] {
     .map(([, page, heading]) => `${path}: ${page}, "${heading}"`);
 }
 
-/** `integration/keys/authentication` and the like, where there is no such test. */
+/** Names of tests, such as `integration/keys/authentication`, that do not exist. */
 function missingTests(page: string, text: string): string[] {
   const named = [
     ...text.matchAll(
@@ -74,12 +74,12 @@ function missingFiles(page: string, text: string): string[] {
 }
 
 describe('documentation', () => {
-  it('names no file that is not there', () => {
+  it('names only files that exist', () => {
     expect(PAGES.flatMap((page) => missingFiles(page, read(page)))).toEqual([]);
     expect(missingFiles('a.md', '`core/nothing.ts`, `core/money.ts`, `a/b`')).toEqual(['a.md: core/nothing.ts']);
   });
 
-  it('has no link to what is not there', () => {
+  it('links only to files and headings that exist', () => {
     expect(PAGES.flatMap((page) => brokenLinks(page, read(page)))).toEqual([]);
     expect(
       brokenLinks('docs/stores.md', '# A b\n[x](#a-b) [x](design.md#delivery) [x](https://a.b) [x](../LICENSE)'),
@@ -87,7 +87,7 @@ describe('documentation', () => {
     expect(brokenLinks('docs/stores.md', '[x](#b) [x](design.md#40) [x](nothing.md)')).toHaveLength(3);
   });
 
-  it('names no test that is not there', () => {
+  it('names only tests that exist', () => {
     expect(PAGES.flatMap((page) => missingTests(page, read(page)))).toEqual([]);
     expect(
       missingTests('a.md', '`integration/keys/authentication`, `test/faults/soak.test.ts`, `contract/nothing`'),

@@ -5,7 +5,7 @@ import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/re
 import { errorTable, tableIn, withTable } from '#scripts/error-table.ts';
 import { sourceFiles } from './fixtures/source-files.ts';
 
-/** The table of the specification, word for word: code, status, type. */
+/** The specification's table of codes, statuses and types, verbatim. */
 const SPECIFIED = `
 context_length_exceeded 400 invalid_request_error
 image_url_not_supported 400 invalid_request_error
@@ -48,13 +48,13 @@ const entries = Object.entries<ErrorEntry>(ERROR_CODES);
 const placesOf = (entry: ErrorEntry) => [...entry.message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 
 describe('error codes', () => {
-  it('is the specification’s table', () => {
+  it('are those of the specification’s table', () => {
     expect(entries.map(([code, { status, type }]) => `${code} ${status} ${type}`)).toEqual(
       SPECIFIED.trim().split('\n'),
     );
   });
 
-  it('has retry-after where the specification says so', () => {
+  it('have retry-after where the specification says so', () => {
     const withRetry = entries.filter(([, entry]) => entry.retryAfter !== undefined);
     expect(withRetry.map(([code, entry]) => [code, entry.retryAfter])).toEqual([
       ['daily_budget_exceeded', 'window'],
@@ -64,12 +64,12 @@ describe('error codes', () => {
     ]);
   });
 
-  it('bills only what can happen inside a stream', () => {
+  it('are billed only if they can happen inside a stream', () => {
     const billed = entries.filter(([, entry]) => entry.billed !== undefined).map(([code]) => code);
     expect(billed).toEqual(['request_timeout', 'internal_error', 'upstream_error']);
   });
 
-  it('writes whole sentences', () => {
+  it('have messages and advice in whole sentences', () => {
     for (const [code, { message, advice }] of entries) {
       expect([code, message]).toEqual([code, expect.stringMatching(/^(\{problem\}|[A-Z].*[.…])$/)]);
       expect([code, advice]).toEqual([code, expect.stringMatching(/^[A-Z].*\.$/)]);
@@ -78,7 +78,7 @@ describe('error codes', () => {
 });
 
 describe('a refusal', () => {
-  it('fills every place of its message, and writes values as they are', () => {
+  it('fills every placeholder of its message, and inserts values verbatim', () => {
     for (const [code, entry] of entries) {
       const values = Object.fromEntries(placesOf(entry).map((name) => [name, `<${name} "$&" {other}>`]));
       const refusal: Refusal = { kind: 'refusal', code: code as ErrorCode, values };
@@ -89,14 +89,14 @@ describe('a refusal', () => {
     }
   });
 
-  it('does not compile with a place unfilled, a value too many, or a window without its end', () => {
-    // @ts-expect-error: the message has two places
+  it('does not compile with a missing or surplus value, or without the end of its window', () => {
+    // @ts-expect-error: the message has two placeholders
     refuse('route_not_found');
-    // @ts-expect-error: the message has another place
+    // @ts-expect-error: the message has another placeholder
     refuse('route_not_found', { method: 'GET' });
-    // @ts-expect-error: the message has no such place
+    // @ts-expect-error: the message has no such placeholder
     refuse('missing_scope', { scope: 'chat', model: 'm' });
-    // @ts-expect-error: the message has no place
+    // @ts-expect-error: the message has no placeholder
     refuse('no_capacity', { model: 'm' });
     // @ts-expect-error: when does the window open again?
     refuse('tpm_exceeded');
@@ -127,7 +127,7 @@ describe('a refusal', () => {
   });
 });
 
-/** Codes are members of a type and read by name: no tool finds one that nothing names. */
+/** Codes are strings in a table, so no tool finds unused ones. */
 describe('source code and error codes', () => {
   const sources = sourceFiles(['core', 'database', 'ext-proc']).filter(
     ({ path }) => path !== 'core/errors/error-codes.ts',
@@ -147,12 +147,12 @@ describe('documentation and error codes', () => {
     expect(withTable(page)).toBe(page);
   });
 
-  it('name the same codes, both ways', () => {
+  it('name the same codes in the same order', () => {
     const named = [...tableIn(page).matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
     expect(named).toEqual(entries.map(([code]) => code));
   });
 
-  it('notice when they differ', () => {
+  it('are compared so that a difference is noticed', () => {
     const changed = page.replace('| 402 |', '| 499 |');
     expect(changed).not.toBe(page);
     expect(tableIn(changed)).not.toBe(errorTable());

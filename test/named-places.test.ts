@@ -4,27 +4,27 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /**
- * Comments and documents name files, and the trails of a newcomer name symbols in them. A rename
- * fails here, so that neither can rot.
+ * Comments and documents name source files, and the trails for newcomers name symbols in them. A
+ * rename without an update of these names fails here.
  */
 const ROOT = join(import.meta.dirname, '..');
 const LISTED = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
-/** A path is listed several times while a merge has a conflict. */
+/** Git lists a path several times during a merge conflict. */
 const FILES = [...new Set(LISTED.split('\n'))].filter((path) => path !== '' && existsSync(join(ROOT, path)));
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-/** Pages whose trails lead to symbols. */
+/** Pages with trails to symbols. */
 const TRAILS = ['CONTRIBUTING.md', 'docs/life-of-a-request.md'];
 
-/** Made by programs, or name examples. */
+/** Generated files, and files that name examples. */
 const LEFT_OUT = /(?:^|\/)(?:generated|corpus)\/|^test\/config\/|^test\/named-places\.test\.ts$/;
 const COMMENT = /^\s*(?:\/\/|\/?\*|--|#|\{\/\*)/;
 const SOURCE_FILE = /(?<![\w./:<-])((?:\.{0,2}\/)?(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:tsx?|mjs|lua|sql))(?![\w/*])/g;
 
-/** Files by the end of their path: a comment may name `stream/final-event.ts`. */
+/** Files whose path ends in `end`, because a comment may name `stream/final-event.ts`. */
 const endsWith = (end: string) => FILES.filter((path) => path === end || path.endsWith(`/${end}`));
 
-/** Source files that a comment or a page names and that do not exist. */
+/** Names of source files in comments or pages that do not exist. */
 function deadNames(path: string, text: string): string[] {
   const isPage = path.endsWith('.md');
   return text
@@ -37,10 +37,10 @@ function deadNames(path: string, text: string): string[] {
     .map((name) => `${path}: ${name}`);
 }
 
-/** `core/pricing.ts` → `Prices`, `chargeNanoUsd`: what a page promises to be in a file. */
+/** A trail claims that symbols are in a file: `core/pricing.ts` → `Prices`, `chargeNanoUsd`. */
 const TRAIL = /`([\w./-]+)`\s+→((?:(?:,|\s+and)?\s+`[\w$]+`)+)/g;
 
-/** Names of a trail that are not in their file. A file without its folder has a name of its own. */
+/** Symbols of a trail that are missing in their file. The given path must identify one file. */
 function lostSymbols(page: string, text: string): string[] {
   return [...text.matchAll(TRAIL)].flatMap(([, name = '', list = '']) => {
     const [path, ...others] = endsWith(name);
@@ -60,7 +60,7 @@ describe('a source file that is named', () => {
     expect(readable.flatMap((path) => deadNames(path, read(path)))).toEqual([]);
   });
 
-  it('is missed where it does not exist', () => {
+  it('is reported if it does not exist', () => {
     const comment =
       ' * (core/money.ts, money.ts, core/nothing.ts, nothing.lua)\nimport "./code.ts";\n// See x.test.ts.';
     expect(deadNames('a.ts', comment)).toEqual(['a.ts: core/nothing.ts', 'a.ts: nothing.lua', 'a.ts: x.test.ts']);
@@ -75,7 +75,7 @@ describe('a symbol on a trail', () => {
     expect(lostSymbols(page, text)).toEqual([]);
   });
 
-  it('is missed where it is not', () => {
+  it('is reported if it is missing', () => {
     const text = '`core/money.ts` → `parseUsd`, `parse` and `Nothing`: x\n`main.ts` → `main`; `core/no.ts` → `a`';
     expect(lostSymbols('a.md', text)).toEqual([
       'a.md: money.ts has no parse',

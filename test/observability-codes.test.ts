@@ -3,8 +3,8 @@ import { ERROR_CODES, type ErrorCode, type ErrorType } from '#core/errors/error-
 import { ALERTS, EXPRESSIONS } from './fixtures/observability-files.ts';
 
 /**
- * Requests that the gateway or a provider owed and did not serve count as failed; a refusal is the
- * client's.
+ * A request counts as failed if the gateway or a provider is the cause, and as refused if the
+ * client is.
  */
 const CLASSES: Readonly<Record<ErrorType, 'failed' | 'refused'>> = {
   invalid_request_error: 'refused',
@@ -22,7 +22,7 @@ const codes = Object.keys(ERROR_CODES) as ErrorCode[];
 const failed = codes.filter((code) => CLASSES[ERROR_CODES[code].type] === 'failed').toSorted();
 
 describe('the error codes of rules and panels', () => {
-  it('are all error codes that count as failed, wherever several are listed', () => {
+  it('are exactly those that count as failed, wherever several are listed', () => {
     const lists = EXPRESSIONS.flatMap(({ at, expr }) =>
       [...expr.matchAll(/gateway_requests_total\{[^}]*?code=~"([a-z_|]+)"/g)].map(([, list = '']) => ({ at, list })),
     );
@@ -30,7 +30,7 @@ describe('the error codes of rules and panels', () => {
     for (const { at, list } of lists) expect(list.split('|').toSorted(), at).toEqual(failed);
   });
 
-  it('exist where one is named', () => {
+  it('exist wherever a single one is named', () => {
     const named = EXPRESSIONS.flatMap(({ expr }) =>
       [...expr.matchAll(/gateway_requests_total\{[^}]*?code="([a-z_]+)"/g)].map(([, code = '']) => code),
     );
@@ -38,7 +38,7 @@ describe('the error codes of rules and panels', () => {
     for (const code of named) expect(codes).toContain(code);
   });
 
-  it('each have their advice in the recipe of the alert about failed completions', () => {
+  it('that count as failed are each in the recipe of the alert about failed completions', () => {
     const { look = '' } = ALERTS.find(({ alert }) => alert === 'CompletionsFailing')?.annotations ?? {};
     const named = [...look.matchAll(/[a-z_]+/g)].map(([name]) => name);
     expect(named.filter((name) => name in ERROR_CODES).toSorted()).toEqual(failed);

@@ -6,7 +6,7 @@ import type { Exchange } from '#ext-proc/transport/exchange.ts';
 import { configWith } from './fixtures/gateway-config.ts';
 import { MANUAL } from './fixtures/observability-files.ts';
 
-/** Members that the first table below this heading of docs/observability.md names. */
+/** Members in the first table below this heading of docs/observability.md. */
 function documented(heading: string): string[] {
   const [section = ''] = MANUAL.slice(MANUAL.indexOf(`\n### ${heading}\n`) + 1).split(/\n(?=#)/);
   const [table = ''] = section.slice(section.indexOf('| Field |')).split('\n\n');
@@ -16,7 +16,7 @@ function documented(heading: string): string[] {
     .toSorted();
 }
 
-/** The first value below this name, at any depth. */
+/** The first value with this name at any depth. */
 function find(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   if (name in value) return (value as Record<string, unknown>)[name];
@@ -27,7 +27,7 @@ function find(value: unknown, name: string): unknown {
   return undefined;
 }
 
-it('every member of an access line is documented, and no other', () => {
+it('exactly the members of an access line are documented', () => {
   const exchange = { requestId: 'r', method: 'GET', path: '/', peerAddress: '', header: () => undefined };
   const facts = { startedMs: 0, arrivedAtMs: 0, config: configWith(), address: '', notes: {}, trace: undefined };
   const outcome = { ...facts, status: 200 };
@@ -35,7 +35,7 @@ it('every member of an access line is documented, and no other', () => {
   expect(documented('Access lines')).toEqual(Object.keys(line).toSorted());
 });
 
-it("every member of Envoy's access log is documented, and no other", () => {
+it("exactly the members of Envoy's access log are documented", () => {
   const bootstrap: unknown = parse(readFileSync(new URL('../envoy/envoy.yaml', import.meta.url), 'utf8'));
   const members = Object.keys(find(bootstrap, 'json_format') ?? {});
   expect(members.length).toBeGreaterThan(5);

@@ -47,14 +47,14 @@ describe('the manual', () => {
   });
 });
 
-/** prom-client's types keep them to themselves. */
+/** The label names are missing in prom-client's types. */
 function labelsOf(entry: object): string {
   const names = 'labelNames' in entry && Array.isArray(entry.labelNames) ? entry.labelNames : [];
   return names.length > 0 ? `{${names.join(',')}}` : '';
 }
 
 describe('alerts', () => {
-  it('say how urgent they are, what has happened and what to do, and are each shown to fire', () => {
+  it('have a severity, a description and a recipe, and a test that makes each of them fire', () => {
     for (const { labels, annotations } of ALERTS) {
       expect(['critical', 'warning']).toContain(labels?.severity);
       expect(annotations?.summary).toMatch(/\w/);
@@ -64,7 +64,7 @@ describe('alerts', () => {
     expect(RULE_TESTS.tests.map(({ name }) => name)).toEqual(['healthy', ...ALERTS.map(({ alert }) => alert)]);
   });
 
-  it('ask for recordings that exist', () => {
+  it('query recordings that exist', () => {
     const recorded = new Set(RECORDINGS.map(({ record }) => record));
     const asked = EXPRESSIONS.flatMap(({ expr }) => expr.match(/\bgateway:[a-z0-9_:]+/g) ?? []);
     expect(asked.length).toBeGreaterThan(10);
@@ -76,7 +76,7 @@ describe('alerts', () => {
     const promtool = (...args: string[]) =>
       execFileSync(PROMTOOL, args, { cwd: folder, encoding: 'utf8', timeout: 280_000, stdio: 'pipe' });
 
-    it('are accepted by promtool, and fire on what they are for, alone', { timeout: 300_000 }, () => {
+    it('are accepted by promtool, and each one fires alone on its condition', { timeout: 300_000 }, () => {
       expect(promtool('check', 'rules', 'alerts.yaml', 'recording-rules.yaml')).not.toContain('FAILED');
       expect(promtool('test', 'rules', 'alerts.test.yaml')).toContain('SUCCESS');
     });

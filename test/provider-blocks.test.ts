@@ -8,7 +8,7 @@ import { variablesOf } from './fixtures/variables-of.ts';
 const folder = configFolder();
 const BLOCKS = providerBlocks();
 
-test('the page has a block for each provider that customers ask for', () => {
+test('the page has at least 13 blocks of providers', () => {
   expect(BLOCKS.length).toBeGreaterThanOrEqual(13);
 });
 

@@ -1,7 +1,7 @@
 /**
- * `npm test`: types, lint and the tests. Arguments are passed to vitest, as in
- * `npm test -- supervisor`. With CI=true really all of them, and a skipped one counts as failed.
- * The last line is `N passed, N failed`.
+ * `npm test` runs type checks, lint and tests. Arguments are passed to vitest, as in `npm test --
+ * supervisor`. With CI=true it runs all tests, and a skipped one counts as failed. The last line is
+ * `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,13 +14,13 @@ import { QUARANTINE } from './quarantine.ts';
 interface VitestRun {
   readonly projects: readonly string[];
   /**
-   * Most tests wait more than they compute, so more of them run side by side than there are cores.
-   * Tests that measure, or that end processes under load, have the machine alone.
+   * Most tests wait more than they compute, so more of them run in parallel than there are cores.
+   * Tests that measure, or that kill processes under load, run alone on the machine.
    */
   readonly maxWorkers: number;
   /**
-   * In CI, or when somebody asks for its files: it would more than double the minutes that
-   * everybody waits.
+   * True if it runs only in CI or when its files are named, because it would more than double the
+   * duration of `npm test`.
    */
   readonly asked?: true;
 }
@@ -30,7 +30,7 @@ const inCi = process.env.CI === 'true';
 const filters = process.argv.slice(2);
 
 const VITEST_RUNS: readonly VitestRun[] = [
-  // CI has the time to keep neighbours from disturbing each other.
+  // CI has time for less parallelism, which lets tests disturb each other less.
   { projects: ['unit', 'contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
   { projects: ['browser'], maxWorkers: 2, asked: true },
   { projects: ['clients'], maxWorkers: 2, asked: true },
@@ -41,10 +41,10 @@ const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['long'], maxWorkers: 1, asked: true },
 ];
 const RUN_TIMEOUT_MS = 45 * 60_000;
-/** With more files that failed than this, none is run alone: that is no disturbance. */
+/** If more files than this failed, none is rerun alone: so many failures are no disturbance. */
 const MOST_FILES_ALONE = 5;
 
-/** With `onOutput` the output goes there, otherwise to the terminal. */
+/** Output goes to `onOutput` if given, otherwise to the terminal. */
 function run(
   command: string,
   args: readonly string[],
@@ -80,7 +80,7 @@ async function runVitest({ projects, maxWorkers }: Omit<VitestRun, 'asked'>, fil
   try {
     const ok = await run('vitest', args, { env: { TEST_COUNTS: countsFile } });
     const counts = readCounts(countsFile);
-    // A run that ended badly must show, whatever it managed to count before.
+    // A run that ended badly must count as failed, whatever it counted before.
     return ok || counts.some(({ failed }) => failed.length > 0) ? counts : [...counts, failure(projects.join(', '))];
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -100,8 +100,8 @@ function failure(test: string): TestCounts {
 }
 
 /**
- * Runs files that failed alone, for the report only: a test that then passes was disturbed by its
- * neighbours, or leans on another file. Returns the names of the tests that passed alone.
+ * Reruns each failed file alone, for the report only: a test that then passes was disturbed by its
+ * neighbours or depends on another file. Returns the names of the tests that passed alone.
  */
 async function passedAlone(counts: readonly TestCounts[]): Promise<ReadonlySet<string>> {
   const passed = new Set<string>();
@@ -112,7 +112,7 @@ async function passedAlone(counts: readonly TestCounts[]): Promise<ReadonlySet<s
     process.stdout.write(`\nAlone, for the report: ${file.path}\n`);
     const alone = await runVitest({ projects: [file.project], maxWorkers: 1 }, [file.path]);
     const failedAgain = alone.flatMap((again) => again.failed.map(({ test }) => test));
-    // A run that did not find the file says nothing about its tests.
+    // A run that did not find the file proves nothing about its tests.
     if (!alone.some((again) => again.file?.path === file.path)) continue;
     for (const { test } of failed) if (!failedAgain.includes(test)) passed.add(test);
   }
@@ -120,12 +120,13 @@ async function passedAlone(counts: readonly TestCounts[]): Promise<ReadonlySet<s
 }
 
 /**
- * Side by side, and beside the first tests, which wait more than they compute. The output of each
- * follows its end.
+ * The checks run in parallel with each other and with the first tests, which wait more than they
+ * compute. The output of a check is printed when it has ended.
  */
 function runChecks(): Promise<readonly TestCounts[]> {
-  // Unchanged files are not checked again: a sixth of the time.
-  // By its path: TypeScript 5, which dependency-cruiser reads with, claims the name `tsc` too.
+  // Incremental, which takes a sixth of the time because unchanged files are not checked again.
+  // Named by its path, because `tsc` is also a binary of TypeScript 5, which dependency-cruiser
+  // uses.
   const types = (name: string) => [
     'node',
     'node_modules/typescript/bin/tsc',

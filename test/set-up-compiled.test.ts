@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSetUpFolder } from './fixtures/set-up-folder.ts';
 
-/** Set-up in a folder with programs of its own; dependencies and Envoy are those of this clone. */
+/**
+ * Runs set-up in a folder with its own programs. Dependencies and Envoy are those of this clone.
+ */
 const _REPOSITORY = resolve(import.meta.dirname, '..');
 const root = createSetUpFolder();
 const compiled = join(root, '.cache/compiled');
@@ -15,13 +17,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Everything that it said. */
+/** Runs set-up and returns its output. */
 function setUp(): string {
   const command = `'${process.execPath}' '${join(root, 'scripts/setup.mjs')}' 2>&1`;
   return execFileSync('sh', ['-c', command], { encoding: 'utf8', timeout: 60_000 });
 }
 
-test('programs are compiled once, so that the first start finds them so', { timeout: 60_000 }, () => {
+test('programs are compiled once, before the first start', { timeout: 60_000 }, () => {
   expect(setUp()).toContain('Compiling …');
   const kept = readdirSync(compiled, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   expect(kept).not.toHaveLength(0);

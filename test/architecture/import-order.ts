@@ -1,17 +1,17 @@
 /** A part of the project: one process, or what several processes share. */
 export interface Area {
   readonly path: string;
-  /** Areas, or folders of them, whose code it may run. All of them are above it in the list. */
+  /** Areas, or folders of areas, that it may import. All of them precede it in the list. */
   readonly uses: readonly string[];
   /**
-   * Folders of the area, without its path, from the lowest to the highest: a folder imports from
-   * folders before it only.
+   * Folders of the area, relative to its path, from the lowest to the highest: a folder imports
+   * only from folders before it.
    */
   readonly folders: readonly string[];
 }
 
 /**
- * The order of the project, from what everything stands on to what nothing stands on. A folder
+ * The order of the project, from what everything depends on to what nothing depends on. A folder
  * imports only from folders before it, so there is no cycle between folders, and only from the
  * areas that its own area uses. Imports of types count.
  */
@@ -218,13 +218,13 @@ export const AREAS: readonly Area[] = [
   },
 ];
 
-/** Code that only the named folders may import, beyond the order. */
+/** Code that only the listed folders may import, in addition to the order. */
 export interface Seam {
   readonly name: string;
   readonly comment: string;
-  /** A regular expression of what is imported. */
+  /** A regular expression for the imported path. */
   readonly to: string;
-  /** Folders that may import it, or areas: everything below the path may. */
+  /** Folders or areas that may import it, with everything below them. */
   readonly only: readonly string[];
 }
 
@@ -260,7 +260,7 @@ export const SEAMS: readonly Seam[] = [
 
 const REACT = ['dashboard/web'];
 
-/** Folders that may import a package from npm. A path means everything below it. */
+/** Folders that may import each npm package. A path includes everything below it. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@base-ui/react': ['dashboard/web', 'dashboard/web/forms', 'dashboard/web/overlays', 'dashboard/web/shell'],
   '@hono/node-server': ['dashboard/server'],
@@ -291,9 +291,9 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   zod: ['contract', 'core/config', 'dashboard/server', 'dashboard/server/routes'],
 };
 
-/** Files that are started or served, and imported by nothing. */
+/** Files that are started or served, so nothing imports them. */
 export const ENTRIES =
   '^ext-proc/billing/charge-log/charge-log\\.ts$|(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
 
-/** Tests and what only tests import: they may import everything. */
+/** Tests and their helpers, which may import everything. */
 export const TESTS = '^proto/generated/|\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';

@@ -8,7 +8,7 @@ const join = (area: string, folder: string) => (folder === '' ? area : `${area}/
 /** All folders from the lowest to the highest. */
 export const FOLDERS = AREAS.flatMap(({ path, folders }) => folders.map((folder) => join(path, folder)));
 
-/** Files of the folder itself, not of those in it. */
+/** Matches files directly in the folders, not in their subfolders. */
 const filesIn = (folders: readonly string[]) => `^(${folders.join('|')})/[^/]+$`;
 const filesBelow = (paths: readonly string[]) => `^(${paths.join('|')})/`;
 
@@ -109,7 +109,7 @@ export const CONFIGURATION: IConfiguration = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // Clients and agents have packages of their own, which a contributor's machine need not have.
+    // Clients and agents have packages of their own, which a contributor need not install.
     exclude: { path: '^dashboard/dist/|^test/(?:agents|clients)/node/' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },

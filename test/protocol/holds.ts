@@ -41,7 +41,7 @@ const stall = { MostStalls: 1 };
 const death = { MostDeaths: 1 };
 const noQuarantine = { Quarantines: 'FALSE' };
 
-/** Each without one cure, or with a time that is too short. */
+/** Each configuration omits one safeguard, or has a time that is too short. */
 const BROKEN: readonly Configuration[] = [
   { name: 'cut off from both stores, no quarantine (F5.1)', constants: { ...noQuarantine, MostCuts: 2 } },
   { name: 'a clock that steps, no guard (F5.2)', constants: { GuardsClock: 'FALSE', MostSteps: 1 } },
@@ -122,6 +122,6 @@ export const HOLDS: Specification = {
     },
     ...CLEAN,
   ],
-  // But for processes that have a store each.
+  // Processes are interchangeable unless each has its own store.
   isAlike: ({ OwnStores }) => OwnStores !== 'TRUE',
 };

@@ -4,20 +4,20 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 export interface Found {
-  /** Everything was explored, or an invariant failed. */
+  /** True if all states were explored or an invariant failed. */
   readonly ended: boolean;
   readonly violated: string | undefined;
-  /** The actions of the shortest history that breaks it. */
+  /** The actions of a shortest history that violates the invariant. */
   readonly steps: readonly string[];
-  /** Distinct ones. */
+  /** Number of distinct states. */
   readonly states: number;
   readonly seconds: number;
   readonly output: string;
 }
 
 /**
- * Runs TLC on the module and its configuration in a folder, breadth first, so that the history it
- * finds is among the shortest.
+ * Runs TLC on the module and its configuration in a folder. It searches breadth-first, so the
+ * history it finds is among the shortest.
  */
 export async function runChecker(jar: string, folder: string, module: string): Promise<Found> {
   const beganMs = performance.now();

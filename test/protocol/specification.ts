@@ -1,14 +1,14 @@
-/** One file of TLA+ and the configurations in which it is explored. */
+/** One TLA+ file and the configurations in which it is explored. */
 export interface Specification {
-  /** Its name without `.tla`. */
+  /** Name of the file without `.tla`. */
   readonly module: string;
-  /** They have to hold where a configuration does not say otherwise. */
+  /** Invariants that must hold unless a configuration names one in `breaks`. */
   readonly invariants: readonly string[];
-  /** Constants of every configuration: every rule TRUE, every fault 0. */
+  /** Default constants: every rule TRUE, every fault 0. */
   readonly defaults: Constants;
   readonly configurations: readonly Configuration[];
   /**
-   * The processes are alike, so that half of the states need not be explored. Default: they are.
+   * True if the processes are interchangeable, which halves the states to explore. Default: true.
    */
   readonly isAlike?: (constants: Constants) => boolean;
 }
@@ -18,6 +18,6 @@ type Constants = Readonly<Record<string, string | number>>;
 export interface Configuration {
   readonly name: string;
   readonly constants: Constants;
-  /** The invariant that has to fail; absent where all have to hold. */
+  /** The invariant that must fail. Absent if all must hold. */
   readonly breaks?: string;
 }
