@@ -36,7 +36,6 @@ export function apiKeyIn(authorization: string | undefined): string | undefined 
   return key?.startsWith(KEY_PREFIX) ? key : undefined;
 }
 
-/** Refusal of a revoked or expired key. */
 export function checkKey({ revokedAtMs, expiresAtMs }: Key, nowMs: number): Refusal | undefined {
   if (revokedAtMs !== undefined) return refuse('key_revoked');
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? refuse('key_expired') : undefined;

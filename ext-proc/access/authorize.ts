@@ -3,10 +3,7 @@ import { inRanges } from '#core/net/ip-ranges.ts';
 import type { Principal } from '#core/principal.ts';
 import type { Route } from './route.ts';
 
-/**
- * Refuses a caller who may not use this route from this address. The checks have the order of
- * docs/interface.md, "Order of checks".
- */
+/** Refuses a caller in the order of docs/interface.md, "Order of checks". */
 export function authorizeCaller(principal: Principal, address: string, route: Route): Refusal | undefined {
   const { key, organization } = principal;
   if (key.ipRanges !== undefined && !inRanges(address, key.ipRanges)) return refuse('ip_not_allowed', { address });

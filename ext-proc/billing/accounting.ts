@@ -103,10 +103,7 @@ export class Accounting {
     this.#changes.sees(ledgerEpoch);
   }
 
-  /**
-   * Repeats recent charges that the ledger lacks. Rejects with StoreUnavailable if that is
-   * impossible now.
-   */
+  /** Repeats recent charges that the ledger lacks. Rejects with StoreUnavailable. */
   catchUp(): Promise<void> {
     return this.#changes.catchUp();
   }
@@ -119,9 +116,7 @@ export class Accounting {
     return this.#ending ? 'the process ends' : (this.#changes.refusesBecause() ?? this.#charges.refusesBecause());
   }
 
-  /**
-   * Ends every request that holds money. Called when the limit store does not know these holds.
-   */
+  /** Ends all requests that hold money, because the limit store does not know their holds. */
   cut(): void {
     for (const hold of this.#underWay) hold.end();
   }

@@ -11,7 +11,6 @@ export interface HoldTerms extends ListedTerms {
   readonly generationId: string;
   readonly organizationId: string;
   readonly keyId: string;
-  /** The day that the admission assigned. */
   readonly day: UtcDay;
   readonly model: string;
   /** `user` of the request. Never logged. */

@@ -57,10 +57,7 @@ export class ChargeCommitter {
     }
   }
 
-  /**
-   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if
-   * the charge has to be retried.
-   */
+  /** Repeats a charge that the ledger may have lost. False: it was refused. Rejects: retry. */
   async repeat(settlement: Settlement): Promise<boolean> {
     try {
       this.#release(settlement, await this.#options.ledger.charge(settlement));

@@ -45,10 +45,7 @@ export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<Ship
 
 type AnySettlement = Settlement | ClaimedSettlement;
 
-/**
- * Makes durable charges (docs/design.md, "Charges"): each goes into the log, and from there into
- * the ledger.
- */
+/** Makes durable charges (docs/design.md, "Charges"): they go to the log, then to the ledger. */
 export class DurableCharges {
   readonly shipper: Shipper;
   readonly #options: DurableChargesOptions;
@@ -96,10 +93,7 @@ export class DurableCharges {
     return isLogged ? this.#mirror(settlement) : this.#lose(settlement);
   }
 
-  /**
-   * Charges a response, or a part of one, that another process delivered. Rejects if the charge has
-   * to be retried.
-   */
+  /** Charges what another process delivered. Rejects if the charge has to be retried. */
   async late(settlement: AnySettlement): Promise<LateOutcome> {
     const end = await this.#committer.commit(settlement, true);
     if (end.kind === 'unavailable') throw end.error;
@@ -113,10 +107,7 @@ export class DurableCharges {
     return this.#committer.repeat(settlement);
   }
 
-  /**
-   * Reason to admit nothing: charges have waited for long, or the disk cannot store them.
-   * `undefined`: none.
-   */
+  /** Reason to admit nothing: charges wait too long, or the disk fails. `undefined`: none. */
   refusesBecause(): string | undefined {
     if (this.shipper.oldestMs() > LONG_WAIT_MS) return 'charges wait for PostgreSQL: completions are refused';
     return this.#options.room.problem();

@@ -12,10 +12,7 @@ export interface HoldKeeperOptions {
 }
 
 export type HoldProblem =
-  /**
-   * Holds that the store had lost while it admitted requests: for a time their money was available
-   * to others.
-   */
+  /** Holds that the store lost while it admitted requests: others could use their money. */
   | { readonly kind: 'exposed'; readonly holds: number }
   /** Holds that the new master does not know: their requests have to end. */
   | { readonly kind: 'stranded'; readonly holds: number }
@@ -129,10 +126,7 @@ export class HoldKeeper {
     this.#options.onProblem({ kind: 'not_renewed', holds: this.#failing.size, error: first.error });
   }
 
-  /**
-   * Releases a hold that ended while a renewal registered it again. If that fails, the hold ends
-   * with its quarantine.
-   */
+  /** Releases an ended hold that a renewal registered again. If that fails, quarantine ends it. */
   #giveBack({ holdId, organizationId, keyId }: Hold): void {
     const { limits, clock } = this.#options;
     const release = { holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 };

@@ -9,10 +9,7 @@ const RETRY_EVERY_MS = 1_000;
 const MOST_WAITING = 20_000;
 const MOST_TOGETHER = 200;
 
-/**
- * Repeats releases until the limit store confirms them: an unreleased hold keeps its money for as
- * long as a request may live.
- */
+/** Repeats releases until the store confirms them, because an unreleased hold keeps its money. */
 export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: Clock) {
   const waiting = new Map<string, HoldRelease>();
   let trying: Promise<void> | undefined;

@@ -15,10 +15,7 @@ export interface LedgerChangesOptions {
   readonly log: Log;
 }
 
-/**
- * The epoch is read this often. A process without requests has to notice a change too, because
- * others wait for its charges.
- */
+/** Interval of reading the epoch, also while idle: others wait for charges of this process. */
 const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 
@@ -39,7 +36,6 @@ export class LedgerChanges {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** Notes the epoch of a read. */
   sees(epoch: string): void {
     if (this.#known === undefined || epoch === this.#known) return;
     if (this.#following !== undefined || this.#closing.signal.aborted) return;
@@ -48,10 +44,7 @@ export class LedgerChanges {
     });
   }
 
-  /**
-   * Resolves when the ledger has every recent charge of this process. Rejects with StoreUnavailable
-   * if that is impossible now.
-   */
+  /** Resolves when the ledger has every recent charge. Rejects with StoreUnavailable. */
   async catchUp(): Promise<void> {
     const { ledger, chargeLog, metrics, log } = this.#options;
     const epoch = await ledger.currentEpoch();
@@ -88,10 +81,7 @@ export class LedgerChanges {
     );
   }
 
-  /**
-   * Catches up with the current epoch. That is read from the ledger, because a noted epoch may be
-   * older than the known one.
-   */
+  /** Catches up with the epoch in the ledger: a noted epoch may be older than the known one. */
   async #follow(): Promise<void> {
     for (;;) {
       try {

@@ -21,7 +21,6 @@ export interface MirroredChargesOptions {
 const LOOK_EVERY_MS = 1_000;
 /** Charges are copied after this wait. Without a failure none waits so long. */
 const COPIED_AFTER_MS = 1_000;
-/** Most charges that are copied per interval. */
 const COPIED_AT_ONCE = 100;
 
 /**

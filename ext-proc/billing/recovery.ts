@@ -12,10 +12,7 @@ import { unchargedSettlement } from './uncharged.ts';
 
 /** Settles the requests that a killed process left in its log. */
 export interface Recovery {
-  /**
-   * Settles them. Repeating it changes nothing. Rejects with StoreUnavailable if it is impossible
-   * now.
-   */
+  /** Settles them; repeating it is safe. Rejects with StoreUnavailable if that fails now. */
   chargeLeft(left: readonly LeftIntent[]): Promise<void>;
 }
 

@@ -30,10 +30,7 @@ interface Calling {
   readonly toolCalls: Span;
   readonly heard: Heard | undefined;
   readonly lacksDetails: boolean;
-  /**
-   * Where a missing `reasoning_content` belongs: an empty span, or the span of a value without a
-   * text.
-   */
+  /** Where a missing `reasoning_content` belongs: an empty span, or a value without text. */
   readonly contentPlace: Span | undefined;
 }
 

@@ -64,16 +64,10 @@ export function newChatFacts(): ChatFacts {
   };
 }
 
-/**
- * Checks one field, and notes the facts that the gateway needs. The cursor is at the field's value
- * before, and behind it afterwards.
- */
+/** Checks one field and notes its facts. The cursor moves from the field's value to behind it. */
 export type FieldRule = (cursor: JsonCursor, facts: ChatFacts, field: string) => Refusal | undefined;
 
-/**
- * `requirement` ends the sentence that begins with the field: `must be a string`. The client's
- * value is not repeated.
- */
+/** `requirement` ends the sentence: `must be a string`. The client's value is not repeated. */
 export function invalidField(param: string, requirement: string): Refusal {
   return refuse('invalid_request', { problem: `${param} ${requirement}.` }, { param });
 }

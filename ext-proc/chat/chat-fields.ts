@@ -37,10 +37,7 @@ export const CURES: ReadonlyMap<string, string> = new Map([
   ['thinking', '; send reasoning_effort'],
 ]);
 
-/**
- * docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Rules
- * never see null values, which count as absent.
- */
+/** Rules of the accepted fields (docs/interface.md, "Request fields"). Null counts as absent. */
 export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['model', (cursor) => void cursor.skip()],
   ['messages', checkMessages],

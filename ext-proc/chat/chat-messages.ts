@@ -15,10 +15,7 @@ export function checkMessages(...[cursor, facts]: Parameters<FieldRule>): Refusa
   return cursor.eachElement((index) => new MessageReader(cursor, facts, index).read());
 }
 
-/**
- * Reads one message. Members may come in any order, so rules between members are checked at the
- * end.
- */
+/** Reads a message. Rules between members run at the end, since members have no fixed order. */
 class MessageReader {
   readonly #cursor: JsonCursor;
   readonly #facts: ChatFacts;
@@ -112,10 +109,7 @@ class MessageReader {
     }
   }
 
-  /**
-   * Unknown nested fields are accepted (`reasoning_details`, `cache_control`). Providers may show
-   * them to the model, so they are counted.
-   */
+  /** Counts unknown nested fields (`cache_control`): providers may show them to the model. */
   #unknownMember(): undefined {
     this.#facts.prompt.addJson(this.#cursor.span());
     return undefined;

@@ -50,10 +50,7 @@ export interface ChatRequest {
    * input of an embeddings request. Each call reads the whole body. Never logged.
    */
   promptText(): readonly string[];
-  /**
-   * The plain texts of the prompt, for counting. `inputTokens.besidesText` covers the rest of the
-   * prompt. Never logged.
-   */
+  /** Plain texts of the prompt, for counting. `inputTokens.besidesText`: the rest. Never logged. */
   promptTexts(): readonly string[];
   /** Assistant messages with tool calls and without `reasoning_content`. */
   readonly messagesWithoutReasoning: number;
@@ -61,10 +58,7 @@ export interface ChatRequest {
   calledMessages(members: ReadonlySet<ReasoningMember>): readonly CalledMessage[];
   /** Digest of the last message of a user or a tool, as in `CalledMessage.heard`. */
   lastHeard(): string;
-  /**
-   * The body for a provider, in pieces: the client's body with another model, output limit, usage
-   * request and identities.
-   */
+  /** The client's body with another model, output limit, usage request and identities. */
   encodeFor(provider: ProviderFields): readonly Buffer[];
   /**
    * Frees the body, which can no longer be sent then. Afterwards only `promptText` works, with the
@@ -92,9 +86,6 @@ export interface ProviderFields {
    * that lack it get a space. Absent: the messages are sent unchanged.
    */
   readonly reasoning?: ReadonlyMap<number, Buffer> | undefined;
-  /**
-   * Replaces the value of a field that identifies an end user of the customer
-   * (delivery/provider/identities.ts).
-   */
+  /** Replaces the value of a field that names an end user (delivery/provider/identities.ts). */
   identify(field: string, value: string): string;
 }

@@ -62,10 +62,7 @@ function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule>
 
 const TOOL_CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
-/**
- * A mode, `{"type":"function","function":{"name"}}`, the same with `custom`, or
- * `{"type":"allowed_tools","allowed_tools":{…}}`.
- */
+/** A mode, or an object of `type` function, custom or allowed_tools with a member of that name. */
 export const checkToolChoice: Rule = (cursor, _facts, field) => {
   if (cursor.kind() === 'string') {
     return TOOL_CHOICES.has(cursor.word())

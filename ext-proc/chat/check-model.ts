@@ -20,7 +20,6 @@ export interface ModelChoice {
   readonly leastOutputTokens: number;
 }
 
-/** Longest part of a model id that is echoed. */
 const LONGEST_ECHO = 128;
 
 /**
@@ -84,10 +83,7 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
   return checkFields(chat, model);
 }
 
-/**
- * Fields that depend on the model and have no error code of their own. The tier `auto` is read as
- * `default`.
- */
+/** Fields that depend on the model and have no error code of their own. `auto` means `default`. */
 function checkFields({ fileParam, serviceTier, cacheWrites }: ChatRequest, model: Model): Refusal | undefined {
   const named = `The model ${model.id}`;
   if (fileParam !== undefined && !model.capabilities.has('files'))

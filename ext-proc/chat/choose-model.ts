@@ -7,7 +7,6 @@ import type { ChatRequest } from './chat-request.ts';
 import { checkModel, isLengthOpen, type ModelChoice } from './check-model.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
-/** A chat request with its model and output limit. */
 export interface ChatWithModel {
   readonly chat: ChatRequest;
   readonly choice: ModelChoice;

@@ -12,7 +12,6 @@ const MEDIA: ReadonlySet<string> = new Set(['image_url', 'video_url', 'audio_url
 /** Makes the `param` for a member of the part, such as `.image_url.url`. */
 type ParamOf = (member: string) => string;
 
-/** Reads one content part. */
 export function readPart(
   cursor: JsonCursor,
   facts: ChatFacts,

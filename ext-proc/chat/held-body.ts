@@ -23,10 +23,7 @@ export interface ReadBody {
   readonly fields: readonly BodyField[];
 }
 
-/**
- * Holds the bytes of an accepted body while they are needed. Nothing else refers to them, so they
- * can be freed.
- */
+/** Holds the only reference to an accepted body's bytes, so that they can be freed. */
 export class HeldBody {
   #body: ReadBody | undefined;
   /** The part of the prompt's text that is kept once the bytes are free. */

@@ -5,10 +5,7 @@ import { escapedCodePoint, unescapeInto } from './json/json-text.ts';
 import { JSON_TEXT, type PromptRecord, TEXT } from './tokens/prompt-record.ts';
 import { TextMeter } from './tokens/text-meter.ts';
 
-/**
- * The texts of a prompt, for counting tokens. `withJson`: includes tool definitions and unknown
- * fields, which templates serialize again.
- */
+/** Texts of a prompt to count. `withJson`: also tool definitions and unknown fields. */
 export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: boolean): readonly string[] {
   const texts: string[] = [];
   for (let at = 0; at < pieces.length; at += 3) {
@@ -47,7 +44,6 @@ export function heardDigest(bytes: Buffer, { pieces }: PromptRecord, { firstPiec
 export interface PromptHead {
   /** Copied out of the body. */
   readonly text: Buffer;
-  /** Estimate for the rest of the text. */
   readonly restTokens: number;
 }
 
@@ -75,10 +71,7 @@ export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: n
 
 const LINE_END = 0x0a;
 
-/**
- * The position after the last character that ends within `mostBytes`. An escape, or a surrogate
- * pair of them, is one character.
- */
+/** End of the last character within `mostBytes`. An escape or a surrogate pair is one character. */
 function wholeCharacters(bytes: Buffer, start: number, mostBytes: number, isEscaped: boolean): number {
   const most = start + mostBytes;
   for (let pos = start; ; ) {

@@ -4,9 +4,7 @@ import { type ContentPlace, editedPieces, imageEdits, reasoningEdits, roleEdits 
 import type { Span } from './json/json-cursor.ts';
 import { shapeMembers } from './request-shaping.ts';
 
-/**
- * A top-level member of the client's body: `"key": value` from the key's quote to the value's end.
- */
+/** A top-level member of the client's body, from the key's quote to the value's end. */
 export interface BodyField {
   readonly name: string;
   readonly start: number;
@@ -69,10 +67,7 @@ function isSent({ name }: BodyField, { stream }: SentFacts, provider: ProviderFi
   return !REPLACED.has(name) && !NOT_SENT.has(name) && name !== provider.outputLimitField;
 }
 
-/**
- * JSON text that replaces the client's. Identities are hidden from the provider: even an empty text
- * is hashed.
- */
+/** JSON text that replaces the client's. Identities are hashed for the provider, even empty. */
 function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderFields): string | undefined {
   const identity = facts.identities.get(name);
   if (identity !== undefined) return JSON.stringify(provider.identify(name, identity));

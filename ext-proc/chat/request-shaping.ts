@@ -29,7 +29,6 @@ export function shapeMembers<Value>(
   }, members);
 }
 
-/** The role with which a message is sent. */
 export function shapedRole(role: string, shaping: readonly RequestShaping[]): string {
   return shaping.reduce((before, { roles }) => roles.get(before) ?? before, role);
 }

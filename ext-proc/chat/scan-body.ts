@@ -13,10 +13,7 @@ export interface KnownFields {
   readonly mostValues?: number | undefined;
 }
 
-/**
- * Checks a body from its encoding to its unknown fields, in steps. Members that a later one
- * replaces are blanked out.
- */
+/** Checks a body from encoding to unknown fields, in steps. Blanks out replaced members. */
 export function* scanBody(
   bytes: Buffer,
   contentEncoding: string | undefined,
@@ -45,10 +42,7 @@ function isIdentity(contentEncoding = ''): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
 }
 
-/**
- * Returns the first unknown field, in the order of the body. A duplicate field counts where it
- * stood first.
- */
+/** Returns the first unknown field of the body. A duplicate counts at its first position. */
 function firstUnknownField(body: ScannedObject, known: KnownFields): string | undefined {
   const cursor = new JsonCursor(body);
   const text = () => cursor.keyText(LONGEST_ECHO);

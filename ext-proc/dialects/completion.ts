@@ -40,10 +40,7 @@ function hasChoices(value: JsonObject): value is Completion {
   return Array.isArray(value.choices);
 }
 
-/**
- * True if the provider put an error into a 200: as `error`, or as the finish reason that gateways
- * such as this one send.
- */
+/** True if a 200 has an error: as `error`, or as the finish reason that gateways like this send. */
 export function hasError(value: JsonObject): boolean {
   if (value.error !== undefined && value.error !== null) return true;
   return (

@@ -22,7 +22,6 @@ export interface Dialect {
   response(body: JsonObject): JsonObject;
   /** The body of another status in chat's form. A body of unknown form is returned unchanged. */
   error(body: unknown): unknown;
-  /** A translator for one stream. */
   stream(): StreamTranslator;
   /** Members of the body that request a service tier. Absent: `service_tier`, as in chat. */
   tierMembers?(tier: string | undefined): Readonly<Record<string, string>> | undefined;

@@ -93,10 +93,7 @@ export function shownElements(elements: readonly unknown[]): readonly unknown[] 
 /** Members that the model writes. The names inside them are the model's own. */
 const SAID: ReadonlySet<string> = new Set(['input', 'arguments']);
 
-/**
- * A value without the members that are hidden in a choice, at any depth. `undefined`, nearly
- * always: it has none.
- */
+/** A value without what a choice hides, at any depth. `undefined`, nearly always: it had none. */
 export function shownWithin(value: unknown): unknown {
   return hidesWithin(value) ? withoutHidden(value) : undefined;
 }
@@ -131,10 +128,7 @@ function shownInside(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
 }
 
-/**
- * Edits that keep the members of a usage that count tokens, and remove all others. A caller may add
- * edits.
- */
+/** Edits that keep only the members of a usage that count tokens. Callers may add edits. */
 export function shownUsage(text: string, members: readonly Member[]): Record<string, string | undefined> {
   const edits = noEdits();
   // The last member of a name counts, as in all known readers.

@@ -49,13 +49,11 @@ export interface Door {
   passedEdits(sent: PassedFields): MemberEdits;
   /** Name of a chat field as clients of the door know it. Other names are returned unchanged. */
   param(chatParam: string): string;
-  /** Body of an error response. */
   error(error: Envelope['error'], requestId: string): JsonObject;
   /** The response to a whole completion, without its usage. */
   response(completion: Completion, names: ResponseNames): JsonObject;
   /** Edits of a response that is passed on: they set its names and remove hidden members. */
   passedResponse(response: JsonObject, names: ResponseNames): MemberEdits;
-  /** The charged usage, as JSON. */
   usage(charged: ChargedUsage): string;
   stream(names: ResponseNames): DoorStream;
   passedStream(names: ResponseNames): PassedStream;
@@ -123,7 +121,6 @@ export interface ResponseNames {
 
 export interface ChargedUsage {
   readonly usage: TokenUsage;
-  /** Tier that the response names. */
   readonly serviceTier?: string | undefined;
   readonly costUsd: number;
 }
@@ -140,7 +137,6 @@ export interface EndedStream {
 
 /** Writes a chat stream as events of the door. */
 export interface DoorStream extends EndedStream {
-  /** Events for a chunk, as text. */
   chunk(completion: Completion): string;
   /** Events for chunks that only continue the content of the last one. */
   content(text: string): string;

@@ -22,7 +22,6 @@ export function errorAtDoor(refusal: Refusal, door: Door): Envelope['error'] {
   return envelopeOf(isOwn ? refusal : renamed(refusal, (param) => door.param(param))).error;
 }
 
-/** Headers of every response at the door. */
 export function headersAtDoor(door: Door | undefined, requestId: string): Readonly<Record<string, string>> {
   return door?.idHeader === undefined ? {} : { [door.idHeader]: requestId };
 }

@@ -62,10 +62,7 @@ const LOG_RATE_LIMIT = JSON.stringify({
   ],
 });
 
-/**
- * `envoy/envoy.yaml` with the values of this deployment. `seed`: seed of the hash by which
- * connections are counted per address.
- */
+/** `envoy/envoy.yaml` with this deployment's values. `seed` seeds the hash of client addresses. */
 export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed: number): string {
   const document = parseDocument(readFileSync(TEMPLATE, 'utf8'));
   const set = (path: Path, value: unknown) => setExisting(document, path, value);
@@ -139,10 +136,7 @@ function pipeEndpoint(path: string): object {
   return { endpoint: { address: { pipe: { path } } } };
 }
 
-/**
- * The certificate comes through SDS, so that replacing the files (by rename) rotates it without a
- * restart.
- */
+/** Certificates come through SDS: replacing the files by rename rotates them without restart. */
 function transportSocket(paths: RuntimePaths): object {
   return {
     name: 'envoy.transport_sockets.tls',

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GatewayConfig, Provider } from '#core/config/gateway-config.ts';
 import { type Cluster, clusterOf, providerClusters } from './provider-cluster.ts';
 
-/**
- * Envoy's clusters by name: one for each provider that some model can be served by, and one for its
- * token endpoint.
- */
+/** Envoy's clusters by name: one for each provider of a model, and one for its token endpoint. */
 export type Clusters = ReadonlyMap<string, Cluster>;
 
 /** Unused providers have no cluster, so that Envoy does not look up their names. */

@@ -7,10 +7,7 @@ import type { JsonObject } from './provider-auth-filters.ts';
  * Envoy chooses two healthy ones at random and takes the one with fewer open requests.
  */
 
-/**
- * By this suffix of the cluster's name Envoy's egress route decides which failures it retries at
- * another endpoint (envoy/envoy.yaml).
- */
+/** Suffix of clusters at which Envoy retries failures at another endpoint (envoy/envoy.yaml). */
 export const ENDPOINTS_SUFFIX = '-endpoints';
 
 const FAILURES_IN_A_ROW = 5;

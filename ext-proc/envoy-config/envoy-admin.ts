@@ -141,9 +141,7 @@ interface DrainInfo {
 /** Data that clients have not received yet. */
 export interface IngressLoad {
   readonly requests: number;
-  /**
-   * Bytes of responses that the process has completed, but that clients have not read yet.
-   */
+  /** Bytes of responses that are complete here, but not yet read by clients. */
   readonly bufferedBytes: number;
 }
 

@@ -45,10 +45,7 @@ export async function writeConnectionModule(paths: RuntimePaths): Promise<number
   return seed;
 }
 
-/**
- * Sets all bounds. Filters without a bound are removed, which changes paths, so this has to be the
- * last change of the listener.
- */
+/** Sets all bounds. Must come last: removing filters without a bound changes paths. */
 export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths, seed: number): void {
   const { connections, openRequests, requestsPerSecond } = config.listen.perAddress;
   const trusted = config.trustedProxies.map(toRange);

@@ -23,7 +23,6 @@ export function tokenClusterName(cluster: string): string {
   return `${cluster}-token`;
 }
 
-/** Path of the file with the credentials of a cluster. */
 export function credentialsPath(folder: string, cluster: string): string {
   return join(folder, cluster);
 }
@@ -58,7 +57,6 @@ export function authFilters(cluster: string, { auth, credentials }: Authorizatio
   }
 }
 
-/** Filters of the cluster of a token endpoint. */
 export function tokenFilters(): JsonObject[] {
   return [filter('lua', 'lua.v3.Lua', { default_source_code: { inline_string: TOKEN_SCRIPT } })];
 }
@@ -95,7 +93,6 @@ function injectedToken(cluster: string, { tokenUrl, scopes }: OAuth2Auth, client
   };
 }
 
-/** Content of the file with the credentials of a cluster. */
 export function credentialsFile(cluster: string, credentials: ProviderCredentials): string {
   if (credentials.kind === 'aws') return awsProfile(credentials);
   const secret = { generic_secret: { secret: { inline_string: credentials.secret } } };

@@ -12,25 +12,18 @@ import { replaceFile } from './replace-file.ts';
 export type PublishResult =
   /** `confirmed: false`: Envoy does not run, and will read the file when it starts. */
   | { readonly ok: true; readonly confirmed: boolean }
-  /**
-   * `mayPass`: the same clusters may be loaded later, for example when a full disk has room again.
-   */
+  /** `mayPass`: these clusters may be loaded later, such as when a full disk has room again. */
   | { readonly ok: false; readonly reason: string; readonly mayPass: boolean };
 
 type NotLoaded = Omit<Extract<PublishResult, { ok: false }>, 'ok'>;
 
 export interface PublisherOptions {
   readonly paths: RuntimePaths;
-  /**
-   * True for processes that only wait until Envoy has their clusters, because another process
-   * writes the file.
-   */
+  /** True for processes that wait until Envoy has clusters which another process writes. */
   readonly follows?: boolean;
   /** Receives errors of work in the background: clusters that could not be removed. */
   readonly onFault: (message: string) => void;
-  /**
-   * Longest wait for Envoy to load and warm the clusters. A silent name server takes 6 s of it.
-   */
+  /** Longest wait until Envoy has warmed the clusters. A silent name server takes 6 s of it. */
   readonly confirmWithinMs?: number;
   /** Time after `timeouts.total` until a cluster that is no longer used is removed. */
   readonly drainMarginMs?: number;
@@ -67,10 +60,7 @@ export class ClusterPublisher {
     this.#tokens = new EnvoyTokens(options.paths.envoyAdminSocket);
   }
 
-  /**
-   * Resolves when Envoy serves all clusters of the configuration. If it does not, the former file
-   * is restored.
-   */
+  /** Resolves when Envoy serves all clusters. If it does not, the former file is restored. */
   async publish(next: GatewayConfig): Promise<PublishResult> {
     try {
       return await this.#inTurn(() => this.#publish(next));
@@ -104,9 +94,7 @@ export class ClusterPublisher {
     return { ok: true, confirmed: before !== undefined };
   }
 
-  /**
-   * Waits for the writing process, which has read the same configuration a moment earlier or later.
-   */
+  /** Waits for the writing process, which reads the same configuration at about this time. */
   async #follow(next: GatewayConfig): Promise<PublishResult> {
     const wanted = [...clustersOf(next, this.#credentials).keys()];
     const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;

@@ -1,10 +1,7 @@
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/**
- * Replaces a file atomically: a reader, even after a crash, sees either the old content or the new.
- * Envoy reloads on the rename.
- */
+/** Replaces a file atomically, even for readers after a crash. Envoy reloads on the rename. */
 export async function replaceFile(path: string, content: string | Buffer, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;

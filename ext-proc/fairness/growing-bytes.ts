@@ -16,19 +16,13 @@ export function freeMemory({ buffer, byteLength }: Buffer): void {
   if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/**
- * Joins pieces in a buffer that doubles its size, so that pieces of one byte do not cost an object
- * each.
- */
+/** Joins pieces in a buffer that doubles its size, so that tiny pieces cost no object each. */
 export class GrowingBytes {
   readonly #expectedBytes: number;
   #buffer = NONE;
   #length = 0;
 
-  /**
-   * `expectedBytes`: the announced length, if any. It is not trusted: the buffer never has more
-   * than twice the appended bytes.
-   */
+  /** The announced length, if any. It is not trusted: at most twice the appended bytes are kept. */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }
@@ -60,7 +54,6 @@ export class GrowingBytes {
     this.#length = 0;
   }
 
-  /** Drops the bytes and frees the memory. */
   free(): void {
     freeMemory(this.#buffer);
     this.#buffer = NONE;

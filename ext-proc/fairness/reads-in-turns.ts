@@ -13,10 +13,7 @@ export interface ReadTurns {
   readonly idempotency: Turns;
 }
 
-/**
- * Bound on the waiting reads of one organization. It may have a thousand keys with 600 reads a
- * minute each, by default.
- */
+/** Bound on an organization's waiting reads: a thousand keys may have 600 reads a minute each. */
 const EACH_WAITING = 256;
 /** Bound on waiting claims: an organization may have thousands of concurrent requests. */
 const CLAIMS_WAITING = 8_192;
@@ -40,10 +37,7 @@ function halfOf(connections: number): number {
   return Math.ceil(connections / 2);
 }
 
-/**
- * Lets the reads of organizations take turns. They also reject with StoreUnavailable when no turn
- * comes in time.
- */
+/** Lets organizations' reads take turns. Rejects with StoreUnavailable if no turn comes in time. */
 export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerReads {
   return {
     findGeneration: (organizationId, generationId) =>

@@ -10,7 +10,6 @@ export interface Evictable {
  */
 export type BudgetRefusal = 'share' | 'full' | 'gave_way';
 
-/** Memory that one organization holds. */
 interface HeldMemory {
   heldBytes: number;
   /** The part that cannot be evicted. */
@@ -40,7 +39,6 @@ export class SharedBudget {
   readonly #onRefused: (why: BudgetRefusal) => void;
   #heldBytes = 0;
   #pinnedBytes = 0;
-  /** Organizations that hold memory. */
   readonly #held = new Map<string, HeldMemory>();
 
   constructor(limitBytes: number, onRefused: (why: BudgetRefusal) => void = () => undefined) {

@@ -3,10 +3,7 @@ import { DeadlineTimer } from './deadline-timer.ts';
 /** Timer of all waits, instead of one per request. */
 const limits = new DeadlineTimer();
 
-/**
- * Waits for a promise, but not longer than this or than the signal. True: it settled in time. A
- * rejection passes through.
- */
+/** Waits for a promise until the delay or the signal. True: it settled. A rejection passes. */
 export function settlesWithin(promise: Promise<unknown>, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -3,17 +3,11 @@ import type { Refusal } from '#core/errors/refusal.ts';
 import type { TokenUsage } from '#core/pricing.ts';
 import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
 
-/**
- * Hold of an admitted request as delivery sees it. It ends in one charge, or in a release before
- * the client gets the error.
- */
+/** A hold as delivery sees it. It ends in a charge, or is released before the error is sent. */
 export interface DeliveryHold {
   /** Notes the target of the next attempt and what it is sent, before it is called. */
   asked(target: Target, sent: SentPrompt): void;
-  /**
-   * Notes that delivery of the stream begins. `output` returns the output so far, which is charged
-   * even if this process is killed.
-   */
+  /** Notes that delivery begins. `output` so far is charged even if this process is killed. */
   delivers(output: () => OutputSoFar): void;
   /** Notes that the stream has ended. `charge` follows once its end is written. */
   outputEnded(metered: MeteredUsage): void;
@@ -25,7 +19,6 @@ export interface DeliveryHold {
    * charged, so that the response must not be sent.
    */
   charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined>;
-  /** Records an uncharged attempt. */
   uncharged(attempt: UnchargedAttempt): void;
   /** Releases the hold, unless it was charged. */
   release(): Promise<void>;
@@ -48,7 +41,6 @@ export interface ProviderOutput {
   readonly finishReason?: string;
   readonly usage: TokenUsage;
   readonly usageCounted: boolean;
-  /** Tier that the response names. */
   readonly serviceTier?: string;
   readonly cancelled: boolean;
   readonly latencyMs: number;
@@ -58,7 +50,6 @@ export interface ProviderOutput {
 export interface MeteredUsage {
   readonly usage: TokenUsage;
   readonly counted: boolean;
-  /** Tier that the response names. */
   readonly serviceTier?: string;
 }
 
@@ -69,7 +60,6 @@ export interface OutputSoFar {
   readonly upstreamId: string | undefined;
   /** Usage that the provider has reported. The output may have grown since. */
   readonly usage?: TokenUsage | undefined;
-  /** Tier that the response names. */
   readonly serviceTier?: string | undefined;
 }
 
@@ -87,8 +77,5 @@ export interface DeliveryOutcome {
   readonly hasUnreadCache?: boolean;
 }
 
-/**
- * Difference of the reported total from the sum of prompt and completion. `undefined`: none, or one
- * of the three is no count.
- */
+/** How the reported total differs from prompt plus completion. `undefined`: equal, or no counts. */
 export type TotalMismatch = 'above' | 'below';

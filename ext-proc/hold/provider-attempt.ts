@@ -23,9 +23,7 @@ export interface UnchargedAttempt {
   /** Number among the attempts of this request, from 1. */
   readonly attempt: number;
   readonly provider: string;
-  /** The provider's name for the model. */
   readonly providerModel: string;
-  /** Costs of the target, if it has any. */
   readonly costTable?: PriceTable | undefined;
   /** Service tier in the provider's request, if any. */
   readonly sentTier?: string | undefined;
@@ -39,7 +37,6 @@ export interface UnchargedAttempt {
   readonly tokens?: {
     readonly usage: TokenUsage;
     readonly source: 'reported' | 'counted' | 'estimated';
-    /** Tier that the response names. */
     readonly serviceTier?: string | undefined;
   };
 }

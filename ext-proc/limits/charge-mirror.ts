@@ -14,9 +14,7 @@ export interface ChargeMirror {
   /** Lists the oldest copies of each shard. */
   list(): Promise<readonly MirroredCharge[]>;
   remove(charge: Pick<MirroredCharge, 'organizationId' | 'generationId'>): Promise<void>;
-  /**
-   * Takes over the claim of a request. True: the request has not ended, and can no longer end.
-   */
+  /** Takes over a request's claim. True: the request has not ended, and can no longer end. */
   takeOverClaim(organizationId: string, generationId: string): Promise<boolean>;
 }
 

@@ -73,7 +73,6 @@ export interface Hold {
   readonly holdId: string;
   readonly organizationId: string;
   readonly keyId: string;
-  /** The day that the admission assigned. */
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
   /** `timeouts.total` as of the admission. */
@@ -89,10 +88,7 @@ export interface Hold {
 export interface Renewal {
   /** Ids that were unknown to the store and are registered again. */
   readonly takenBack: readonly string[];
-  /**
-   * Ids among `takenBack` that were unknown while the store admitted requests: for a time their
-   * money was available to others.
-   */
+  /** Ids in `takenBack` that were unknown during admissions: others could use their money. */
   readonly exposed: readonly string[];
   readonly failed: readonly FailedRenewal[];
 }
@@ -159,13 +155,9 @@ export interface HoldRelease {
   readonly nowMs: number;
   /** Tokens really used. The windows of the admission's minute are corrected to them. */
   readonly tokensUsed: number;
-  /**
-   * Account after the charge. Absent: nothing was charged, or see `mayBeCharged` and `owedNanoUsd`.
-   */
+  /** Account after the charge. Absent: no charge, or see `mayBeCharged` and `owedNanoUsd`. */
   readonly snapshot?: AccountSnapshot;
-  /**
-   * True if it is unknown whether the hold was charged. Snapshots from before are then not trusted.
-   */
+  /** True if the charge may have happened. Snapshots from before are then not trusted. */
   readonly mayBeCharged?: boolean;
   /**
    * Present without the two fields above: a charge of this amount is durable, and will be

@@ -15,7 +15,6 @@ export interface FoundReasoning extends ReasoningOrigin {
   /** Index among the request's messages. */
   readonly message: number;
   readonly member: ReasoningMember;
-  /** Value of the member. */
   readonly json: Buffer;
   readonly tokens: ReasoningTokens;
 }
@@ -33,15 +32,9 @@ export interface ReasoningOrigin {
 export interface CallsAfter extends ProducedCalls, Pick<CalledMessage, 'heard'> {}
 
 export interface KeptReasoning {
-  /**
-   * Keeps the reasoning of a response with tool calls, or the fact that there is none. Never
-   * rejects, and never takes long.
-   */
+  /** Keeps the reasoning of tool calls, or that there is none. Never slow, never rejects. */
   keep(seal: ReasoningSeal, organizationId: string, origin: ReasoningOrigin, answer: CallsAfter): Promise<void>;
-  /**
-   * Finds the reasoning that messages lack. Never rejects, and takes long only if its organization
-   * looks up much.
-   */
+  /** Finds missing reasoning. Never rejects; slow only if the organization looks up much. */
   find(seal: ReasoningSeal, organizationId: string, lookup: ReasoningLookup): Promise<readonly FoundReasoning[]>;
 }
 
@@ -67,10 +60,7 @@ export interface KeptReasoningOptions {
 /** Redis replies in about 1 ms. Without kept reasoning the model reasons again. */
 const WAIT_MS = 100;
 
-/**
- * Bound on the sealed reasoning of one request, enough for a long loop of an agent. The newest
- * messages come first.
- */
+/** Bound on a request's sealed reasoning, enough for a long agent loop. Newest come first. */
 const MOST_FOUND_BYTES = 1024 * 1024;
 
 /** Calls beyond this many bytes in one request are not compared. */

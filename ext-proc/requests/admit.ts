@@ -8,10 +8,7 @@ import type { AdmissionRequest, FundsRule, LimitStore, Refused, Window, Windows 
 import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
 
-/**
- * The last step before a provider is called: one atomic call of the limit store, with the caller's
- * account snapshot.
- */
+/** The last step before a provider is called: one atomic call of the limit store. */
 export interface AdmissionDeps {
   readonly limits: Pick<LimitStore, 'admit'>;
   readonly metrics: Pick<StoreMetrics, 'admissionRefused'>;

@@ -11,10 +11,7 @@ export function holdNanoUsdOf(input: ChatWithModel, heldOutputTokens = input.cho
   return costOf(input, bytes ? inputTokens.normalizedCeiling : inputTokens.ceiling, heldOutputTokens);
 }
 
-/**
- * The lowest hold that counting the input exactly could lead to: the estimate may be twice the true
- * count.
- */
+/** Lowest hold after an exact count of the input: the estimate may be twice the true count. */
 export function likelyNanoUsd(input: ChatWithModel, heldOutputTokens: number): NanoUsd {
   return costOf(input, Math.floor(input.chat.inputTokens.estimate / 2), heldOutputTokens);
 }
@@ -24,9 +21,7 @@ function costOf({ chat, choice }: ChatWithModel, inputTokens: number, heldOutput
   return worstCaseNanoUsd(terms, inputTokens, chat.completions * heldOutputTokens);
 }
 
-/**
- * Returns the largest output limit, at most the chosen one, whose hold the amount covers; 0: none.
- */
+/** Largest output limit, at most the chosen one, whose hold the amount covers. 0: none. */
 export function affordableOutputTokens(input: ChatWithModel, availableNanoUsd: NanoUsd): number {
   const { outputLimit, leastOutputTokens } = input.choice;
   return largestOutputTokens(

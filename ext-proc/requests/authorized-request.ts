@@ -8,20 +8,14 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
-/**
- * A request whose caller may use its route, with the configuration and the prices that were in
- * force when it arrived.
- */
+/** A request whose caller may use its route, with configuration and prices at its arrival. */
 export interface AuthorizedRequest {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly principal: Principal;
   readonly config: GatewayConfig;
   readonly arrivedAtMs: number;
-  /**
-   * Counts one read against `read_rpm`. Called when the query is known to be well formed, so that a
-   * malformed read is not counted.
-   */
+  /** Counts a well-formed read against `read_rpm`. Malformed reads are not counted. */
   takeRead(): Promise<Refusal | undefined>;
   /** Filled as facts become known, for the access line and the row of the request log. */
   readonly notes: RequestNotes;

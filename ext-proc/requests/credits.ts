@@ -12,10 +12,7 @@ export interface CreditsDeps {
   readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
 }
 
-/**
- * `GET /v1/credits`: the balance, the amount that requests in flight hold, and the amount that is
- * left for new ones.
- */
+/** `GET /v1/credits`: the balance, the amount held by requests in flight, and what is available. */
 export async function showCredits(
   request: AuthorizedRequest,
   { ledger, limits, accounting }: CreditsDeps,

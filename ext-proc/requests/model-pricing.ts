@@ -7,10 +7,7 @@ import type { Prices, PriceTable, TierPrices } from '#core/pricing.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/**
- * `pricing` of a model. Numbers are USD per million tokens. Strings are USD per token, under the
- * names of OpenRouter.
- */
+/** `pricing`: numbers in USD per million tokens, strings in USD per token (OpenRouter's names). */
 export function modelPricing({ priceTable, schedule }: Pick<Model, 'priceTable' | 'schedule'>, atMs: number): Json {
   const { prices } = priceTable;
   const windows = schedule === undefined ? [] : periodAt(schedule, atMs).windows;

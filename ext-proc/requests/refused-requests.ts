@@ -13,10 +13,7 @@ import type { LimitStore } from '../limits/limit-store.ts';
  * Redis is unavailable each process has the whole limit for itself. One process alone is exact.
  */
 export interface RefusedRequests {
-  /**
-   * Counts one refused request of an organization or a key. Returns another refusal, to be sent
-   * instead, if the limit is used up.
-   */
+  /** Counts a refused request. Returns another refusal to send if the limit is used up. */
   take(id: string, limit: number, nowMs: number): Refusal | undefined;
   /** Like take(), but without counting. */
   check(id: string, limit: number, nowMs: number): Refusal | undefined;
@@ -28,10 +25,7 @@ export interface RefusedRequests {
  */
 export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 408, 413, 422]);
 
-/**
- * Most organizations and keys with refused requests in one minute. Beyond this number the oldest
- * are dropped.
- */
+/** Most organizations and keys with refusals in a minute. Beyond it the oldest are dropped. */
 const MOST_WINDOWS = 10_000;
 
 interface Window {

@@ -11,9 +11,7 @@ import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { RequestNotes } from './authorized-request.ts';
 
-/**
- * Facts about a request for its metrics, its access line, its row in the request log and its span.
- */
+/** Facts about a request for its metrics, access line, request log row and span. */
 export interface RequestOutcome {
   readonly startedMs: number;
   readonly arrivedAtMs: number;
@@ -78,10 +76,7 @@ const LONGEST_TEXT = 200;
 const LONGEST_METHOD = 32;
 const MOST_ATTEMPTS = 20;
 
-/**
- * The request's row in the request log. `undefined`: its route or key is unknown, so it belongs to
- * no organization.
- */
+/** Row for the request log. `undefined`: route or key is unknown, so no organization has it. */
 export function requestLogRow(
   exchange: Exchange,
   outcome: RequestOutcome,
@@ -117,10 +112,7 @@ export function requestLogRow(
   };
 }
 
-/**
- * Sets the attributes of the request's span: fewer than its access line has, and nothing about the
- * caller's address.
- */
+/** Sets attributes of the request's span: fewer than its access line has, no client address. */
 export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
   const { route, principal, notes, status, code } = outcome;
   // A path that is not a route is arbitrary text of the client.
@@ -140,10 +132,7 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcom
   else root.set('error.type', code);
 }
 
-/**
- * Text of a client without API keys. Copies what it cuts: a slice would keep the whole text in
- * memory while the row waits.
- */
+/** Text of a client without API keys, copied: a slice would keep the whole text in memory. */
 function bounded(text: string, longest = LONGEST_TEXT): string {
   return withoutKeys(text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString());
 }

@@ -10,9 +10,7 @@ import { readQuery } from './query.ts';
 import { tokenFigures, UsageSums } from './token-figures.ts';
 
 const DEFAULT_DAYS = 30;
-/**
- * Longest period of one request, both ends included. The table has a row per day, key and model.
- */
+/** Longest period, both ends included. The table has a row per day, key and model. */
 const MOST_DAYS = 3660;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key', 'user'];
 

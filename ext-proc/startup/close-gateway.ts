@@ -16,9 +16,7 @@ export interface ClosingParts {
   refuse(): void;
   /** Closes the parts that only requests need. */
   closeServing(): Promise<unknown>;
-  /**
-   * Records for the next owner of the limits that nothing is held and nothing is left to charge.
-   */
+  /** Records for the limits' next owner that nothing is held or left to charge. */
   leaveLimits(): Promise<unknown>;
   /** Closes the parts that charges need. */
   closeStores(): Promise<unknown>;

@@ -8,7 +8,6 @@ import type { Metrics } from '../telemetry/metrics.ts';
 export interface GatewayContext {
   readonly paths: RuntimePaths;
   readonly workerIndex: number;
-  /** The configuration in force. */
   readonly config: () => GatewayConfig;
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -14,10 +14,7 @@ import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
 import type { OpenStores } from './open-stores.ts';
 
 const RENEW_EVERY_MS = 4_000;
-/**
- * A new master of Redis admits 15 s after its fence was raised. The remaining 6 s are for
- * cancelling, counting and a commit.
- */
+/** A new master admits 15 s after its fence; 6 s remain for cancelling, counting and a commit. */
 const RENEW_WITHIN_MS = 9_000;
 const RETRY_MS = 1_000;
 /** Other processes look for charges in the mirror every second, and then send them. */

@@ -7,10 +7,7 @@ import type { CheckpointStore } from '#database/checkpoints/checkpoints.ts';
 /** Mean pause. It is random, so that of processes that start together only one writes. */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 
-/**
- * Writes the ledger's checkpoints every hour, signed with the data folder's key. Returns a function
- * that stops this.
- */
+/** Writes signed checkpoints of the ledger every hour. Returns a function that stops this. */
 export function openCheckpointWriter(
   store: Pick<CheckpointStore, 'write'>,
   dataDir: string,

@@ -57,9 +57,7 @@ export interface OpenGatewayOptions {
 
 export interface OpenGateway {
   readonly kind: 'open';
-  /**
-   * Resolves when another process keeps the limits, and all requests of this one are charged.
-   */
+  /** Resolves when another process keeps the limits, and this one's requests are charged. */
   readonly replaced: Promise<void>;
   /** Drains, then closes all parts. Resolves with the exit status. */
   close(drainMs: number): Promise<0 | 1>;

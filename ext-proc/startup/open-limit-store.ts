@@ -39,10 +39,7 @@ export interface OpenLimitStoreOptions {
   readonly workerIndex: number;
   readonly leaseMs: number;
   readonly log: StoreLog;
-  /**
-   * Called when another process keeps the limits of this database. Nothing is admitted here any
-   * more, and the process should end.
-   */
+  /** Called when another process keeps the limits. This one admits nothing and should end. */
   readonly onTakenOver: (reason: string) => void;
 }
 

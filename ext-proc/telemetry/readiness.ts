@@ -12,9 +12,7 @@ import { loopbackFor } from '#core/net/loopback.ts';
  */
 export interface Readiness {
   notReady(): Promise<string | undefined>;
-  /**
-   * True for a probe of one of this deployment's gateway processes, which gets no access line.
-   */
+  /** True for a probe of this deployment's gateway processes, which gets no access line. */
   isProbe(authorization: string | undefined): boolean;
   /** Notes that the process drains. It is never ready again. */
   drain(): void;
@@ -26,10 +24,7 @@ const REMEMBER_MS = 500;
 
 export interface ReadinessOptions {
   readonly listen: ListenConfig;
-  /**
-   * Envoy's host if Envoy is in another network than this process. Absent: the address of
-   * `listen.api`.
-   */
+  /** Envoy's host if it is in another network. Absent: the address of `listen.api`. */
   readonly envoyHost?: string;
   readonly probeKey: string;
   /** Reason that the probe cannot find, because only an admitted request would meet it. */

@@ -74,7 +74,6 @@ export function openRequestTracer(clock: Clock, resource: Readonly<Record<string
  */
 export class RequestTrace {
   readonly traceId: string;
-  /** The whole request. */
   readonly root: Span;
   readonly #state: string | undefined;
   readonly #tracer: Tracer;
@@ -100,7 +99,6 @@ export class RequestTrace {
     return this.#steps.at(-1);
   }
 
-  /** Begins the next step. */
   step(name: string, kind: StepKind = 'internal'): Span {
     this.current?.end();
     const options = { kind: KINDS[kind], startTime: this.#nowMs() };
@@ -109,10 +107,7 @@ export class RequestTrace {
     return step;
   }
 
-  /**
-   * Called when only the response is left to be sent. A step in progress is the one in which the
-   * request was refused.
-   */
+  /** Called when only sending is left. A step in progress is the one that refused the request. */
   decided(errorType: string | undefined): void {
     const step = this.current;
     if (step === undefined || step.hasEnded) return;
@@ -198,10 +193,7 @@ function contextOf(parent: TraceContext | undefined): Context {
 
 const LONGEST_TEXT = 200;
 
-/**
- * Copies a text that it cuts: a slice would keep the whole text in memory for as long as the span
- * waits.
- */
+/** Copies a cut text: a slice would keep the whole text in memory while the span waits. */
 function bounded(value: AttributeValue): AttributeValue {
   if (Array.isArray(value))
     return value.map((text) => (typeof text === 'string' ? boundedText(text) : text)) as string[];

@@ -3,10 +3,7 @@ import type { MetricSet } from './metric-set.ts';
 
 export type StoreMetrics = ReturnType<typeof createStoreMetrics>;
 
-/**
- * `reads`: `read_rpm`, for reads and replays. `refused`: `refused_rpm`. `uploads`: unfinished
- * uploads.
- */
+/** `reads`: `read_rpm`, also of replays; `refused`: `refused_rpm`; `uploads`: unfinished ones. */
 export type RefusingRule = (typeof RULES)[number];
 export type LimitStoreOperation = (typeof OPERATIONS)[number];
 

@@ -20,10 +20,7 @@ export interface TraceContext {
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
-/**
- * Stricter than OpenTelemetry's propagator, which accepts spaces around the value and any
- * tracestate.
- */
+/** Stricter than OpenTelemetry's propagator, which accepts outer spaces and any tracestate. */
 export function readTraceContext(
   traceparent: string | undefined,
   tracestate: string | undefined,
@@ -48,10 +45,7 @@ export function untracedHeaders(): string[] {
   return traceHeaders({ traceId: newTraceId(), spanId: newSpanId(), sampled: false });
 }
 
-/**
- * 32 hexadecimal digits, of which 122 bits are random. Node caches random data for UUIDs, so one
- * costs a tenth of random bytes.
- */
+/** 32 hex digits, 122 random bits. A UUID costs a tenth of randomBytes: Node caches its data. */
 export function newTraceId(): string {
   return randomUUID().replaceAll('-', '');
 }

@@ -44,7 +44,6 @@ export interface OpeningTracing {
   /** The configuration now: a reload may switch tracing on, off, and to another collector. */
   readonly target: () => TracingConfig | undefined;
   readonly workerIndex: number;
-  /** Version of the gateway. */
   readonly version: string;
   readonly clock: Clock;
   readonly metrics: TraceMetrics;

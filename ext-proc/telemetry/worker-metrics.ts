@@ -38,10 +38,7 @@ export async function serveWorkerMetrics(registry: Registry, socketPath: string)
   };
 }
 
-/**
- * The metrics of this process and of every other that responds now. A process that restarts is
- * missing for that time.
- */
+/** Metrics of all processes that respond now. A process that restarts is missing for that time. */
 export async function allWorkersMetrics(registry: Registry, otherSockets: readonly string[]): Promise<string> {
   if (otherSockets.length === 0) return registry.metrics();
   const own = await registry.getMetricsAsJSON();
@@ -50,10 +47,7 @@ export async function allWorkersMetrics(registry: Registry, otherSockets: readon
   return AggregatorRegistry.aggregate([own, ...present].map(keepAll)).metrics();
 }
 
-/**
- * Keeps metrics that prom-client omits from sums over processes, such as the start time, because
- * nothing is added up here.
- */
+/** Keeps metrics that prom-client omits from sums (start time): nothing is added up here. */
 function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
   return metrics.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric));
 }

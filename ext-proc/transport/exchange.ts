@@ -20,20 +20,14 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Reads the request body once. Never rejects. */
   readBody(bounds: BodyBounds): Promise<BodyResult>;
-  /**
-   * Memory that the body holds. After reading, it is held until the reader releases it or the
-   * request ends.
-   */
+  /** Memory of the body, held until the reader releases it or the request ends. */
   readonly bodyMemory: MemoryReservation;
   /**
    * Sends a whole response. At most one of `respond` and `openStream` is called, once. Resolves
    * when Envoy has it, or the client is gone.
    */
   respond(response: WholeResponse): Promise<void>;
-  /**
-   * Begins a response that is written piece by piece, with back-pressure. `undefined`: the client
-   * left first.
-   */
+  /** Begins a response in pieces, with back-pressure. `undefined`: the client left first. */
   openStream(head: ResponseHead): Promise<ResponseStream | undefined>;
   /** Aborted when the client left before the response was complete. */
   readonly gone: AbortSignal;
@@ -84,15 +78,9 @@ export interface ResponseStream {
   readonly hasUnsent: boolean;
   /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */
   end(bytes?: Uint8Array): Promise<void>;
-  /**
-   * Cuts the response, for a client that has not read it by the deadline. May be called repeatedly,
-   * even after `end`.
-   */
+  /** Cuts a response that its client has not read in time. May be repeated, even after `end`. */
   abort(): void;
 }
 
-/**
- * Called once per request, when its headers have arrived. It must respond; a rejection is a bug and
- * becomes `internal_error`.
- */
+/** Called once, when the headers arrived. It must respond; a rejection is an `internal_error`. */
 export type ExchangeHandler = (exchange: Exchange) => Promise<void>;

@@ -33,7 +33,6 @@ const LINGER_MS = 200;
 export interface ExchangeSurroundings extends BodyRoom {
   readonly streams: StreamListener;
   readonly streamClusterName: string;
-  /** Longest duration of an exchange. */
   deadlineMs(): number;
   /** Called when the headers of the request have arrived. */
   onBegin(exchange: ExtProcExchange): void;
@@ -41,10 +40,7 @@ export interface ExchangeSurroundings extends BodyRoom {
   onDone(exchange: ExtProcExchange): void;
 }
 
-/**
- * One request: Envoy's ext_proc stream on one side, the Exchange that the gateway sees on the
- * other.
- */
+/** One request between Envoy's ext_proc stream and the Exchange that the gateway sees. */
 export class ExtProcExchange implements Exchange, ProcessingPeer {
   readonly startedAtMs = performance.now();
   readonly #stream: ProcessingStream;
@@ -58,10 +54,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   /** True if the request's trailers have arrived, which must be accepted if it is routed. */
   #hasTrailers = false;
   #controller: AbortController | undefined;
-  /**
-   * Number of parts that have not ended: the ext_proc stream, the handler, and the response on the
-   * stream listener.
-   */
+  /** Parts that have not ended: the ext_proc stream, the handler, the response on its listener. */
   #openParts = 1;
 
   constructor(stream: ProcessingStream, around: ExchangeSurroundings) {
@@ -237,9 +230,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#expired;
   }
 
-  /**
-   * Cuts a response that has begun, visibly for the client. Without one, Envoy refuses the request.
-   */
+  /** Cuts a begun response, visibly for the client. Without one, Envoy refuses the request. */
   cut(): void {
     const state = this.#state;
     if (state.kind === 'routing') this.#around.streams.forget(state.streamId);

@@ -48,9 +48,7 @@ export class RequestBody implements Evictable, Upload {
     this.#bytes = new GrowingBytes(size.declaredBytes);
   }
 
-  /**
-   * False while bytes would only pile up: there is no reader yet, and they may not be dropped yet.
-   */
+  /** False while bytes would pile up: there is no reader, and they may not be dropped yet. */
   get wantsMore(): boolean {
     return this.#reading !== undefined || this.#outcome !== undefined;
   }
@@ -73,10 +71,7 @@ export class RequestBody implements Evictable, Upload {
     this.#bytes.append(bytes, start, end);
   }
 
-  /**
-   * Called when the body has ended: with the last chunk, with the trailers, or because there is no
-   * body.
-   */
+  /** Called when the body has ended: by the last chunk, the trailers, or because there is none. */
   finish(): void {
     if (this.#outcome !== undefined) return;
     this.reservation.shrinkTo(this.#length);
@@ -84,10 +79,7 @@ export class RequestBody implements Evictable, Upload {
     else this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
 
-  /**
-   * Evicts the body, because memory is full or the process ends. A body that its reader already has
-   * is not touched.
-   */
+  /** Evicts the body, unless its reader has it: memory is full or the process ends. */
   evict(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'no_memory' });
     else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_memory' };
@@ -103,17 +95,12 @@ export class RequestBody implements Evictable, Upload {
     if (this.#outcome === undefined) this.evict();
   }
 
-  /**
-   * Drops further bytes, because the client left or has its response. A body that was complete
-   * stays complete.
-   */
+  /** Drops further bytes: the client left or has its response. Complete bodies stay. */
   abandon(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
   }
 
-  /**
-   * Reads the body. Called once. The bytes of a complete body then belong to the reader alone.
-   */
+  /** Reads the body, once. The bytes of a complete body belong to the reader. */
   read(bounds: BodyBounds): Promise<BodyResult> {
     const known = this.#known(bounds);
     if (known !== undefined) return Promise.resolve(this.#handOver(known));

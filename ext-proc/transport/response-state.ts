@@ -24,10 +24,7 @@ export interface InPlace {
   readonly kind: 'in_place';
   /** Resolves when the ext_proc stream has ended. */
   readonly ended: PromiseWithResolvers<void>;
-  /**
-   * Runs while only the end of the response is missing, because the request's body is still
-   * arriving.
-   */
+  /** Runs while only the response's end is missing, because the body is still arriving. */
   linger: NodeJS.Timeout | undefined;
 }
 

@@ -29,10 +29,7 @@ export interface TransportOptions {
   readonly onFault: (fault: TransportFault) => void;
 }
 
-/**
- * A bug, of ours or of Envoy, for the log. The client got an error envelope or a visibly cut
- * response.
- */
+/** A bug, ours or Envoy's, for the log. The client got an error or a visibly cut response. */
 export interface TransportFault {
   readonly kind: 'handler_threw' | 'handler_did_not_respond' | 'deadline' | 'protocol';
   readonly requestId: string;
@@ -43,10 +40,7 @@ export interface Transport {
   inFlight(): number;
   /** Request bodies in memory, all together. */
   readonly bodies: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
-  /**
-   * Accepts no new requests, and waits for those in flight. Resolves with the number of those that
-   * are left after the time-out.
-   */
+  /** Accepts no new requests and waits. Resolves with the number in flight after the time-out. */
   drain(timeoutMs: number): Promise<number>;
   /** Refuses requests that have not arrived whole. Complete ones are left to their handlers. */
   endUploads(): void;
@@ -120,9 +114,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
   };
 }
 
-/**
- * Runs the handler. Whatever the handler does, the client gets a response and the exchange ends.
- */
+/** Runs the handler. In any case the client gets a response and the exchange ends. */
 async function run(
   exchange: ExtProcExchange,
   handler: ExchangeHandler,

@@ -49,10 +49,7 @@ export class UploadPlaces {
     if (own?.delete(upload) && own.size === 0) this.#uploads.delete(organizationId);
   }
 
-  /**
-   * Ends the upload without progress for longest, of the organization that has most. False: there
-   * is none.
-   */
+  /** Ends the longest stalled upload of the organization that has most. False: there is none. */
   makeRoom(): boolean {
     let most: ReadonlySet<Upload> | undefined;
     for (const own of this.#uploads.values()) if (own.size > (most?.size ?? 0)) most = own;

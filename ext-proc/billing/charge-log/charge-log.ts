@@ -41,10 +41,7 @@ export interface ChargeLog {
    * moved aside. Rejects if the disk fails.
    */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
-  /**
-   * Notes that charges no longer wait, because the ledger of this epoch has them. `epoch`
-   * undefined: they will never be made.
-   */
+  /** Notes that the ledger of this epoch has these charges. `undefined`: they are never made. */
   committed(generationIds: readonly string[], epoch: string | undefined): void;
   /**
    * Sends the charges of the last minutes that were committed in another epoch, in groups of 200,

@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
 
-/** Line of a file of checked lines. */
 export interface CheckedLine {
   /** Content without checksum and line feed. */
   readonly text: Buffer;
@@ -12,10 +11,7 @@ export interface CheckedLine {
 const CHECK_DIGITS = 8;
 const LINE_FEED = 10;
 
-/**
- * Encodes a line with a checksum: eight hexadecimal digits of CRC-32, then the text, which has no
- * line feed.
- */
+/** Encodes a line: its CRC-32 as eight hexadecimal digits, then the text without line feeds. */
 export function checkedLine(text: string): string {
   return `${digitsOf(text)}${text}\n`;
 }

@@ -6,10 +6,7 @@ const DAMAGED = '.damaged-';
 /** Called after damaged lines were moved to the file `aside`. */
 export type OnDamage = (aside: string, lines: number) => void;
 
-/**
- * Copies damaged lines to a file of their own, which stays until an operator has looked at it.
- * Resolves after the fsync.
- */
+/** Copies damaged lines to a file for the operator. Resolves after the fsync. */
 export async function keepAside(path: string, lines: readonly Buffer[]): Promise<string> {
   const aside = `${path}${DAMAGED}${new Date().toISOString().replaceAll(':', '-')}`;
   const file = await open(aside, 'a', 0o600);
@@ -23,7 +20,6 @@ export async function keepAside(path: string, lines: readonly Buffer[]): Promise
   return aside;
 }
 
-/** Counts the damaged lines that are kept aside. */
 export async function countDamagedLines(folder: string): Promise<number> {
   let lines = 0;
   for (const name of await damagedFiles(folder))
@@ -31,7 +27,6 @@ export async function countDamagedLines(folder: string): Promise<number> {
   return lines;
 }
 
-/** Counts files of damaged lines. */
 export async function countDamagedFiles(folder: string): Promise<number> {
   return (await damagedFiles(folder)).length;
 }

@@ -33,9 +33,7 @@ export interface IntentClaim {
 
 export interface AskedTarget {
   readonly provider: string;
-  /** The provider's name for the model. */
   readonly providerModel: string;
-  /** Costs of the target, if it has any. */
   readonly costTable?: PriceTable | undefined;
   /** Service tier in the provider's request, if any. */
   readonly sentTier?: string | undefined;
@@ -43,7 +41,6 @@ export interface AskedTarget {
   readonly promptTokens: number;
 }
 
-/** Last attempt. */
 export interface Asked extends AskedTarget {
   /** Number among the attempts of this generation, from 1. */
   readonly attempt: number;
@@ -58,7 +55,6 @@ export interface Output {
   readonly upstreamId: string | undefined;
   /** Usage that the provider has reported. The output may have grown since. */
   readonly usage?: TokenUsage | undefined;
-  /** Tier that the response names. */
   readonly serviceTier?: string | undefined;
 }
 
@@ -72,7 +68,6 @@ export interface ReportedUsage {
 export interface EndedOutput {
   readonly usage: TokenUsage;
   readonly usageCounted: boolean;
-  /** Tier that the response names. */
   readonly serviceTier?: string;
 }
 

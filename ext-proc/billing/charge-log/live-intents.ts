@@ -7,9 +7,7 @@ import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from
 export interface LoggedRequest {
   /** Notes that a provider is about to be called. */
   asked(target: AskedTarget): void;
-  /**
-   * Notes that delivery of the stream begins. `output` is read every 100 ms until the end.
-   */
+  /** Notes that delivery of the stream begins. `output` is read every 100 ms until its end. */
   delivers(output: () => Output): void;
   /** Notes that the stream has ended and is about to be charged. */
   outputEnded(ended: EndedOutput): void;

@@ -4,7 +4,6 @@ import { type IntentEntry, leftIntent } from './intent-entries.ts';
 import { entriesInHead, kindOf } from './log-entries.ts';
 import type { SegmentFile } from './segment-files.ts';
 
-/** A charge and its place in the log. */
 export interface PlacedCharge<S extends SegmentFile> {
   readonly generationId: string;
   readonly organizationId: string;
@@ -35,10 +34,7 @@ export class LogContent<S extends SegmentFile> {
     } else this.#takeIntent(text.toString('utf8'));
   }
 
-  /**
-   * Unsettled requests, in the order in which providers were called. `onUnreadable` is called for
-   * each entry of a request that cannot be decoded.
-   */
+  /** Unsettled requests in the order of their calls. `onUnreadable` gets undecodable entries. */
   left(onUnreadable: (entry: Buffer) => void): LeftIntent[] {
     return [...this.#left].flatMap(([generationId, entries]) => {
       try {

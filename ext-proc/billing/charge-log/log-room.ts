@@ -8,9 +8,7 @@ import type { ChargeLog } from './charge-log.ts';
 export interface LogRoom {
   /** Describes the problem. `undefined`: charges can be stored. */
   problem(): string | undefined;
-  /**
-   * Notes that a charge was lost. There is a problem until a line has been written durably.
-   */
+  /** Notes that a charge was lost: a problem until a line has been written durably. */
   failed(): void;
   close(): void;
 }

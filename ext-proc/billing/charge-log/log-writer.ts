@@ -62,10 +62,7 @@ export class LogWriter {
     this.#flushSoon();
   }
 
-  /**
-   * Adds an entry that must not be lost while the process runs. If the disk fails, it is written
-   * again as soon as the disk works.
-   */
+  /** Adds an entry that must not be lost. If the disk fails, it is written again later. */
   note(entry: string): void {
     const note: LogLine = { line: checkedLine(entry), isNote: true };
     if (this.#behind && this.#segment === undefined) this.#owed.push(note);

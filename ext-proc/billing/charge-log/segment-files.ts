@@ -4,7 +4,6 @@ import { type CheckedLine, checkedLine, eachLine } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
 import { kindOf } from './log-entries.ts';
 
-/** Segment of a log. */
 export interface SegmentFile {
   readonly number: number;
   readonly path: string;
@@ -32,10 +31,7 @@ export interface ReadSegment {
   readonly damaged: readonly Buffer[];
 }
 
-/**
- * Reads a segment of a few MiB. If its process has just removed the file, there are no lines.
- * Changes nothing.
- */
+/** Reads a segment of a few MiB, changing nothing. No lines: its process removed the file. */
 export async function readSegment({ path }: SegmentFile): Promise<ReadSegment> {
   return linesIn(await contentOf(path));
 }

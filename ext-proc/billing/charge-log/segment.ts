@@ -86,10 +86,7 @@ export class Segment implements KeptSegment {
     return this.#descriptor === -1;
   }
 
-  /**
-   * Writes lines, and begins an fdatasync if a caller waits for one of them. Throws if not all of
-   * them could be written.
-   */
+  /** Writes lines, and begins an fdatasync if a caller waits. Throws if some were not written. */
   write(lines: readonly LogLine[], nowMs: number): void {
     const content = Buffer.from(lines.map(({ line }) => line).join(''));
     this.#uncut = true;

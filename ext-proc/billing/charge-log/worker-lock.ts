@@ -2,7 +2,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileLock, isLocked, lockFile } from '#core/lock/file-lock.mjs';
 
-/** Lock on the log of one worker on the volume. */
 export type WorkerLock = FileLock;
 
 /** Wait for the former process, which may be about to end. */

@@ -22,20 +22,13 @@ export type Claimed =
 export interface FinishedClaim {
   readonly kind: 'finished';
   readonly generationId: string;
-  /**
-   * Opens the stored response. `undefined`: it was just deleted or evicted. Rejects with
-   * StoreUnavailable.
-   */
+  /** Opens the stored response. `undefined`: it is gone. Rejects with StoreUnavailable. */
   open(): Promise<StoredResponse | undefined>;
 }
 
-/** Claim of a request on its key. */
 export interface IdempotencyClaim extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
   seal(response: Buffer): Promise<Buffer>;
-  /**
-   * Frees the key, unless it has a stored response. Never rejects: a key that cannot be freed now
-   * expires with its lease.
-   */
+  /** Frees the key, unless it has a stored response. Never rejects: the lease expires anyway. */
   free(): Promise<void>;
   /** Notes that the settlement ended the claim. */
   ended(): void;
@@ -47,10 +40,7 @@ export interface ClaimsOptions {
   readonly store: IdempotencyStore;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /**
-   * Decides who gets an expired claim, because another process may still finish it. Absent: there
-   * is no other process.
-   */
+  /** Decides who gets an expired claim that another process may finish. Absent: there is none. */
   readonly mirror?: Pick<ChargeMirror, 'takeOverClaim'> | undefined;
   readonly log: Log;
 }
@@ -58,10 +48,7 @@ export interface ClaimsOptions {
 /** Rows of one renewal statement. */
 const RENEWED_AT_ONCE = 500;
 
-/**
- * Claims idempotency keys: a request takes a key and keeps it while it lives, or finds the result
- * of an earlier request.
- */
+/** Claims an idempotency key for the lifetime of a request, or finds an earlier result. */
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #live = new Map<string, Claim>();

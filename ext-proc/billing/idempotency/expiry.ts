@@ -3,9 +3,7 @@ import type { Log } from '#core/log/log.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { StoredResponseMetrics } from '../../telemetry/stored-response-metrics.ts';
 
-/**
- * Rows of one deletion. Responses are large, so many rows would occupy the disk that charges need.
- */
+/** Rows of one deletion. Responses are large: more would occupy the disk that charges need. */
 const ROWS_AT_ONCE = 200;
 const BETWEEN_MS = 50;
 const LONGEST_PAUSE_MS = 60_000;

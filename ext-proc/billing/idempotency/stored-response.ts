@@ -15,23 +15,14 @@ export interface StoredResponse {
 /** `gone`: the response was deleted or evicted meanwhile, or the database is unavailable. */
 export type NextBytes = Buffer | 'end' | 'gone';
 
-/**
- * Reads at most `bytes` sealed bytes from `from` on. `undefined`: the response is gone. Rejects
- * with StoreUnavailable.
- */
+/** Reads at most `bytes` at `from`. `undefined`: they are gone. Rejects with StoreUnavailable. */
 export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
 
 /** Size of the first read: one segment, because a client may be cut off after its first byte. */
 const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
-/**
- * Segments of one read. PostgreSQL sends bytes as hexadecimal text, and larger reads are no cheaper
- * per byte.
- */
+/** Segments of one read. Larger reads are no cheaper per byte, as PostgreSQL sends hex text. */
 const SEGMENTS_AT_ONCE = 4;
-/**
- * Segments that are read one by one at the beginning, so that a client that is soon cut off costs
- * little.
- */
+/** Segments first read one by one, so that a client that is soon cut off costs little. */
 const SLOW_SEGMENTS = 4;
 
 /** Opens a stored response. `undefined`: it is gone. Rejects with StoreUnavailable. */

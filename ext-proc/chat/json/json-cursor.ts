@@ -81,7 +81,6 @@ export class JsonCursor {
     return text;
   }
 
-  /** True if the string has escapes. */
   get isEscaped(): boolean {
     return ((this.#tape.slots[this.#place + 2] as number) & ESCAPED) !== 0;
   }
@@ -99,10 +98,7 @@ export class JsonCursor {
     return { start: start + 1, end: end - 1 };
   }
 
-  /**
-   * Returns the value of a member as a word; an empty text if it is no word or absent. The cursor
-   * stays at the object.
-   */
+  /** Returns a member's value as a word; empty if it is none. The cursor stays at the object. */
   wordOfMember(name: string): string {
     const place = this.#place;
     const word = this.eachMember((key) => {
@@ -146,10 +142,7 @@ export class JsonCursor {
     return undefined;
   }
 
-  /**
-   * Calls `read` for each key of an object, replaced ones too, in the order in which they were
-   * sent.
-   */
+  /** Calls `read` for each key of an object, even replaced ones, in the order of the body. */
   eachKey<Result>(read: (word: string) => Result | undefined): Result | undefined {
     const behind = this.#tape.slots[this.#place + 2] as number;
     this.#place += ENTRY;
@@ -173,7 +166,6 @@ export class JsonCursor {
     return undefined;
   }
 
-  /** Start of the key that was read last. */
   get keyStart(): number {
     return this.#tape.slots[this.#keyPlace] as number;
   }
@@ -184,10 +176,7 @@ export class JsonCursor {
     return textUpTo(characters, this.bytes, start, end);
   }
 
-  /**
-   * Returns the name of a nested member that differs from the key that was read last only by case;
-   * else an empty text.
-   */
+  /** Returns the nested name that differs from the last key only by case, or an empty text. */
   nameBesidesCase(): string {
     return nestedNameBesidesCase(this.bytes, ...this.#key());
   }

@@ -1,9 +1,6 @@
 import { BACKSLASH, QUOTE, SPACE } from './json-bytes.ts';
 
-/**
- * Finds where plain text in a string ends: at a quote, a backslash or a control character. Tests
- * four bytes at a time.
- */
+/** Finds the first quote, backslash or control character of a string, four bytes at a time. */
 export class PlainText {
   readonly #bytes: Buffer;
   /** Bytes from the word boundary before the body's first byte to that byte. */

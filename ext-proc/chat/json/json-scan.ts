@@ -92,7 +92,6 @@ export class JsonScan {
   readonly #open: number[] = [];
   readonly #openKeys: number[] = [];
   #inObject = false;
-  /** The string that is being read. */
   #stringStart = 0;
   #isKey = false;
   #flags = 0;

@@ -2,10 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { Tokenizer } from '#core/tokenizer.ts';
 import { piecesOf } from './text-pieces.ts';
 
-/**
- * Counts tokens in a worker thread: the tokenizer holds 75 MB and takes milliseconds for one long
- * response.
- */
+/** Counts tokens in a thread: the tokenizer holds 75 MB and takes ms for a long response. */
 export interface CountJob {
   readonly id: number;
   readonly tokenizer: Tokenizer;

@@ -55,10 +55,7 @@ export class TokenCounter {
     this.#maxPromptCharacters = options.maxPromptCharacters ?? MAX_PROMPT_CHARACTERS;
   }
 
-  /**
-   * Never rejects: a text that cannot be counted in time is estimated, so that no charge waits or
-   * is lost.
-   */
+  /** Never rejects: texts are estimated if counting fails or is slow, so no charge is lost. */
   readonly countTokens: CountTokens = async (texts) =>
     (await this.#count('o200k_base', texts)) ?? texts.map(estimateTokens);
 
@@ -71,10 +68,7 @@ export class TokenCounter {
     return counts?.map((tokens, index) => tokens + mostCuts(texts[index]?.length ?? 0));
   };
 
-  /**
-   * Called when the process ends. Texts that are not counted after `delayMs` are estimated, so that
-   * they can be charged.
-   */
+  /** Called at the end of the process. After `delayMs` uncounted texts are estimated. */
   estimateAfter(delayMs: number): void {
     setTimeout(() => this.#estimateFromNow(), delayMs).unref();
   }

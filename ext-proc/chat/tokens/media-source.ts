@@ -31,9 +31,7 @@ const NOT_BASE64: Invalid = { kind: 'invalid', requirement: 'has data that is no
 
 const STEP_BYTES = 1024 * 1024;
 
-/**
- * Reads the source of an image from its `url`, the text between the quotes at `start` and `end`.
- */
+/** Reads an image from its `url`, the text between the quotes at `start` and `end`. */
 export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSource> {
   const head = textUpTo(LONGEST_HEAD, bytes, start, end);
   const uri = IMAGE_URI.exec(head);

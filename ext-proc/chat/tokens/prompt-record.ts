@@ -1,9 +1,6 @@
 import type { Span } from '../json/json-cursor.ts';
 
-/**
- * Places in the body of everything that a model will read. Tokens are counted and text is collected
- * from them.
- */
+/** Places in the body of all that a model will read, to count its tokens and collect its text. */
 export interface PromptRecord {
   readonly messages: number;
   readonly parts: number;
@@ -14,10 +11,7 @@ export interface PromptRecord {
   /** Tokens of the inputs that came as tokens: of all, and of the longest. */
   readonly givenTokens: number;
   readonly longestGiven: number;
-  /**
-   * Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text is inside its quotes
-   * and may have escapes.
-   */
+  /** Three numbers a piece: `TEXT` or `JSON_TEXT`, start, end. Texts have escapes but no quotes. */
   readonly pieces: Int32Array;
   readonly images: readonly MediaPlace[];
   readonly files: readonly MediaPlace[];
@@ -31,10 +25,7 @@ export interface MediaPlace extends Span {
 }
 
 export const TEXT = 0;
-/**
- * Definitions of tools, and fields that the gateway does not know, as JSON: templates serialize
- * them again.
- */
+/** Tool definitions and unknown fields as JSON, which templates serialize again. */
 export const JSON_TEXT = 1;
 
 /** Writes a PromptRecord while a request is checked. */
@@ -51,7 +42,6 @@ export class PromptRecorder {
   readonly #pieces: number[] = [];
   readonly #roles: number[] = [];
 
-  /** Number of pieces so far. */
   get pieceCount(): number {
     return this.#pieces.length / 3;
   }

@@ -51,7 +51,6 @@ export class TextMeter {
     return this.#weight / 1000;
   }
 
-  /** Measures a whole text. */
   add(bytes: Uint8Array, start: number, end: number): void {
     const isSampled = this.#bytes + end - start > this.#measuredWhole;
     if (isSampled) this.#sample(bytes, start, end);
@@ -233,7 +232,6 @@ function weights(weigh: (length: number) => number): Uint32Array {
  * beginning. It is the index of the first of its eight transitions.
  */
 const LONG_SIGNS = stateOf(SIGN, LONG_SIGN_RUN);
-/** Ends the loop. */
 const STOP = -1;
 const STATE_BITS = 0x7ff;
 const WEIGHT_SHIFT = 11;

@@ -14,9 +14,7 @@ export function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/**
- * Most cuts inside runs of a text of this length. Each cut changes a count by at most one token.
- */
+/** Most cuts inside runs of a text. Each changes a count by at most one token. */
 export function mostCuts(characters: number): number {
   return Math.floor(characters / (PIECE_CHARACTERS - 1));
 }

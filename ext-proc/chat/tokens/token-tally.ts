@@ -102,10 +102,7 @@ const MOST_FILE_TOKENS = 100_000;
 /** Fixed cost of a piece, in bytes, for the length of a step. */
 const PIECE_BYTES = 64;
 
-/**
- * The frame of a request. Templates of open models put a system message of up to 80 tokens of their
- * own before the first one.
- */
+/** Frame of a request. Templates of open models put up to 80 tokens before the first message. */
 const REQUEST: TokenBounds = { estimate: 3, ceiling: 128 };
 /** Role and separators: 4 tokens with OpenAI's models, up to 10 in published templates. */
 const MESSAGE: TokenBounds = { estimate: 4, ceiling: 16 };

@@ -59,9 +59,7 @@ export interface FailedAttempt {
 export interface AskedProvider {
   /** Since the delivery began. */
   readonly askedMs: number;
-  /**
-   * True if the whole request has left this process. Whether Envoy sent it on is not known here.
-   */
+  /** True if this process sent the whole request. Whether Envoy sent it on is not known here. */
   readonly wasSent: boolean;
   /** Bytes of the body that arrived, if the status is a success. */
   readonly responseBytes: number;
@@ -71,7 +69,6 @@ export interface AskedProvider {
   readonly reported: JsonObject | undefined;
 }
 
-/** Records uncharged attempts. */
 export interface UnchargedRecorder {
   /** Returns at once. Call it before the next attempt. */
   record(delivery: ActiveDelivery, failed: FailedAttempt): void;

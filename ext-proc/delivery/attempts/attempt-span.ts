@@ -5,10 +5,7 @@ import { type AdmittedRequest, apiOf } from '../provider/admitted-request.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';
 
-/**
- * Begins the span of an attempt, by OpenTelemetry's conventions for generative AI 0.1.0, without
- * prompt and response.
- */
+/** Begins an attempt's span (OpenTelemetry GenAI 0.1.0), without prompt and response. */
 export function beginAttemptSpan(admitted: AdmittedRequest, { provider, model }: Target): Span | undefined {
   const { trace, chat, outputLimit } = admitted;
   if (trace === undefined) return undefined;
@@ -36,7 +33,6 @@ export function noteFirstEvent({ trace }: AdmittedRequest, latencyMs: number): v
   span?.set('gen_ai.response.time_to_first_chunk', latencyMs / 1000);
 }
 
-/** Ends the span of a stream. */
 export function endStreamSpan({ trace }: AdmittedRequest, failure: ProviderFailure | undefined): void {
   if (failure !== undefined) trace?.current?.fail(failure.result);
   trace?.current?.end();

@@ -35,9 +35,7 @@ import { leaveBefore } from './leaving.ts';
 import { type OpenedStream, openStream, type UnopenedStream } from './open-stream.ts';
 import { NO_TOKEN, WITHOUT_TOKEN, waitForToken } from './provider-tokens.ts';
 
-/**
- * Response that can be delivered: a whole JSON response, or a stream whose first event has arrived.
- */
+/** A response that can be delivered: whole JSON, or a stream whose first event has arrived. */
 export type Opened = OpenedJson | OpenedStream;
 
 export interface OpenedJson {
@@ -96,10 +94,7 @@ interface BegunAttempt {
   readonly askedMs: number;
 }
 
-/**
- * Begins the call. A function of its own: variables of the waiting `attempt` would keep the body in
- * memory.
- */
+/** Begins the call. Separate, because variables of the waiting `attempt` would keep the body. */
 function ask(
   delivery: ActiveDelivery,
   target: Target,
@@ -263,10 +258,7 @@ async function openJson(
   }
 }
 
-/**
- * Describes a JSON response to a stream request: an error with a success status, or an invalid
- * response.
- */
+/** Describes JSON in place of a stream: an error with a success status, or an invalid response. */
 async function errorInJson(call: ProviderCall, { api }: Target): Promise<ProviderFailure> {
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   if (!Buffer.isBuffer(body)) return body;

@@ -14,7 +14,6 @@ interface Candidate {
   readonly target: Target;
   /** Attempts so far, all of which failed. */
   asked: number;
-  /** Failure of the last attempt. */
   failure?: ProviderFailure;
   /** End of the last attempt, since the delivery began. -Infinity: there was none. */
   failedMs: number;

@@ -63,10 +63,7 @@ export async function openStream(
   return { kind: 'stream', target, call, source, isPassed, askedMs, latencyMs };
 }
 
-/**
- * While another target could still be called, chunks without output are held back up to these
- * bounds. Some providers send many.
- */
+/** Bounds of the chunks without output that are held back while another target can be called. */
 const MOST_HELD = 16;
 const MOST_HELD_CHARACTERS = 64 * 1024;
 

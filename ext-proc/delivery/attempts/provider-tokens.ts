@@ -12,10 +12,7 @@ export const WITHOUT_TOKEN = {
   unavailable: FAILURES.noToken,
 } as const;
 
-/**
- * Envoy fetches the first token of a provider one second after it learned of the provider, and
- * gives a token endpoint 5 s.
- */
+/** Envoy fetches a provider's first token after 1 s, and gives the token endpoint 5 s. */
 const LONGEST_WAIT_MS = 6000;
 const POLL_MS = 50;
 

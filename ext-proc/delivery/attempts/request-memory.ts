@@ -2,10 +2,7 @@ import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { Evictable, MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { SentListener } from '../provider/provider-call.ts';
 
-/**
- * Bodies up to this size stay until the request has ended: most are small, and freeing them costs
- * more than it saves.
- */
+/** Bodies up to this size stay to the end: most are small, and freeing costs more than it saves. */
 const SMALL_BYTES = 16 * 1024;
 
 /**
@@ -72,10 +69,7 @@ export class RequestMemory implements Evictable {
     this.#letGo();
   }
 
-  /**
-   * Frees the body at once when the response has ended. If it may still be read, it is left to the
-   * garbage collector.
-   */
+  /** Frees the body after the response. If it may still be read, the garbage collector does. */
   ended(): void {
     if (this.#isSent && this.#hasResponse && !this.#isRetried && !this.#isFree) this.evict();
   }

@@ -1,9 +1,6 @@
 import type { Target } from '#core/config/gateway-config.ts';
 
-/**
- * More rests than any configuration has targets. Beyond this the oldest are dropped, so that
- * reloads cannot grow the memory.
- */
+/** More rests than targets exist. The oldest are dropped, so reloads cannot grow the memory. */
 const MOST_RESTS = 10_000;
 
 /**

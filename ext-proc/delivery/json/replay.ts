@@ -5,10 +5,7 @@ import { pause, settlesWithin } from '../../fairness/wait.ts';
 import type { Exchange, ResponseStream } from '../../transport/exchange.ts';
 import { LARGE_BYTES } from './send-large.ts';
 
-/**
- * Pause after the first piece. A client that leaves on the first byte is noticed by then, and
- * nothing more is read for it.
- */
+/** Pause after the first piece: nothing more is read for a client that leaves on its first byte. */
 const AFTER_FIRST_MS = 25;
 
 /** Replay of the response of an earlier request with the same Idempotency-Key. */
@@ -24,7 +21,6 @@ export interface Replay {
   readonly timeoutMs: number;
 }
 
-/** Outcome of a replay. */
 export interface ReplayOutcome {
   /** False: nothing was sent; the caller sends the refusal. */
   readonly answered: boolean;

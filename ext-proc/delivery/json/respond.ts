@@ -10,10 +10,7 @@ export async function respond(delivery: ActiveDelivery, response: WholeResponse)
   await settlesWithin(delivery.exchange.respond(response), lastBytesMs(delivery));
 }
 
-/**
- * Releases the hold before the client gets the refusal, so that the client's next request is not
- * refused for it.
- */
+/** Releases the hold first, so that the client's next request is not refused because of it. */
 export async function respondWithRefusal(delivery: ActiveDelivery, refusal: Refusal): Promise<DeliveryOutcome> {
   const { admitted, exchange, attempts } = delivery;
   await delivery.hold.release();

@@ -2,10 +2,7 @@ import type { Evictable, MemoryReservation } from '../../fairness/shared-budget.
 import { settlesWithin } from '../../fairness/wait.ts';
 import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
 
-/**
- * Size above which a response is written in pieces with back-pressure, so that a client that does
- * not read is detected.
- */
+/** Larger responses are written with back-pressure, which detects clients that do not read. */
 export const LARGE_BYTES = 256 * 1024;
 
 /** A response becomes evictable when the client has not read a piece for this long. */

@@ -11,10 +11,7 @@ export interface ReadResponse extends WholeResponse {
   readonly timeoutMs: number;
 }
 
-/**
- * Sends the response of a read. A large one is evictable. If memory is short, returns a refusal and
- * sends nothing.
- */
+/** Sends the response of a read; a large one is evictable. Returns a refusal if memory is short. */
 export async function sendRead(
   { organizationId, timeoutMs, ...response }: ReadResponse,
   exchange: Exchange,

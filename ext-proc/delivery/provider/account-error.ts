@@ -42,10 +42,7 @@ const CONTENT_WORDS = anyOf(
   /\b(?:input|prompt|request|content|messages?|text|images?)\b(?: \w+){0,2} (?:flagged|violates?|filtered|moderated)\b/,
   /\brejected (?:\w+ ){0,6}safety\b|\bsafety_check|\bcontent management policy\b|\brequires moderation\b/,
 );
-/**
- * Text that decides even if the provider names a field: only verified organizations may stream some
- * models.
- */
+/** Decides even if the provider names a field: some models stream only for verified accounts. */
 const VERIFICATION_WORDS = /\b(?:organi[sz]ation|account) must be verified\b/;
 const RATE_WORDS =
   /\brate[ _-]?limit|\bper[ -](?:minute|second|hour|min)\b|\b(?:tpm|rpm)\b|too many requests|\bslow down\b|overloaded|throttl|concurren/;
@@ -96,10 +93,7 @@ function byName(names: readonly string[]): AccountErrorKind | 'request' | undefi
   return names.some((name) => REQUEST_NAME.test(name)) ? 'request' : undefined;
 }
 
-/**
- * True if a 403 says that the prompt violates the provider's rules. Most 403s are about
- * credentials.
- */
+/** True if a 403 says that the prompt violates rules. Most 403s are about credentials. */
 export function isContentRefusal({ text, names }: ProviderWords): boolean {
   return names.some((name) => CONTENT_NAME.test(name)) || CONTENT_WORDS.test(ownWords(text));
 }
@@ -113,10 +107,7 @@ const CONTEXT_WORDS = anyOf(
   /\breduce the length of the (?:messages|prompt|input)\b/,
 );
 
-/**
- * True for a 400 or 422 because prompt and possible output are longer than the provider's context
- * window.
- */
+/** True for a 400 or 422 because prompt and output exceed the provider's context window. */
 export function isContextError({ text, names }: ProviderWords): boolean {
   if (names.some((name) => CONTEXT_NAME.test(name))) return true;
   if (names.some((name) => REQUEST_NAME.test(name) && name !== 'invalid_prompt')) return false;

@@ -6,10 +6,7 @@ import type { RequestAtDoor } from '../../doors/request-at-door.ts';
 import type { RequestReasoning } from '../../reasoning/request-reasoning.ts';
 import type { RequestTrace } from '../../telemetry/request-trace.ts';
 
-/**
- * Admitted request on its way to a provider. Its hold must end in exactly one charge or one
- * release.
- */
+/** Admitted request on its way to a provider. Its hold ends in one charge or one release. */
 export interface AdmittedRequest {
   readonly generationId: string;
   readonly requestId: string;
@@ -36,7 +33,6 @@ export interface AdmittedRequest {
   readonly deadlineMs: number;
   /** Aborts when the process ends: the request ends, and the output so far is charged. */
   readonly mustEnd: AbortSignal;
-  /** Trace of the request, if it is traced. */
   readonly trace?: RequestTrace | undefined;
 }
 

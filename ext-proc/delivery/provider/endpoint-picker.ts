@@ -21,10 +21,7 @@ export interface Pick {
 
 const NONE: Pick = { answer: { kind: 'unknown' }, done: () => {} };
 
-/**
- * Queries endpoint pickers for the endpoint that should serve a request. If a picker does not reply
- * in time, Envoy chooses.
- */
+/** Queries pickers for the endpoint of a request. Envoy chooses if a picker is late. */
 export class EndpointPickers {
   readonly #sessions = new Map<string, ClientHttp2Session>();
   readonly #restsUntilMs = new Map<string, number>();

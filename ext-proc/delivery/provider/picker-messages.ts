@@ -5,7 +5,6 @@
 
 export const DESTINATION = 'x-gateway-destination-endpoint';
 
-/** Reply of a picker. */
 export type PickerAnswer =
   | { readonly kind: 'picked'; readonly endpoints: string }
   /** The picker wants the request dropped, or has no endpoint. */

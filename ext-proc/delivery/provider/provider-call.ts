@@ -8,7 +8,6 @@ export const END = { kind: 'end' } as const;
 /** Result of a read: bytes, the end, or the failure. */
 export type Read = Buffer | typeof END | ProviderFailure;
 
-/** The head of a provider's response. */
 export interface ProviderHead {
   readonly kind: 'head';
   readonly status: number;
@@ -27,10 +26,7 @@ export interface Carrier {
   readonly hasSentAll: boolean;
 }
 
-/**
- * Called when the whole request has left this process, unless the call has failed before. Small
- * requests have no listener.
- */
+/** Called when the whole request was sent, unless the call failed. Absent for small requests. */
 export interface SentListener {
   sent(): void;
 }
@@ -110,10 +106,7 @@ export class ProviderCall implements HasDeadline {
     this.#limits.lookBy(this.#limitAtMs);
   }
 
-  /**
-   * Fails the call if its reader waits longer than this for a piece. Silence while nothing is read
-   * does not count.
-   */
+  /** Fails the call if its reader waits longer than this. Silence while nothing is read is fine. */
   limitSilence(idleMs: number, failure: ProviderFailure): void {
     this.#idleMs = idleMs;
     this.#silenceFailure = failure;
@@ -142,10 +135,7 @@ export class ProviderCall implements HasDeadline {
     carrier?.destroy();
   }
 
-  /**
-   * Ends reading. `finished`: the response was complete, and the rest is discarded so that the
-   * connection is reusable.
-   */
+  /** Ends reading. `finished`: the rest is discarded, so that the connection is reusable. */
   release(finished: boolean): void {
     if (this.#ended || this.#failure || !finished) {
       this.abort(FAILURES.abandoned);

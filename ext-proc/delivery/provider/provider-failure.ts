@@ -18,9 +18,7 @@ export interface ProviderFailure extends Verdict {
   readonly retryAfterMs?: number;
   /** The target rests for this time: it is not called while another target can be. */
   readonly restMs?: number;
-  /**
-   * Present if the operator's own account at the provider failed: only the operator may see that.
-   */
+  /** Present if the operator's account at the provider failed, which only the operator may see. */
   readonly account?: AccountErrorKind;
   /** The provider's own words and field, for `invalid_request`. */
   readonly problem?: string;
@@ -36,10 +34,7 @@ export interface Verdict {
     | 'request_timeout'
     | 'upstream_error'
     | 'internal_error';
-  /**
-   * Next attempt. `same`: this target again; `next`: only another target; `none`: no attempt would
-   * help.
-   */
+  /** Next attempt. `same`: this target again; `next`: another target; `none`: none would help. */
   readonly retry: 'same' | 'next' | 'none';
 }
 
@@ -67,10 +62,7 @@ const BY_STATUS: Readonly<Record<number, Verdict>> = {
 };
 const FIRST_SERVER_ERROR = 500;
 
-/**
- * Envoy's response flags on its own replies, most specific first: a refused connection has `UF`
- * and, after its retries, `URX`.
- */
+/** Envoy's flags on its own replies, most specific first: after retries `UF` is beside `URX`. */
 const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: string, verdict: Verdict])[] = [
   [['NC', 'NR'], 'no_cluster', CONFIG_ERROR_RETRY_NEXT],
   [['UF'], 'connect_failed', UPSTREAM_ERROR_RETRY_SAME],
@@ -81,10 +73,7 @@ const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: strin
 
 export const FAILURES = {
   reset: failure('reset', UPSTREAM_ERROR_RETRY_NEXT),
-  /**
-   * Envoy's egress listener did not accept the connection or the whole request, so no provider has
-   * seen it.
-   */
+  /** Envoy's egress listener did not accept the whole request, so no provider has seen it. */
   egressUnreachable: failure('egress_unreachable', NO_CAPACITY_RETRY_SAME),
   unsendable: failure('unsendable', CONFIG_ERROR_RETRY_NEXT),
   /** Not the same provider again: it works on the request and bills it. */
@@ -261,10 +250,7 @@ function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number
   return { estimated_tokens: Math.max(estimated, model.contextWindow + 1), context_window: model.contextWindow };
 }
 
-/**
- * Refusal in the final event of a begun stream. It has one of the two codes that allow a charge for
- * what was delivered.
- */
+/** Refusal that ends a begun stream. Either code allows a charge for what was delivered. */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return failed.code === 'request_timeout' ? noAnswer() : refuse('upstream_error');
 }

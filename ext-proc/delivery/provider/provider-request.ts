@@ -99,7 +99,6 @@ function withPassed(constant: readonly string[], passed: ReadonlyMap<string, str
   return headers;
 }
 
-/** Constant parts of the requests to a provider. */
 interface ConstantParts {
   readonly path: string;
   /** Headers of a request for JSON, and of one for a stream. */
@@ -107,9 +106,7 @@ interface ConstantParts {
   readonly stream: readonly string[] | undefined;
 }
 
-/**
- * Keyed by object: each configuration has its own target objects, so a reload finds no old parts.
- */
+/** Keyed by object: a new configuration has new target objects, so it finds no old parts. */
 const knownParts = new WeakMap<Target, ConstantParts>();
 
 /** A target serves embeddings or chat, never both. */

@@ -11,10 +11,7 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
 const LONGEST_MS = 2000;
 const BACK_OFF = { firstMs: 100, longestMs: LONGEST_MS, jitter: 0.5 };
 
-/**
- * The delay before the same target is retried: the back-off, or what the provider asks for if that
- * is longer.
- */
+/** Delay before a retry of a target: the back-off, or the provider's own if that is longer. */
 export function retryDelayMs(failedAttempts: number, retryAfterMs: number | undefined, random?: () => number): number {
   return Math.min(LONGEST_MS, Math.max(backOffMs(failedAttempts, BACK_OFF, random), retryAfterMs ?? 0));
 }

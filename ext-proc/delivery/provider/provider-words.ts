@@ -4,12 +4,8 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 export interface ProviderWords {
   /** Message for people; empty without one. */
   readonly text: string;
-  /** The field that the error names. */
   readonly param?: string;
-  /**
-   * The provider's names of the error: code, type, status and reason, in lower case with `_`
-   * between words.
-   */
+  /** Names of the error: its code, type, status and reason in lower case, joined by `_`. */
   readonly names: readonly string[];
 }
 
@@ -78,10 +74,7 @@ function fieldIn(places: readonly unknown[], depth = 0): string | undefined {
 }
 
 const NAMED = ['code', 'type', 'status', 'reason', 'quotaId'] as const;
-/**
- * Members that contain nested errors. `input` and `ctx` are not among them, because they repeat
- * what the client sent.
- */
+/** Members with nested errors. `input` and `ctx` are missing: they repeat the client's words. */
 const INSIDE = ['details', 'detail', 'message', 'violations', 'innererror', 'errors'] as const;
 
 function namesIn(value: unknown, depth = 0): string[] {
@@ -95,10 +88,7 @@ function namesIn(value: unknown, depth = 0): string[] {
 
 const MAX_NAME_CHARACTERS = 200;
 
-/**
- * Writes `INVALID_ARGUMENT`, `AccessDeniedException` and `Client specified an invalid argument` as
- * lower-case words with `_` between them.
- */
+/** Writes a name in lower case with `_`: `AccessDeniedException` is `access_denied_exception`. */
 function nameFrom(name: string | number): string {
   return String(name)
     .slice(0, MAX_NAME_CHARACTERS)

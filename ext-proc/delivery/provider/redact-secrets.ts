@@ -1,6 +1,5 @@
 import type { Provider, ProviderCredentials } from '#core/config/gateway-config.ts';
 
-/** Replacement of a secret. */
 const REDACTED = '[redacted]';
 
 /** A part of a key is recognized by this many consecutive characters. */
@@ -22,10 +21,7 @@ const REDACTED_IN_PARTS = /(?:\[redacted\](?:[*•…]+|\.{3,})?)+/g;
 const STARS = /\*{3,}|•{2,}/;
 const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
 
-/**
- * Secrets that a call to a provider carries. Shorter values of headers and of the query are taken
- * for ordinary words.
- */
+/** Secrets of a call to a provider. Shorter values of headers and query count as ordinary words. */
 export function secretsOf({ apiKey, headers = {}, query = {}, credentials }: Provider): readonly string[] {
   const values = Object.values(query);
   const configured = [

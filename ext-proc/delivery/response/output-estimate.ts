@@ -1,10 +1,7 @@
 import type { EstimateTokens } from '#core/tokenizer.ts';
 import type { ProducedText } from './produced-text.ts';
 
-/**
- * New text is estimated when it has at least this many UTF-16 units, some 30 tokens, because an
- * estimate of less costs as much.
- */
+/** New text is estimated from this many UTF-16 units (30 tokens) on: less would cost as much. */
 const LOOK_EVERY_CHARACTERS = 128;
 
 /** Estimates the tokens that a model has produced so far. Ten calls a second are cheap. */

@@ -1,7 +1,4 @@
-/**
- * This many pieces are joined. Single pieces keep the chunks alive that they were cut from, which
- * are 20 times as large.
- */
+/** This many pieces are joined, because single ones keep alive chunks 20 times as large. */
 const PIECES_TO_JOIN = 256;
 
 /**

@@ -5,10 +5,7 @@ import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts'
 import { KEPT_CHARACTERS, type MeasuredText } from './produced-text.ts';
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 
-/**
- * Reads large responses in a worker thread: 50 MB take 0.2 s of CPU, or 1 s if they consist of
- * small values.
- */
+/** Reads large responses in a thread: 50 MB take 0.2 s of CPU, or 1 s with small values. */
 export interface ReadJob {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly names: ResponseNames;

@@ -14,10 +14,7 @@ import type { MeasuredText } from './produced-text.ts';
 import { withFinishReasons } from './repairs.ts';
 import { errorListIn } from './stream-event.ts';
 
-/**
- * A provider's JSON response as the client gets it. The usage is missing: it is added when its cost
- * is known.
- */
+/** A provider's JSON response for the client. Its usage is added when the cost is known. */
 export interface ProviderResponse {
   readonly kind: 'response';
   readonly completion: Completion;

@@ -19,7 +19,6 @@ interface Calls {
   last: number;
 }
 
-/** Repairs the chunks of one stream. */
 export class ChunkRepairs {
   readonly #calls = new Map<unknown, Calls>();
 

@@ -62,9 +62,7 @@ export class ResponseMeter {
     this.#producedSinceUsage = false;
   }
 
-  /**
-   * Adds a chunk's usage to those of the other choices, if `asCompletion` took it from a choice.
-   */
+  /** Adds a chunk's usage to those of the other choices, if `asCompletion` took it from one. */
   #ofAllChoices({ choices, usage }: Completion): unknown {
     const choice = choices.find((one) => isObject(one) && one.usage === usage);
     if (!isObject(choice) || !isObject(usage)) {

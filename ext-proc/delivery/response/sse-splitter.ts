@@ -1,9 +1,6 @@
 import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 
-/**
- * Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work
- * is linear in the bytes.
- */
+/** Splits server-sent events from pieces cut anywhere (WHATWG HTML 9.2), in linear time. */
 export interface SseEvent {
   /** Value of the `event:` field; empty if there is none. */
   readonly type: string;

@@ -3,7 +3,6 @@ import { asCompletion, type Completion, hasError } from '../../dialects/completi
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { SseEvent } from './sse-splitter.ts';
 
-/** Meaning of one event of a provider's stream. */
 export type StreamEvent = ChunkEvent | { readonly kind: 'done' } | ProviderFailure;
 
 export interface ChunkEvent {

@@ -77,10 +77,7 @@ export class StreamSource {
     return this.#end;
   }
 
-  /**
-   * Why events were lost: they were too large, or there was no memory. Later events are read only
-   * for their usage.
-   */
+  /** Why events were lost: too large, or no memory. Later events are read only for usage. */
   get lost(): ProviderFailure | undefined {
     return this.#lost;
   }

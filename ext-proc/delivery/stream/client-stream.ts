@@ -95,15 +95,11 @@ export class ClientStream implements HasDeadline {
       );
   }
 
-  /** Ends the heartbeats. */
   stop(): void {
     this.#heartbeats.forget(this);
   }
 
-  /**
-   * Opens the response, unless a heartbeat did. False: the client has left, or the response was not
-   * open in time.
-   */
+  /** Opens the response, unless a heartbeat did. False: the client left, or it took too long. */
   async open(withinMs: number, signal?: AbortSignal): Promise<boolean> {
     const { gone } = this.#delivery.exchange;
     if (gone.aborted) return false;

@@ -19,7 +19,6 @@ const EVENT_END = '\n\n';
 /** A chunk that has matched. */
 export interface ContentEvent {
   readonly content: string;
-  /** The event for the client. */
   readonly event: string;
 }
 
@@ -69,10 +68,7 @@ export class ContentTemplate {
     return { content: textIn(content), event };
   }
 
-  /**
-   * Matches consecutive events from this position of a stream's text on. Only their contents and
-   * padding are cut out of the text.
-   */
+  /** Matches consecutive events from `start` on. Only contents and padding are cut out. */
   readonly matchSequence = (text: string, start: number): ContentSequence | undefined => {
     const headEnd = start + this.#sequenceHead.length;
     if (this.#given.head === '' || text.slice(start, headEnd) !== this.#sequenceHead) return undefined;

@@ -10,10 +10,7 @@ import { ResponseRecord } from './response-record.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
 import { streamWriter } from './stream-writer.ts';
 
-/**
- * Relays a stream, charges what was delivered, and only then writes its end (docs/design.md,
- * "Invariants", 4 and 5).
- */
+/** Relays a stream, charges for it, then writes its end (docs/design.md, "Invariants", 4 and 5). */
 export async function deliverStream(
   delivery: ActiveDelivery,
   opened: OpenedStream,

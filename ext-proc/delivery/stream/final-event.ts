@@ -21,10 +21,7 @@ export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): strin
   );
 }
 
-/**
- * `text` is JSON, in which line breaks can only stand between tokens. A space means the same there
- * and keeps the event on one line.
- */
+/** `text` is JSON: line breaks can only separate tokens, so spaces may replace them. */
 export function dataEvent(text: string): string {
   return text.includes('\n') ? `data: ${text.replaceAll('\n', ' ')}\n\n` : `data: ${text}\n\n`;
 }

@@ -183,7 +183,6 @@ class StreamRelay {
     this.#meter.take({ ...reported, choices: [] });
   }
 
-  /** Takes the usage that accompanies an error. */
   #takeUsageOf(error: string): void {
     const { usage } = parseObject(error) ?? {};
     if (isObject(usage)) this.#meter.take({ usage, choices: [] });

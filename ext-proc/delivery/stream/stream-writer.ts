@@ -46,13 +46,9 @@ function unguarded(admitted: AdmittedRequest, isPassed: boolean): StreamWriter {
     : new DoorWriter(atDoor, atDoor.door.stream(names));
 }
 
-/**
- * Contains a bug of a writer: nothing more is written after it, but the output before it is still
- * charged.
- */
+/** Contains a writer's bug: nothing more is written, but output before it is charged. */
 export class GuardedWriter implements StreamWriter {
   readonly #writer: StreamWriter;
-  /** The error that a method has thrown. */
   bug: { readonly error: unknown } | undefined;
 
   constructor(writer: StreamWriter) {

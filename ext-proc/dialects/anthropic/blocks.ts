@@ -1,9 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
-/**
- * Content of a user or tool message as blocks, each with its own `cache_control`. Anthropic refuses
- * blank text, so it is left out.
- */
+/** Blocks, each with its `cache_control`, without blank text, which Anthropic refuses. */
 export function contentBlocks(content: unknown): JsonObject[] {
   if (typeof content === 'string') return textBlock(content, {});
   return Array.isArray(content) ? content.filter(isObject).flatMap(blockOf) : [];

@@ -2,7 +2,6 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type CompletionHead, headOf as namedHead } from '../chat-message.ts';
 import { chatError } from './errors.ts';
 
-/** Returns the error if this body or event is an error. */
 export function failureOf({ type, error }: JsonObject): JsonObject | undefined {
   return type === 'error' || isObject(error) || typeof error === 'string' ? chatError(error) : undefined;
 }

@@ -35,10 +35,7 @@ export class SentParts {
     return this.#followed > MOST_FOLLOWED;
   }
 
-  /**
-   * The item of an event. Some servers give no `output_index` (llama.cpp), and others another id in
-   * each event.
-   */
+  /** The item of an event. llama.cpp gives no `output_index`, others a new id in each event. */
   item(index: unknown, id: unknown): SentItem {
     if (this.#last !== undefined && typeof index === 'number' && index === this.#lastIndex) return this.#last;
     const name = typeof id === 'string' ? id.slice(0, LONGEST_ID) : '';

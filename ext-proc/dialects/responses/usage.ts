@@ -1,10 +1,7 @@
 import { isObject, type JsonObject, numbersIn } from '#core/json-object.ts';
 import { cacheCountsIn } from '../shown-members.ts';
 
-/**
- * Usage in chat's form. Counts are copied unchanged; `readUsage` checks whether they are plausible.
- * `undefined`: there is none.
- */
+/** Usage in chat's form with unchanged counts, which `readUsage` checks. `undefined`: none. */
 export function chatUsage(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
   const { input_tokens_details: input, output_tokens_details: output } = usage;

@@ -40,7 +40,6 @@ function usageOf(usage: unknown): JsonObject | undefined {
   return { prompt_tokens: usage.prompt_tokens ?? usage.total_tokens, completion_tokens: 0 };
 }
 
-/** The charged usage, as JSON. */
 export function embeddingsUsage({ usage: { promptTokens }, costUsd }: ChargedUsage): string {
   return JSON.stringify({ prompt_tokens: promptTokens, total_tokens: promptTokens, cost: costUsd });
 }

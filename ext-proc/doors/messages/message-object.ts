@@ -103,10 +103,7 @@ export function errorBody(error: Envelope['error'], requestId: string): JsonObje
   return { type: 'error', error, request_id: requestId };
 }
 
-/**
- * The end of a stream that failed. The charged usage precedes the error, because clients read
- * nothing after an error.
- */
+/** End of a failed stream. Usage precedes the error, because clients stop reading after that. */
 export function failureEvents(
   error: Envelope['error'],
   { requestId }: ResponseNames,

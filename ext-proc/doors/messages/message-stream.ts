@@ -17,7 +17,6 @@ type Piece =
   | { readonly kind: 'thought'; readonly text: string; readonly details: readonly JsonObject[] }
   | { readonly kind: 'call'; readonly call: unknown; readonly begun?: ChatCall; readonly input: string };
 
-/** The block that is being written. */
 type OpenBlock = TextBlock | ThinkingBlock | CallBlock;
 
 interface TextBlock {
@@ -33,7 +32,6 @@ interface ThinkingBlock {
 
 interface CallBlock {
   readonly kind: 'call';
-  /** The index of the call in the chat stream. */
   readonly call: unknown;
   input: string;
   /** How often the input was checked for completeness. */

@@ -5,7 +5,6 @@ import { isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 export interface ReadParts {
   readonly kind: 'parts';
   readonly parts: readonly JsonObject[];
-  /** Place of each part. */
   readonly places: readonly string[];
 }
 
@@ -113,7 +112,6 @@ function documentParts(block: JsonObject, place: string): JsonObject | JsonObjec
   }
 }
 
-/** Blocks within a block. */
 function readInner(content: unknown, place: string): ReadParts | InvalidField {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   return Array.isArray(blocks)

@@ -16,7 +16,6 @@ export interface TranslationJob {
   readonly extraFields: readonly string[];
 }
 
-/** The request as a chat completion. */
 export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, Places {
   readonly kind: 'translated';
   readonly bytes: Uint8Array;

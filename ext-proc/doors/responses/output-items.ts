@@ -37,7 +37,6 @@ export interface CallItem {
   input: string;
 }
 
-/** A call in a message or a delta of chat. */
 export interface ChatCall {
   readonly type: CallItem['type'];
   readonly id: string;

@@ -21,7 +21,6 @@ const STORED: Readonly<Record<string, string>> = {
   moderation: 'is not offered',
 };
 
-/** Other accepted fields. */
 const OTHERS = [
   ...['input', 'instructions', 'max_output_tokens', 'max_tool_calls', 'tools', 'tool_choice', 'text', 'reasoning'],
   ...['include', 'store', 'background', 'truncation', 'client_metadata', 'parallel_tool_calls'],

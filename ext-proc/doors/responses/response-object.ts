@@ -43,7 +43,6 @@ export function responseOf(completion: Completion, names: ResponseNames): JsonOb
   return { ...head, ...end, ...tier, output };
 }
 
-/** The charged usage. */
 export function responsesUsage({ usage, costUsd }: ChargedUsage): JsonObject {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {

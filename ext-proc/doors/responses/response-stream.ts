@@ -32,11 +32,9 @@ const ITEM_CHARACTERS = 512;
 export class ResponseStream implements DoorStream {
   readonly #names: ResponseNames;
   readonly #items: OutputItems;
-  /** Place of each item in the output. */
   readonly #places = new Map<OutputItem, number>();
   readonly #calls = new Map<unknown, CallItem>();
   #message: MessageItem | undefined;
-  /** Phase of the next message. */
   #nextPhase: string | undefined;
   #reasoning: ReasoningItem | undefined;
   #finishReason: unknown;

@@ -137,10 +137,7 @@ function rememberKeySpent(key: KeyState, account: KeyAccount): void {
   }
 }
 
-/**
- * Keeps the newest spend of each day or month: a charge of yesterday's hold says nothing about
- * today.
- */
+/** Keeps the newest spend per day or month: yesterday's charge says nothing about today. */
 function rememberSpent(spent: Map<UtcDay, Spent>, first: UtcDay, sequence: number, nanoUsd: NanoUsd): void {
   spent.set(first, newerSpent(spent.get(first), sequence, nanoUsd));
 }

@@ -5,10 +5,7 @@ import { type WindowUse, windowsLeft } from '../windows-left.ts';
 import type { KeyState, OrganizationState, Spent } from './account-state.ts';
 import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
 
-/**
- * Finds the first failing rule in the documented order. The caller has moved the windows to the
- * request's minute.
- */
+/** Finds the first failing rule in the documented order, with windows at the request's minute. */
 export function failingRule(
   request: AdmissionRequest,
   day: UtcDay,

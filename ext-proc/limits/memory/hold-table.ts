@@ -3,10 +3,7 @@ import type { NanoUsd } from '#core/money.ts';
 import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
-/**
- * Hold in memory. It counts in the sums of its organization and key, and has a slot while it is
- * live and not owed.
- */
+/** Hold in the sums of its organization and key. It has a slot while it is live and not owed. */
 export interface StoredHold {
   readonly organization: OrganizationState;
   readonly key: KeyState;
@@ -116,7 +113,6 @@ export class HoldTable {
     this.#live.set(holdId, hold);
   }
 
-  /** Changes the money of a hold. */
   #hold(hold: StoredHold, nanoUsd: NanoUsd): void {
     const more = nanoUsd - hold.nanoUsd;
     for (const { heldByDay } of [hold.organization, hold.key]) addTo(heldByDay, hold.day, more);

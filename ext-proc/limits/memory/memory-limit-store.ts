@@ -42,10 +42,7 @@ export interface MemoryLimitStoreOptions {
 const IDLE_MS = 600_000;
 const SWEEP_EVERY_MS = MINUTE_MS;
 
-/**
- * Keeps windows, slots and holds of the only gateway process of a database. The contract is that of
- * LimitStore.
- */
+/** A LimitStore for the only gateway process of a database. */
 export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
   const limits = new MemoryLimits(options);
   return {

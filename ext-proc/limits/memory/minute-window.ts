@@ -41,10 +41,7 @@ export function endOf(window: MinuteWindow): number {
   return (window.minute + 1) * MINUTE_MS;
 }
 
-/**
- * Admits a request above the whole limit in an unused window (docs/interface.md, "Limits and
- * holds").
- */
+/** An unused window admits a request above the limit (docs/interface.md, "Limits and holds"). */
 export function hasTokens(window: MinuteWindow, limit: number | undefined, tokens: number): boolean {
   return limit === undefined || window.tokens === 0 || window.tokens + tokens <= limit;
 }

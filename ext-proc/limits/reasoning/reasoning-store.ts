@@ -34,7 +34,6 @@ export type KeptReasoningResult = 'kept' | 'full' | 'found' | 'missing' | 'unava
 
 /** Bounds of what one process keeps. */
 export interface ReasoningBounds {
-  /** Largest sealed message. */
   readonly messageBytes: number;
   /** Above it the oldest messages of the organization are evicted. */
   readonly organizationBytes: number;

@@ -17,10 +17,7 @@ export interface StoreLog {
 export interface ConnectionOptions {
   readonly url: string;
   readonly log: StoreLog;
-  /**
-   * Redis counts as unavailable after this long without a reply. Only tests set it, for busy
-   * machines.
-   */
+  /** Redis is unavailable after this long without a reply. Only tests set it, for busy machines. */
   readonly replyMs?: number;
 }
 
@@ -29,10 +26,7 @@ const REPLY_MS = 1_000;
 const CONNECT_MS = 2_000;
 const RECONNECT = { firstMs: 50, longestMs: 1_000, jitter: 0.25 };
 
-/**
- * Connects to a server or a cluster. Rejects with StoreUnavailable, or with RedisRefused if this
- * Redis must not keep limits.
- */
+/** Connects to Redis. Rejects: StoreUnavailable, or RedisRefused if it must not keep limits. */
 export async function connectRedis(options: ConnectionOptions): Promise<ScriptCalls> {
   const address = parseRedisUrl(options.url);
   const node = await connectToAny(address, options);
@@ -157,9 +151,7 @@ function nodeOptions(address: RedisAddress, { replyMs = REPLY_MS }: ConnectionOp
   };
 }
 
-/**
- * Reads the files once, at the start. A server's certificate may be renewed by the same authority.
- */
+/** Reads the files once. A server's certificate may be renewed by the same authority. */
 function readTlsFiles({ authority, client }: RedisTlsFiles): { ca?: string; cert?: string; key?: string } {
   return {
     ...(authority === undefined ? {} : { ca: readPem(authority) }),

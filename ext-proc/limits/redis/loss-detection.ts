@@ -16,10 +16,7 @@ export interface LossDetectionOptions {
   readonly log: StoreLog;
 }
 
-/**
- * Every shard is touched every 5 s, so a loss is detected everywhere at once and all shards reopen
- * together, one lease later.
- */
+/** Each shard is touched this often, so all detect a loss and reopen together, a lease later. */
 export const TOUCH_EVERY_MS = 5_000;
 /** Time for a touch, including a new connection if the former was lost. */
 const TOUCHED_WITHIN_MS = 3_000;

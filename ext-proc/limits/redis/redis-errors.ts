@@ -6,10 +6,7 @@ export class RedisRefused extends Error {
   override readonly name = 'RedisRefused';
 }
 
-/**
- * Error replies of a server that cannot serve now, or that no longer serves this slot. Any other
- * error reply is a bug.
- */
+/** Replies of a server that cannot serve now, or no longer has this slot. Others are bugs. */
 const NOT_NOW =
   /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;
 

@@ -32,9 +32,7 @@ export function shardKeyOf(organizationId: string): string {
   return SHARD_KEYS[shardOf(organizationId)] as string;
 }
 
-/**
- * Names of the index and the texts of a shard's copies of charges, by organization or shard number.
- */
+/** Index and texts of a shard's copies of charges, by organization or shard number. */
 export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
   const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);
   return [`${tag}:spooled`, `${tag}:spooled-charges`];

@@ -55,9 +55,7 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
 const IDLE_MS = 600_000;
 /** `timeouts.total` is at most an hour, and quarantine lasts a minute longer. */
 const LONGEST_QUARANTINE_MS = 61 * MINUTE_MS;
-/**
- * Most renewals of one call, so that it does not block Redis: 200 renewals take about 1 ms.
- */
+/** Most renewals of one call, so that Redis is not blocked: 200 take it about 1 ms. */
 const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about 1 ms. */
 const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };

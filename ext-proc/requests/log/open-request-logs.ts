@@ -38,10 +38,7 @@ export interface RequestLogs {
 /** Longest delay of the line that counts omitted requests. */
 const REPORT_EVERY_MS = 5_000;
 
-/**
- * Opens the request log and the log of uncharged attempts. Their connection closes when both are
- * closed.
- */
+/** Opens both logs. Their connection closes when both are closed. */
 export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial }: OpeningOptions): RequestLogs {
   const store = openRequestLog(databaseUrl, log);
   let open = 2;

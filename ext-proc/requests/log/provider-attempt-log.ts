@@ -4,13 +4,9 @@ import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider
 import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
 
-/**
- * Writes uncharged attempts in batches. No request waits for this, or fails because of it.
- */
+/** Writes uncharged attempts in batches. No request waits or fails because of this. */
 export interface ProviderAttemptLog extends ProviderAttempts {
-  /**
-   * Writes the waiting attempts, and ends. Those not written within this time, in ms, are lost.
-   */
+  /** Writes waiting attempts, and ends. Those not written within this time, in ms, are lost. */
   close(withinMs: number): Promise<void>;
 }
 

@@ -3,13 +3,10 @@ import type { Log } from '#core/log/log.ts';
 import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-/**
- * Writes a row for every request, in batches. No request waits for this, or fails because of it.
- */
+/** Writes a row for every request, in batches. No request waits or fails because of this. */
 export interface RequestLog {
   /** Adds a row, or drops it when too many wait. Never throws. */
   add(row: RequestLogRow): void;
-  /** Rows that are not written yet. */
   waiting(): number;
   /** Rows that were never written, since the start of the process. */
   dropped(): number;

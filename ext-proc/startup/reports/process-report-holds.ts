@@ -4,7 +4,6 @@ import type { Hold } from '../../limits/limit-store.ts';
 /** Keeps a report below a few hundred kilobytes. */
 const MOST_ORGANIZATIONS = 2_000;
 
-/** Sums of the holds, in all and by organization. */
 export function sumHolds(holds: readonly Hold[], most: number = MOST_ORGANIZATIONS): ReportedHolds {
   const sums = new Map<string, { heldNanoUsd: bigint; count: number }>();
   let total = 0n;

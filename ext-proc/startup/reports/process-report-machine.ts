@@ -52,10 +52,7 @@ export function createMachineMeter(clock: Clock) {
   };
 }
 
-/**
- * Milliseconds from the histogram's microseconds. Timers fire on whole milliseconds, so less than
- * one is no lag.
- */
+/** Converts to milliseconds. Less than one is no lag: timers fire on whole milliseconds. */
 function lagMs(microseconds: number): number {
   return microseconds < 1000 ? 0 : rounded(microseconds / 1000, 10);
 }

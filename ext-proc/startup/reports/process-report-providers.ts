@@ -14,10 +14,7 @@ export interface ProviderLog {
 const SLICE_MS = 10_000;
 const SLICES = 30;
 
-/**
- * Results that are not a failure of the provider: it succeeded, was not called, was cancelled, or
- * was right to refuse.
- */
+/** Results that are not the provider's failure: success, no call, cancelled, rightly refused. */
 const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
   'ok',
   'abandoned',

@@ -14,7 +14,6 @@ import type { ProcessActivity } from './process-report-activity.ts';
 import { sumHolds } from './process-report-holds.ts';
 import type { MachineMeter } from './process-report-machine.ts';
 
-/** Sources of the parts of a report. */
 export interface ReportSources {
   readonly clock: Clock;
   readonly gatewayVersion: string;
@@ -32,10 +31,7 @@ export interface ReportSources {
   readonly envoy?: () => Promise<EnvoyState | undefined>;
 }
 
-/**
- * Bound for parts without a time-out of their own. It is longer than the time-outs of the probe and
- * of Envoy's admin.
- */
+/** Bound for parts without a time-out, above the time-outs of the probe and Envoy's admin. */
 const LOOK_WITHIN_MS = 2_500;
 
 export async function gatherReport(sources: ReportSources, stopping: AbortSignal): Promise<ProcessReport> {

@@ -19,10 +19,7 @@ export interface ProcessReporter {
 const EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 60_000;
 
-/**
- * Reports at once and then every two seconds, one report at a time. A report that cannot be written
- * is replaced by the next.
- */
+/** Reports at once and every 2 s, one at a time. The next report replaces a failed one. */
 export function startProcessReports(options: ReporterOptions): ProcessReporter {
   const { reports, sources, log, everyMs = EVERY_MS } = options;
   const { clock, machine } = sources;

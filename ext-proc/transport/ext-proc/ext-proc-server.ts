@@ -17,10 +17,7 @@ const METHOD = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
  */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/**
- * ABORTED, which Envoy never uses itself. It distinguishes a bug of ours from a process that is
- * unavailable.
- */
+/** ABORTED, which Envoy never uses. It marks a bug of ours, not an unavailable process. */
 export const STATUS_FAULT = 10;
 const STATUS_OK = 0;
 const STATUS_CANCELLED = 1;

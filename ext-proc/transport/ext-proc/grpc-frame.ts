@@ -79,9 +79,7 @@ export class GrpcMessageReader {
  * (`per_connection_buffer_limit_bytes`).
  */
 const SPARE_BYTES = 160 * 1024;
-/**
- * Most spare buffers, as many as are in use at a time under load. Others are garbage-collected.
- */
+/** Most spare buffers: as many as are in use under load. Others are garbage-collected. */
 const MAX_SPARE = 16;
 /** Up to this size Node uses a pool of its own. */
 const SMALL_BYTES = 4096;

@@ -1,7 +1,4 @@
-/**
- * Encodes gRPC frames with protobuf messages. Hand-written, because generated code takes ten times
- * as long.
- */
+/** Encodes gRPC frames with protobuf by hand: generated code takes ten times as long. */
 
 /** gRPC's prefix: one flag byte, four bytes of length. */
 export const PREFIX_BYTES = 5;
@@ -13,7 +10,6 @@ export function fieldBytes(payloadBytes: number): number {
   return 1 + varintBytes(payloadBytes) + payloadBytes;
 }
 
-/** Bytes of the header at this index. */
 export function headerBytes(headers: readonly string[], at: number): number {
   return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
 }
@@ -36,13 +32,11 @@ export class MessageWriter {
     this.bytes = Buffer.allocUnsafe(length);
   }
 
-  /** Writes the prefix of a message of this length. */
   prefix(messageBytes: number): void {
     this.bytes[this.#at] = 0;
     this.#at = this.bytes.writeUInt32BE(messageBytes, this.#at + 1);
   }
 
-  /** Writes tag and length of a field. */
   open(tag: number, length: number): void {
     this.bytes[this.#at++] = tag;
     let rest = length;

@@ -70,10 +70,7 @@ export function routeToStream(
   });
 }
 
-/**
- * Headers that Envoy needs: the id becomes a header of the response, and without host and scheme
- * Envoy finds no route.
- */
+/** Headers that Envoy needs: the id for the response, host and scheme to find the route. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['host', 'x-request-id', 'x-forwarded-proto']);
 
 /** Envoy does not let ext_proc remove pseudo-headers, the host and `x-envoy-*`. */

@@ -8,10 +8,7 @@ export class RequestHead {
   readonly bodiless: boolean;
   /** True if there are more or longer headers than the gateway accepts. */
   readonly oversized: boolean;
-  /**
-   * True if the request names exactly one host, as RFC 9112 (Host) and RFC 9113 (Request
-   * Pseudo-Header Fields) require.
-   */
+  /** True for exactly one host (RFC 9112, Host; RFC 9113, Request Pseudo-Header Fields). */
   readonly hasOneHost: boolean;
   /** The content-length, or 0 without one. */
   readonly declaredBytes: number;
@@ -62,10 +59,7 @@ const READ_WITH_BODY: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-/**
- * A head of up to this size is kept whole. Nearly all heads are so small that a copy would cost
- * more than it frees.
- */
+/** Heads up to this size, nearly all, are kept whole: copies would cost more than they free. */
 const SMALL_HEAD_BYTES = 4 * 1024;
 
 /** Memory of a request without head and body: objects, buffers, its stream from Envoy. */
@@ -131,10 +125,7 @@ export class HeaderList {
     return value;
   }
 
-  /**
-   * Returns the first value. It must not be stored, because it keeps the text of all headers in
-   * memory.
-   */
+  /** Returns the first value, which must not be stored: it keeps all headers' text in memory. */
   first(name: string): string | undefined {
     for (let at = 0; at < this.#places.length; at += NUMBERS_PER_HEADER) {
       const start = this.#place(at);
@@ -179,9 +170,7 @@ function copyOf(part: string): string {
   return part.length < SLICED_LENGTH ? part : Buffer.from(part, 'latin1').toString('latin1');
 }
 
-/**
- * Address in `192.0.2.1:4711` or `[2001:db8::1]:4711`. Other peers (on a Unix socket) have none.
- */
+/** Address in `192.0.2.1:4711` or `[2001:db8::1]:4711`. Other peers (Unix sockets) have none. */
 function withoutPort(address: string): string {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):\d+$/.exec(address);
   return match?.[1] ?? match?.[2] ?? '';

@@ -21,10 +21,7 @@ const STRING_VALUE = (3 << 3) | 2;
 const FILTER = 'envoy.filters.http.ext_proc';
 const PEER = 'source.address';
 
-/**
- * A piece of a request's body: the part of `bytes` from `start` to before `end`. It is valid only
- * during the call.
- */
+/** A piece of a body: `bytes` from `start` to before `end`, valid only during the call. */
 export interface BodyPiece {
   readonly bytes: BorrowedBytes;
   readonly start: number;

@@ -1,9 +1,6 @@
 import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
-/**
- * The messages of a response on the ext_proc stream. Hand-written encoding, because nearly every
- * request ends with them.
- */
+/** Messages of a response on the ext_proc stream, hand-encoded: nearly every request has them. */
 export interface ResponseMessages {
   /** Alternating names in ASCII and values in Latin-1, `:status` among them. */
   readonly headers: readonly string[];
@@ -13,10 +10,7 @@ export interface ResponseMessages {
   readonly ended: boolean;
 }
 
-/**
- * Tags of the fields, with their numbers in ext_proc.proto. Wire type 2 has a length, 0 is a
- * number.
- */
+/** Tags with the field numbers of ext_proc.proto. Wire type 2 has a length, 0 is a number. */
 const RESPONSE_STREAMED_IMMEDIATE = (11 << 3) | 2;
 const IMMEDIATE_HEADERS = (1 << 3) | 2;
 const IMMEDIATE_BODY = (2 << 3) | 2;

@@ -1,21 +1,13 @@
 import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
-/**
- * The reply to a request's headers that routes the request. Hand-written encoding, because every
- * stream begins with it.
- */
+/** The reply that routes a request, encoded by hand, because every stream begins with it. */
 export interface RouteMessage {
-  /**
-   * Alternating names in ASCII and values in Latin-1, which replace the request's own.
-   */
+  /** Alternating names (ASCII) and values (Latin-1), which replace the request's own. */
   readonly setHeaders: readonly string[];
   readonly removeHeaders: readonly string[];
 }
 
-/**
- * Tags of the fields, with their numbers in ext_proc.proto. Wire type 2 has a length, 0 is a
- * number.
- */
+/** Tags with the field numbers of ext_proc.proto. Wire type 2 has a length, 0 is a number. */
 const RESPONSE_REQUEST_HEADERS = (1 << 3) | 2;
 const HEADERS_COMMON = (1 << 3) | 2;
 const COMMON_HEADER_MUTATION = (2 << 3) | 2;

@@ -52,7 +52,6 @@ export class WireReader {
     this.end = outerEnd;
   }
 
-  /** Skips a field with this tag. */
   skip(tag: number): void {
     switch (tag & 7) {
       case 0:

@@ -37,10 +37,7 @@ export class HttpResponseStream {
   #hasWritten = false;
   readonly #closed = Promise.withResolvers<void>();
 
-  /**
-   * Calls `onClosed` once, when nothing more can be written. `complete`: the whole response was
-   * handed to the socket.
-   */
+  /** Calls `onClosed` once, when writing has ended. `complete`: all was handed to the socket. */
   constructor(response: ServerResponse, { status, headers }: CheckedHead, onClosed: (complete: boolean) => void) {
     this.#response = response;
     response.sendDate = false;

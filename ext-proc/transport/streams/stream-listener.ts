@@ -4,10 +4,7 @@ import { refuse, renderRefusal } from '#core/errors/refusal.ts';
 import { listenOn } from '#core/net/unix-socket.ts';
 import { STREAM_HEADER } from '../ext-proc/replies.ts';
 
-/**
- * Longest wait for Envoy's request after our reply. Envoy retries a refused connection for a
- * shorter time.
- */
+/** Longest wait for Envoy's request after our reply. Envoy's own retries end sooner. */
 const CONNECT_MS = 10_000;
 /**
  * Longest wait after the end of the ext_proc stream, when Envoy only has to connect. The request
@@ -20,10 +17,7 @@ const MAX_HEADER_BYTES = 256 * 1024;
 /** The slowest arrival time decays by this factor with each faster arrival. */
 const FORGOTTEN_PER_ARRIVAL = 0.95;
 
-/**
- * Called with the response to write when Envoy has brought the request, or with `undefined` when
- * the wait was aborted.
- */
+/** Called with the response when Envoy brought the request, or `undefined` when aborted. */
 export type OnRequest = (response: ServerResponse | undefined) => void;
 
 /**
