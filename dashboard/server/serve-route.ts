@@ -33,10 +33,7 @@ export interface RouteBounds {
   readonly responses: Bound;
 }
 
-/**
- * Runs all checks between a request and its route: origin, session, rights, input. The first
- * failure is the response.
- */
+/** Checks origin, session, rights and input of a request. The first failure is the response. */
 export async function serveRoute(
   context: AppContext,
   route: Route,

@@ -10,10 +10,7 @@ const server = process.env.DASHBOARD_URL;
 
 const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack|@base-ui\/react\/csp-provider)\//;
 
-/**
- * Modules that most pages need, in one chunk. Excludes modules that are loaded on demand or include
- * dialogs.
- */
+/** Modules of most pages, in one chunk, without those that are loaded later or have dialogs. */
 const SHARED =
   /\/(?:core\/field-bounds|contract\/(?:define|explore)-search|dashboard\/web\/(?:api|format|components|search|shell|forms\/(?:choices|filter-bar|form)|overlays\/(?:hint-layer|menu)))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
 

@@ -13,10 +13,7 @@ import { passwordMail } from './link-mail.ts';
 const BY_ADDRESS: ChangeLimits = { perMinute: 5, perDay: 50 };
 const BY_NETWORK: ChangeLimits = { perMinute: 50, perDay: 500 };
 const BY_ACCOUNT: ChangeLimits = { perMinute: 2, perDay: 10 };
-/**
- * For an account from one network, so that nobody uses up the requests that its owner may make from
- * another.
- */
+/** Per account and network, so that nobody uses up what its owner may request elsewhere. */
 const BY_PAIR: ChangeLimits = { perMinute: 2, perDay: 4 };
 
 /**

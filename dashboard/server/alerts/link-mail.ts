@@ -21,9 +21,7 @@ const PURPOSES: Readonly<Record<string, Exclude<LinkPurpose, 'sign_in'>>> = {
   reset: 'reset',
   forgotten: 'forgotten',
 };
-/**
- * A link for a forgotten password is needed at once. Later mails would surprise, and are dropped.
- */
+/** A link for a forgotten password is needed at once. Later mails are dropped. */
 const FORGOTTEN_FOR_MS = 30 * MINUTE_MS;
 
 const RETRY_SECONDS = 3_600;
@@ -70,9 +68,7 @@ export async function handOverPasswordLink(
   return handOver(call, link, passwordMail({ ...wanted, origin: call.caller.origin }));
 }
 
-/**
- * `base` is the dashboard's URL, if it is configured. `undefined`: there is nothing left to send.
- */
+/** `base`: the configured URL of the dashboard. `undefined`: there is nothing left to send. */
 export async function textOf(database: Database, message: LeasedMessage, base?: URL): Promise<MailText | undefined> {
   const purpose = PURPOSES[message.kind];
   if (purpose === undefined) return alertText(message, base);

@@ -15,10 +15,7 @@ export interface Mail {
 /** Time limits for name lookup, connection and greeting each, and for silence after them. */
 const CONNECT_MS = 10_000;
 const SOCKET_MS = 20_000;
-/**
- * Time limit of the whole mail. Less than a message's lease (one minute), after which another
- * dashboard would send it again.
- */
+/** Time limit of a whole mail, below a message's lease (1 min), after which it is sent again. */
 const DEADLINE_MS = 40_000;
 /** Less than the time that the doctor gives a check. */
 const CHECK_MS = 12_000;

@@ -109,9 +109,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'top_up.failed': 'credits',
 };
 
-/**
- * Names the organization, because people may be members of several, and links to the alert's page.
- */
+/** Names the organization, as people may be members of several, and links to the alert's page. */
 export function alertText(
   message: Pick<LeasedMessage, 'kind' | 'content' | 'organizationId' | 'organizationName'>,
   base: URL | undefined,
@@ -142,9 +140,7 @@ function escaped(text: string): string {
   return inert.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/**
- * Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are in USD, as in the API.
- */
+/** Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are in USD. */
 export function webhookBody({
   kind,
   content,
@@ -173,10 +169,7 @@ function withoutLinks(text: string): string {
   return text.replaceAll('://', ':\u2060//').replaceAll(/\.(?=\p{L})/gu, '.\u2060');
 }
 
-/**
- * For example `$57.46`. Dollars, rounded to cents towards zero, so that no balance appears larger
- * than it is.
- */
+/** For example `$57.46`, rounded towards zero, so that no balance appears larger than it is. */
 function usd(text: string): string {
   const nanoUsd = /^-?\d+$/.test(text) ? BigInt(text) : 0n;
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;

@@ -15,10 +15,7 @@ export interface WebhookRequest {
 }
 
 const DEADLINE_MS = 10_000;
-/**
- * The response is read up to this size and discarded. A receiver whose response is reset may count
- * the delivery as failed.
- */
+/** Read and discarded up to this size, because a receiver may count a reset as a failure. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Far more than a receiver sends before its response. */
 const MAX_INFORMATIONAL = 10;
@@ -46,9 +43,7 @@ export async function sendWebhook(
   }
 }
 
-/**
- * Returns the reason why requests to this URL are not allowed, as far as the URL itself shows it.
- */
+/** Reason why requests to this URL are not allowed, as far as the URL itself shows it. */
 export function webhookUrlProblem(url: URL, networks: PrivateNetworks): string | undefined {
   const isHttp = url.protocol === 'http:';
   if (url.protocol !== 'https:' && !(isHttp && networks.length > 0)) return 'the URL must begin with https://';

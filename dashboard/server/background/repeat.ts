@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 
-/** Background work of the dashboard process. */
 export interface Background {
   /** Stops the work. Waits briefly for what is in progress. */
   close(): Promise<void>;

@@ -1,9 +1,6 @@
 import { NoTurn, type TurnLimits, Turns, type TurnTaker } from '#core/fairness/turns.ts';
 
-/**
- * One turn for each connection. A page sends about ten requests at once, each of which takes less
- * than a second.
- */
+/** One turn per connection. A page sends about ten requests at once, each shorter than a second. */
 export const TURN_LIMITS: TurnLimits = {
   atOnce: 6,
   perOrganization: { atOnce: 3, waiting: 120 },

@@ -8,7 +8,6 @@ const ICON = 'href="/favicon.svg" type="image/svg+xml"';
 const LOGO = '/brand/logo';
 const COLOURS = '/brand/colours.css';
 
-/** Logo and colours of the operator. */
 export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFile | undefined {
   if (path === LOGO && logo !== undefined) return fileOf(logo.type, logo.bytes);
   if (path === COLOURS && accent !== undefined) return fileOf('text/css; charset=utf-8', coloursOf(accent));
@@ -21,10 +20,7 @@ export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFi
  */
 const made = new WeakMap<BrandConfig, Map<StaticFile, StaticFile>>();
 
-/**
- * The page, or a document, with the operator's name, logo and colours, which scripts and styles
- * read.
- */
+/** A page or document with the operator's name, logo and colours for scripts and styles. */
 export function brandedPage(page: StaticFile, brand: BrandConfig): StaticFile {
   const pages = made.get(brand) ?? new Map<StaticFile, StaticFile>();
   made.set(brand, pages);

@@ -5,10 +5,7 @@ import type { Settings } from './settings.ts';
 export interface Caller {
   /** Address of the peer, or of the client that a trusted proxy names. */
   readonly address: string;
-  /**
-   * Present if the peer is not a trusted proxy, but sent headers that name this address as its
-   * client.
-   */
+  /** Present if an untrusted peer sent headers that name this address as its client. */
   readonly claimedAddress?: string;
   /** At most 200 characters. */
   readonly userAgent?: string;
@@ -51,10 +48,7 @@ function claimOf(head: RequestHead, { trustedProxies }: Settings): string | unde
   return normalizeAddress(withoutPort(named)) ?? named.slice(0, MAX_CLAIM_CHARACTERS);
 }
 
-/**
- * The configured origin. Otherwise the requested host, with the scheme that a trusted proxy
- * reports.
- */
+/** The configured origin, or the requested host with the scheme from a trusted proxy. */
 function originOf(head: RequestHead, { url, trustedProxies }: Settings): string {
   if (url !== undefined) return url.origin;
   const secure = head.header('x-forwarded-proto') === 'https' && isTrustedProxy(head.peerAddress, { trustedProxies });

@@ -28,7 +28,6 @@ export function notFound(what: string): Problem {
   return problem('not_found', `There is no such ${what}.`);
 }
 
-/** A problem with a single wrong field. */
 export function wrongField(field: string, message: string): Problem {
   return problem('invalid', message, { fields: { [field]: message } });
 }

@@ -44,10 +44,7 @@ function passOn(context: AppContext, { status, headers, body }: GatewayResponse,
   return context.body(ReadableStream.from(piecesOf(body, end)));
 }
 
-/**
- * If the request is cut off, ends without an error. The page notices that the stream's last event
- * is missing, and says so.
- */
+/** Ends without an error if the request is cut: the page notices the missing last event. */
 async function* piecesOf(body: AsyncIterable<Buffer>, end: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   try {
     for await (const piece of body) yield new Uint8Array(piece);

@@ -52,10 +52,7 @@ export function sendJson(context: AppContext, view: object, bound: Bound, owner:
   return context.body(text, 200, { 'content-type': 'application/json' });
 }
 
-/**
- * Writes a table while it is read, at the pace of its reader, so that long tables are never in
- * memory as a whole.
- */
+/** Writes a table while it is read, at its reader's pace: long tables do not fit into memory. */
 export function streamCsv(context: AppContext, { lines, end }: Table, log: Log, takeMs: number = TAKE_MS): Response {
   const { outgoing } = context.env;
   // If nobody reads the pieces, as for HEAD, the generator does not run and cannot end the table.

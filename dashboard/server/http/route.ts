@@ -33,9 +33,7 @@ export interface Deps {
   readonly log: Log;
   /** Statements of one route take turns with those of others (stores-in-turn.ts). */
   readonly database: Database;
-  /**
-   * Connections for sessions and for routes without a session. Signed-in users cannot exhaust them.
-   */
+  /** Connections for sessions and routes without one. Signed-in users cannot exhaust them. */
   readonly entry: Database;
   readonly turns: DashboardTurns;
   readonly changeLimits: ChangeLimits;
@@ -68,10 +66,7 @@ export interface UserCall extends AnyCall {
   readonly session: SignedIn;
 }
 
-/**
- * A call within an existing organization, in which the caller has at least the role that the route
- * needs.
- */
+/** A call within an existing organization, in which the caller has at least the route's role. */
 export interface OrganizationCall extends UserCall {
   readonly organizationId: string;
   readonly role: Role;
@@ -82,20 +77,14 @@ export type Call<E extends Endpoint, A extends Access> = {
   readonly input: Input<E>;
 } & (A extends 'anyone' ? AnyCall : 'organization' extends PathParameter<E> ? OrganizationCall : UserCall);
 
-/**
- * True if the password must have been entered recently (step-up). Used if the effect outlasts a
- * hijacked browser session.
- */
+/** True if the password must be recent (step-up): the effect outlasts a hijacked session. */
 export type NeedsFreshPassword<I> = (input: I, role: Role | undefined) => boolean;
 
 export type Definition<E extends Endpoint, A extends Access> = {
   readonly access: A;
   /** Default: never. */
   readonly needsFreshPassword?: NeedsFreshPassword<Input<E>>;
-  /**
-   * True if the route removes access. Such changes have a limit of their own, which other changes
-   * cannot use up.
-   */
+  /** True if the route removes access. Such changes have a limit that no others can use up. */
   readonly endsAccess?: true;
   handle(call: Call<E, A>): Promise<ResponseOf<E> | Problem>;
 } & (keyof Input<E> extends never

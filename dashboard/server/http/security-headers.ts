@@ -1,7 +1,4 @@
-/**
- * Headers of every response. The page has no inline scripts or styles, loads nothing from other
- * hosts and may not be framed.
- */
+/** For every response. The page has nothing inline, loads from no other host and is not framed. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -3,15 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import type { Context } from 'hono';
 
-/**
- * The built page in memory, by path. It is small, and this way no request path reaches the file
- * system.
- */
+/** The built page in memory, by path, so that no request path reaches the file system. */
 export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
-/**
- * All responses send the same bytes. Copies would stay in memory for clients that do not read them.
- */
+/** Shared by all responses: copies would stay in memory for clients that do not read them. */
 type Content = Buffer<ArrayBuffer>;
 
 export interface StaticFile {

@@ -1,7 +1,6 @@
 import type { PlaceLimits } from '../fairness/places.ts';
 import { type Problem, problem, unavailable } from './problem.ts';
 
-/** A table that is being downloaded as CSV. */
 export interface Table {
   readonly lines: AsyncIterable<string>;
   /** Frees the table's slot. May be called again. */

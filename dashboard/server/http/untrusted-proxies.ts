@@ -1,14 +1,9 @@
 import type { Log } from '#core/log/log.ts';
 
-/**
- * Detects proxies that are not configured. Behind one, all callers seem to have the same address.
- */
+/** Detects unconfigured proxies, behind which all callers seem to have the same address. */
 export interface UntrustedProxies {
   note(address: string): void;
-  /**
-   * The latest address within the last hour that sent X-Forwarded-For, but is not in
-   * `trusted_proxies`.
-   */
+  /** Latest address in the last hour with X-Forwarded-For that is not in `trusted_proxies`. */
   newest(): string | undefined;
 }
 

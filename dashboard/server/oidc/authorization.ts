@@ -69,9 +69,7 @@ export async function authorizationUrl(
 export interface VerifiedUser {
   readonly idToken: string;
   readonly claims: IDToken;
-  /**
-   * Time at which the user authenticated at the issuer, in seconds since 1970. 0 if it is unknown.
-   */
+  /** When the user authenticated at the issuer, in seconds since 1970. 0: unknown. */
   readonly provedAt: number;
 }
 

@@ -14,10 +14,7 @@ import { createWorkQueue } from '../fairness/work-queue.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { explainFailure } from './explain-failure.ts';
 
-/**
- * For each of up to four requests of a sign-in, so that together they take less than the page
- * waits.
- */
+/** For each of the four requests of a sign-in: together less than the page waits. */
 const REQUEST_SECONDS = 4;
 const METADATA_MS = 3_600_000;
 /** An issuer that does not respond is not called again for this time. */
@@ -26,9 +23,7 @@ const HOLD_OFF_MS = 5_000;
 const MAX_AT_ONCE = 32;
 
 export interface Issuers {
-  /**
-   * `undefined`: the issuer is unavailable or has no valid metadata. The reason has been logged.
-   */
+  /** `undefined`: the issuer is unavailable or has invalid metadata. The reason was logged. */
   find(config: OidcConfig): Promise<Configuration | undefined>;
   /** `busy`: too many sign-ins already wait for the issuer. */
   ask<T>(work: () => Promise<T>): Promise<T | 'busy'>;
@@ -80,10 +75,7 @@ function discoverIssuer({ issuer, clientId, clientSecret }: OidcConfig): Promise
   return discovery(url, clientId, {}, clientAuth(clientSecret), options);
 }
 
-/**
- * The authentication method that the issuer supports. By default it is the header, as in the
- * standard.
- */
+/** An authentication method that the issuer supports. Default: the header, as in the standard. */
 function clientAuth(secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, client, body, headers) => {

@@ -97,9 +97,7 @@ export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): 
   }
 }
 
-/**
- * Stripe asks for the billing address and tax ID, and makes the invoice once the payment is made.
- */
+/** Stripe asks for billing address and tax ID, and makes the invoice after the payment. */
 function invoiceWith({ legalName, billingAddress, taxId }: BillingData) {
   const fields = Object.entries({ 'Billed to': legalName, 'Tax ID': taxId });
   const custom_fields = fields.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
@@ -114,10 +112,7 @@ function invoiceWith({ legalName, billingAddress, taxId }: BillingData) {
   } as const;
 }
 
-/**
- * URL of the invoice of a paid session. It is read each time, because Stripe changes it.
- * `undefined`: there is none.
- */
+/** URL of a paid session's invoice, read each time: Stripe changes it. `undefined`: none. */
 export async function invoiceUrlOf(config: StripeConfig, sessionId: string, log: Log): Promise<string | undefined> {
   const stripe = await stripeClient(config);
   try {

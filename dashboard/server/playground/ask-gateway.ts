@@ -16,9 +16,7 @@ export interface GatewayResponse {
   readonly body: AsyncIterable<Buffer>;
 }
 
-/**
- * Longer than any silence of the gateway, which sends heartbeats while it waits for a first token.
- */
+/** Longer than any silence of the gateway, which sends heartbeats before the first token. */
 const SILENT_MS = 120_000;
 /** Longer responses are cut off. This is some 30,000 tokens of a stream. */
 export const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;

@@ -13,10 +13,7 @@ export interface PlaygroundKey {
   readonly restrictions: string;
 }
 
-/**
- * Playground keys, one for each holder, which is a user in an organization. Secrets exist only in
- * this process's memory.
- */
+/** Playground keys, one per user in an organization. Secrets are only in this process's memory. */
 export class PlaygroundKeys {
   readonly #remembered = new Map<string, PlaygroundKey>();
   readonly #working = new Map<string, Promise<unknown>>();

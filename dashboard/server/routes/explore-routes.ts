@@ -6,7 +6,6 @@ import { type Problem, wrongField } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { exploreView } from './explore-view.ts';
 
-/** The explorer for one organization, and for all of them. */
 export const EXPLORE_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/explore', {
     access: 'member',

@@ -102,10 +102,7 @@ function stepsOf(cells: readonly ExploreCell[], count: number, showsMargin: bool
   return Object.fromEntries(figures) as ExploreSteps;
 }
 
-/**
- * Upper bounds of the buckets in milliseconds (database/schema/tables.sql). The last bucket is
- * unbounded.
- */
+/** Upper bounds of the buckets in ms (database/schema/tables.sql). The last has none. */
 const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
 
 /**

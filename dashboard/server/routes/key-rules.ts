@@ -13,10 +13,7 @@ const MAX_USABLE_KEYS = 1_000;
  */
 const MAX_KEYS_A_DAY = 3_000;
 
-/**
- * Concurrent creations may slightly exceed the bounds, which only protect the page and the
- * database.
- */
+/** Concurrent creations may exceed the bounds, which only protect the page and the database. */
 export async function checkRoom({ deps, organizationId }: OrganizationCall): Promise<Problem | undefined> {
   const { usable, madeWithinDay } = await countKeys(deps.database, organizationId);
   if (usable >= MAX_USABLE_KEYS) {

@@ -23,10 +23,7 @@ export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<K
   return viewOf(call, key, details.get(key.id));
 }
 
-/**
- * Bound of revoked keys in the list, so that a user who makes thousands cannot make the page
- * unusable for others.
- */
+/** Bound of revoked keys in the list, which keeps the page usable for other users. */
 const MAX_REVOKED = 1_000;
 
 /** Returns the views newest first. */

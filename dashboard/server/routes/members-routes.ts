@@ -140,9 +140,7 @@ function operatorsOwn(wish: string): Problem {
   return problem('conflict', `The operator invited this person: ask there ${wish}.`);
 }
 
-/**
- * Keys are revoked unless the request hands them over. By default the caller becomes their owner.
- */
+/** Keys are revoked unless they are handed over, by default to the caller. */
 function keysOfLeaver(
   { session, params }: OrganizationCall,
   { revokeKeys, keysTo }: { readonly revokeKeys?: boolean; readonly keysTo?: string },

@@ -8,9 +8,7 @@ import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type PlaygroundKey } from '../pla
 
 /** Name of the key in the request log, the usage and the audit log. */
 const NAME = 'Playground';
-/**
- * A key with less lifetime left is not used. The clocks of two machines differ by less than this.
- */
+/** A key with less lifetime is not used. Clocks of two machines differ by less. */
 const LEAST_LEFT_MS = 60_000;
 
 export interface PlayRestrictions {

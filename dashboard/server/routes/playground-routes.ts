@@ -7,7 +7,6 @@ import { type OrganizationCall, type Relay, type Route, relayRoute, takerOf } fr
 import { askGateway } from '../playground/ask-gateway.ts';
 import { playSecret, restrictionsOf } from './play-key.ts';
 
-/** Longest duration of a play. */
 const PLAY_MS = 5 * 60_000;
 
 const modelId = z.string().refine(isModelId, { error: 'This is not a model id.' });

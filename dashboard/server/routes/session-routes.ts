@@ -13,10 +13,7 @@ import { hashToken } from '../sign-in/session-token.ts';
 import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
 import { enter, PASSWORDS_OFF, signIn } from '../sign-in/sign-in.ts';
 
-/**
- * Text that is only compared, never stored. The response must not depend on whether it could be an
- * address or a password.
- */
+/** Text that is only compared. The response must not depend on whether it could be valid. */
 const typed = upTo(2_048);
 const token = upTo(100);
 

@@ -10,10 +10,7 @@ import { newPasswordHash } from './new-password.ts';
 import { findSignedIn, sessionView } from './session.ts';
 import { enter, provePassword } from './sign-in.ts';
 
-/**
- * Users with an account accept with its password, as in a sign-in. For a new user the password
- * becomes that of the new account.
- */
+/** Users with an account accept with its password. For others it becomes the new account's. */
 export async function acceptInvitation(
   call: EntryCall,
   { tokenHash, email, id }: OpenInvitation & { readonly tokenHash: Buffer },

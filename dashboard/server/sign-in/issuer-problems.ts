@@ -7,9 +7,7 @@ const REFUSALS = ['access_denied', 'login_required', 'consent_required', 'intera
 /** Failures of the connection, and responses that violate the protocol. */
 const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
 
-/**
- * The problem that the sign-in page shows for a failed sign-in. Never contains the issuer's words.
- */
+/** What the sign-in page shows for a failed sign-in. It never contains the issuer's words. */
 export function problemOfFailure(error: unknown): Problem {
   if (error instanceof AuthorizationResponseError) {
     return REFUSALS.includes(error.error) ? ISSUER_REFUSED : ISSUER_UNAVAILABLE;

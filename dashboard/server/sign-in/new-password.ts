@@ -10,10 +10,7 @@ const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_common: 'This is one of the most common passwords.',
 };
 
-/**
- * Checks and hashes a new password for the user with this address. `field` is the form field for
- * the message.
- */
+/** Checks and hashes a user's new password. `field` is the form field for the message. */
 export async function newPasswordHash(
   password: string,
   email: string,

@@ -1,9 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createWorkQueue, type Precedence, type Turn } from '../fairness/work-queue.ts';
 
-/**
- * argon2id with OWASP's parameters: 19 MiB, two passes. It takes 33 ms on the reference machine.
- */
+/** argon2id as OWASP advises: 19 MiB, two passes. It takes 33 ms on the reference machine. */
 const MEMORY_KIB = 19_456;
 const PASSES = 2;
 const PARALLELISM = 1;
@@ -19,10 +17,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9
 /** The queue is full. Callers would not wait any longer. */
 export type Busy = 'busy';
 
-/**
- * Hashes a new password. Callers have proved a link, a session or a terminal, so they count as
- * known.
- */
+/** Hashes a new password. Callers proved a link, session or terminal, so they are known. */
 export async function hashPassword(password: string): Promise<string | Busy> {
   const salt = randomBytes(SALT_BYTES);
   const cost = { memory: MEMORY_KIB, passes: PASSES, parallelism: PARALLELISM };
@@ -37,10 +32,7 @@ const MAX_UNITS = 4_096;
 /** Hash of a random password. With it an unknown email address takes as long as a known one. */
 const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(randomBytes(SALT_BYTES))}$${base64(randomBytes(HASH_BYTES))}`;
 
-/**
- * `phc` is absent for an unknown user, or one without a password. The result is then `false`, after
- * the same time.
- */
+/** Without `phc` (an unknown user, or no password) the result is `false` after the same time. */
 export async function verifyPassword(
   password: string,
   phc: string | undefined,

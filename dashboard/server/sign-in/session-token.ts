@@ -1,9 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/**
- * Length of session and link tokens. 256 random bits cannot be guessed, so their plain SHA-256 is
- * stored.
- */
+/** 256 random bits cannot be guessed, so the plain SHA-256 of a token is stored. */
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 

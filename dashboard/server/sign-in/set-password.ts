@@ -61,10 +61,7 @@ export async function confirmPassword(call: UserCall, password: string): Promise
   return undefined;
 }
 
-/**
- * Counts attempts like sign-ins, because a hijacked browser must not allow guessing. `field` is the
- * form field for the message.
- */
+/** Counts like a sign-in: a hijacked browser must not guess. `field`: form field for messages. */
 async function proveOwnPassword(
   call: UserCall,
   password: string,

@@ -26,7 +26,6 @@ export interface ProvedUser {
   readonly passwordHash: string;
 }
 
-/** A user who signed in without a password. */
 interface PasswordlessUser {
   readonly id: string;
   readonly beganBy: SessionStart;
@@ -61,10 +60,7 @@ export async function provePassword(
   return WRONG_PASSWORD;
 }
 
-/**
- * Begins a session with a new token, so that a planted token is worthless. The browser's former
- * session ends.
- */
+/** Begins a session with a new token (a planted one is worthless) and ends the former one. */
 export async function enter(
   { deps, caller, cookies }: EntryCall,
   user: ProvedUser | PasswordlessUser,

@@ -97,9 +97,7 @@ export function endpointUrl(endpoint: keyof Api, { params = {}, query = {} }: Va
 /** `unreachable`: no response; `timed_out`: none within the deadline. Both may be retried. */
 type ProblemKind = ProblemCode | 'unreachable' | 'timed_out';
 
-/**
- * A failed request of the page. An Error, because TanStack Query expects query functions to throw.
- */
+/** A failed request. It is an Error, because TanStack Query expects query functions to throw. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly problem: ProblemKind;

@@ -31,10 +31,7 @@ export function useFormPrompt(): 'sign-in' | 'password' | undefined {
   });
 }
 
-/**
- * Prompts for a sign-in over the newest form. `false` if there is no form, so that the page may be
- * left.
- */
+/** Prompts for a sign-in over the newest form. `false`: there is none, and the page may be left. */
 export function askInForm(): boolean {
   if (forms.length === 0) return false;
   hasSessionEnded = true;
@@ -47,10 +44,7 @@ export function sessionGoesOn(): void {
   notify();
 }
 
-/**
- * Prompts for the password over the newest form. Resolves with whether it was entered; with `false`
- * immediately if there is no form.
- */
+/** Prompts for the password over the newest form. `false`: there is none, or it was not entered. */
 export function askForPassword(): Promise<boolean> {
   if (forms.length === 0) return Promise.resolve(false);
   return new Promise((resolve) => {

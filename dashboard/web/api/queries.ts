@@ -23,10 +23,7 @@ interface AskOptions {
   readonly keepPrevious?: boolean;
 }
 
-/**
- * Cache key of a response. `invalidateQueries({ queryKey: [endpoint] })` matches all inputs of an
- * endpoint.
- */
+/** Cache key. `invalidateQueries({ queryKey: [endpoint] })` matches all of its inputs. */
 export function askKey<E extends AskEndpoint>(endpoint: E, input: AskInput<E>): readonly unknown[] {
   return [endpoint, input.params ?? {}, input.query ?? {}];
 }
@@ -114,10 +111,7 @@ interface SendOptions<E extends SendEndpoint> {
   readonly onFailed?: (problem: ApiProblem) => void;
 }
 
-/**
- * `mutate(input)` sends. `isPending`, `error` (an ApiProblem with `fields`) and `reset()` describe
- * the result.
- */
+/** `mutate(input)` sends. The result has `isPending`, `error` (an ApiProblem) and `reset()`. */
 export function useSend<E extends SendEndpoint>(
   endpoint: E,
   { changes, onDone, onFailed }: SendOptions<E> = {},

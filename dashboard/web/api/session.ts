@@ -17,10 +17,7 @@ export function loadSession(client: QueryClient): Promise<SessionView> {
   return client.ensureQueryData(sessionQuery);
 }
 
-/**
- * Starts a session after a sign-in. Clears the cache, so that the data of another user is never
- * shown.
- */
+/** Starts a session. Clears the cache, so that another user's data is never shown. */
 export function startSession(client: QueryClient, session: SessionView): void {
   client.clear();
   client.setQueryData(sessionQuery.queryKey, session);
@@ -71,10 +68,7 @@ export function useSignInMethods(): SignInMethodsView {
 
 const LUGGAGE = 'gateway-luggage';
 
-/**
- * Data that is kept while the browser visits the issuer: the address to return to and a link's
- * token.
- */
+/** Kept while the browser visits the issuer: the address to return to and a link's token. */
 export interface Luggage {
   readonly back?: string | undefined;
   readonly linkToken?: string;

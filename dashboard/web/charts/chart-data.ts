@@ -16,9 +16,7 @@ export interface ChartProps {
   /** Title of the chart, such as `Spend by model`. */
   readonly label: string;
   readonly kind: 'stacked-bars' | 'lines';
-  /**
-   * Start of each step, in ascending order. Absent while loading. The chart then keeps its space.
-   */
+  /** Start of each step, ascending. Absent while loading: the chart keeps its space. */
   readonly startsMs: readonly number[] | undefined;
   /** The first series is at the bottom. At most 8, and one `isOther`. */
   readonly series: readonly ChartSeries[];
@@ -54,10 +52,7 @@ export function stepLengthMs(startsMs: readonly number[], step: 'hour' | 'day'):
   return second - first;
 }
 
-/**
- * `Nov 21, 14:00 – 15:00` in the reader's zone, or `Fri, Nov 21` in UTC, because daily figures are
- * kept by UTC days.
- */
+/** `Nov 21, 14:00 – 15:00` in the reader's zone, or `Fri, Nov 21` for a UTC day. */
 export function formatStep(startMs: number, step: 'hour' | 'day', lengthMs: number): string {
   if (step === 'day') return `${day.format(startMs)} UTC`;
   return `${localMoment.format(startMs)} – ${localMinute.format(startMs + lengthMs)}`;
@@ -81,10 +76,7 @@ export function plus(a: ChartValue, b: ChartValue): ChartValue {
   return a === undefined || b === undefined ? undefined : a + b;
 }
 
-/**
- * Running sums over the series. The last has the full height of each step. Unknown values have no
- * height.
- */
+/** Running sums of the series. The last has the full height. Unknown values have none. */
 export function stack(series: readonly (readonly ChartValue[])[]): number[][] {
   let below: readonly number[] = [];
   return series.map((values) => {

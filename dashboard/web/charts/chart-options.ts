@@ -99,10 +99,7 @@ function valueLabels(
   return splits.map((value) => (isEmpty && value !== 0 ? '' : format(value, axisStep)));
 }
 
-/**
- * Width of the value axis, because fractions of a cent have long labels. uPlot needs CSS pixels but
- * draws in device pixels.
- */
+/** Width in CSS pixels (uPlot draws in device pixels): fractions of a cent have long labels. */
 function axisWidthPx(context: CanvasRenderingContext2D, font: string, labels: readonly string[] | null): number {
   context.save();
   context.font = font;

@@ -57,9 +57,7 @@ export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied
   );
 }
 
-/**
- * Copies a text. The clipboard API needs HTTPS or loopback, which a private network may not have.
- */
+/** Copies a text, by selection where the clipboard API is missing (no HTTPS or loopback). */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

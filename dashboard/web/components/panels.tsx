@@ -22,10 +22,7 @@ export const TitlePlace = createContext<string | undefined>(undefined);
 /** The first page does not take the focus, which the browser has chosen. */
 let firstPath: string | undefined;
 
-/**
- * Heading and document title. Takes the focus after each navigation, so that screen readers start
- * there. Each page has one.
- */
+/** A page's heading and title. Takes the focus after navigation: screen readers start there. */
 export function PageHeader({ title, description, actions, help }: PageHeaderProps): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = useLocation({ select: (location) => location.pathname });
@@ -190,10 +187,7 @@ export type Query<Data> = Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error
   readonly refetch: () => Promise<unknown>;
 };
 
-/**
- * Shows the problem of a query that has loaded nothing yet. While it loads, the children show
- * skeletons.
- */
+/** Shows the problem of a query without data. While it loads, the children show skeletons. */
 export function UnlessFailed(props: { readonly query: Query<unknown>; readonly children: ReactNode }): ReactNode {
   const { query, children } = props;
   if (query.data !== undefined || !query.error) return children;
@@ -207,10 +201,7 @@ interface LoadedProps<Data> {
   readonly children: (data: Data) => ReactNode;
 }
 
-/**
- * Shows loading, failure or data. Loaded data stays if a refetch fails, because the shell's banner
- * reports a lost connection.
- */
+/** Shows loading, failure or data. Data stays after a failed refetch, which a banner reports. */
 export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): ReactNode {
   if (query.data !== undefined) return children(query.data);
   return (

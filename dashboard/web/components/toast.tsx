@@ -14,10 +14,7 @@ const MAX_SHOWN = 3;
 
 const ToastContext = createContext<(message: ToastMessage) => void>(() => {});
 
-/**
- * Shows a short message: `toast({ tone: 'good', text: 'Key revoked' })`. Use a Banner for anything
- * that must not be missed.
- */
+/** `toast({ tone: 'good', text: 'Key revoked' })`. Use a Banner for what must not be missed. */
 export function useToast(): (message: ToastMessage) => void {
   return useContext(ToastContext);
 }

@@ -103,9 +103,7 @@ export function Duration({ milliseconds }: { readonly milliseconds: number }): R
 
 interface MoneyProps {
   readonly nanoUsd: string;
-  /**
-   * For columns of fractions of a cent: reserves room for six decimals, so that points are aligned.
-   */
+  /** Reserves room for six decimals (fractions of a cent), so that points are aligned. */
   readonly aligned?: boolean;
 }
 
@@ -124,10 +122,7 @@ export function Money({ nanoUsd, aligned = false }: MoneyProps): ReactNode {
 
 interface InstantProps {
   readonly atMs: number;
-  /**
-   * `short` leaves out today's date, for dense lists. `relative` is like "5 minutes ago". `date`
-   * has no time. `full` adds UTC.
-   */
+  /** `short` omits today. `relative`: "5 minutes ago". `date` has no time. `full` adds UTC. */
   readonly show?: keyof typeof TEXTS;
 }
 

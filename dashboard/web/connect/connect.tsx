@@ -17,9 +17,7 @@ import { type Client, clientsIn, environment } from './clients.ts';
 import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
 
 interface ConnectProps {
-  /**
-   * A new key, whose secret is shown. Absent: the user chooses an existing key, without its secret.
-   */
+  /** A new key with its secret. Absent: the user chooses an existing key, without a secret. */
   readonly created?: CreatedKeyView;
   readonly model?: string | undefined;
   readonly onCopied?: (text: string) => void;

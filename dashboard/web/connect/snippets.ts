@@ -16,7 +16,6 @@ export interface SnippetFacts {
   readonly embeds?: boolean;
 }
 
-/** The request of an example. */
 export type ChatExample = Omit<PlayChat, 'model' | 'max_tokens'> & { readonly max_tokens?: number };
 
 export interface Snippet {

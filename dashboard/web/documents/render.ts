@@ -22,10 +22,7 @@ export type Resolve = (address: string) => string | undefined;
 const MOST_CHARACTERS = 500_000;
 const COMMENT = /^<!--.*-->$/gm;
 
-/**
- * Renders a document as HTML. All of its text is escaped, including tags. Its links are those of
- * `resolve`.
- */
+/** Renders a document as HTML. All text is escaped, also tags; links are those of `resolve`. */
 export function renderDocument(markdown: string, resolve: Resolve): Rendered {
   if (markdown.length > MOST_CHARACTERS) throw new Error(`a document has more than ${MOST_CHARACTERS} characters`);
   const [first, ...blocks] = blocksOf(markdown.replace(COMMENT, '').split('\n'));

@@ -41,10 +41,7 @@ function dateOf(day: number): Date {
   return new Date(day * DAY_MS);
 }
 
-/**
- * The days of a month in weeks that begin on Sunday, with gaps before the first and after the last
- * day.
- */
+/** Days of a month in weeks from Sunday, with gaps before the first and after the last day. */
 export function weeksOf(day: number): readonly (readonly (number | undefined)[])[] {
   const first = day - dateOf(day).getUTCDate() + 1;
   const length = addMonths(first, 1) - first;

@@ -22,10 +22,7 @@ export function relativeChange(now: number | undefined, before: number | undefin
   return change(ratio - 1, '%', NOTABLE_PERCENT);
 }
 
-/**
- * The difference of two shares in percentage points, because a rise from 1 % to 2 % should not be
- * shown as 100 %.
- */
+/** Difference of two shares in percentage points: a rise from 1 % to 2 % is not 100 %. */
 export function pointChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined) return undefined;
   return change(now - before, ' pt', NOTABLE_POINTS);

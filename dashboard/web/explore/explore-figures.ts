@@ -66,7 +66,6 @@ export function shareOf(part: number, whole: number): number | undefined {
   return whole === 0 ? undefined : part / whole;
 }
 
-/** Values of one measure for each step. */
 export function stepValues(steps: ExploreSteps, { of }: MeasureView): readonly ChartValue[] {
   return steps.requests.map((_, step) => {
     const fields = Object.entries(steps).map(([name, values]) => [name, (values as readonly unknown[])[step]]);

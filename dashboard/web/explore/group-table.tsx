@@ -115,7 +115,6 @@ function columnsFor(
   return [name, ...(isBalance ? balances : []), ...figures];
 }
 
-/** Saves the rows of the table as CSV. */
 export function GroupsCsv({ data, by }: Pick<GroupTableProps, 'data' | 'by'>): ReactNode {
   const save = () => {
     const head = [by, 'id', 'cost_usd', ...MEASURES.slice(2)];

@@ -115,9 +115,7 @@ export function dollars(nanoUsd: string): number {
   return Number(nanoUsd) / 1e9;
 }
 
-/**
- * Formats a chart value in dollars. With the step of an axis, all labels get the step's decimals.
- */
+/** Formats a chart value in dollars. With an axis step, all labels have the step's decimals. */
 export function formatDollars(value: number, axisStep?: number): string {
   if (axisStep === undefined) return formatMoney(BigInt(Math.round(value * 1e9)).toString());
   const decimals = [2, 3, 4, 5, 6, 7, 8].find((count) => isWhole(axisStep * 10 ** count)) ?? 9;
@@ -130,10 +128,7 @@ function isWhole(value: number): boolean {
   return Math.abs(value - Math.round(value)) < 1e-6;
 }
 
-/**
- * All digits of a price: `$2.50`, `$0.125`. Pico-dollars per token equal micro-dollars per million
- * tokens.
- */
+/** All digits of a price (`$0.125`): pico-dollars a token are micro-dollars a million tokens. */
 export function formatPricePerMillion(picoUsd: string): string {
   const text = formatUsd(BigInt(picoUsd) * 1000n);
   const [whole = '', fraction = ''] = text.split('.');

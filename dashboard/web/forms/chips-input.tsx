@@ -7,19 +7,13 @@ import { useFieldControl } from './field.tsx';
 export interface ChipsInputProps {
   readonly value: readonly string[] | undefined;
   readonly onChange: (value: readonly string[]) => void;
-  /**
-   * Returns the problem of a value, or undefined. Invalid values are marked, and stay until they
-   * are removed.
-   */
+  /** The problem of a value, or undefined. Invalid values stay, marked, until they are removed. */
   readonly validate: (value: string) => string | undefined;
   readonly max?: number;
   readonly placeholder?: string;
 }
 
-/**
- * A list of texts. Enter, comma or space ends a text, Backspace edits the last one, and pasted
- * lists are split.
- */
+/** A list of texts. Enter, comma, space or a pasted list adds; Backspace edits the last one. */
 export function ChipsInput(props: ChipsInputProps): ReactNode {
   const { value: values = [], onChange, validate, max = 100, placeholder } = props;
   const { attributes, report } = useFieldControl();

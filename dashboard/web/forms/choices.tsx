@@ -126,10 +126,7 @@ export function ChoiceGroup({ label, children }: { readonly label: string; reado
   );
 }
 
-/**
- * Two to five short choices side by side, such as the range of a chart. They are radio buttons for
- * keyboard and screen reader.
- */
+/** Two to five short choices side by side: radio buttons for keyboard and screen reader. */
 export function SegmentedControl<Value extends string>(props: RadioProps<Value>): ReactNode {
   const name = useId();
   return (

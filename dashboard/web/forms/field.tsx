@@ -1,7 +1,6 @@
 import { type ComponentType, createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
 import styles from './field.module.css';
 
-/** Properties that a control gets from its field. */
 interface FieldControl {
   /** Attributes for the control's element. */
   readonly attributes: {
@@ -30,10 +29,7 @@ export interface FieldProps {
   readonly children: ReactNode;
 }
 
-/**
- * Label, hint and error of one control, linked for screen readers. The control reads them from the
- * context.
- */
+/** Label, hint and error, linked for screen readers. The control reads them from the context. */
 export function Field({ label, hint, error, required = false, children }: FieldProps): ReactNode {
   const id = useId();
   const [found, report] = useState<string>();

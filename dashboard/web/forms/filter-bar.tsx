@@ -5,9 +5,7 @@ import styles from './filter-bar.module.css';
 import { TextInput } from './inputs.tsx';
 
 export interface FilterBarProps {
-  /**
-   * Filters, each with a `label`. Their state is in the URL, so that a filtered page can be shared.
-   */
+  /** Filters, each with a `label`. Their state is in the URL, so that it can be shared. */
   readonly children: ReactNode;
   readonly url: { readonly isFiltered: boolean; readonly clear: () => void };
   /** Shown at the end: a CsvLink or a switch. */
@@ -33,10 +31,7 @@ export function FilterBar({ children, url, actions }: FilterBarProps): ReactNode
 export interface SearchBoxProps {
   readonly label: string;
   readonly value: string | undefined;
-  /**
-   * Called on Enter, paste, blur and clear, but not for each letter. `undefined` if the box is
-   * empty.
-   */
+  /** Called on Enter, paste, blur and clear, not for each letter. `undefined`: it is empty. */
   readonly onSearch: (value: string | undefined) => void;
   /** Also calls `onSearch` for each letter, for lists that the page itself filters. */
   readonly live?: boolean;

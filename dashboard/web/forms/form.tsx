@@ -11,17 +11,11 @@ import styles from './form.module.css';
 const FormPrompt = loadedLater(() => import('./form-prompts.tsx').then((module) => module.FormPrompt));
 
 export interface FormProps {
-  /**
-   * Id for a submit button outside of the form, such as in a dialog's footer: `<Button
-   * type="submit" form={id}>`.
-   */
+  /** Id for a submit button elsewhere, such as in a footer: `<Button type="submit" form={id}>`. */
   readonly id?: string;
   /** Called only if the browser finds every field valid. */
   readonly onSubmit: () => void;
-  /**
-   * The useSend request that the form sends. Its problem is shown below the fields, unless the
-   * fields show it.
-   */
+  /** The form's useSend request. Its problem is shown below the fields, unless these show it. */
   readonly sending?: { readonly isPending: boolean; readonly error: ApiProblem | null } | undefined;
   /** Label of the action, such as `Save`. Absent: the button is elsewhere. */
   readonly submit?: string;

@@ -189,7 +189,6 @@ function PasswordInput(props: PasswordInputProps): ReactNode {
 
 export const PasswordField = asField(PasswordInput);
 
-/** Password of an existing account. */
 export function CurrentPasswordField(props: Omit<ComponentProps<typeof PasswordField>, 'label' | 'autoComplete'>) {
   return <PasswordField label="Password" required {...props} autoComplete="current-password" />;
 }

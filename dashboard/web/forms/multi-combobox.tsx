@@ -17,10 +17,7 @@ export interface MultiComboboxProps {
   readonly placeholder?: string;
 }
 
-/**
- * Chooses several values of a list by typing. Values that are no longer in the list stay and can be
- * removed.
- */
+/** Chooses values of a list by typing. Chosen values that left the list stay removable. */
 export function MultiCombobox({ choices, value: values = [], onChange, placeholder }: MultiComboboxProps): ReactNode {
   const { attributes, labelId } = useFieldControl();
   const box = useRef<HTMLDivElement>(null);

@@ -7,10 +7,7 @@ export const SCOPE_LABELS: Readonly<Record<ScopeName, { readonly title: string; 
   'usage:read': { title: 'Read usage', means: 'Read balance, usage and single requests. Costs nothing.' },
 };
 
-/**
- * Restrictions of a key as short texts: `2 models`, `60 rpm`, `$5/day`. Empty for an unrestricted
- * key.
- */
+/** Restrictions as short texts: `2 models`, `60 rpm`, `$5/day`. Empty: unrestricted. */
 export function restrictionLabels(key: KeyRestrictions, nowMs: number): string[] {
   return [
     countLabel(key.models ?? [], 'models'),

@@ -14,10 +14,7 @@ const RULE = /^ {0,3}(?:-\s*){3,}$|^ {0,3}(?:\*\s*){3,}$|^ {0,3}(?:_\s*){3,}$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|(\d{1,9})[.)])(\s+|$)/;
 const TABLE_LINE = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
-/**
- * Longer lines are not parsed as tables, because the pattern could take a second for 20,000
- * characters.
- */
+/** Longer lines are no tables: the pattern could take a second for 20,000 characters. */
 const MAX_TABLE_LINE = 1_000;
 /** Deepest nesting of lists and quotes. */
 const MAX_DEPTH = 8;

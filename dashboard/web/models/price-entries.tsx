@@ -9,9 +9,7 @@ interface ModelPrices extends PricesInTimeView {
   readonly priceTable: TableJson;
 }
 
-/**
- * A model's current prices, those at other hours, and scheduled ones, in USD per million tokens.
- */
+/** Prices now, at other hours and scheduled ones, in USD per million tokens. */
 export function ModelPrices({
   of: { priceTable, priceWindows, priceChanges },
 }: {

@@ -38,10 +38,7 @@ export function BalanceBanner({ organization }: { readonly organization: Organiz
   );
 }
 
-/**
- * Links to the choice of an amount on the credits page, or to `top_up_url`. With `beside` the
- * current page stays open.
- */
+/** Links to the credits page or `top_up_url`. With `beside` the current page stays open. */
 export function PayButton({ beside = false }: { readonly beside?: boolean }): ReactNode {
   if (!useMayPay()) return <TopUpButton />;
   return (

@@ -27,7 +27,6 @@ import {
   settingsOf,
 } from './organization-drafts.ts';
 
-/** Actions of operators on an organization. */
 export function organizationActions(
   { id, suspendedAtMs }: Pick<OrganizationView, 'id' | 'suspendedAtMs'>,
   open: OpenOverlay,

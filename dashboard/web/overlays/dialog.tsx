@@ -32,10 +32,7 @@ export interface DialogProps {
 const FIRST_CONTROL =
   ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), footer button:not(:disabled)';
 
-/**
- * A modal dialog. It is unmounted when it closes, which resets its forms. The focus then returns to
- * the element that opened it.
- */
+/** A modal dialog. Closing unmounts it, which resets forms, and returns the focus to its opener. */
 export function Dialog(props: DialogProps): ReactNode {
   const { open = true, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -101,10 +98,7 @@ interface InvitationDialogProps extends Pick<DialogProps, 'onClose'> {
   readonly link: LinkView;
 }
 
-/**
- * A mailed link is not shown. Any other link is shown once. The dialog may be closed freely,
- * because a new link can be made.
- */
+/** A mailed link is not shown, any other once. The dialog may close: new links can be made. */
 function InvitationDialog({ email, link, onClose }: InvitationDialogProps): ReactNode {
   return (
     <Dialog

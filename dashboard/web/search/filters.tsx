@@ -3,10 +3,7 @@ import type { Choice } from '../forms/choices.tsx';
 import { SearchBox } from '../forms/filter-bar.tsx';
 import type { Url } from './use-url.ts';
 
-/**
- * Adds the chosen value if the list lacks it, because a link may name a key or model that no longer
- * exists.
- */
+/** Adds a chosen value that is not listed: links may name former keys and models. */
 export function withChosen(
   known: readonly Choice<string>[],
   chosen: string | undefined,

@@ -20,10 +20,7 @@ interface Found {
 
 const MAX_SHOWN = 12;
 
-/**
- * Finds pages, views, keys, models, organizations and requests by part of their name, and opens
- * them.
- */
+/** Finds and opens pages, views, keys, models, organizations and requests by part of the name. */
 export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);

@@ -123,7 +123,6 @@ interface LoadMoreProps {
   readonly children: ReactNode;
 }
 
-/** A button for more rows. */
 export function LoadMore({ onLoad, busy = false, label = 'Load more', children }: LoadMoreProps): ReactNode {
   return (
     <div className={styles.row}>

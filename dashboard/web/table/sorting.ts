@@ -1,14 +1,11 @@
 export type Order = 'asc' | 'desc';
 
-/** The sorting in an address. */
 export interface SortingState<Column extends string> {
   readonly sort?: Column | undefined;
   readonly order?: Order | undefined;
 }
 
-/**
- * The default column for sorting, and columns of names, which are sorted in ascending order first.
- */
+/** The default column, and columns of names, which are first sorted in ascending order. */
 export interface SortableColumns<Column extends string> {
   readonly usual: Column;
   readonly names: readonly Column[];

@@ -208,10 +208,7 @@ function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
   );
 }
 
-/**
- * Observes whether the content is wider than the box. Only then can the box be scrolled and
- * focused.
- */
+/** True if the content is wider than the box. Only then can the box be scrolled and focused. */
 function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box | null>, overflows: boolean] {
   const box = useRef<Box>(null);
   const [overflows, setOverflows] = useState(false);

@@ -14,10 +14,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/**
- * `Firefox on Linux`, from the user agent. User agents contain names of other browsers, so the
- * first match counts.
- */
+/** `Firefox on Linux`. User agents name other browsers as well, so the first match counts. */
 export function deviceName(userAgent: string | undefined): string {
   const found = (names: readonly [RegExp, string][]) => names.find(([sign]) => userAgent && sign.test(userAgent))?.[1];
   const browser = found(BROWSERS) ?? 'Unknown browser';

@@ -7,10 +7,7 @@ export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): 'Charge' |
   return BigInt(amountNanoUsd) < 0n ? 'Correction' : 'Credit';
 }
 
-/**
- * `+$25.00` and `−$0.000325001`. Signed, because credits and charges share a column. Exact, so that
- * the balances add up.
- */
+/** `−$0.000325001`: signed, as credits share the column; exact, so that the balances add up. */
 export function signedAmount(amountNanoUsd: string): string {
   const text = formatMoneyInFull(amountNanoUsd);
   return BigInt(amountNanoUsd) > 0n ? `+${text}` : text;

@@ -91,10 +91,7 @@ export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsPr
   );
 }
 
-/**
- * Makes the server read the payment from Stripe, because the event about it may be late or never
- * arrive.
- */
+/** Makes the server read the payment: Stripe's event may be late or never arrive. */
 function CheckButton({ topUp }: { readonly topUp: string }): ReactNode {
   const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check', {
     changes: ['GET /api/organizations/:organization/top-ups'],

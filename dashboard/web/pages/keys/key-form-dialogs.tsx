@@ -241,7 +241,6 @@ function LimitSection({ draft, field, problems }: SectionProps): ReactNode {
 }
 
 interface ExpiryFieldsProps extends BoundField<number | undefined> {
-  /** The initial choice. */
   readonly initial: ExpiryChoice;
 }
 

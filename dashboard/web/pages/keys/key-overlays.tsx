@@ -27,10 +27,7 @@ interface KeyOverlaysProps {
   readonly createButton: RefObject<HTMLElement | null>;
 }
 
-/**
- * Drawer and dialogs of the list, and the actions on a key. The open drawer is in the URL, but
- * typed text is not.
- */
+/** The list's drawer, dialogs and key actions. The URL has the open drawer, but no typed text. */
 export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: ReactNode, actionsOf: KeyActions] {
   const { keys, url, createButton } = props;
   const { search, change } = url;

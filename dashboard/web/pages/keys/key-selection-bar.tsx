@@ -13,7 +13,6 @@ import styles from './keys.module.css';
 export interface Selection {
   /** Ids of the selected keys. Absent: the list is not in selection mode. */
   readonly ids: ReadonlySet<string> | undefined;
-  /** Replaces the selection with these keys. */
   readonly select: (ids: readonly string[]) => void;
   readonly toggle: (id: string, selected: boolean) => void;
   readonly end: () => void;

@@ -130,10 +130,7 @@ export interface KeySpendProps {
   readonly period: 'day' | 'month' | 'lifetime';
 }
 
-/**
- * Spend of a period, and its budget if there is one. Without a budget only the day's spend is
- * known.
- */
+/** Spend of a period and its budget, if any. Without one only the day's spend is known. */
 export function KeySpend({ of: key, period }: KeySpendProps): ReactNode {
   const { spentNanoUsd, budgetNanoUsd, words } = spendOf(key, period);
   if (spentNanoUsd === undefined) return null;

@@ -13,10 +13,7 @@ interface SecretDialogProps {
   readonly finalFocus: RefObject<HTMLElement | null> | undefined;
 }
 
-/**
- * Shows a key for the only time. Until the key is copied, Escape, navigation and reload cannot
- * close the dialog by mistake.
- */
+/** Shows a key once. Before it is copied, Escape, navigation and reload cannot close the dialog. */
 export function SecretDialog({ created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);

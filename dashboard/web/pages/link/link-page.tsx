@@ -132,10 +132,7 @@ function takeLinkToken(): string {
 const ACCOUNTS = { new: 'New account', known: 'Existing account' } as const;
 type Account = keyof typeof ACCOUNTS;
 
-/**
- * Joins an organization: with a new account, with the password of an existing one, or as the
- * signed-in user.
- */
+/** Joins with a new account, with an existing one's password, or as the signed-in user. */
 function AcceptInvitation(props: LinkProps): ReactNode {
   const { token, link } = props;
   const session = useQuery({

@@ -17,10 +17,7 @@ export function findMembers(members: readonly MemberView[], search: string): rea
     .toSorted((a, b) => b.role.localeCompare(a.role) || a.email.localeCompare(b.email, 'en'));
 }
 
-/**
- * The reason why this member cannot be demoted or removed, or undefined. The server applies the
- * same rule.
- */
+/** Why a member cannot be demoted or removed, or undefined. The server has the same rule. */
 export function whyStays(members: readonly MemberView[], member: MemberView, role: Role): string | undefined {
   if (member.role !== 'owner' || role === 'operator') return undefined;
   const others = members.filter(

@@ -131,7 +131,6 @@ function OneModel({ model }: { readonly model: ModelView }): ReactNode {
 const USUAL_RANGE: Range = '24h';
 const SHOWN_RANGES = (['1h', '6h', '24h'] as const).map((value): Choice<Range> => ({ value, label: RANGES[value] }));
 
-/** Figures of this organization's requests to the model. */
 function OwnFigures(): ReactNode {
   const { name } = useOrganization();
   const url = useUrl(exploreSearchOfOne);

@@ -45,10 +45,7 @@ export function knownPart({ revenueNanoUsd, known }: CostRowView) {
   };
 }
 
-/**
- * An amount. A margin also has its share of the revenue. If only a part is known, that part's
- * amount.
- */
+/** An amount, or its known part. A margin also has its share of the revenue. */
 export function shownAmount(row: CostRowView, measure: CostMeasure) {
   const whole = amountOf(row, measure);
   const part = measure === 'cost' || measure === 'margin' ? knownPart(row) : undefined;

@@ -24,10 +24,7 @@ const KINDS: Readonly<Record<string, string>> = {
   cache_write_1h: 'cache writes for an hour',
   output: 'output',
 };
-/**
- * Splits the field of a difference into its table, the day or moment from which the table applies,
- * its hours, and the rest.
- */
+/** Splits a difference's field into table, day or moment when it applies, hours, and the rest. */
 const PLACE = /^(\w+?)(?:\.from\.(\d{4}-\d\d-\d\d)(?:T[\d:.+-]+Z?)?)?(?:\.hours\.(\d\d:\d\d-\d\d:\d\d))?(?:\.(.+))?$/;
 /** A tier, a prompt length, and a kind of price. Without a kind the whole entry is missing. */
 const ENTRY = /^(?:service_tiers\.([\w-]+)(?:\.|$))?(?:above\.(\d+)\.)?(\w+)?$/;
@@ -67,9 +64,7 @@ export function disputeLabel(field: string): string {
 
 export const SHUTDOWN = 'shutdown_date';
 
-/**
- * A price in dollars per million tokens, a number of tokens, a day, or the names of missing prices.
- */
+/** Dollars per million tokens, a number of tokens, a day, or the names of missing prices. */
 export function differenceValue(field: string, value: number | string | null): string {
   if (value === null) return 'None';
   if (typeof value === 'string') return field === SHUTDOWN ? formatUtcDay(value) : value;

@@ -83,10 +83,7 @@ function State({ of: { disabled, problem } }: { readonly of: MappedModelView }):
   );
 }
 
-/**
- * Announces a shutdown, or different values in the model catalogue. The table below lists each of
- * them.
- */
+/** Announces a shutdown, or values that differ in the model catalogue and are listed below. */
 function Drift({ of: { differences } }: { readonly of: ModelRow }): ReactNode {
   const shutdown = differences.find(({ field }) => field === SHUTDOWN)?.catalogue;
   if (shutdown !== undefined) {

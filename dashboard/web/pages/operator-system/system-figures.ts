@@ -1,7 +1,6 @@
 import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
 
-/** Sums over the processes that report. */
 export function totalsOf(processes: readonly ProcessView[]) {
   const live = processes.filter(({ state }) => state !== 'gone');
   const sum = (figure: (process: ProcessView) => number) => live.reduce((total, process) => total + figure(process), 0);

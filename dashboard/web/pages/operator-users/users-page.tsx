@@ -93,10 +93,7 @@ function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): Rea
   return invited ? <StatusPill tone="warn">Invited</StatusPill> : <StatusPill tone="good">Active</StatusPill>;
 }
 
-/**
- * There are no actions on oneself: the account page has the password, and nobody can lock
- * themselves out.
- */
+/** No actions on oneself: nobody can lock themselves out, and the account page has the password. */
 function actionsOf(selfId: string, open: OpenOverlay): Column<UserRow> {
   return actionsColumn({
     nameOf: ({ email }) => email,

@@ -1,9 +1,6 @@
 import { DAY_MS } from '#core/clock.ts';
 
-/**
- * The used part of today's budget. Spend may exceed a budget that was lowered. A budget of zero is
- * used up.
- */
+/** Used part of today's budget. Spend may exceed a lowered budget. One of zero is used up. */
 export function dayBudget(spentNanoUsd: string, budgetNanoUsd: string) {
   const spent = BigInt(spentNanoUsd);
   const budget = BigInt(budgetNanoUsd);

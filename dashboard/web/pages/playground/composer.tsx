@@ -122,10 +122,7 @@ function useAttach(images: readonly string[], onImages: (images: readonly string
 /** Providers scale larger images down to about this size, and bill no more tokens for them. */
 const MAX_SIDE_PX = 1568;
 
-/**
- * Returns the image as a small JPEG in a `data:` URL, because each message sends the whole
- * conversation.
- */
+/** Returns a small JPEG as a `data:` URL, because each message sends the whole conversation. */
 async function imageUrl(file: File): Promise<string> {
   const picture = await createImageBitmap(file);
   const scale = Math.min(1, MAX_SIDE_PX / Math.max(picture.width, picture.height));

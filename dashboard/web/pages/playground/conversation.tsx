@@ -153,9 +153,7 @@ function KeyNote({ failure: { code, metadata } }: { readonly failure: PlayFailur
   );
 }
 
-/**
- * A request is in the log within a second after its end. A cancelled one follows after its charge.
- */
+/** A request is in the log a second after its end, a cancelled one after its charge. */
 const LOOK_EVERY_MS = 700;
 const LOOK_FOR_MS = 30_000;
 

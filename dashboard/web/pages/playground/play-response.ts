@@ -2,10 +2,7 @@ import type { PlayMessage, PlayToolCall } from '#contract/playground.ts';
 import type { ApiProblem } from '../../api/api.ts';
 import type { PlayEvent, PlayFailure, PlayIds, PlayUsage } from './play.ts';
 
-/**
- * `cut`: the stream ended without its last event, because the dashboard's server ended it or the
- * connection broke.
- */
+/** `cut`: the stream had no last event, because the server ended it or the connection broke. */
 export type ResponseState = 'waiting' | 'streaming' | 'complete' | 'stopped' | 'failed' | 'cut';
 
 /** The response to one message, as far as it has arrived. */

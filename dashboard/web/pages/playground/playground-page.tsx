@@ -172,10 +172,7 @@ function Side({ first, draft, next, children }: SideProps): ReactNode {
   );
 }
 
-/**
- * Keeps the end of a growing element in view. Stops when the reader scrolls up, and resumes at the
- * end.
- */
+/** Keeps the end of a growing element in view, until the reader scrolls up. Resumes at the end. */
 function useFollow(element: RefObject<HTMLElement | null>, grown: unknown, count: number): void {
   const follows = useRef(true);
   useEffect(() => {

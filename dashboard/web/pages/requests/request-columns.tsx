@@ -13,7 +13,6 @@ import styles from './requests.module.css';
 
 const NONE = <Dash words="none" />;
 
-/** Columns that can be hidden. */
 const CHOOSABLE: Readonly<Record<string, Column<RequestView>>> = {
   key: { header: 'Key', hideBelow: 'wide', cell: ({ keyName }) => <Name text={keyName} /> },
   user: { header: 'End user', hideBelow: 'wide', cell: ({ user }) => (user ? <Name text={user} /> : NONE) },
@@ -41,10 +40,7 @@ interface LogLook {
 
 const NAME = 'request-log';
 
-/**
- * Reads the look from this browser's storage, where a former release may have stored something
- * else.
- */
+/** Reads the look from this browser's storage, which may come from another release. */
 function keptLook(): LogLook {
   const { hidden, roomy } = parseObject(kept(NAME) ?? '') ?? {};
   const known = Array.isArray(hidden)

@@ -93,9 +93,7 @@ interface FollowOptions {
   readonly take: (page: RequestPage) => void;
 }
 
-/**
- * Fetches requests since the last time, and from some minutes before it, while the page is visible.
- */
+/** While the page is visible, fetches new requests, looking back some minutes. */
 function useFollow(
   { params, query }: { readonly params: { readonly organization: string }; readonly query: RequestFilter },
   { enabled, sinceMs, newestMs, take }: FollowOptions,

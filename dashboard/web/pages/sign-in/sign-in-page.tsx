@@ -115,10 +115,7 @@ export function CallbackPage(): ReactNode {
 
 let response: string | undefined;
 
-/**
- * Returns the query of the address and removes it, so that the code is neither in the history nor
- * on the screen.
- */
+/** Takes the query out of the address: its code must not be in the history or on the screen. */
 function takeResponse(): string {
   if (location.search !== '') response = location.search.slice(1);
   history.replaceState(history.state, '', location.pathname);
