@@ -32,6 +32,9 @@ const STOP = sql('stop_automatic_top_up')`
 const STOP_AFTER_REVERSAL = sql('stop_after_reversal')`
   update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
     where organization_id = $1 and stopped_at is null`;
+/** The organization for which an operator has booked a refused payment by hand. */
+const BOOKED_FOR = sql('organization_of_payment')`
+  select o.id, o.name from credit_references r join organizations o on o.id = r.organization_id where r.reference = $1`;
 const REVERSALS = sql('reversals_of_top_up')`
   select id, amount_cents, entries from top_up_reversals where top_up_id = $1`;
 const KEEP_REVERSAL = sql('keep_reversal')`
@@ -45,6 +48,11 @@ interface TopUpRow {
   readonly state: string;
   readonly payment_intent_id: string | null;
   readonly reads_applied: string;
+  readonly name: string;
+}
+
+interface Payee {
+  readonly id: string;
   readonly name: string;
 }
 
@@ -69,13 +77,15 @@ export async function settlePayment(pool: pg.Pool, facts: PaymentFacts, readNumb
 }
 
 async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bigint): Promise<SettledPayment> {
-  const { topUpId, paymentIntentId, outcome } = facts;
+  const { topUpId, paymentIntentId, currency, outcome } = facts;
   const [row] = await run<TopUpRow>(client, LOCK, [topUpId]);
   if (!row) return { kind: 'unknown' };
   if (readNumber <= BigInt(row.reads_applied)) return { kind: 'outdated' };
   const reason = mismatch(row, facts);
   if (reason !== undefined) {
     await run(client, REFUSE, [topUpId, reason, readNumber]);
+    const [booked] = await run<Payee>(client, BOOKED_FOR, [paymentIntentId]);
+    if (booked && currency === 'usd') await bookReversals(client, booked, facts);
     return { kind: 'refused', reason };
   }
   const failure = outcome.kind === 'failed' ? outcome.reason : null;
@@ -116,7 +126,7 @@ function mismatch(
 
 async function bookReversals(
   client: pg.PoolClient,
-  organization: { readonly id: string; readonly name: string },
+  organization: Payee,
   { topUpId, reversals }: PaymentFacts,
 ): Promise<number> {
   const rows = await run<{ id: string; amount_cents: string; entries: number }>(client, REVERSALS, [topUpId]);

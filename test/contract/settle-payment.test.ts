@@ -51,6 +51,37 @@ test('a payment that an operator booked by hand before is not booked again, nor 
   expect(await balance(other)).toBe(0n);
 });
 
+test.each<[string, Partial<PaymentFacts>]>([
+  ['of another amount', { outcome: { kind: 'paid', amountCents: 900n } }],
+  ['that names another organization', { organizationId: newId('org', 0) }],
+])('a refused payment %s that an operator books by hand follows its refunds and disputes', async (_, change) => {
+  const facts = { ...(await paid(`pi_${newId('top', Date.now())}`)), ...change };
+  const books = (await paid('pi_none')).organizationId;
+  const settle = async (reversals: PaymentFacts['reversals']) => {
+    expect(await settlePayment(database, { ...facts, reversals }, await numberOf(facts))).toMatchObject({
+      kind: 'refused',
+    });
+    return (await db.store.administration.organization(books))?.balanceNanoUsd;
+  };
+  const ofIt = (amountCents: bigint) => [{ id: `dp_${facts.topUpId}`, kind: 'dispute', amountCents } as const];
+  expect(await settle(ofIt(900n))).toBe(0n);
+  await db.store.administration.credit(books, { amountNanoUsd: 9_000_000_000n, reference: facts.paymentIntentId }, BY);
+  expect(await settle(ofIt(900n))).toBe(0n);
+  expect(await settle(ofIt(0n))).toBe(9_000_000_000n);
+  expect((await db.store.administration.verifyLedger()).differences).toEqual([]);
+});
+
+test('reversals of a refused payment in another currency are left to the operator who booked it', async () => {
+  const facts = {
+    ...(await paid('pi_5')),
+    currency: 'eur',
+    reversals: [{ id: 'dp_5', kind: 'dispute', amountCents: 900n }],
+  } as const;
+  await db.store.administration.credit(facts.organizationId, { amountNanoUsd: 11n, reference: 'pi_5' }, BY);
+  expect(await settlePayment(database, facts, await numberOf(facts))).toMatchObject({ kind: 'refused' });
+  expect(await balance(facts)).toBe(11n);
+});
+
 test('the ledger verifies with payments and what was given back', async () => {
   const facts = await paid('pi_4');
   for (const cents of [400n, 0n, 1000n])
