@@ -76,12 +76,13 @@ export function createSettlementWriter(
     tellLosses(charged.losses ?? [], onLoss);
     return snapshotsOf(charged, batch);
   };
-  return createJoinedCalls({
+  const charges = createJoinedCalls({
     store: 'PostgreSQL',
     bounds: BOUNDS,
-    runBatch: (batch) => commit(batch, once),
+    runBatch: (batch: readonly Settlement[]) => commit(batch, once),
     onBatch: (figures) => onBatch?.({ batch: 'settlement', ...figures }),
   });
+  return async (settlement) => unlessRefused(await charges(settlement));
 }
 
 /** Bound of the bytes of responses that an organization may store, and a callback for evictions. */
@@ -124,26 +125,33 @@ export function createClaimedSettlementWriter(
     const snapshots = snapshotsOf(charged, owned);
     return batch.map((settlement) => snapshots[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
   };
-  return createJoinedCalls({
+  const charges = createJoinedCalls({
     store: 'PostgreSQL',
     bounds: CLAIMED_BOUNDS,
     runBatch: async (batch: readonly ClaimedSettlement[]) => {
-      const outcomes: Outcome<AccountSnapshot | undefined>[] = [];
+      const outcomes: Outcome<AccountSnapshot | ChargeRefused | undefined>[] = [];
       for (const part of inParts(batch)) outcomes.push(...(await commit(part, once)));
       return outcomes;
     },
     onBatch: (figures) => onBatch?.({ batch: 'claimed_settlement', ...figures }),
   });
+  return async (settlement) => unlessRefused(await charges(settlement));
+}
+
+function unlessRefused<R>(outcome: R | ChargeRefused): R {
+  if (outcome instanceof ChargeRefused) throw outcome;
+  return outcome;
 }
 
 /**
  * Commits a batch. If PostgreSQL refuses a row, the batch is halved until that row fails alone, so
- * the others commit in several transactions.
+ * the others commit in several transactions. The refusal is a value: PostgreSQL has answered, so it
+ * must not count as a failed batch.
  */
 async function commit<S extends Settlement, R>(
   batch: readonly S[],
   once: CommitOnce<S, R>,
-): Promise<readonly Outcome<R>[]> {
+): Promise<readonly Outcome<R | ChargeRefused>[]> {
   for (let tries = 1; ; tries++) {
     try {
       return await once(batch);
@@ -152,8 +160,8 @@ async function commit<S extends Settlement, R>(
       if (!isRefusedRow(error)) return batch.map(() => ({ ok: false, error }));
       const [only] = batch;
       if (batch.length === 1 && only) {
-        const refused = new ChargeRefused(`PostgreSQL refused the charge of ${only.generationId}`, { cause: error });
-        return [{ ok: false, error: refused }];
+        const value = new ChargeRefused(`PostgreSQL refused the charge of ${only.generationId}`, { cause: error });
+        return [{ ok: true, value }];
       }
       const middle = Math.ceil(batch.length / 2);
       const first = await commit(batch.slice(0, middle), once);

@@ -58,9 +58,13 @@ function batchMetrics(metrics: MetricSet) {
     CALL_BUCKETS_S,
     ['batch'],
   );
-  const failures = metrics.counter('gateway_database_batch_failures_total', 'Batches that failed whole.', {
-    batch: ['key_lookup', 'settlement', 'claimed_settlement'],
-  });
+  const failures = metrics.counter(
+    'gateway_database_batch_failures_total',
+    'Batches that failed whole. A charge that PostgreSQL refuses is no failure.',
+    {
+      batch: ['key_lookup', 'settlement', 'claimed_settlement'],
+    },
+  );
   return (figures: BatchFigures) => {
     const { batch } = figures;
     items.observe({ batch }, figures.items);

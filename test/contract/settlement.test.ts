@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NO_USAGE } from '#core/pricing.ts';
+import { ChargeRefused } from '#database/ledger/ledger.ts';
 import { addCustomer, addKey, BY, type Customer, openStore, settlementOf, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { withStore } from '../harness/with-store.ts';
@@ -69,6 +70,21 @@ describe('settlement in PostgreSQL', () => {
     });
     const { balanceNanoUsd } = await db.store.ledger.credits(customer.organizationId);
     expect(balanceNanoUsd).toBe(100_000n - 40n);
+  });
+
+  it('counts no batch as failed because PostgreSQL refuses its charge, with or without an Idempotency-Key', async () => {
+    const figures: unknown[] = [];
+    const store = await openStore(db.url, { onBatch: ({ batch, failed }) => figures.push({ batch, failed }) });
+    const refused = settlementOf(await addCustomer(store), { costNanoUsd: -1n });
+    const claim = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32) };
+    await expect(store.ledger.charge(refused)).rejects.toThrow(ChargeRefused);
+    await store.idempotency.claim({ ...refused, ...claim, leaseMs: 60_000, retentionMs: 60_000 });
+    await expect(store.ledger.chargeClaimed({ ...refused, claim })).rejects.toThrow(ChargeRefused);
+    expect(figures).toEqual([
+      { batch: 'settlement', failed: false },
+      { batch: 'claimed_settlement', failed: false },
+    ]);
+    await store.close();
   });
 
   it('stores what providers and clocks make up without letting it stop the charge', async () => {
