@@ -143,6 +143,14 @@ requirement(NO_CHROMIUM, () => {
     const charged = () => sql(stack.databaseUrl, "select cancelled from generations where model = 'slow'");
     await expect.poll(charged).toEqual([{ cancelled: true }]);
     expect(await page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
+    // By the mouse, which leaves the next message unsent.
+    await say('Go on');
+    await answers().last().getByText('Hello', { exact: false }).waitFor();
+    await box.fill('My next thought');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    expect([await answers().count(), await box.inputValue()]).toEqual([2, 'My next thought']);
+    await box.fill('');
   });
 
   test('a long answer is followed as it grows, and not by a reader who scrolled up', async () => {

@@ -50,12 +50,13 @@ export function Composer(props: ComposerProps): ReactNode {
         onKeyDown={onKeyDown}
       />
       <div className="row">
+        {/* With keys, or the clicked button would become "Send" and submit the next message. */}
         {busy ? (
-          <Button icon="pause" onClick={stop}>
+          <Button key="stop" icon="pause" onClick={stop}>
             Stop
           </Button>
         ) : (
-          <Button type="submit" tone="primary" icon="play">
+          <Button key="send" type="submit" tone="primary" icon="play">
             Send
           </Button>
         )}
