@@ -19,14 +19,37 @@ const MEASURING = named(
 );
 
 const BROWSER = ['test/browser/**/*.test.ts'];
-/** The browser tests of `npm test`: a customer's first day, and every page once. */
-const BROWSER_IN_SHORT = named('browser/journey', 'browser/every-page');
+/** The browser test of `npm test`: a customer's first day. */
+const BROWSER_IN_SHORT = named('browser/journey');
+
+/**
+ * These start and end whole installations, with their supervisor, workers and users of the machine,
+ * or put load on one: a third of the CPU of `integration`.
+ */
+const INSTALLATIONS = named(
+  'integration/configuration/supervised-reload',
+  'integration/dashboard/process',
+  'integration/dashboard/proxies',
+  'integration/dashboard/supervised',
+  'integration/dashboard/unread-keys',
+  'integration/money/charges-in-files',
+  'integration/observability/grafana-queries',
+  'integration/observability/request-log-refused',
+  'integration/observability/tracing',
+  'integration/processes/supervisor',
+  'integration/processes/workers',
+  'integration/security/other-users',
+  'integration/security/secret-memory',
+  'integration/security/secrets',
+  'integration/security/unreadable-secrets',
+);
 
 /** Agents that use SDKs run with the other agents. */
 const AGENTS = ['test/sdk/*-agent.test.ts'];
 
 /** As those, and long, or about what is rare. */
 const LONG = named(
+  'architecture/imports',
   'faults/soak',
   'faults/never-reading-clients',
   'faults/stops-under-load',
@@ -135,7 +158,15 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, ...LONG, ...AGENTS, ...CONTAINERS, ...CLUSTER, ...(withoutHelm ? HELM : [])],
+          exclude: [
+            ...INSTALLATIONS,
+            ...MEASURING,
+            ...LONG,
+            ...AGENTS,
+            ...CONTAINERS,
+            ...CLUSTER,
+            ...(withoutHelm ? HELM : []),
+          ],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
@@ -145,6 +176,14 @@ export default defineConfig({
           ...SHARING,
           include: BROWSER,
           exclude: BROWSER_IN_SHORT,
+          globalSetup: ['test/harness/postgres-server.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'installations',
+          ...SHARING,
+          include: INSTALLATIONS,
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

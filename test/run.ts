@@ -32,7 +32,7 @@ const filters = process.argv.slice(2);
 const VITEST_RUNS: readonly VitestRun[] = [
   // CI has time for less parallelism, which lets tests disturb each other less.
   { projects: ['unit', 'contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
-  { projects: ['browser'], maxWorkers: 2, asked: true },
+  { projects: ['browser', 'installations'], maxWorkers: 2, asked: true },
   { projects: ['clients'], maxWorkers: 2, asked: true },
   { projects: ['openapi'], maxWorkers: 1, asked: true },
   { projects: ['stripe'], maxWorkers: 1, asked: true },
