@@ -22,8 +22,8 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { missingInstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
 
 /**
- * Backups as docs/operating.md has them, taken under load, and what the gateway does on what was
- * restored.
+ * Takes the backups of docs/operating.md under load, restores them, and checks the gateway on the
+ * restored database.
  */
 const LOAD_MS = process.env.CI === 'true' ? 6_000 : 4_000;
 const BACK_WITHIN_MS = 20_000;
@@ -70,7 +70,7 @@ async function operate(databaseUrl: string, ...command: readonly string[]): Prom
 const epochIn = async (url: string): Promise<unknown> => (await sql(url, 'select epoch from ledger_state'))[0]?.epoch;
 
 requirement(missingInstalledPostgres(), () => {
-  test('a dump taken under load, restored on another server, is whole and takes over without a word', {
+  test('a dump taken under load and restored on another server is complete, and a running gateway continues on it', {
     timeout: 120_000,
   }, async () => {
     const [lost, fresh] = [await startInstalledPostgres(), await startInstalledPostgres()];
@@ -91,8 +91,8 @@ requirement(missingInstalledPostgres(), () => {
       await lost.tool('pg_dump', '--username', backupLogin, '--format=custom', '--file', dump, name);
       const loaded = await loading;
       await expect.poll(() => askOnce(poor)).toBe('402 insufficient_credits');
-      // Credit that the dump does not have: the process remembers a higher sequence, and a balance
-      // that is gone.
+      // Credit that the dump lacks: the process keeps a higher sequence in memory, and a balance
+      // that will be gone.
       await stack.operator.administration.credit(
         richId,
         { amountNanoUsd: 1_000_000_000n, note: 'after the dump', reference: 'after the dump' },
@@ -101,21 +101,21 @@ requirement(missingInstalledPostgres(), () => {
       await expect.poll(() => askOnce(rich)).toBe('200');
       const restoredUrl = stack.databaseUrl.replace(encodeURIComponent(address), encodeURIComponent(fresh.socketDir));
 
-      // Beside the one that is in use, which goes on until it is cut off.
+      // The lost server stays in use while the dump is restored on the other one.
       await fresh.tool('createdb', name);
       await fresh.tool('pg_restore', '--no-owner', '--no-acl', '--exit-on-error', '--dbname', name, dump);
-      // `renew-epoch` is not run.
+      // `renew-epoch` is deliberately not run.
       expect(await operate(restoredUrl, 'migrate')).toMatchObject({ ok: true });
       const verified = await operate(restoredUrl, 'ledger', 'verify');
       expect(verified).toMatchObject({ ok: true, dead_letters: 0 });
-      // The backup was taken in the middle: some generations are in it, later ones are not.
+      // The backup was taken during the load, so it has some generations and lacks later ones.
       expect(verified.generations).toBeGreaterThan(0);
       expect(verified.generations).toBeLessThan(loaded.complete.size);
 
       await lost.stop();
       symlinkSync(fresh.socketDir, `${address}.new`);
       renameSync(`${address}.new`, address);
-      // The process that was running all the time makes the charges again that came after the dump.
+      // The process that kept running repeats the charges made after the dump.
       await untilServed();
       await expectCharged(stack.databaseUrl, loaded);
       expect(await askOnce(poor)).toBe('402 insufficient_credits');
@@ -133,11 +133,11 @@ requirement(missingInstalledPostgres(), () => {
   });
 });
 
-test('a copy of the files and archived WAL bring back every charge, up to the last', { timeout: 120_000 }, async () => {
+test('a copy of the files and the archived WAL restore every charge', { timeout: 120_000 }, async () => {
   const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });
   const [archive, copy] = [join(folder, 'archive'), join(folder, 'copy')];
   for (const path of [paths.dataDir, archive]) mkdirSync(path, { recursive: true });
-  // Under root the server is another user.
+  // If tests run as root, the server runs as another user.
   chmodSync(archive, 0o777);
   const archiving = { archive_mode: 'on', archive_command: `cp %p ${archive}/%f`, wal_level: 'replica' };
   let server: EmbeddedPostgres = await startEmbeddedPostgres(paths, { settings: archiving });
@@ -162,8 +162,8 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
     await expectCharged(stack.databaseUrl, tally);
     expect(tally.complete.size).toBeGreaterThan(50);
     await stack.operator.verifyLedger();
-    // A process that remembers the time before notices without `renew-epoch`: the server's timeline
-    // is another one.
+    // A running process notices the restore without `renew-epoch`, because the server's timeline
+    // has changed.
     expect(await epochIn(stack.databaseUrl)).not.toBe(before);
   } finally {
     client?.close();
@@ -173,8 +173,8 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
 });
 
 /**
- * Does the work of pg_basebackup, which the embedded server lacks: the copy is between two calls of
- * one session, and gets the label of the second.
+ * Replaces pg_basebackup, which the embedded server lacks: it copies the files between the start
+ * and stop calls of one session, and adds the label that the stop call returns.
  */
 async function copyWhileRunning(paths: RuntimePaths, to: string): Promise<void> {
   const session = new pg.Client({ connectionString: embeddedDatabaseUrl(paths, 'postgres') });

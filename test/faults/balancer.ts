@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * Spreads connections over pods as a Kubernetes Service does: to those that said they are ready
- * when they were last asked, and no others.
+ * Distributes connections over pods as a Kubernetes Service does: only to those that were ready at
+ * the last probe.
  */
 export interface Balancer {
   readonly origin: string;
@@ -57,7 +57,7 @@ export async function startBalancer(pods: readonly BalancedPod[]): Promise<Balan
   };
 }
 
-/** Copies bytes and the end of one socket to the other, in order. */
+/** Forwards the bytes and the end of one socket to the other. */
 function join(from: Socket, to: Socket, open: Set<Socket>): void {
   open.add(from);
   from.on('error', () => to.destroy());

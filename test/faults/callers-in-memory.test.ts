@@ -14,12 +14,10 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
-/** Each with callers in its memory, under requests that never pause. */
+/** Concurrent clients of each pod. */
 const AT_ONCE = 2;
 const ROUNDS = process.env.CI === 'true' ? 12 : 3;
-/**
- * From shorter than a proof holds to longer than a listening connection may stay without an answer.
- */
+/** From shorter than a proof is valid to longer than a listening connection may stay silent. */
 const FROZEN_MS = [100, 600, 3_000];
 const ANSWERED_WITHIN_MS = 1_000;
 const STEADY = 50;
@@ -33,7 +31,7 @@ type Ask = (client: GatewayClient) => Promise<Received>;
 const complete: Ask = (client) => client.chat({ model: 'm' });
 const listModels: Ask = (client) => client.get('/v1/models');
 
-/** Sends one request after the other until `stop`. */
+/** Each client sends requests in sequence until `stop`. */
 function keepAsking(clients: readonly GatewayClient[], ask = complete) {
   const requests: Request[] = [];
   let isBusy = true;
@@ -47,7 +45,7 @@ function keepAsking(clients: readonly GatewayClient[], ask = complete) {
   );
   return {
     requests,
-    /** Waits for a request of this outcome that began after `afterMs`. */
+    /** Waits for a request that began after `afterMs` and had this outcome. */
     seen: (wanted: string, afterMs = 0) =>
       expect.poll(() => requests.some((one) => one.beganMs > afterMs && one.outcome === wanted)).toBe(true),
     stop: async () => {
@@ -61,7 +59,7 @@ requirement(missingRedis, () => {
   let redis: TestRedis;
   let provider: FakeProvider;
   let pods: readonly [GatewayPod, GatewayPod];
-  /** From PostgreSQL to the second pod. */
+  /** Connection between the second pod and PostgreSQL. */
   let way: CuttableDatabase;
   beforeAll(async () => {
     redis = await startTestRedis();
@@ -100,7 +98,7 @@ requirement(missingRedis, () => {
       (to, { organizationId, keyId }) => to.updateKey(organizationId, keyId, { scopes: ['usage:read'] }, BY),
     ],
   ])(
-    'no request that began after the answer to %s is served, while one process stands still',
+    'a request that starts after %s has returned is never served, while one process is suspended',
     async (_name, refusal, change) => {
       const [pod, frozen] = pods;
       const play = async (frozenMs: number): Promise<number> => {
@@ -124,7 +122,7 @@ requirement(missingRedis, () => {
       };
       for (let round = 0; round < ROUNDS; round++) {
         const frozenMs = FROZEN_MS[round % FROZEN_MS.length] ?? 0;
-        // Other work of the machine slows some answers, so a slow one is tried again.
+        // Other load on the machine slows some commands, so a slow round is repeated.
         const untilMs = performance.now() + PATIENCE_MS / ROUNDS;
         let tookMs = await play(frozenMs);
         while (tookMs >= ANSWERED_WITHIN_MS && performance.now() < untilMs) tookMs = await play(frozenMs);
@@ -133,11 +131,11 @@ requirement(missingRedis, () => {
     },
   );
 
-  test('nor is one by a process that nobody can tell of the change', async () => {
+  test('a revoked key is not served by a process that cannot be notified of the revocation', async () => {
     const [pod] = pods;
     const customer = await pod.operator.customer();
     const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
-    // They charge nothing, so each is answered at once while its caller is in memory.
+    // Lists of models cost nothing, so each response is immediate while its caller is in memory.
     const load = keepAsking(clients, listModels);
     await load.seen('200');
     way.cut();
@@ -152,7 +150,7 @@ requirement(missingRedis, () => {
     expect(after).not.toContain('200');
   });
 
-  test('a change by SQL is in force within a second, on every process', async () => {
+  test('a change by SQL applies within a second on every process', async () => {
     const customer = await pods[0].operator.customer();
     const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
     const load = keepAsking(clients);
@@ -171,7 +169,7 @@ requirement(missingRedis, () => {
     for (const { origin, metricsOrigin } of pods) {
       const client = gatewayClient(origin, key);
       const found = (from: string) => metric(metricsOrigin, 'gateway_callers_total', { from });
-      // While the machine is busy they come too seldom, so they are counted again.
+      // On a busy machine requests may be too far apart, so they are counted again.
       const moreInMemory = async (): Promise<number> => {
         const before = [await found('memory'), await found('database')];
         for (let sent = 0; sent < STEADY; sent++) expect(outcome(await client.get('/v1/models'))).toBe('200');

@@ -11,10 +11,10 @@ import { withGateway } from '../harness/with-gateway.ts';
 import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.ts';
 import { makeCertificate, type TestCertificate } from '../provider/certificate.ts';
 
-/** The certificate of the public listener changes under clients that come and go. */
+/** Changes the certificate of the public listener while clients connect and disconnect. */
 const ROTATIONS = process.env.CI === 'true' ? 20 : 6;
 const SERVED_WITHIN_MS = 10_000;
-/** All of them are trusted from the start, as one authority's would be. */
+/** Clients trust all of them from the start, as they would those of one CA. */
 const certificates = Array.from({ length: 2 * ROTATIONS + 4 }, (_, index) =>
   makeCertificate(Date.now(), `certificate ${index}`),
 );
@@ -76,13 +76,13 @@ function current(): TestCertificate {
   return certificate;
 }
 
-/** Replaces the file whole, as an operator should. */
+/** Replaces the file atomically, as an operator should. */
 function put(name: string, text: string): void {
   writeFileSync(join(folder, `${name}.new`), text, { mode: 0o600 });
   renameSync(join(folder, `${name}.new`), join(folder, name));
 }
 
-/** Fingerprint that a new connection sees. */
+/** Fingerprint of the certificate that a new connection gets. */
 function served(): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: gateway.stack.apiPort, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -95,7 +95,7 @@ function served(): Promise<string> {
 
 const fingerprintOf = ({ cert }: TestCertificate): string => new X509Certificate(cert).fingerprint256;
 
-/** How long new connections saw the certificate before. */
+/** Waits until new connections get the certificate. Resolves with the milliseconds. */
 async function untilServed(certificate: TestCertificate): Promise<number> {
   const beganMs = performance.now();
   const wanted = fingerprintOf(certificate);
@@ -106,21 +106,21 @@ async function untilServed(certificate: TestCertificate): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** Traffic went on, and nothing of it failed. */
+/** Expects that traffic continues and that no request failed. */
 async function expectGoodTraffic(): Promise<void> {
   const before = traffic.good();
   await expect.poll(() => traffic.good()).toBeGreaterThan(before + 10);
   expect(traffic.faults()).toEqual({});
 }
 
-test(`${ROTATIONS} certificates, each file replaced by rename: new connections see the new one, no request fails`, {
+test(`${ROTATIONS} certificates, each file replaced by rename: new connections get the new one and no request fails`, {
   timeout: 120_000,
 }, async () => {
   for (let rotation = 0; rotation < ROTATIONS; rotation++) {
     const { key, cert } = take();
     put('server.key', key);
-    // Between the two there is a pair that does not fit; for long enough that Envoy has looked at
-    // it, every other time.
+    // Between the two renames key and certificate do not match. Every other time this lasts long
+    // enough for Envoy to read them.
     if (rotation % 2 === 1) await sleep(300);
     put('server.crt', cert);
     expect(await untilServed(current())).toBeLessThan(SERVED_WITHIN_MS);
@@ -128,7 +128,7 @@ test(`${ROTATIONS} certificates, each file replaced by rename: new connections s
   await expectGoodTraffic();
 });
 
-test('a pair that does not fit is not served, is told, and does not stand in the way of the next', async () => {
+test('a key that does not match the certificate is reported and not served, and a matching pair replaces it', async () => {
   const before = current();
   put('server.key', take().key);
   await expect.poll(refused).toBe(1);
@@ -151,7 +151,7 @@ function refused(): Promise<number> {
   return metric(gateway.stack.metricsOrigin, 'gateway_configuration_refused');
 }
 
-test('a file that is read while the pair does not fit is in force once it does', async () => {
+test('a configuration that is read while key and certificate differ applies once they match', async () => {
   put('server.key', take().key);
   await expect.poll(refused).toBe(1);
   const applied = await metric(gateway.stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
@@ -166,7 +166,7 @@ test('a file that is read while the pair does not fit is in force once it does',
   await untilServed(current());
 });
 
-test('as Kubernetes replaces a secret: a link is moved to another folder, both files at once', async () => {
+test('both files are replaced at once by moving a link, as Kubernetes updates a secret', async () => {
   const swap = (version: number, { key, cert }: TestCertificate): void => {
     mkdirSync(join(folder, `..v${version}`));
     writeFileSync(join(folder, `..v${version}`, 'server.key'), key);

@@ -22,13 +22,13 @@ import { streamAnswer } from '../provider/acts.ts';
 import { createGate } from '../provider/gate.ts';
 
 /**
- * The gateway process's wall clock jumps, as after a suspended machine or a clock set by hand;
- * PostgreSQL's stays. Durations, leases and deadlines are on the monotonic clock and must not
- * notice; windows, days and expiry follow the wall clock at once, in both directions.
+ * The gateway process's wall clock jumps, as after a suspended machine or a clock set by hand,
+ * while PostgreSQL's does not. Durations, leases and deadlines use the monotonic clock and must not
+ * change. Windows, days and expiry follow the wall clock at once, in both directions.
  */
 const HOUR_MS = 60 * MINUTE_MS;
 const STEP_MS = process.env.CI === 'true' ? 2_000 : 1_000;
-/** Each goes back before the next. */
+/** The clock returns to the real time after each. */
 const JUMPS_MS = [HOUR_MS, -HOUR_MS, DAY_MS, -DAY_MS];
 const USAGE = { prompt_tokens: 3, completion_tokens: 100 };
 const COST = 0.0001;
@@ -70,7 +70,7 @@ const ask = (client: GatewayClient, idempotencyKey?: string): Promise<Received> 
     idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': idempotencyKey } },
   );
 
-test('nobody notices under load; what runs across a jump ends whole and is charged once', {
+test('no client is affected under load, and a request during a jump completes and is charged once', {
   timeout: 120_000,
 }, async () => {
   const [loaded, patient] = [await customer(), await customer()];
@@ -97,19 +97,19 @@ test('nobody notices under load; what runs across a jump ends whole and is charg
   await Promise.all([untilNothingHeld(loaded), untilNothingHeld(patient)]);
   await expectCharged(gateway.stack.databaseUrl, tally);
   await gateway.stack.operator.verifyLedger();
-  // Ids contain the time of the gateway process's clock: a day apart in both directions, and each
-  // was found above.
+  // Ids contain the time of the gateway process's clock, so those of the charges above differ by a
+  // day in both directions.
   const moments = [...tally.complete.keys()].map(idMoment).sort((a, b) => a - b);
   expect((moments.at(-1) ?? 0) - (moments[0] ?? 0)).toBeGreaterThan(1.9 * DAY_MS);
 });
 
-test.each(JUMPS_MS)('a window of requests is not stuck after a jump of %i ms, nor after the way back', async (byMs) => {
+test.each(JUMPS_MS)('a request window is not stuck after a jump of %i ms, nor after the jump back', async (byMs) => {
   jump(0);
   const client = await customer({ organization: { limits: { requestsPerMinute: 2 } } });
   for (const at of [0, byMs, 0]) {
     jump(at);
     const outcomes: string[] = [];
-    // A minute may end in between, once.
+    // One minute may end in between.
     for (let sent = 0; sent < 6 && outcomes.at(-1) !== '429 rpm_exceeded'; sent++) {
       const received = await ask(client);
       outcomes.push(outcome(received));
@@ -123,7 +123,7 @@ test.each(JUMPS_MS)('a window of requests is not stuck after a jump of %i ms, no
   }
 });
 
-test('a key expires when the clock passes its date, and lives when it goes back', async () => {
+test('a key expires when the clock passes its date, and is valid again when the clock goes back', async () => {
   jump(0);
   const client = await customer({ key: { expiresAtMs: Date.now() + HOUR_MS / 2 } });
   const outcomes: string[] = [];
@@ -134,12 +134,13 @@ test('a key expires when the clock passes its date, and lives when it goes back'
   expect(outcomes).toEqual(['200', '401 key_expired', '200', '200']);
 });
 
-test('a daily budget is that of the day which the clock says, and nothing spent on it is forgotten', async () => {
-  // No day ends in between.
+test("the daily budget of the clock's day applies, and what was spent on each day is kept", async () => {
+  // Noon, so that no day ends in between.
   const noonMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + 12 * HOUR_MS;
   const nanoUsd = 1_000n * 100n;
   const client = await customer({ organization: { limits: { dailyBudgetNanoUsd: nanoUsd } } });
-  // The balance is enough for one: the response of `plan 1` costs 320 tokens, its hold is 100.
+  // The budget suffices for one request: the response of `plan 1` costs 320 tokens, its hold is
+  // 100.
   const outcomes: string[] = [];
   for (const byMs of [0, 0, DAY_MS, DAY_MS, 0, -DAY_MS]) {
     clock.set(noonMs + byMs);
@@ -149,7 +150,7 @@ test('a daily budget is that of the day which the clock says, and nothing spent 
   expect(outcomes).toEqual(['200', over, '200', over, over, '200']);
 });
 
-test('an Idempotency-Key is kept and freed by the clock of PostgreSQL: nothing is charged twice', async () => {
+test("an Idempotency-Key is kept and freed by PostgreSQL's clock, so nothing is charged twice", async () => {
   jump(0);
   const client = await customer();
   const gate = createGate();
@@ -166,7 +167,7 @@ test('an Idempotency-Key is kept and freed by the clock of PostgreSQL: nothing i
   expect(gate.arrived()).toBe(1);
 });
 
-test('the doctor says whose clock is off, and by how much', async () => {
+test('the doctor reports whose clock is wrong, and by how much', async () => {
   jump(HOUR_MS);
   const args = ['operator/main.ts', 'doctor', '--json'];
   const { stdout } = spawnSync(process.execPath, args, {

@@ -14,10 +14,7 @@ import { startSteadyTraffic } from '../load/steady-traffic.ts';
 import { makeCertificate } from '../provider/certificate.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
-/**
- * Thousands of connections that come and go, to a listener that speaks TLS, with ordinary traffic
- * beside.
- */
+/** Thousands of connections to a TLS listener that open and close beside ordinary traffic. */
 const certificate = makeCertificate();
 let folder: string;
 let hostile: HostileStack;
@@ -38,13 +35,13 @@ showLogsOnFailure(() => hostile);
 const FLOOD_MS = process.env.CI === 'true' ? 6_000 : 3_000;
 const AT_ONCE = 50;
 /**
- * Each visitor takes a breath: 2,500 visits a second at most. Without it, connecting and leaving is
- * all that this process does (14,000 a second), and the ordinary requests, which it makes too, wait
- * for their own client instead of the gateway.
+ * Pause of each visitor, which bounds the load to 2,500 visits a second. Without it this process is
+ * busy with 14,000 visits a second, and the ordinary requests, which it sends too, wait for their
+ * own client instead of the gateway.
  */
 const BREATH_MS = 20;
 const MIB = 1024 * 1024;
-/** Steady traffic takes neither. */
+/** Steady traffic ignores both. */
 const NO_SIZE = { concurrency: 0, requests: 0 };
 
 const files = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
@@ -89,14 +86,14 @@ const VISITS: Readonly<Record<string, Visit>> = {
   },
 };
 
-test('a handshake that stops in the middle is closed', async () => {
+test('a connection whose handshake stops in the middle is closed', async () => {
   const socket = open();
   // The first bytes of a ClientHello of 512.
   await leave(socket, 'connect', () => socket.resume().write(Buffer.from('16030102000100', 'hex')));
 });
 
 test.each(Object.entries(VISITS))(
-  '%s, again and again: others are served and nothing is left',
+  '%s, repeatedly: others are served and nothing leaks',
   { timeout: 60_000 },
   async (_, visit) => {
     const { stack, others, attacker } = hostile;
@@ -124,16 +121,17 @@ test.each(Object.entries(VISITS))(
     await hostile.untilQuiet();
     await untilNothingHeld(client);
     client.close();
-    // Pools to gateway and provider may have grown by a few; thousands came and went.
+    // Connection pools to gateway and provider may have grown a little, but not by the thousands of
+    // visits.
     await expect.poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150)).toBe(true);
-    // No connection of thousands is left; the memory of allocators and of a process that warms up
-    // is bounded.
+    // None of the thousands of connections is left. The bounds are for allocators and for a process
+    // that warms up.
     expect((await hostile.envoyAllocatedBytes()) - allocatedBefore).toBeLessThan(24 * MIB);
     for (const [index, pid] of pids.entries())
       expect(residentBytes(pid) - (bytesBefore[index] ?? 0)).toBeLessThan(400 * MIB);
   },
 );
 
-test('what was begun and left is accounted for', async () => {
+test('abandoned requests are charged or released', async () => {
   await hostile.stack.operator.verifyLedger();
 });

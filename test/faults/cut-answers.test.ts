@@ -18,13 +18,13 @@ import {
 } from '../provider/raw-provider.ts';
 
 /**
- * A provider's connection that breaks after every single byte of an answer: what the client gets
- * and what it is charged follow from the events that came whole, and from nothing else.
+ * A provider's connection breaks after each single byte of a response. The events that arrived
+ * complete decide what the client gets and is charged.
  */
 const IN_FLIGHT = 64;
 /**
- * Elsewhere every seventh byte; 7 divides no length of an event here, so the places differ from
- * event to event.
+ * CI cuts at every byte, other runs at every seventh. 7 divides no event's length, so the positions
+ * differ between events.
  */
 const STEP = process.env.CI === 'true' ? 1 : 7;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
     postgresSocketDir: inject('postgresSocketDir'),
     config: {
       providers: { raw: { base_url: provider.baseUrl } },
-      // A token of output costs a thousand nano-dollars, and nothing else costs anything.
+      // An output token costs 1,000 nano-dollars. Nothing else costs anything.
       models: { raw: { usd_per_million_tokens: { input: 0, output: 1 } } },
       timeouts: { first_byte: '20s', stream_idle: '20s', total: '30s' },
     },
@@ -71,7 +71,7 @@ const COUNTED = FINISHED + 1;
 interface Framing {
   readonly name: string;
   readonly bytes: string;
-  /** How many bytes have to come until each event is complete. */
+  /** Number of bytes at which each event is complete. */
   readonly ends: readonly number[];
   readonly cut: typeof thenReset;
 }
@@ -81,14 +81,14 @@ const CHUNKED_HEAD = head('text/event-stream', { 'transfer-encoding': 'chunked' 
 const chunked = CHUNKED_HEAD + EVENTS.map(chunk).join('') + LAST_CHUNK;
 const closed = SSE_HEAD + EVENTS.join('');
 
-/** The events stand in their order, each but once. */
+/** The end of each event. Each one occurs exactly once. */
 const endsIn = (bytes: string): number[] => EVENTS.map((event) => bytes.indexOf(event) + event.length);
 
 const FRAMINGS: readonly Framing[] = [
   { name: 'chunked, reset', bytes: chunked, ends: endsIn(chunked), cut: thenReset },
   { name: 'chunked, closed', bytes: chunked, ends: endsIn(chunked), cut: thenFin },
-  // The connection's end is the answer's end, for Envoy however it comes, and also the last line's:
-  // its line ends may be missing.
+  // The end of the connection ends the response, for Envoy even if it is a reset. It ends the last
+  // line too, whose line breaks may be missing.
   { name: 'until the end, reset', bytes: closed, ends: endsIn(closed).map((end) => end - 2), cut: thenReset },
   { name: 'until the end, closed', bytes: closed, ends: endsIn(closed).map((end) => end - 2), cut: thenFin },
 ];
@@ -120,7 +120,7 @@ function seenIn(received: Received): Seen {
   };
 }
 
-/** Every case once, and its answer; many at a time. */
+/** Plays every case once, many concurrently, and returns the responses. */
 async function playAll(names: readonly string[], body: Readonly<Record<string, unknown>>): Promise<Received[]> {
   const answers: Received[] = [];
   let next = 0;
@@ -156,7 +156,7 @@ async function charges(): Promise<Map<string, number>> {
   }
 }
 
-/** The ledger has exactly the charges that clients were shown. */
+/** Expects exactly the charges in the ledger that the clients' usage showed. */
 async function expectSettled(before: ReadonlyMap<string, number>, answers: ReadonlyMap<Received, Seen>): Promise<void> {
   for (const client of clients) await untilNothingHeld(client);
   await stack.operator.verifyLedger();
@@ -169,7 +169,7 @@ async function expectSettled(before: ReadonlyMap<string, number>, answers: Reado
 }
 
 describe.each(FRAMINGS)('a stream that breaks after each of its bytes ($name)', ({ name, bytes, ends, cut }) => {
-  test('is what came of it, and costs that', { timeout: 120_000 }, async () => {
+  test('delivers and charges the complete events', { timeout: 120_000 }, async () => {
     const lengths = lengthsOf(bytes);
     const names = lengths.map((length) => `${name} ${length}`);
     for (const [index, length] of lengths.entries()) provider.script(names[index] ?? '', cut(bytes.slice(0, length)));
@@ -181,7 +181,7 @@ describe.each(FRAMINGS)('a stream that breaks after each of its bytes ($name)', 
       return JSON.stringify(seen) === JSON.stringify(wanted) ? [] : [{ name, seen, wanted }];
     });
     expect(wrong).toEqual([]);
-    // A provider is not paid twice for a broken response.
+    // No request is retried, so no provider is paid twice for a broken response.
     expect(names.filter((name) => provider.asked(name) !== 1)).toEqual([]);
     await expectSettled(before, new Map(answers.map((answer) => [answer, seenIn(answer)])));
   });
@@ -198,9 +198,9 @@ const JSON_FRAMINGS = [
 ];
 
 describe.each(JSON_FRAMINGS)(
-  'a JSON answer that breaks after each of its bytes ($name)',
+  'a JSON response that breaks after each of its bytes ($name)',
   ({ name, head: more, cut }) => {
-    test('is an error that costs nothing, until it is whole', { timeout: 120_000 }, async () => {
+    test('is an error that costs nothing unless it is complete', { timeout: 120_000 }, async () => {
       const bytes = head('application/json', more) + JSON_BODY;
       const lengths = lengthsOf(bytes);
       const names = lengths.map((length) => `JSON ${name} ${length}`);

@@ -3,13 +3,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 
 /**
- * A path to PostgreSQL that can be cut, as a network is: nothing arrives, and no side is notified.
+ * A path to PostgreSQL that can be cut like a network: bytes are dropped and neither side is
+ * notified.
  */
 export interface CuttableDatabase {
   /** URL of the database on this path. */
   readonly url: string;
   cut(): void;
-  /** Lets new connections through; bytes in transit stay lost. */
+  /** Accepts new connections again. Dropped bytes stay lost. */
   mend(): void;
   close(): Promise<void>;
 }

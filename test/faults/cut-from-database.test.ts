@@ -17,8 +17,8 @@ import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts'
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
- * Longer than the lease of an Idempotency-Key, shorter than a process needs to give its database up
- * as lost.
+ * Longer than the lease of an Idempotency-Key, but shorter than the time after which a process
+ * considers its database lost.
  */
 const CUT_MS = 20_000;
 const KEYS = Array.from({ length: 12 }, (_, n) => `key-${n}`);
@@ -26,8 +26,8 @@ const KEYS = Array.from({ length: 12 }, (_, n) => `key-${n}`);
 const COST = 0.00001;
 
 /**
- * Two processes on one PostgreSQL and one Redis, and the way from one of them to PostgreSQL is cut
- * for a while.
+ * Two processes share PostgreSQL and Redis. The connection of one process to PostgreSQL is cut for
+ * a while.
  */
 requirement(missingRedis, () => {
   let redis: TestRedis;
@@ -62,7 +62,7 @@ requirement(missingRedis, () => {
   });
   showLogsOnFailure(() => ({ logs: () => [cutOff, other].map((pod) => pod?.logs()).join('\n') }));
 
-  test('no Idempotency-Key has two answers, and each answer that was given is charged, soon and once', async () => {
+  test('no Idempotency-Key has two responses, and each response is charged soon and once', async () => {
     const { organizationId, key } = await operator.customer({ credit: '1' });
     const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
     let answered = 0;
@@ -89,7 +89,7 @@ requirement(missingRedis, () => {
     const outcomes = await given;
     expect(new Set(outcomes)).toEqual(new Set(['200']));
 
-    // Charged by the other process, while the first one cannot.
+    // The other process ships the charges that the first one cannot ship.
     await expect.poll(() => operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
     const meanwhile = new Set<string>();
     while (performance.now() < cutAtMs + CUT_MS) {
@@ -97,7 +97,7 @@ requirement(missingRedis, () => {
       await sleep(500);
     }
     expect(meanwhile).toEqual(new Set(['409 idempotency_key_in_flight']));
-    // The first process has renewed its holds several times since then.
+    // Holds end although the first process has renewed them several times since.
     await untilNothingHeld(second);
     way.mend();
     await expect
@@ -110,8 +110,8 @@ requirement(missingRedis, () => {
     await operator.verifyLedger();
   });
 
-  test('a process that dies with charges in its log, and its volume with it, loses none of them and keeps nothing held', async () => {
-    // The process has its connections again.
+  test('charges in the log of a process that dies with its volume are not lost, and its holds end', async () => {
+    // Waits until the process has reconnected.
     await untilSettled(cutOff, PATIENCE_MS);
     const { organizationId, key } = await operator.customer({ credit: '1' });
     const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
@@ -122,7 +122,7 @@ requirement(missingRedis, () => {
     way.cut();
     gate.open();
     expect(new Set(await given)).toEqual(new Set(['200']));
-    // A charge is copied once it has waited for a second.
+    // A charge is copied to the mirror after it has waited for a second.
     await expect.poll(() => operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
     for (const pid of cutOff.workerPids()) process.kill(pid, 'SIGKILL');
     rmSync(join(cutOff.paths.dataDir, 'spool'), { recursive: true });

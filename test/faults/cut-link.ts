@@ -1,19 +1,19 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * A path to a server that can be blocked as a firewall blocks ports: packets stay unanswered, and
- * no side is notified.
+ * A path to a server that can be blocked as by a firewall: packets are dropped and neither side is
+ * notified.
  */
 export interface CutLink {
   cut(): void;
-  /** Connections of before the cut are gone; new ones reach the server. */
+  /** New connections reach the server. Connections from before the cut are closed. */
   mend(): void;
   close(): Promise<void>;
 }
 
 type Address = { readonly port: number } | { readonly path: string };
 
-/** Listens at one address, on loopback where it is a port, and leads to another. */
+/** Listens at one address, on loopback if it is a port, and forwards to another. */
 export async function openCutLink(from: Address, to: Address): Promise<CutLink> {
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -25,9 +25,9 @@ import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
- * Two gateway processes with one PostgreSQL and one Redis. The first is cut off from them while its
- * streams go on, for longer than its leases last: their possible cost is not available to any other
- * request at the second process.
+ * Two gateway processes share PostgreSQL and Redis. The first is cut off from them for longer than
+ * its leases while it streams. The possible cost of its streams must stay unavailable to requests
+ * at the second process.
  */
 const LIMIT = 100;
 const USD_OF_ONE = 0.0001;
@@ -89,10 +89,7 @@ requirement(missingRedis, () => {
     return { organizationId, first, second };
   }
 
-  /**
-   * Streams that stand still in their middle until the gate opens, and then cost all that they
-   * hold.
-   */
+  /** Starts streams that pause in the middle until the gate opens. Each costs exactly its hold. */
   function beginStreams(clients: readonly GatewayClient[]) {
     const gate = createGate();
     provider.script(
@@ -125,7 +122,7 @@ requirement(missingRedis, () => {
     expect(charged).toEqual([{ count: charges }]);
   }
 
-  test('from both stores for longer than a lease: its stream ends whole, and its money is given to nobody', async () => {
+  test('a stream completes while both stores are cut off for longer than a lease, and its money is held throughout', async () => {
     const { organizationId, first, second } = await customer({ credit: String(USD_OF_ONE) });
     const { gate, answers } = beginStreams([first]);
     await gate.waitFor(1);
@@ -143,7 +140,7 @@ requirement(missingRedis, () => {
     await expectNothingLost(organizationId, second, 1);
   });
 
-  test(`from Redis for longer than a lease with ${MANY} streams: none is cut, and each finds its money`, async () => {
+  test(`${MANY} streams complete while Redis is cut off for longer than a lease, and their money stays held`, async () => {
     const { organizationId, first, second } = await customer({
       credit: (MANY * USD_OF_ONE).toFixed(4),
       organization: { concurrency: MANY },
@@ -152,7 +149,7 @@ requirement(missingRedis, () => {
     await gate.waitFor(MANY);
     toRedis.cut();
     await sleep(CUT_MS);
-    // Their slots are free, their money is not.
+    // Their slots are free, but their money is still held.
     expect(outcome(await second.chat({ model: 'exact', max_tokens: LIMIT }))).toBe('402 insufficient_credits');
     await ended(gate, answers);
     expect(outcome(await second.chat({ model: 'exact', max_tokens: 1 }))).toBe('402 insufficient_credits');
@@ -160,7 +157,7 @@ requirement(missingRedis, () => {
     await expectNothingLost(organizationId, second, MANY);
   });
 
-  test('keys of one organization that somebody wrote to: the streams of all live on, its own too', async () => {
+  test('streams of all organizations complete when the Redis keys of one were overwritten', async () => {
     const [broken, well] = await Promise.all([customer({ credit: '1' }), customer({ credit: '1' })]);
     const { gate, answers } = beginStreams([broken.second, well.second]);
     await gate.waitFor(2);

@@ -15,7 +15,7 @@ const gateway = withGateway({
   },
 });
 
-test('a gateway starts with a damaged log, charges what is whole and tells of the rest', async () => {
+test('a gateway starts with a damaged log, charges its intact records and reports the rest', async () => {
   const { organizationId } = await gateway.stack.operator.customer({ credit: '1' });
   const [row] = await sql<{ id: string }>(
     gateway.stack.databaseUrl,

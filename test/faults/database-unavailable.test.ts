@@ -8,8 +8,8 @@ import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
 import { createGate } from '../provider/gate.ts';
 
 /**
- * docs/design.md, "Invariants", 4 to 6: what had begun ends well and is charged, nothing new is
- * admitted unchecked, and nothing has to be repaired by hand.
+ * docs/design.md, "Invariants", 4 to 6: requests in flight complete and are charged, new requests
+ * are never admitted unchecked, and nothing needs repair by hand.
  */
 let customer: Customer;
 let client: GatewayClient;
@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  // After a test that failed in between, so that the next one shows its own fault.
+  // A test that failed before its restart must not fail the next test.
   if (gateway.postgres.isDown()) await gateway.postgres.restart();
 });
 
@@ -46,14 +46,14 @@ async function untilServedAgain(): Promise<void> {
 }
 
 test.each([false, true])(
-  'answers under way are completed and charged once, new requests refused (stream: %s)',
+  'responses in progress complete and are charged once, new requests are refused (stream: %s)',
   async (stream) => {
     const gate = createGate();
     gateway.provider.script('one', gate.before(stream ? streamAnswer({ usage: USAGE }) : jsonAnswer({ usage: USAGE })));
     const underWay = client.chat({ model: 'one', stream });
     await gate.waitFor(1);
     await gateway.postgres.crash();
-    // Until then a caller in memory is still proved to be the last one.
+    // Until then the proof of the kept caller is valid.
     await sleep(PROVED_FOR_MS);
 
     for (const refused of [await client.chat({ model: 'one' }), await client.get('/v1/models')]) {
@@ -65,7 +65,7 @@ test.each([false, true])(
     const received = await underWay;
     expect(received.status).toBe(200);
     if (stream) expect(eventsOf(received).at(-1)).toBe('[DONE]');
-    // Readiness remembers an answer for half a second.
+    // Readiness is cached for half a second.
     await expect.poll(async () => (await fetch(`${gateway.stack.metricsOrigin}/ready`)).status).toBe(503);
 
     await gateway.postgres.restart();

@@ -3,15 +3,18 @@ import { startEnvoy } from '../harness/envoy-process.ts';
 import { httpClient } from '../harness/http-client.ts';
 
 /**
- * Envoy 1.39.3 and 1.40.0 end with a segmentation fault (address 0x0) when they are asked to end
- * while a request waits to be offered to ext_proc again: the destruction of the gRPC client resets
- * a stream whose router is gone. Where this control stays well, Envoy is mended.
+ * Envoy 1.39.3 and 1.40.0 crash with a segmentation fault (address 0x0) if they are stopped while a
+ * request waits for a retry of ext_proc: the destructor of the gRPC client resets a stream whose
+ * router is gone. When the control below stops crashing, Envoy is fixed.
  */
 const CLIENTS = 32;
 const ASKED = 200;
 const TRIES = 12;
 
-/** Ends an Envoy whose gateway processes are away, under requests; whether that was a crash. */
+/**
+ * Stops an Envoy under requests while its gateway processes are down. Resolves with true if it
+ * crashed.
+ */
 async function endUnderRequests(workers: number): Promise<boolean> {
   const envoy = await startEnvoy({ config: { workers }, threads: 2 });
   const client = httpClient(`http://127.0.0.1:${envoy.port}`);
@@ -36,11 +39,11 @@ async function endUnderRequests(workers: number): Promise<boolean> {
   return envoy.log().includes('Segmentation fault');
 }
 
-test('one gateway process that is away is not asked again, so nothing waits when Envoy ends', async () => {
+test('a single gateway process that is down is not retried, so nothing waits when Envoy ends', async () => {
   for (let round = 0; round < 4; round++) expect(await endUnderRequests(1)).toBe(false);
 });
 
-test('the control: where another process is asked instead, an Envoy that is not let hand out first dies of it', async () => {
+test('control: an Envoy that retries at another process crashes if it is stopped without draining', async () => {
   let crashed = false;
   for (let tries = 0; tries < TRIES && !crashed; tries++) crashed = await endUnderRequests(2);
   expect(crashed).toBe(true);

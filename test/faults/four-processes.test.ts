@@ -19,18 +19,17 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
- * Two pods of two gateway processes, each with its own Envoy and folder, on one PostgreSQL and one
- * Redis: what is promised of one process holds for all of them together. One Envoy with four is in
- * test/integration/processes/workers.test.ts.
+ * Two pods of two gateway processes, each pod with its own Envoy and folder, share PostgreSQL and
+ * Redis. All promises about one process hold for the four together.
+ * test/integration/processes/workers.test.ts tests four processes behind one Envoy.
  */
 const AT_ONCE = 60;
 const LIMIT = 100;
-/** Far below what an idle machine does: that there was load at all. */
+/** Far below what an idle machine completes. It only proves that there was load. */
 const LEAST_COMPLETE = 30;
 const LOAD_MS = process.env.CI === 'true' ? 20_000 : 6_000;
 /**
- * INTERFACE: what a dead process held and did not live to write down is free after `timeouts.total`
- * and a minute.
+ * The holds of a dead process are free after `timeouts.total` plus a minute (docs/interface.md).
  */
 const TOTAL_S = 20;
 const FREE_MS = (TOTAL_S + 60 + 15) * 1_000;
@@ -68,7 +67,7 @@ requirement(missingRedis, () => {
     if (pod === undefined) throw new Error('there is no pod');
     return pod;
   };
-  /** One for each pod. */
+  /** A customer with one client for each pod. */
   async function customer(options: CustomerOptions): Promise<{ organizationId: string; clients: GatewayClient[] }> {
     const { organizationId, key } = await firstPod().operator.customer(options);
     return { organizationId, clients: pods.map(({ origin }) => gatewayClient(origin, key)) };
@@ -77,17 +76,17 @@ requirement(missingRedis, () => {
   describe(`${AT_ONCE} at once over four processes`, () => {
     const crowd = { requests: AT_ONCE, served: 10, maxTokens: LIMIT };
 
-    test('against a balance worth 10: 10 are served, and nothing is left', async () => {
+    test('against a balance for 10: 10 are served, and the balance is used up', async () => {
       const { organizationId, clients } = await customer({ credit: '0.001' });
       const received = await allAtOnce(provider, { ...crowd, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
-      // An operator of a pod waits for the charges of that pod alone.
+      // The operator of a pod waits only for the charges of that pod.
       await Promise.all(pods.map(({ paths }) => untilShipped(paths)));
       expect(await firstPod().operator.balance(organizationId)).toBe(0);
       await firstPod().operator.verifyLedger();
     });
 
-    test("against the organization's daily budget worth 10", async () => {
+    test("against the organization's daily budget for 10", async () => {
       const { clients } = await customer({ organization: { limits: { dailyBudgetNanoUsd: 1_000_000n } } });
       const received = await allAtOnce(provider, { ...crowd, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
@@ -110,7 +109,7 @@ requirement(missingRedis, () => {
     });
 
     test('against tokens a minute for 10', async () => {
-      // A request counts its limit of 1,000 and some tokens of its prompt, fewer than 30.
+      // A request counts its output limit of 1,000 and fewer than 30 prompt tokens.
       const { clients } = await customer({ organization: { limits: { tokensPerMinute: 10_300 } } });
       await untilMinuteIsYoung();
       const received = await allAtOnce(provider, { ...crowd, maxTokens: 1_000, clients });
@@ -118,7 +117,7 @@ requirement(missingRedis, () => {
     });
   });
 
-  test('a process with another Redis on the same database does not serve, and says why', async () => {
+  test('a process with another Redis on the same database refuses requests and reports why', async () => {
     const other = await startTestRedis();
     const folder = mkdtempSync(join(tmpdir(), 'gw-other-'));
     const stranger = startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
@@ -129,7 +128,7 @@ requirement(missingRedis, () => {
     try {
       expect(await stranger.exited).toBe(78);
       expect(stranger.output()).toContain('in another Redis than this one');
-      // And nobody else notices: it looked at its own Redis for seconds.
+      // The pods are not affected, although it has used its own Redis for seconds.
       const { clients } = await customer({});
       const received = await Promise.all(clients.map((client) => client.get('/v1/credits')));
       expect(countOutcomes(received)).toEqual({ '200': pods.length });
@@ -144,7 +143,7 @@ requirement(missingRedis, () => {
   });
 
   test(
-    'kill -9 of a process of each pod under load: every complete answer is charged once, and nothing stays held',
+    'kill -9 of a process of each pod under load: every complete response is charged once, and nothing stays held',
     async () => {
       provider.script('exact', plannedAnswer);
       const rich = await customer({ organization: { concurrency: 1_000 } });
@@ -166,8 +165,7 @@ requirement(missingRedis, () => {
       await firstPod().operator.verifyLedger();
       expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
       expect(tally.outcomes['402']).toBeGreaterThan(0);
-      // Requests of the processes that died were cut, or refused before they began, and hold
-      // nothing.
+      // Requests of the killed processes were cut, or refused before admission, and hold nothing.
       const disturbed = ['cut', 'broken', '503'].reduce((sum, kind) => sum + (tally.outcomes[kind] ?? 0), 0);
       expect(disturbed).toBeGreaterThan(0);
       const after = await Promise.all(rich.clients.map((client) => client.chat({ model: 'exact', max_tokens: 1 })));

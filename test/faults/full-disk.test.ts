@@ -37,7 +37,7 @@ requirement(missingSmallDisk(), () => {
       .toBe('200');
   }
 
-  /** Two JSON answers and two streams, which the provider holds back. */
+  /** Starts two JSON requests and two streams, whose responses the provider holds back. */
   async function startFour() {
     const gate = createGate();
     const act = (stream: boolean) => (stream ? streamAnswer({ usage: USAGE }) : jsonAnswer({ usage: USAGE }));
@@ -60,7 +60,7 @@ requirement(missingSmallDisk(), () => {
   });
   afterAll(() => provider?.close());
 
-  /** On this disk are the charge log, sockets and what Envoy reads; PostgreSQL is elsewhere. */
+  /** The disk has the charge log, the sockets and Envoy's files. PostgreSQL is on another. */
   test('the disk of the data folder', { timeout: 120_000 }, async () => {
     const disk = mountSmallDisk(RESERVED_BYTES + 32 * MIB);
     const postgres = await startTestPostgres({ fsync: 'off' });
@@ -118,7 +118,7 @@ requirement(missingSmallDisk(), () => {
     await postgres.crash();
     inFlight.release();
     const [json, stream, otherJson, otherStream] = await inFlight.answers;
-    // The last block of the log may have room for some charges yet.
+    // The last block of the log may still have room for some charges.
     let lost = 0;
     for (const answer of [json, otherJson]) {
       if (answer && outcome(answer) === '200') continue;
@@ -135,7 +135,7 @@ requirement(missingSmallDisk(), () => {
     expect(lost).toBeGreaterThan(0);
     expect(await metric('gateway_charges_lost_total')).toBe(lost);
     await postgres.restart();
-    // PostgreSQL alone does not suffice.
+    // Without space for the log completions stay refused, although PostgreSQL is back.
     await expect.poll(async () => (await client.get('/v1/credits')).status, { timeout: BACK_WITHIN_MS }).toBe(200);
     expect(outcome(await client.chat({ model: 'probe' }))).toBe('503 no_capacity');
     disk.empty();
@@ -150,7 +150,7 @@ requirement(missingSmallDisk(), () => {
     next.providers.another = { base_url: 'http://127.0.0.1:9/v1' };
     next.models.another = { ...next.models.probe, targets: [{ provider: 'another', model: 'another' }] };
     writeFileSync(`${path}.next`, JSON.stringify(next));
-    // So that taking its place frees nothing.
+    // A second link keeps the old file, so that replacing it frees no space.
     linkSync(path, `${path}.before`);
     disk.fill(0);
     renameSync(`${path}.next`, path);
@@ -158,7 +158,7 @@ requirement(missingSmallDisk(), () => {
     expect(await models()).toEqual(['held', 'probe']);
     disk.empty();
     await untilServed();
-    // The reload happens by itself.
+    // The gateway reloads by itself when there is space.
     await expect.poll(models, { timeout: 30_000 }).toEqual(['another', 'held', 'probe']);
   }
 
@@ -167,7 +167,7 @@ requirement(missingSmallDisk(), () => {
     return data.map(({ id }) => id).sort();
   }
 
-  /** As under `npm start`, where the supervisor starts a database again that ends. */
+  /** As under `npm start`, whose supervisor restarts the database when it ends. */
   test('the disk of PostgreSQL, under load', { timeout: 120_000 }, async () => {
     const disk = mountSmallDisk(224 * MIB);
     const paths = runtimePaths({ GATEWAY_DATA: disk.folder });
@@ -189,13 +189,13 @@ requirement(missingSmallDisk(), () => {
       const loading = plannedLoad([client], performance.now() + 8_000);
       await sleep(1_500);
       disk.fill(0);
-      // The pages that are there take some charges more, on a slow machine those of seconds.
+      // Existing pages have room for some more charges, on a slow machine for seconds.
       await expect
         .poll(async () => outcome(await client.chat({ model: 'probe' })), { timeout: 30_000 })
         .toBe('503 no_capacity');
       await sleep(2_000);
       disk.empty();
-      // It may end a moment later, of what it tried before.
+      // The server may still crash a moment later because of an earlier write.
       void server.exited.then(async () => {
         if (!ending) server = await start();
       });

@@ -14,12 +14,12 @@ import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 
 /**
- * Gateway processes and an Envoy with a folder of their own and nobody above them, each restarted
- * by itself as containers are.
+ * Gateway processes and an Envoy with their own folder and without a supervisor. Each is restarted
+ * separately, like a container.
  */
 export interface GatewayPod extends Omit<Deployment, 'remove'> {
   readonly workerPids: () => readonly number[];
-  /** Each of these resolves when the pod serves again. */
+  /** The restarts resolve when the pod serves again. */
   restartWorker(index: number, signal?: NodeJS.Signals): Promise<void>;
   restartEnvoy(): Promise<void>;
   logs(): string;
@@ -27,18 +27,18 @@ export interface GatewayPod extends Omit<Deployment, 'remove'> {
 }
 
 export interface GatewayPodOptions extends DeploymentOptions {
-  /** The pods of a deployment share one; absent: a database of its own. */
+  /** Database that the pods of a deployment share. Default: a new database. */
   readonly databaseUrl?: string;
-  /** The pod is there when it answers, ready or not. Default `ready`. */
+  /** When the start resolves: `answers` does not wait for readiness. Default: `ready`. */
   readonly until?: 'answers' | 'ready';
 }
 
 /**
- * How long Envoy still takes new connections once it is asked to end; a balancer has to notice
- * meanwhile.
+ * How long Envoy accepts new connections after it is asked to stop. A balancer must notice the stop
+ * within this time.
  */
 const ENVOY_DRAIN_S = 3;
-/** Longer than any request of a test lives. */
+/** Longer than any request of a test. */
 const DRAIN_TIMEOUT_MS = 20_000;
 const END_MS = DRAIN_TIMEOUT_MS + 5_000;
 
@@ -73,7 +73,7 @@ export async function startGatewayPod(options: GatewayPodOptions): Promise<Gatew
         ended.push(worker);
         const next = startWorker(deployment, index);
         workers[index] = next;
-        // Envoy takes the probe of readiness to any of them.
+        // Envoy sends readiness probes to any process, so this waits for the new one first.
         await untilListening(next);
         await untilServing(deployment, running());
       },
@@ -111,7 +111,7 @@ async function untilListening(worker: TestProcess): Promise<void> {
   }
 }
 
-/** The container's first process looks for Envoy on its path. */
+/** The script of Envoy's container looks for Envoy on its path. */
 function linkEnvoy({ paths }: Deployment): string {
   const bin = join(paths.dataDir, 'bin');
   mkdirSync(bin);

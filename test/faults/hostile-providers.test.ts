@@ -17,8 +17,8 @@ import {
 } from '../provider/raw-provider.ts';
 
 /**
- * Providers that answer what no provider should: always an error that costs nothing, or a stream
- * that ends properly.
+ * Providers with invalid responses. Clients get either an error that costs nothing or a stream that
+ * ends properly.
  */
 let provider: RawProvider;
 let stack: Stack;
@@ -33,7 +33,7 @@ beforeAll(async () => {
     postgresSocketDir: inject('postgresSocketDir'),
     config: {
       providers: { raw: { base_url: provider.baseUrl } },
-      // Tokens of output, and nothing else, cost something.
+      // Only output tokens cost something.
       models: { raw: { usd_per_million_tokens: { input: 0, output: 1 } } },
       timeouts: TIMEOUTS,
       limits: { response_body: '9MiB' },
@@ -110,8 +110,8 @@ function gzipHead(): Buffer {
 }
 
 /**
- * How many tokens of output `play` was charged, when nothing is held any more: each costs a
- * thousand nano-dollars.
+ * Number of output tokens, at 1,000 nano-dollars each, that `play` was charged once nothing is
+ * held.
  */
 async function tokensCharged(play: () => Promise<void>): Promise<number> {
   const before = await balanceOf(client);
@@ -144,14 +144,14 @@ const WRONG_JSON: readonly string[] = [
   `\ufeff\ufeff${completion('"a"')}`,
 ];
 
-test.each(WRONG_JSON)('JSON that is no completion: %j', async (body) => {
+test.each(WRONG_JSON)('JSON that is no completion is an error: %j', async (body) => {
   const play = async (): Promise<void> => {
     expect(outcome(await ask('wrong JSON', thenFin(JSON_HEAD + body), false))).toBe(FAILED);
   };
   expect(await tokensCharged(play)).toBe(0);
 });
 
-/** Strange JSON that can be passed on is passed on. */
+/** Unusual JSON that is passed on unchanged. */
 const STRANGE_JSON: readonly string[] = [
   completion('"\\u0000"'),
   completion('"\\ud800 alone"'),
@@ -163,7 +163,7 @@ const STRANGE_JSON: readonly string[] = [
   `{"choices":[{"message":{"content":"x"}}],"choices":[{"message":{"content":"y"}}],"usage":"many"}`,
 ];
 
-test.each(STRANGE_JSON)('a strange completion: %j', async (body) => {
+test.each(STRANGE_JSON)('an unusual completion is passed on: %j', async (body) => {
   const received = await ask('strange JSON', thenFin(JSON_HEAD + body), false);
   expect(outcome(received)).toBe('200');
   expect(JSON.parse(received.text)).toMatchObject({ model: 'raw', id: received.headers['x-generation-id'] });
@@ -194,7 +194,7 @@ function sized(length: number): string {
   return head('text/event-stream', { 'content-length': String(length) });
 }
 
-/** One final event with the code, `[DONE]`, a clean end; what came before it is there. */
+/** Expects the earlier events, then a final event with the code, `[DONE]` and a clean end. */
 function expectBrokenOff(received: Received, code: string): void {
   expect(received.status).toBe(200);
   const events = received.text.split('\n\n');
@@ -207,7 +207,7 @@ function expectBrokenOff(received: Received, code: string): void {
   expect(received.text.match(/"finish_reason":"error"/g)).toHaveLength(1);
 }
 
-test('what never ends is cut off in time: no answer costs nothing, and of a stream what came is charged', async () => {
+test('endless responses are cut in time: without content they cost nothing, and of a stream what arrived is charged', async () => {
   const unanswered = [false, true].map(async (stream) => {
     const asked = NEVER_AN_ANSWER.map(([name, act]) => ask(`${name} ${stream}`, act, stream));
     expect((await Promise.all(asked)).map(outcome)).toEqual(NEVER_AN_ANSWER.map(() => LATE));
@@ -221,10 +221,10 @@ test('what never ends is cut off in time: no answer costs nothing, and of a stre
 });
 
 test.each(SPOILED)(
-  'a stream that goes on with %s ends with upstream_error, and what came is charged',
+  'a stream that continues with %s ends with upstream_error, and what arrived is charged',
   async (name, act) => {
     const play = async (): Promise<void> => expectBrokenOff(await ask(`then ${name}`, act, true), 'upstream_error');
-    // "Hello" is one; where more of it came, more.
+    // "Hello" is one token. Some cases deliver more.
     expect(await tokensCharged(play)).toBeGreaterThanOrEqual(1);
   },
 );
@@ -243,7 +243,7 @@ const STRANGE_EVENTS: readonly string[] = [
   'id: 1\nretry: 0\n\n\n\n\n',
 ];
 
-test.each(STRANGE_EVENTS)('a strange event disturbs nothing: %j', async (event) => {
+test.each(STRANGE_EVENTS)('an unusual event disturbs nothing: %j', async (event) => {
   const received = await ask('strange event', thenFin(`${SSE}${HELLO}${event}${HELLO}${END}`), true);
   expect(received.status).toBe(200);
   expect(received.text).not.toContain('"error"');
@@ -252,7 +252,7 @@ test.each(STRANGE_EVENTS)('a strange event disturbs nothing: %j', async (event) 
   for (const one of received.text.split('\n\n').slice(0, -2)) JSON.parse(one.replace(/^data: /, ''));
 });
 
-test('after all of it nothing is held, the ledger agrees, nothing was logged as a fault, and memory is as it was', async () => {
+test('afterwards nothing is held, the ledger agrees, no error was logged, and memory is bounded', async () => {
   await untilNothingHeld(client);
   await stack.operator.verifyLedger();
   expect(stack.logs()).not.toMatch(/"level":"(error|fatal)"|unhandled/i);

@@ -11,21 +11,23 @@ import type { LoadTarget } from '../load/checks.ts';
 import { startMockProvider } from '../load/children.ts';
 import { LOAD_MODELS } from '../load/load-stack.ts';
 
-/** A stack with a cheap provider, a customer that does harm, and one that must not notice. */
+/**
+ * A stack with the mock provider, an attacking customer, and another one that must not be affected.
+ */
 export interface HostileStack {
   readonly stack: Stack;
   readonly attacker: LoadTarget;
   readonly others: LoadTarget;
-  /** The one that runs: not the stack's, where the bootstrap was edited. */
+  /** The running Envoy. It is not the stack's if the bootstrap was edited. */
   envoy(): LaunchedProcess;
-  /** One of Envoy's figures by its full name. */
+  /** The value of one of Envoy's statistics by its full name. */
   stat(name: string): Promise<number>;
   /**
-   * Bytes that Envoy has allocated and not freed; its resident memory also has the allocator's
+   * Bytes that Envoy has allocated and not freed. Its resident memory also includes the allocator's
    * reserve.
    */
   envoyAllocatedBytes(): Promise<number>;
-  /** Resolves when no client has a request in flight any more. */
+  /** Resolves when no request is in flight. */
   untilQuiet(): Promise<void>;
   logs(): string;
   close(): Promise<void>;
@@ -35,9 +37,9 @@ export interface HostileOptions {
   readonly postgresSocketDir: string;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly tls?: TestConfig['tls'];
-  /** Default: those of a test. */
+  /** Default: those of TestConfig. */
   readonly bounds?: Pick<TestConfig, 'address_connections' | 'address_requests' | 'address_rps'>;
-  /** Envoy is then started again with the text that it makes of the bootstrap. */
+  /** Edits the bootstrap. Envoy is then restarted with the result. */
   readonly editEnvoy?: (yaml: string) => string;
 }
 

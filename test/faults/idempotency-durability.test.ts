@@ -16,9 +16,7 @@ const COMPLETION = 'completion-sentinel-90be';
 const KEY = 'key-sentinel-71fa';
 const LIMIT = 100;
 const MOST_BYTES = 64 * 1024 * 1024;
-/**
- * The hold is exactly what an answer costs: its whole limit, at a thousand nano-dollars a token.
- */
+/** A response costs exactly its hold: the whole output limit, at 1,000 nano-dollars a token. */
 const COST = 0.0001;
 const USAGE = { prompt_tokens: 10, completion_tokens: LIMIT };
 
@@ -45,7 +43,7 @@ const newClient = async (credit = '1') => {
   return { ...customer, client: gatewayClient(gateway.stack.origin, customer.key) };
 };
 
-/** Repeats a request as a client does that has to come back later. */
+/** Repeats a request as a client does that is asked to retry later. */
 async function insist(attempt: () => Promise<Received>, timeoutMs = 60_000): Promise<Received> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -61,7 +59,7 @@ const answer = (stream: boolean) =>
     ? streamAnswer({ pieces: [COMPLETION, ' and more'], usage: USAGE })
     : jsonAnswer({ text: COMPLETION, usage: USAGE });
 
-test('a process that is killed midway: the next one frees its key when it starts, and the retry pays once', async () => {
+test('the successor of a killed process frees its Idempotency-Key at the start, and the retry is charged once', async () => {
   const { client, organizationId } = await newClient();
   const gate = createGate();
   gateway.provider.script('one', gate.before(answer(false)), answer(false));
@@ -83,7 +81,7 @@ test('a process that is killed midway: the next one frees its key when it starts
 }, 120_000);
 
 test.each([false, true])(
-  'an answer whose charge waits in the log when the process is killed is replayed by the next one (stream: %s)',
+  'a response whose charge waits in the log when the process is killed is replayed by its successor (stream: %s)',
   async (stream) => {
     const { client, organizationId } = await newClient();
     const gate = createGate();
@@ -94,7 +92,7 @@ test.each([false, true])(
     gate.open();
     const received = await underWay;
     expect([received.status, received.text.includes(COMPLETION)]).toEqual([200, true]);
-    // While it waits there, the log says no more than the database.
+    // While the charge waits, the log contains no more about it than the database would.
     const log = filesBelow(gateway.stack.paths.spoolDir)
       .map((path) => readFileSync(path, 'latin1'))
       .join('');
@@ -109,7 +107,7 @@ test.each([false, true])(
   },
 );
 
-test('a process that is asked to end reads on for a client that has left', async () => {
+test('a stopping process reads the response to its end for a client that has disconnected', async () => {
   const { client } = await newClient();
   const gate = createGate();
   gateway.provider.script('one', gate.before(answer(true)));
@@ -126,7 +124,7 @@ test('a process that is asked to end reads on for a client that has left', async
   expect([found.headers['idempotent-replayed'], found.text.includes(COMPLETION)]).toEqual(['true', true]);
 });
 
-test('neither the data folder nor the database says anything of key, prompt and answer', async () => {
+test('neither the data folder nor the database contains the key, the prompt or the response in plain', async () => {
   const rows = await sql<{ row: string }>(gateway.stack.databaseUrl, 'select k::text as row from idempotency_keys k');
   expect(rows.length).toBeGreaterThan(0);
   await sql(gateway.stack.databaseUrl, 'checkpoint');
@@ -141,7 +139,7 @@ test('neither the data folder nor the database says anything of key, prompt and 
   expect(sentinelsIn(Buffer.from(PROMPT).toString('hex'))).toEqual([PROMPT]);
 });
 
-test('PostgreSQL killed under load: every answer is charged once, no balance is overspent, every key has one answer', async () => {
+test('PostgreSQL killed under load: every response is charged once, no balance is overspent, every key has one response', async () => {
   gateway.provider.script('one', async (call) => {
     await sleep(20);
     await answer(call.seen.stream)(call);
@@ -155,7 +153,7 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
     for (let i = 0; !ending; i++) {
       const { client } = index % 4 === 3 ? poor : rich;
       const key = `load ${index} ${i}`.replaceAll(' ', '-');
-      // Every second key is insisted on: asked for until it is answered, then once more.
+      // Every second key is retried until it has a response, and then once more.
       const attempts = i % 2 === 0 ? 1 : 40;
       const answers: Received[] = [];
       for (let tries = 0; tries < attempts && answers.length < 2; tries++) {
@@ -176,7 +174,7 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
   await gateway.postgres.restart();
   await insist(() => rich.client.get('/v1/credits'));
   await sleep(1_000);
-  // A slow machine has not served enough by now to say anything.
+  // A slow machine needs longer to serve enough for a meaningful result.
   await expect.poll(() => generationsOf(received).size, { timeout: 40_000 }).toBeGreaterThan(200);
   await expect.poll(() => answeredTwice(byKey), { timeout: 40_000 }).toBeGreaterThan(50);
   ending = true;
@@ -198,7 +196,7 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
   await gateway.stack.operator.verifyLedger();
 }, 150_000);
 
-test('keys are free again at their retention, and their rows are deleted', async () => {
+test('keys are free again after their retention, and their rows are deleted', async () => {
   const providers = { fake: { base_url: gateway.provider.baseUrl } };
   const config = { ...CONFIG, providers, idempotency: { retention: '6s' } };
   const short = await startStack({ postgresSocketDir: gateway.postgres.socketDir, config });
@@ -230,11 +228,11 @@ function isComplete({ status, text }: Received): boolean {
   return status === 200 && !text.includes('"finish_reason":"error"');
 }
 
-/** As text, as PostgreSQL shows bytes, and as JSON carries them. */
+/** Searches for text, for hexadecimal as PostgreSQL shows bytes, and for base64 as in JSON. */
 function sentinelsIn(text: string): string[] {
   return [PROMPT, COMPLETION, KEY].filter((sentinel) => {
     const bytes = Buffer.from(sentinel);
-    // Two of three alignments of base64 end up here, whatever precedes the text.
+    // The base64 of each alignment, without the characters that depend on neighbouring bytes.
     const base64 = [0, 1, 2].map((lead) =>
       Buffer.concat([Buffer.alloc(lead), bytes])
         .toString('base64')
@@ -252,7 +250,7 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** The server and the process go on, and take files away. */
+/** Server and process keep running and may remove files. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'latin1');

@@ -9,7 +9,7 @@ import { residentBytes } from '../harness/process-cpu.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
-/** Connections that are opened and say nothing, to every address that something listens on. */
+/** Opens idle connections to every listening address. */
 let hostile: HostileStack;
 let dashboard: TestProcess;
 
@@ -46,7 +46,7 @@ async function openIdle(port: number, says: Buffer = Buffer.alloc(0)): Promise<I
         if (says.length > 0) socket.write(says);
         resolve();
       });
-      // Being closed is one of the things that may happen to it.
+      // An idle connection may be closed or reset.
       socket.on('error', () => resolve());
       socket.resume();
       sockets.push(socket);
@@ -82,23 +82,23 @@ test.each([
   await idle.close();
 });
 
-test('more than the dashboard takes: who comes next is served, and the idlest have to go', async () => {
+test('with more connections than the dashboard allows, new ones are served and the longest idle ones are closed', async () => {
   const { port } = new URL(hostile.stack.dashboardOrigin);
   const idle = await openIdle(Number(port));
   const more = await openIdle(Number(port));
   for (let request = 0; request < 5; request += 1) {
-    // Without a session: the page, and an interface that says who is asking.
+    // Without a session the API of the page responds with 401.
     const answer = await fetch(`${hostile.stack.dashboardOrigin}/api/session`, { headers: { connection: 'close' } });
     expect(answer.status).toBe(401);
     await answer.text();
   }
-  // That a connection was closed is read a moment later.
+  // The client notices closed connections a moment later.
   await expect.poll(() => idle.open() + more.open()).toBeLessThanOrEqual(IDLE);
   expect(more.open()).toBeGreaterThan(IDLE - 10);
   await Promise.all([idle.close(), more.close()]);
 });
 
-test('2,000 on the metrics address: probes and scrapes are answered, and the process keeps its files', async () => {
+test('with 2,000 on the metrics address, probes and scrapes get responses and the process has file descriptors left', async () => {
   const { port } = new URL(hostile.stack.metricsOrigin);
   const files = (): number => readdirSync(`/proc/${hostile.stack.gateway.pid}/fd`).length;
   const before = files();

@@ -10,14 +10,14 @@ import { serverEnvironment } from '#supervisor/postgres/embedded-postgres.ts';
 import { choosePostgresUser, handOver } from '#supervisor/postgres/postgres-user.ts';
 
 /**
- * A server that the machine's packages brought, because the embedded one comes without pg_dump,
- * which has to be as new as its server.
+ * A PostgreSQL server from the machine's packages: the embedded one has no pg_dump, whose version
+ * must be at least the server's.
  */
 export interface InstalledPostgres {
   readonly socketDir: string;
   /**
-   * Runs one of its tools against the database, as in `pg_dump --format=custom`; resolves when it
-   * ended well.
+   * Runs one of its tools against the server, such as `pg_dump --format=custom`. Rejects if the
+   * tool fails.
    */
   tool(name: 'pg_dump' | 'pg_restore' | 'createdb', ...args: readonly string[]): Promise<void>;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ function newestFolder(): string | undefined {
   return complete.sort().at(-1);
 }
 
-/** `undefined`: there is one. */
+/** Why no such server can run. `undefined` if one can. */
 export function missingInstalledPostgres(): string | undefined {
   return newestFolder() === undefined ? `PostgreSQL in ${INSTALLED} (Debian: apt-get install postgresql)` : undefined;
 }

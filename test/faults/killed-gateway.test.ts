@@ -13,16 +13,16 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { createGate } from '../provider/gate.ts';
 
 /**
- * kill -9 of the gateway process in the middle of requests. Its successor charges what clients had
- * been sent, by the log that the former process wrote. Tokens are estimated there: this far
- * from a tokenizer's count at most, on this text.
+ * kill -9 of the gateway process in the middle of requests. From the log of the killed process, its
+ * successor charges what clients had been sent. The log has estimated tokens. On this text their
+ * error against a tokenizer's count is at most this.
  */
 const ESTIMATE_ERROR = 0.25;
 const TEXT = readFileSync(join(import.meta.dirname, '../corpus/english.txt'), 'utf8');
 const WORDS = `${TEXT}\n`.repeat(20).match(/\s*\S+/g) ?? [];
-/** Words that the streams have sent when their provider falls silent. */
+/** Words that the provider has sent when it pauses each stream. */
 const SILENT_AFTER = [40, 80, 160, 240];
-/** Clients may name their users with characters that end a line for some readers. */
+/** Names of users may contain characters that some readers treat as the end of a line. */
 const USER = 'ali\u2028ce\u2029\u0085';
 const PROMPT = [{ role: 'user', content: 'Tell me a story.' }];
 
@@ -85,7 +85,7 @@ function watch(client: GatewayClient, model: string, headers: Record<string, str
   return { model, generationId: () => generationId, text: () => textOf(received), ended };
 }
 
-/** The words of whole events. */
+/** The text of complete events. */
 function textOf(received: string): string {
   return received
     .split('\n\n')
@@ -139,7 +139,7 @@ async function playCrash(scene: Scene): Promise<void> {
   await expect.poll(read).toEqual(SILENT_AFTER);
   await expect.poll(() => keyed.text().match(/\S+/g)?.length).toBe(50);
   await expect.poll(() => endless.text().length).toBeGreaterThan(100);
-  // The log has it a moment later.
+  // The log is written a moment later.
   await expect
     .poll(async () => {
       const tokens = await logged(scene);
@@ -153,7 +153,7 @@ async function playCrash(scene: Scene): Promise<void> {
   for (const one of [...silent, endless, keyed]) expect(await one.ended).toBe('cut');
   for (const one of await Promise.all(asked)) expect(one).toMatch(/^503 no_capacity|^500 internal_error/);
 
-  // All of it happens before the process listens: nobody waits for a lease.
+  // The successor charges and releases everything before it listens, without waiting for leases.
   expect(await heldUsd(scene)).toBe(0);
   const charged = await generations(scene);
   expect([...charged.keys()].sort()).toEqual([...silent, endless, keyed].map((one) => one.generationId()).sort());
@@ -162,7 +162,7 @@ async function playCrash(scene: Scene): Promise<void> {
     expect(Number(row?.completion_tokens)).toBeGreaterThanOrEqual(leastOf(one));
     expect(Number(row?.completion_tokens)).toBeLessThanOrEqual(mostOf(one.text()));
   }
-  // The stream went on until the end: the charge is not more than its provider had sent.
+  // This stream continued until the kill, so its charge is at most what its provider had sent.
   const cut = Number(charged.get(endless.generationId())?.completion_tokens);
   expect(cut).toBeGreaterThan(0);
   expect(cut).toBeLessThanOrEqual(mostOf(mostWritten));
@@ -177,7 +177,7 @@ async function playCrash(scene: Scene): Promise<void> {
     expect(Number(row.cost_nano_usd)).toBe(1000 * (Number(row.prompt_tokens) + Number(row.completion_tokens)));
   }
   await stack.operator.verifyLedger();
-  // Tokens that the provider may bill all the same.
+  // Attempts without a charge that the provider may bill all the same.
   const uncharged =
     'select a.model, a.reason, a.result, l.reason as loss from provider_attempts a join losses l using (generation_id)';
   const row = { model: 'json', reason: 'crash', result: 'crash', loss: 'crash' };
@@ -192,7 +192,7 @@ function mostOf(text: string): number {
   return Math.ceil(countTokens(text) * (1 + ESTIMATE_ERROR));
 }
 
-/** The key is free again, and the next request charges nothing a second time. */
+/** Another kill charges nothing twice, and the key is free again. */
 async function playAftermath({ stack, provider, client, organizationId }: Scene): Promise<void> {
   const before = await stack.operator.balance(organizationId);
   await stack.restartGateway('SIGKILL');
@@ -206,14 +206,14 @@ async function playAftermath({ stack, provider, client, organizationId }: Scene)
 }
 
 describe('kill -9 of the gateway process', () => {
-  test('charges what six streams had been sent, and nothing for JSON, with limits in memory', async () => {
+  test('charges what six streams had delivered, and nothing for JSON, with limits in memory', async () => {
     const scene = await openScene();
     await playCrash(scene);
     await playAftermath(scene);
   });
 
   requirement(missingRedis, () => {
-    test('and frees what was held in Redis at once', async () => {
+    test('does the same with limits in Redis, and frees the holds at once', async () => {
       const redis = await startTestRedis();
       closing.push(() => redis.stop());
       const scene = await openScene(redis.url);

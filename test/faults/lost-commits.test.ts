@@ -12,8 +12,8 @@ import { startFakeProvider } from '../provider/fake-provider.ts';
 import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
 
 /**
- * The primary of PostgreSQL dies with commits that its asynchronous standby never got, and the
- * standby takes its place.
+ * PostgreSQL's primary dies with commits that its asynchronous standby never received, and the
+ * standby is promoted.
  */
 const LOAD_MS = 2_000;
 const BACK_WITHIN_MS = 30_000;
@@ -60,7 +60,8 @@ async function play(postgres: ReplicatedPostgres, redis?: string): Promise<void>
   await postgres.killPrimary();
   postgres.switchToStandby();
   await postgres.promote();
-  // Its commits are lost. A new admission must not rely on a balance without them.
+  // The primary's last commits are lost. No request must be admitted against a balance without
+  // them.
   const promotedMs = performance.now();
   while (outcome(await client.chat({ model: 'exact', max_tokens: 10 })) !== '200') {
     expect(performance.now() - promotedMs).toBeLessThan(BACK_WITHIN_MS);
@@ -74,7 +75,7 @@ async function play(postgres: ReplicatedPostgres, redis?: string): Promise<void>
   const complete = new Map([before, lost, after].flatMap((tally) => [...tally.complete]));
   await expectCharged(stack.databaseUrl, { complete, outcomes: {} } satisfies Tally);
   await stack.operator.verifyLedger();
-  // The page is without a process that is too busy to answer.
+  // Polls, because the metrics page omits processes that are too busy to respond.
   await expect
     .poll(() => metric(stack.metricsOrigin, 'gateway_charges_made_again_total'))
     .toBeGreaterThanOrEqual(lost.complete.size);
@@ -86,12 +87,12 @@ async function openPostgres(): Promise<ReplicatedPostgres> {
   return postgres;
 }
 
-test('every answer that was complete is charged on the new primary, by the process that charged it', async () => {
+test('every complete response is charged on the new primary by the process that had charged it', async () => {
   await play(await openPostgres());
 });
 
 requirement(missingRedis, () => {
-  test('by each of two processes what it had charged', async () => {
+  test('each of two processes repeats its own charges on the new primary', async () => {
     const redis = await startTestRedis();
     closing.push(() => redis.stop());
     await play(await openPostgres(), redis.url);

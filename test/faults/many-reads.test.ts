@@ -32,14 +32,14 @@ interface UsageBody {
   readonly total: { readonly requests: number; readonly tokens_prompt: number; readonly cost: number };
 }
 
-test('a large answer of usage is whole, and one that is too large says what to do', async () => {
+test('a large usage response is complete, and one that is too large is refused with advice', async () => {
   const client = gatewayClient(gateway.stack.origin, attacker.key);
   const received = await client.get(usagePath(USAGE_DAYS));
   expect(received.headers['content-length']).toBe(String(received.body.length));
   const { data, total } = jsonOf<UsageBody>(received);
   expect(new Set(data.map(({ date, api_key_id }) => `${date} ${api_key_id}`)).size).toBe(USAGE_KEYS * USAGE_DAYS);
   expect(total).toMatchObject({ requests: data.length, tokens_prompt: 2 * data.length });
-  // In whole nano-dollars: a million USD and one nano-dollar for each key of a day.
+  // On each day key number k costs a million USD and k nano-dollars.
   const nanos = (USAGE_DAYS * USAGE_KEYS * (USAGE_KEYS + 1)) / 2;
   expect(total.cost).toBe(USAGE_DAYS * USAGE_KEYS * 1_000_000 + nanos / 1e9);
 
@@ -55,7 +55,7 @@ test('a large answer of usage is whole, and one that is too large says what to d
   reader.close();
 });
 
-/** Resolves with the status, or why there was none. */
+/** Resolves with the status, or with the reason why there is none. */
 function read(agent: Agent, path: string, key: string): Promise<string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -81,7 +81,7 @@ async function eachOf(client: GatewayClient): Promise<readonly string[]> {
   return received.map(outcome);
 }
 
-test('an organization whose many keys read as fast as they can keeps no other from reading, or from being served', async () => {
+test('an organization that reads with many keys as fast as it can affects neither reads nor completions of another', async () => {
   const more = await Promise.all(
     Array.from({ length: KEYS - 1 }, () => gateway.stack.operator.addKey(attacker.organizationId)),
   );
@@ -111,7 +111,7 @@ test('an organization whose many keys read as fast as they can keeps no other fr
   await Promise.all(reading);
   agent.destroy();
   expect(Object.keys(seen).filter((status) => !['200', '404', '429', '503'].includes(status))).toEqual([]);
-  // How many of them are refused depends on the machine; core/fairness/turns.test.ts has the bound.
+  // How many are refused depends on the machine. core/fairness/turns.test.ts tests the bound.
   expect(seen['200'] ?? 0).toBeGreaterThan(0);
   expect(gateway.stack.logs()).not.toContain('"level":"error"');
   other.close();

@@ -9,7 +9,7 @@ import { type Stack, startStack } from '../harness/stack.ts';
 import { type MockProvider, startMockProvider } from '../load/children.ts';
 import { openSilentClients } from '../load/silent-clients.ts';
 
-/** One organization takes all the memory that it can get, and another one is served beside it. */
+/** One organization takes all the memory that it can get, while another one is served. */
 let provider: MockProvider;
 let stack: Stack;
 let greedyKey: string;
@@ -38,7 +38,7 @@ const MIB = 1024 * 1024;
 const BODIES = 26;
 const BODY_BYTES = 20 * MIB;
 
-/** A PNG of one pixel with bytes after its end: some hundred tokens, in a body of 20 MiB. */
+/** A one-pixel PNG with padding after its end: some hundred tokens in a body of 20 MiB. */
 function bodyOf(model: string): Buffer {
   const pixel =
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYIIAAAAAAAAAAAAAAAAA';
@@ -73,7 +73,10 @@ async function sendAll(body: Buffer): Promise<{ sockets: Socket[]; statuses(): s
   return { sockets, statuses: () => answers.map((answer) => answer.slice(9, 12)) };
 }
 
-/** A request of a kilobyte each 50 ms; how those ended that were not served. */
+/**
+ * Sends a request of a kilobyte every 50 ms. Resolves with the outcomes of those that were not
+ * served.
+ */
 async function othersNotServed(requests: number): Promise<string[]> {
   const client = gatewayClient(stack.origin, otherKey);
   const messages = [{ role: 'user', content: 'Hello '.repeat(150) }];
@@ -90,7 +93,7 @@ async function othersNotServed(requests: number): Promise<string[]> {
 const held = (use: string) => metric(stack.metricsOrigin, 'gateway_memory_held_bytes', { use });
 const refused = (reason: string) => metric(stack.metricsOrigin, 'gateway_memory_refused_total', { reason });
 
-test('26 bodies of 20 MiB whose streams go on are out of memory, and refuse nobody else', async () => {
+test('26 bodies of 20 MiB leave memory while their streams continue, and no other request is refused', async () => {
   const { sockets, statuses } = await sendAll(bodyOf('held-stream'));
   const duringUploads = await othersNotServed(20);
   await expect.poll(() => statuses().filter((status) => status === '').length, { timeout: 60_000 }).toBe(0);
@@ -101,7 +104,7 @@ test('26 bodies of 20 MiB whose streams go on are out of memory, and refuse nobo
   for (const socket of sockets) socket.destroy();
 }, 120_000);
 
-test('26 bodies of 20 MiB that only a further attempt would need give way to others', async () => {
+test('26 bodies of 20 MiB that are kept only for a retry give way to other requests', async () => {
   const { sockets } = await sendAll(bodyOf('silent-stream'));
   await expect.poll(() => held('request_bodies'), { timeout: 60_000 }).toBeGreaterThan(256 * MIB);
   expect(await othersNotServed(20)).toEqual([]);
@@ -109,7 +112,7 @@ test('26 bodies of 20 MiB that only a further attempt would need give way to oth
   for (const socket of sockets) socket.destroy();
 }, 120_000);
 
-test('40 JSON answers of 50 MB that nobody reads refuse nobody else', async () => {
+test('40 unread JSON responses of 50 MB do not cause refusals for others', async () => {
   const ask = JSON.stringify({ model: 'big-json', messages: [{ role: 'user', content: 'Hello' }] });
   const silent = await openSilentClients(stack.origin, greedyKey, ask, 40);
   expect(await othersNotServed(100)).toEqual([]);

@@ -14,15 +14,15 @@ import { createGate } from '../provider/gate.ts';
 import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
-/** The cost of a request of this many tokens. */
+/** Output limit of a request, and its cost. */
 const LIMIT = 100;
 const USD_OF_ONE = 0.0001;
-/** Half of them end while their process is cut off, the others do not end by themselves. */
+/** Half of them end while their process is cut off. The others never end by themselves. */
 const STREAMS = 10;
 const CUT_MS = 40_000;
 /**
- * PostgreSQL gives up a connection on which nobody answers (`GONE_AFTER_25_S` in
- * lock-connection.ts); there is none where it is a socket of the file system.
+ * Time after which PostgreSQL drops a dead connection (`GONE_AFTER_25_S` in lock-connection.ts). On
+ * a Unix socket it never does, so the test ends the connection.
  */
 const GIVEN_UP_AFTER_MS = 25_000;
 const END_LOCKS =
@@ -33,9 +33,9 @@ const REFUSED = '503 no_capacity';
 const OPENS_WITHIN_MS = 60_000;
 
 /**
- * Limits in memory: their owner is cut off from PostgreSQL in the middle of its streams, a process
- * with another data folder takes over, and the way is mended. All that the organization has is held
- * by the owner.
+ * With limits in memory, the owner of the limits is cut off from PostgreSQL while it streams, a
+ * process with another data folder takes over, and the connection is restored. The owner's streams
+ * hold the whole balance.
  */
 let provider: FakeProvider;
 let folder: string;
@@ -76,7 +76,7 @@ function podOptions(databaseUrl: string) {
   };
 }
 
-test('the successor admits nothing before the former owner has noticed and charged: nothing is lost, and the owner ends by itself', async () => {
+test('the successor admits nothing before the former owner has noticed and charged, nothing is lost, and the owner exits', async () => {
   const { organizationId, key } = await operator.customer({ credit: (STREAMS * USD_OF_ONE).toFixed(4) });
   const first = gatewayClient(owner.origin, key);
   const [ends, staysOpen] = [createGate(), createGate()];
@@ -97,7 +97,7 @@ test('the successor admits nothing before the former owner has noticed and charg
 
   provider.script('exact', streamAnswer({ usage: USAGE }));
   successor = await startGatewayPod({ ...podOptions(database.url), until: 'answers' });
-  // Not before the successor has the lock, however long its start takes.
+  // The connection is restored only when the successor has the lock, however long its start takes.
   const mended = sleep(Math.max(0, cutAtMs + CUT_MS - performance.now())).then(() => toPostgres.mend());
   const second = gatewayClient(successor.origin, key);
   const ready: number[] = [];
@@ -108,7 +108,7 @@ test('the successor admits nothing before the former owner has noticed and charg
     await sleep(250);
     given = outcome(await second.chat(ask));
   }
-  // The successor spends as much as it is given.
+  // The successor admits as many requests as it can.
   const spent = [given];
   for (let tries = 0; tries < 2 * STREAMS; tries++) spent.push(outcome(await second.chat(ask)));
   await mended;
@@ -130,16 +130,16 @@ test('the successor admits nothing before the former owner has noticed and charg
   expect(charges).toBe(STREAMS + admitted);
   expect(await operator.balance(organizationId)).toBeGreaterThanOrEqual(0);
   await operator.verifyLedger();
-  // The successor was asked until it opened: the rest of the cut streams' holds is there for
-  // others.
+  // The successor was not ready at first. Later it could spend what the cut streams had held but
+  // not used.
   expect(ready[0]).toBe(503);
   expect(new Set(spent)).toEqual(new Set(['200', '402 insufficient_credits']));
   await expect.poll(() => successor?.logs()).toContain(WAITS);
 
-  // The successor has waited, so the next process on this volume need not.
+  // The successor has waited, so the next process on this volume does not wait.
   await successor.restartWorker(0, 'SIGKILL');
   expect(successor.logs().split(WAITS)).toHaveLength(2);
-  // After a planned stop nobody need wait, wherever.
+  // After a planned stop no process needs to wait, on any volume.
   process.kill(successor.workerPids()[0] ?? 0, 'SIGTERM');
   const owners = () => sql(database.url, 'select memory_owner from ledger_state');
   await expect.poll(owners, { timeout: 30_000 }).toEqual([{ memory_owner: null }]);

@@ -12,8 +12,8 @@ import { startSteadyTraffic } from '../load/steady-traffic.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
 /**
- * Clients that ask for 50 MB and take nothing of it, or a kilobyte a second: once with Envoy's
- * memory as deployed, once with very little.
+ * Clients that request 50 MB and read nothing, or a kilobyte a second: once with Envoy's heap as
+ * deployed, once with very little.
  */
 let hostile: HostileStack | undefined;
 afterEach(async () => {
@@ -23,18 +23,18 @@ afterEach(async () => {
 showLogsOnFailure(() => hostile);
 
 const MIB = 1024 * 1024;
-/** Clients of each kind; a fifth of them for JSON. */
+/** Clients of each kind. A fifth of them request JSON. */
 const EACH = process.env.CI === 'true' ? 40 : 15;
 const SLOW_READERS = 10;
 const WATCH_MS = process.env.CI === 'true' ? 5_000 : 2_000;
-/** Steady traffic takes neither. */
+/** Steady traffic ignores both. */
 const NO_SIZE = { concurrency: 0, requests: 0 };
 
 function bodyOf(model: string): string {
   return JSON.stringify({ model, stream: model.endsWith('stream'), messages: [{ role: 'user', content: 'Hello' }] });
 }
 
-/** One HTTP/2 connection; what comes stays in the windows of its streams. */
+/** Opens streams on one HTTP/2 connection and leaves their data in the flow-control windows. */
 async function openSilentStreams(
   { stack, attacker }: HostileStack,
   model: string,
@@ -55,14 +55,14 @@ async function openSilentStreams(
   return { close: () => session.destroy() };
 }
 
-/** Takes 512 bytes twice a second. */
+/** Opens clients that read 512 bytes twice a second. */
 async function openSlowReaders({ stack, attacker }: HostileStack, count: number): Promise<SilentClients> {
   const body = bodyOf('big-stream');
   const sockets = await Promise.all(
     Array.from({ length: count }, async () => {
       const socket = connect(stack.apiPort, '127.0.0.1');
       socket.on('error', () => undefined);
-      // Reading goes by `read`, in pieces.
+      // Puts the socket in paused mode, in which `read` takes pieces.
       socket.on('readable', () => undefined);
       await once(socket, 'connect');
       socket.write(
@@ -82,7 +82,7 @@ async function openSlowReaders({ stack, attacker }: HostileStack, count: number)
   };
 }
 
-/** Resolves when five requests of somebody else in a row were answered within five seconds. */
+/** Resolves when five consecutive requests of another customer took less than five seconds. */
 async function untilPrompt({ stack, others }: HostileStack): Promise<void> {
   const client = gatewayClient(stack.origin, others.key);
   const durationMs = async (): Promise<number> => {
@@ -110,14 +110,13 @@ async function openMix(here: HostileStack): Promise<SilentClients> {
   };
 }
 
-test('a mix of them: memory is bounded, others are served, and everything is free and accounted for after they left', async () => {
+test('with a mix of such clients memory is bounded, others are served, and afterwards all is charged and nothing is held', async () => {
   hostile = await startHostileStack({ postgresSocketDir: inject('postgresSocketDir') });
   const { stack, others, attacker } = hostile;
   const client = gatewayClient(stack.origin, attacker.key);
   const before = { envoy: residentBytes(hostile.envoy().pid), gateway: residentBytes(stack.gateway.pid) };
   const mix = await openMix(hostile);
-  // Until every buffer on the way is full, and 50 MB of JSON are read whole, there is work, for
-  // which others wait; it comes to an end.
+  // Others wait while buffers fill up and 50 MB of JSON are read. This work comes to an end.
   await sleep(WATCH_MS);
   await untilPrompt(hostile);
   const traffic = startSteadyTraffic([{ ...loadJob(others, 'json', NO_SIZE), concurrency: 4 }]);
@@ -130,7 +129,7 @@ test('a mix of them: memory is bounded, others are served, and everything is fre
   expect(report.faults).toEqual({});
   expect(report.latencyMs.p50).toBeLessThan(3_000);
   expect(grown.envoy).toBeLessThan(512 * MIB);
-  // Whole JSON answers wait in the process, up to its own bound on them.
+  // Complete JSON responses wait in the process, up to its bound for them.
   expect(grown.gateway).toBeLessThan(1_024 * MIB);
   mix.close();
   await hostile.untilQuiet();
@@ -142,7 +141,7 @@ test('a mix of them: memory is bounded, others are served, and everything is fre
   await stack.operator.verifyLedger();
 }, 120_000);
 
-test('when the heap is full new requests are refused in the envelope, idle connections go, and service is back when they left', async () => {
+test('with a full heap new requests are refused in the envelope and idle connections closed, and service recovers afterwards', async () => {
   hostile = await startHostileStack({
     postgresSocketDir: inject('postgresSocketDir'),
     editEnvoy: (yaml) => yaml.replace('max_heap_size_bytes: 2147483648', `max_heap_size_bytes: ${64 * MIB}`),

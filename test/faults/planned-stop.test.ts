@@ -13,8 +13,8 @@ import { withGateway } from '../harness/with-gateway.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 
 /**
- * A gateway process is asked to end, and requests outlive its time to drain: each is answered to
- * its end, and charged for what its client has.
+ * A gateway process is stopped while requests outlive its drain time-out. Each response ends
+ * properly and is charged for what its client received.
  */
 const LONG_MS = 60_000;
 const MOST_TRIES = 10;
@@ -40,18 +40,18 @@ beforeAll(async () => {
 });
 afterEach(bringPostgresBack);
 
-/** `frozen`: it takes what it is sent, and answers nothing. */
+/** `frozen` accepts bytes and never replies. */
 type PostgresState = 'up' | 'down' | 'frozen';
 
 interface Stop {
   readonly streams: number;
   readonly keyed?: boolean;
   readonly postgres: PostgresState;
-  /** How the process learns that it has to end. */
+  /** How the process learns that it must stop. */
   readonly by: 'SIGTERM' | 'its supervisor is gone';
 }
 
-/** Resolves with the streams to come to their end, once each has given its client some content. */
+/** Resolves once each stream has delivered some content, with promises of the complete streams. */
 async function startStreams({ streams, keyed }: Stop): Promise<readonly Promise<Received>[]> {
   const begun: Promise<void>[] = [];
   const all = Array.from({ length: streams }, (_, index) => {
@@ -68,7 +68,7 @@ async function startStreams({ streams, keyed }: Stop): Promise<readonly Promise<
   return all;
 }
 
-/** On a busy machine one of many that come at once may be refused: it asks again. */
+/** Retries, because on a busy machine one of many concurrent requests may be refused. */
 async function untilAdmitted(ask: () => Promise<Received>): Promise<Received> {
   for (let tries = 1; ; tries++) {
     const received = await ask();
@@ -98,7 +98,7 @@ async function startAgain(): Promise<void> {
   await untilServing(gateway.stack, [gateway.stack.gateway, gateway.stack.envoy]);
 }
 
-/** Reads the last events of a stream; throws unless they are usage, error and `[DONE]`. */
+/** Reads the last events of a stream. Throws unless they are usage, error and `[DONE]`. */
 function endOf(received: Received): { readonly code: string; readonly cost: number } {
   const [usage, failed, done] = eventsOf(received).slice(-3);
   expect(done).toBe('[DONE]');
@@ -119,7 +119,7 @@ const STOPS: readonly Stop[] = [
   { streams: 40, keyed: true, postgres: 'down', by: 'its supervisor is gone' },
 ];
 
-describe('streams that are cut by a stop end as any broken stream, and are charged what their clients have', () => {
+describe('streams that are cut by a stop end like any broken stream, and are charged for what their clients received', () => {
   test.each(STOPS)('$streams streams, keyed: $keyed, PostgreSQL $postgres, $by', async (stop) => {
     const streams = await startStreams(stop);
     await take(stop.postgres);
@@ -140,7 +140,7 @@ describe('streams that are cut by a stop end as any broken stream, and are charg
 });
 
 test.each(['up', 'down'] as const)(
-  'JSON, an upload and a new request: refused in the envelope, and charged nothing (PostgreSQL %s)',
+  'JSON requests, an upload and a new request are refused in the envelope and cost nothing (PostgreSQL %s)',
   async (state) => {
     const asked = gateway.provider.requests('json').length;
     const answers = Array.from({ length: 10 }, () => client.chat({ model: 'json' }));

@@ -13,17 +13,16 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
 
 /**
- * The primary of PostgreSQL dies, and the address leads to a standby that is promoted only later.
- * Replication is synchronous: what was committed is on both.
+ * PostgreSQL's primary dies, and its address leads to a standby that is promoted later. Replication
+ * is synchronous, so both have every commit.
  */
-/** Far below what an idle machine does: that there was load at all. */
+/** Far below what an idle machine completes. It only proves that there was load. */
 const LEAST_COMPLETE = 30;
 const LOAD_MS = process.env.CI === 'true' ? 16_000 : 8_000;
-/** The address leads to a server that answers, and takes no charge. */
+/** Time for which the address leads to a read-only server. */
 const UNPROMOTED_MS = 2_000;
 /**
- * From the promotion on. Connections are made again within a second; the rest is for a busy
- * machine.
+ * After the promotion. Connections are restored within a second, the rest is for a busy machine.
  */
 const BACK_WITHIN_MS = 30_000;
 
@@ -62,7 +61,7 @@ requirement(missingRedis, () => {
     return row?.epoch;
   };
 
-  test('a failover under load: nothing is lost, nothing is charged twice, nobody repairs anything', async () => {
+  test('after a failover under load nothing is lost or charged twice, and no repair is needed', async () => {
     const customer = await stack.operator.customer();
     const client = gatewayClient(stack.origin, customer.key);
     const epochBefore = await epoch();
@@ -73,10 +72,10 @@ requirement(missingRedis, () => {
     await postgres.killPrimary();
     const killedMs = performance.now();
     postgres.switchToStandby();
-    // Until then a caller in memory may still be proved to be the last one.
+    // Until then the proof of a kept caller may be valid.
     await sleep(PROVED_FOR_MS);
     while (performance.now() < killedMs + UNPROMOTED_MS) {
-      // The standby could identify the caller, but nothing admitted could be charged.
+      // The standby could identify the caller, but not charge for the request.
       expect(outcome(await client.get('/v1/models'))).toBe('503 no_capacity');
     }
     await postgres.promote();
@@ -90,11 +89,10 @@ requirement(missingRedis, () => {
     await untilSettled(stack, BACK_WITHIN_MS);
     await expectCharged(stack.databaseUrl, tally);
     await stack.operator.verifyLedger();
-    // Answers that were under way when it died are whole; what came meanwhile was refused, and in
-    // no other way.
+    // Responses that were in progress are complete. All other requests were refused.
     expect(Object.keys(tally.outcomes).sort()).toEqual(['503', 'complete']);
     expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
-    // State of the former server is not trusted for this one.
+    // A new epoch: state about the former server is not trusted.
     expect(await epoch()).not.toBe(epochBefore);
     await expect.poll(() => stack.logs()).toContain('PostgreSQL did not take charges: they wait in the log');
     client.close();

@@ -18,7 +18,7 @@ import { plainAnswer, streamAnswer } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
-/** The configuration changes again and again under requests that must not notice it. */
+/** The configuration changes repeatedly while requests must not be affected. */
 const RELOADS = process.env.CI === 'true' ? 100 : 24;
 const KEY_CHANGES = process.env.CI === 'true' ? 20 : 6;
 const PROVIDERS = 3;
@@ -26,7 +26,7 @@ const MIB = 1024 * 1024;
 const GROWN_MIB = 24;
 /** A reload takes a second on an idle machine (docs/interface.md, "Configuration"). */
 const IN_FORCE_WITHIN_MS = 20_000;
-/** In flight at any time. */
+/** Requests in flight. */
 const CLIENTS = 4;
 
 let providers: FakeProvider[];
@@ -47,8 +47,8 @@ afterAll(async () => {
 showLogsOnFailure(() => stack);
 
 /**
- * Configuration `index`: its prices say which it is, and its provider follows from it; a model
- * comes and goes, time-outs change.
+ * Configuration number `index`. Prices identify it, and provider, time-outs and a further model
+ * depend on it.
  */
 function configOf(index: number): TestConfig {
   const price = { usd_per_million_tokens: { input: 1 + index, output: 1001 + index } };
@@ -107,7 +107,7 @@ async function charges(): Promise<Charge[]> {
   }
 }
 
-test(`${RELOADS} reloads under load: no failed request, each charged by the one configuration it began with`, {
+test(`${RELOADS} reloads under load: no request fails, and each is charged by the configuration with which it started`, {
   timeout: 300_000,
 }, async () => {
   for (const provider of providers) provider.script('stream', streamAnswer({ paceMs: 20 }));
@@ -127,7 +127,7 @@ test(`${RELOADS} reloads under load: no failed request, each charged by the one 
   const report = await traffic.stop();
   expect(report.faults).toEqual({});
   expect(report.good).toBeGreaterThan(RELOADS);
-  // A provider that comes back is the cluster that it was: there are never more than there are
+  // A provider that returns gets its former cluster, so there are never more clusters than
   // providers.
   expect(await activeClusters()).toBeLessThanOrEqual(PROVIDERS);
   expect((residentBytes(stack.envoy.pid) - warmEnvoyBytes) / MIB).toBeLessThan(GROWN_MIB);
@@ -149,7 +149,10 @@ test(`${RELOADS} reloads under load: no failed request, each charged by the one 
   expect(stack.logs()).not.toMatch(/unhandled|"level":"fatal"/i);
 });
 
-/** As Kubernetes replaces a secret: a new folder, and the link `..data` moved to it in one step. */
+/**
+ * Replaces the secret as Kubernetes does: it writes a new folder, and moves the link `..data` to it
+ * in one step.
+ */
 function putSecret(version: number): void {
   const folder = join(stack.paths.dataDir, 'secrets');
   mkdirSync(join(folder, `..v${version}`), { recursive: true });
@@ -159,11 +162,10 @@ function putSecret(version: number): void {
   if (version === 1) symlinkSync('..data/key', join(folder, 'key'));
 }
 
-test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in force without a restart, no failed request`, {
+test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: it applies without a restart, and no request fails`, {
   timeout: 120_000,
 }, async () => {
-  // The provider takes the key before for as long as no request has come with the new one, and
-  // never again after it.
+  // The provider accepts the former key only until the first request with the new one.
   let valid = 0;
   let newestSeen = 0;
   const seen = new Set<number>();
@@ -188,8 +190,8 @@ test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in
       if (performance.now() - replacedMs > IN_FORCE_WITHIN_MS) throw new Error(`key ${version} is not in force`);
       await sleep(5);
     }
-    // Requests that were in flight at the first request with the new key still use the old one:
-    // each client has had several answers since then.
+    // Requests that were in flight at the first request with the new key may use the old one. Waits
+    // until each client has had several responses since then.
     const before = traffic.good();
     await expect.poll(() => traffic.good()).toBeGreaterThan(before + 10 * CLIENTS);
     valid = version;

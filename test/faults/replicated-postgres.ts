@@ -16,25 +16,22 @@ import { sql } from '../harness/database.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 
 /**
- * A primary with one standby, synchronous unless asked otherwise, behind one address: what a DNS
- * name or a virtual address does in production, a socket does here.
+ * A primary with one standby, synchronous by default, behind one address. A socket plays the role
+ * of the DNS name or virtual address in production.
  */
 export interface ReplicatedPostgres {
-  /** Folder of the socket that leads to the primary until `switchToStandby`. */
+  /** Folder of the socket, which leads to the primary until `switchToStandby`. */
   readonly socketDir: string;
   /**
-   * From now on the standby gets nothing of what is committed. Only where it is asynchronous:
-   * commits would wait for it.
+   * Commits no longer reach the standby. Only for an asynchronous standby, because otherwise
+   * commits would wait.
    */
   stopReplication(): Promise<void>;
-  /** kill -9 of the primary and everything below it. */
+  /** kill -9 of the primary and all its descendants. */
   killPrimary(): Promise<void>;
-  /**
-   * From now on the address leads to the standby, whatever that is; connections to the former
-   * server are cut.
-   */
+  /** Directs the address to the standby, promoted or not, and cuts connections to the primary. */
   switchToStandby(): void;
-  /** Resolves when the standby takes writes. */
+  /** Resolves when the standby accepts writes. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -45,7 +42,7 @@ export async function startReplicatedPostgres(replication: 'sync' | 'async' = 's
   const folder = mkdtempSync(join(tmpdir(), 'gw-ha-'));
   const primaryPaths = runtimePaths({ GATEWAY_DATA: join(folder, 'a') });
   const standbyPaths = runtimePaths({ GATEWAY_DATA: join(folder, 'b') });
-  // Other users of this machine have to get to the address, and to nothing that is behind it.
+  // Other users of this machine must reach the address, but nothing behind it.
   const address = join(folder, 'address');
   mkdirSync(address);
 
@@ -108,8 +105,8 @@ export async function startReplicatedPostgres(replication: 'sync' | 'async' = 's
 }
 
 /**
- * There is no pg_basebackup among the binaries; the folder of a server that was shut down in order
- * is as good.
+ * Copies the folder of a server that was shut down cleanly, because the binaries have no
+ * pg_basebackup.
  */
 async function copyOfFreshServer(from: RuntimePaths, to: RuntimePaths): Promise<void> {
   const fresh = await startEmbeddedPostgres(from);

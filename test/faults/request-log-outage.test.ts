@@ -8,7 +8,7 @@ import { withGateway } from '../harness/with-gateway.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import { createGate } from '../provider/gate.ts';
 
-/** A request log that cannot be written is nobody's trouble but its own. */
+/** A request log that cannot be written affects nothing else. */
 let client: GatewayClient;
 
 const gateway = withGateway(
@@ -41,7 +41,7 @@ async function loggedOf(requestIds: readonly unknown[]): Promise<number> {
   return Number(rows[0]?.lines);
 }
 
-test('lines wait for a log that is locked, and for a server that crashes with them; requests go on, and none is lost', async () => {
+test('rows wait while the log is locked or the server is down, requests are served, and no row is lost', async () => {
   gateway.provider.script('one', jsonAnswer());
   const gate = createGate();
   gateway.provider.script('gated', gate.before(jsonAnswer()));
@@ -51,7 +51,7 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   await expect.poll(() => waitsForLock(gateway.stack.databaseUrl)).toBe(true);
   const late = await client.chat({ model: 'one' });
   expect(late.status).toBe(200);
-  // A request's line follows its answer.
+  // A request's row is queued after its response.
   await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_request_log_waiting')).toBe(41);
 
   const underWay = client.chat({ model: 'gated' });
@@ -74,7 +74,7 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   expect(Number(sums?.requests)).toBe(42);
 });
 
-test('what waits is written before the process ends', async () => {
+test('waiting rows are written before the process ends', async () => {
   const last = await client.get('/v1/models');
   expect(last.status).toBe(200);
   await gateway.stack.gateway.end('SIGTERM', PATIENCE_MS);

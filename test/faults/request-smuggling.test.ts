@@ -5,12 +5,12 @@ import { exchangeRaw } from '../harness/transport-fixture.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 
 /**
- * Requests whose end two parsers could see in different places. Each is followed on its connection
- * by another customer's request.
+ * Requests whose end two parsers could see at different positions. Each is followed on its
+ * connection by another customer's request.
  */
 let key: string;
 let followerKey: string;
-/** Completions that had to be served. */
+/** Number of completions that had to be served. */
 let served = 0;
 
 const gateway = withGateway({
@@ -27,7 +27,7 @@ const SIZE = BODY.length;
 const HEX = SIZE.toString(16);
 const CHUNKED = `${HEX}\r\n${BODY}\r\n0\r\n\r\n`;
 const READ = 'GET /v1/credits HTTP/1.1\r\nhost: gateway\r\n';
-/** The request that an attacker wants to be answered for the next client. */
+/** The request whose response an attacker wants the next client to receive. */
 const HIDDEN = 'GET /v1/hidden HTTP/1.1\r\nhost: gateway\r\n\r\n';
 
 const post = (headers: string, body: string): string =>
@@ -36,7 +36,7 @@ const te = (value: string, body = CHUNKED): string => post(`transfer-encoding:${
 const cl = (value: string, body = BODY): string => post(`content-length:${value}`, body);
 const chunks = (body: string): string => te(' chunked', body);
 
-/** Responses until the connection was closed: the status and the code of each. */
+/** Status and code of each response until the connection was closed. */
 function answersIn(text: string): string[] {
   return text
     .split(/(?=HTTP\/1\.1 \d{3} )/)
@@ -60,8 +60,8 @@ const SERVED = ['200 chat.completion', '200 7'];
 const REFUSED = ['400 invalid_request'];
 const NOT_FOUND = ['404 route_not_found', '200 7'];
 
-// At once: Envoy waits a second before it closes on what it refused.
-describe.concurrent('HTTP/1.1: one answer, and the next request has its own, or the connection closes', () => {
+// Concurrent, because Envoy waits a second before it closes a connection after a refusal.
+describe.concurrent('HTTP/1.1: the next request gets its own response, or the connection is closed', () => {
   test.each<[string, () => string, readonly string[]]>([
     ['content-length', () => cl(` ${SIZE}`), SERVED],
     ['chunked', () => te(' chunked'), SERVED],
@@ -177,13 +177,13 @@ describe.concurrent('HTTP/1.1: one answer, and the next request has its own, or 
     ]),
   ])('%s', async (_, bytes, expected) => {
     const answers = await withFollower(bytes());
-    // The sender's balance has whatever the requests before it left.
+    // The sender's balance depends on the requests before.
     expect(answers.map((answer) => (/^200 [0-4]\.\d+$/.test(answer) ? '200 BALANCE' : answer))).toEqual(expected);
     if (expected.includes('200 chat.completion')) served += 1;
   });
 });
 
-describe('HTTP/2: an answer or a reset, and the stream beside it has its own answer', () => {
+describe('HTTP/2: a response or a reset, and another stream gets its own response', () => {
   const head = (change: Readonly<Record<string, string | undefined>>): Field[] =>
     Object.entries({
       ':method': 'POST',
@@ -245,8 +245,7 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
     if (answer !== undefined && answer.body.length > 0 && !isServed) {
       expect(answer.body.toString()).toMatch(/^\{"error":\{.*"code":"(invalid_request|route_not_found)"/);
     }
-    // If the whole connection is a violation nothing on it is served; no client gets another one's
-    // response.
+    // If the whole connection is in violation, nothing on it is served.
     if (other?.end === 'clean') expect(other.body.toString()).toContain('"balance":7,');
     else expect(isServed).toBe(false);
     expect(gateway.provider.requests().length - before).toBe(isServed ? 1 : 0);
@@ -254,7 +253,7 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
   });
 });
 
-test('after all of it the provider has seen what was served, and nothing else; each was charged, once', async () => {
+test('afterwards the provider has received exactly the served requests, and each was charged once', async () => {
   expect(served).toBeGreaterThan(10);
   expect(gateway.provider.requests().map(({ json }) => json?.messages)).toEqual(
     Array.from({ length: served }, () => [{ role: 'user', content: 'Hello' }]),

@@ -4,9 +4,11 @@ import { requirement } from '../harness/requirement.ts';
 import { runRevocations } from '../load/revocation-run.ts';
 import { staleAnswers } from '../load/revocation-verdict.ts';
 
-/** `test/load/revocations.ts`, short. */
+/** A short run of `test/load/revocations.ts`. */
 const CHANGES = 200;
-/** Judged as if commands had answered so much earlier, some answers have to be wrong. */
+/**
+ * If every command is judged as having returned this much earlier, stale outcomes must be found.
+ */
 const SHIFT_MS = 1_000;
 const REFUSED = [
   '401 key_expired',
@@ -17,7 +19,7 @@ const REFUSED = [
 ];
 
 requirement(missingRedis, () => {
-  test('no request that began after a change had answered is answered as before it, though a process stood still', {
+  test('no request that starts after a change has returned gets an outcome of before it, although processes are suspended', {
     timeout: 180_000,
   }, async () => {
     const { asked, phases, freezes } = await runRevocations({
@@ -30,7 +32,7 @@ requirement(missingRedis, () => {
     expect(staleAnswers(asked, phases, SHIFT_MS)).not.toEqual([]);
     expect(phases).toHaveLength(2 * CHANGES);
     expect(freezes).toBeGreaterThan(0);
-    // On a busy machine some are refused for lack of capacity.
+    // On a busy machine some requests are also refused for lack of capacity.
     expect(asked.map(({ outcome }) => outcome)).toEqual(expect.arrayContaining(['200', ...REFUSED]));
   });
 });

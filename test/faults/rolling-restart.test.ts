@@ -14,17 +14,17 @@ import { type Balancer, startBalancer } from './balancer.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
- * Every process that serves is restarted, one after the other, and no client notices: neither a
- * refusal nor a cut answer nor a refused connection.
+ * All serving processes are restarted in turn. No client gets a refusal, a cut response or a
+ * refused connection.
  */
 const ROUNDS = process.env.CI === 'true' ? 2 : 1;
-/** Half a second each. */
+/** A stream of half a second. */
 const PIECES = Array.from({ length: 20 }, (_, index) => ` word${index}`);
 const PACE_MS = 25;
-/** Clients come and go, and some stay. */
+/** Connections are replaced now and then. */
 const REQUESTS_PER_CONNECTION = 7;
 const STEP_MS = 40_000;
-/** Enough for each thread of Envoy to have some. */
+/** Enough clients for each thread of Envoy to have some. */
 const CLIENTS = 16;
 
 requirement(missingRedis, () => {
@@ -77,7 +77,7 @@ requirement(missingRedis, () => {
             await allReady();
             const before = traffic.good();
             await restart();
-            // Traffic went on meanwhile.
+            // Traffic continued during the restart.
             expect(traffic.good() - before).toBeGreaterThan(0);
           }
         }
@@ -101,7 +101,9 @@ requirement(missingRedis, () => {
     const listening = (): number => stack.logs().split('the gateway process listens').length - 1;
     const draining = (): number => stack.logs().split('"draining"').length - 1;
 
-    test('each is asked to end, and started again', { timeout: ROUNDS * 2 * STEP_MS }, async () => {
+    test('each process is stopped and restarted without an effect on clients', {
+      timeout: ROUNDS * 2 * STEP_MS,
+    }, async () => {
       const { key } = await stack.operator.customer({ organization: { concurrency: 1_000 } });
       const traffic = startTraffic(stack.origin, key);
       for (let round = 0; round < ROUNDS; round++) {
@@ -119,12 +121,12 @@ requirement(missingRedis, () => {
       await stack.operator.verifyLedger();
     });
 
-    test('what Envoy sends to one before it knows that this one ends goes to the other', async () => {
+    test('a request that Envoy sends to a stopping process is served by the other', async () => {
       const { key } = await stack.operator.customer({ organization: { concurrency: 1_000 } });
       const clients = Array.from({ length: CLIENTS }, () => gatewayClient(stack.origin, key));
       const ask = () => Promise.all(clients.map((client) => client.chat({ model: 'json' }).then(outcome)));
       const served = new Set(['200']);
-      // Connections are open, to Envoy and from it.
+      // Opens connections to Envoy, and from Envoy to the processes.
       expect(new Set(await ask())).toEqual(served);
       const [ends = 0] = supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts');
       const [envoy = 0] = supervisedChildren(stack.supervisorPid, 'envoy.yaml');
@@ -132,7 +134,7 @@ requirement(missingRedis, () => {
       process.kill(envoy, 'SIGSTOP');
       try {
         const given = ask();
-        // Requests wait in Envoy's sockets before the process says anything there.
+        // The requests must be in Envoy's sockets before the process announces its stop there.
         await sleep(100);
         process.kill(ends, 'SIGTERM');
         await expect.poll(draining).toBe(before + 1);

@@ -20,8 +20,8 @@ import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.t
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
 /**
- * Clients that say something, but never enough, or nothing but frames. All of it at once, with
- * ordinary traffic beside.
+ * Clients that send too slowly or flood the gateway with frames, all concurrently and beside
+ * ordinary traffic.
  */
 let hostile: HostileStack;
 let traffic: SteadyTraffic;
@@ -31,7 +31,7 @@ let allocatedBytes: number;
 beforeAll(async () => {
   hostile = await startHostileStack({
     postgresSocketDir: inject('postgresSocketDir'),
-    // As in production, but for what would take two minutes to see.
+    // Production's bootstrap, except for a time-out that would take two minutes.
     editEnvoy: (yaml) => yaml.replaceAll(/flush_timeout: \d+s/g, 'flush_timeout: 5s'),
     timeouts: { first_byte: '5s', stream_idle: '5s', total: '8s' },
   });
@@ -42,26 +42,26 @@ beforeAll(async () => {
 afterAll(() => hostile?.close());
 showLogsOnFailure(() => hostile);
 
-/** Steady traffic takes neither. */
+/** Steady traffic ignores both. */
 const NO_SIZE = { concurrency: 0, requests: 0 };
 const CLIENTS = process.env.CI === 'true' ? 200 : 50;
 const BROKEN = 3_000;
 const DRIP_MS = 500;
 /**
- * The longest time-out here is twice `total` and five seconds, 21 s; the rest is for a busy
+ * The longest time-out here is twice `total` plus five seconds, 21 s. The rest is for a busy
  * machine.
  */
 const CLOSED_WITHIN_MS = 45_000;
 const MIB = 1024 * 1024;
 /**
- * More than the kernel buffers before the sender notices the cut. A flood that is not cut never
- * ends.
+ * More than the kernel buffers until the sender notices the cut. A flood that is not cut would
+ * exceed it.
  */
 const FLOOD_BYTES = 64 * MIB;
 
 /**
- * Sends `head` at once and then one byte after the other; resolves with what came back when the
- * gateway closed the connection.
+ * Sends `head` at once and then byte by byte. Resolves with the received text when the gateway
+ * closes the connection.
  */
 async function drip(head: string): Promise<string> {
   const socket = await open();
@@ -98,24 +98,24 @@ const body = (model: string): Buffer =>
   );
 const SETTING_INITIAL_WINDOW = 4;
 
-describe.concurrent('slower than any honest client', { timeout: CLOSED_WITHIN_MS }, () => {
-  test('headers byte by byte: 408 and closed', async () => {
+describe.concurrent('clients slower than any honest one', { timeout: CLOSED_WITHIN_MS }, () => {
+  test('headers byte by byte get a 408 and the connection is closed', async () => {
     for (const text of await many(() => drip('GET /v1/models HTTP/1.1\r\nhost: a\r\nx-a: ')))
       expect(text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('a body byte by byte: 408 and closed, and nothing is held for it', async () => {
+  test('a body byte by byte gets a 408, the connection is closed, and nothing is held', async () => {
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${hostile.attacker.key}\r\ncontent-length: 1000\r\n\r\n{`;
     for (const text of await many(() => drip(head)))
       expect(text).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/);
   });
 
-  test('a body byte by byte without a key: 401 at once', async () => {
+  test('a body byte by byte without a key gets a 401 at once', async () => {
     const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{';
     for (const text of await many(() => drip(head))) expect(text).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  test('an HTTP/2 header block that never ends: 408', async () => {
+  test('an endless HTTP/2 header block gets a 408', async () => {
     await many(async () => {
       const connection = await openRawHttp2(hostile.stack.apiPort);
       connection.send(frame(FRAME.headers, END_STREAM, 1, headerBlock(fields(hostile.attacker.key))));
@@ -126,7 +126,7 @@ describe.concurrent('slower than any honest client', { timeout: CLOSED_WITHIN_MS
   });
 
   test.each(['json', 'paced-stream', 'big-stream'])(
-    'HTTP/2 without a window (%s): the stream is reset',
+    'an HTTP/2 stream without a window is reset (%s)',
     async (model) => {
       const answers = await many(async () => {
         const connection = await openRawHttp2(hostile.stack.apiPort, { settings: setting(SETTING_INITIAL_WINDOW, 0) });
@@ -150,7 +150,7 @@ describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
   const update = frame(FRAME.windowUpdate, 0, 0, Buffer.from([0, 0, 0, 1]));
   const opened = () => frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(hostile.attacker.key)));
 
-  /** Sends the same again and again until the gateway closes, and says how much that was. */
+  /** Repeats frames until the gateway closes the connection. Resolves with the bytes sent. */
   async function flood(first: Buffer, again: (round: number) => Buffer, isReading: boolean): Promise<number> {
     const connection = await openRawHttp2(hostile.stack.apiPort);
     connection.send(first);
@@ -161,7 +161,7 @@ describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
       sentBytes += bytes.length;
       if (!connection.socket.write(bytes))
         await Promise.race([once(connection.socket, 'drain').catch(() => undefined), connection.closed]);
-      // Lets the responses be read in between.
+      // Lets responses be read in between.
       await sleep(1);
     }
     connection.socket.destroy();
@@ -202,14 +202,14 @@ describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
   });
 });
 
-describe("what Envoy's own bounds on frames towards the process would end everybody's requests for", {
+describe("floods that must not reach Envoy's bounds on frames towards the process, which would end all requests", {
   timeout: CLOSED_WITHIN_MS,
 }, () => {
   const lostUnderRequests = () => hostile.stat('cluster.gateway.upstream_cx_destroy_with_active_rq');
 
-  test('a body in frames of one byte', async () => {
+  test('a body in frames of one byte is served', async () => {
     const connection = await openRawHttp2(hostile.stack.apiPort);
-    // As many as the first window of a stream lets through, in one piece.
+    // As many bytes as the initial window of a stream permits, in one write.
     const bytes = Array.from({ length: 60_000 }, () => frame(FRAME.data, 0, 1, Buffer.of(0x20)));
     connection.send(frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(hostile.attacker.key))), ...bytes);
     connection.send(frame(FRAME.data, END_STREAM, 1, body('json')));
@@ -219,7 +219,7 @@ describe("what Envoy's own bounds on frames towards the process would end everyb
     expect(await lostUnderRequests()).toBe(0);
   });
 
-  test('thousands of clients that leave at once', async () => {
+  test('thousands of clients that disconnect at once do not affect others', async () => {
     const connections = await Promise.all(Array.from({ length: 27 }, () => openRawHttp2(hostile.stack.apiPort)));
     const requests = Array.from({ length: 100 }, (_, index) =>
       frame(FRAME.headers, END_HEADERS, 2 * index + 1, headerBlock(fields(hostile.attacker.key))),
@@ -233,7 +233,7 @@ describe("what Envoy's own bounds on frames towards the process would end everyb
   });
 });
 
-test("thousands of broken requests are answered, and Envoy's log keeps to its rate", {
+test("thousands of broken requests get responses, and Envoy's log keeps within its rate", {
   timeout: CLOSED_WITHIN_MS,
 }, async () => {
   const name = (which: string): string => `access_log.process_ratelimit.${which}`;
@@ -252,14 +252,16 @@ test("thousands of broken requests are answered, and Envoy's log keeps to its ra
     const [allowed = Number.NaN, denied = Number.NaN] = await counts();
     return { logged: allowed - before[0], all: allowed - before[0] + denied - before[1] };
   };
-  // A connection is counted once it has ended, after its answer.
+  // A connection is counted only when it has ended, after its response.
   await expect.poll(async () => (await since()).all).toBeGreaterThanOrEqual(BROKEN);
   const { logged } = await since();
   // A burst of 500, then 50 a second.
   expect(logged).toBeLessThanOrEqual(500 + 50 * Math.ceil((performance.now() - startedMs) / 1000 + 1));
 });
 
-test('nobody else noticed, nothing is left of it, and the sums are right', { timeout: CLOSED_WITHIN_MS }, async () => {
+test('no other client was affected, nothing is left over, and the ledger agrees', {
+  timeout: CLOSED_WITHIN_MS,
+}, async () => {
   const report = await traffic.stop();
   expect(report.faults).toEqual({});
   expect(report.good).toBeGreaterThan(50);

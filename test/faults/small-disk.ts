@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A file system of its own, in memory, that a test can fill. Under the temporary folder, where
- * containers see it too.
+ * A file system in memory that a test can fill. It is under the temporary folder, where containers
+ * see it too.
  */
 export interface SmallDisk {
   readonly folder: string;
-  /** Leaves this much room and no more. */
+  /** Fills the disk except for this much. */
   fill(freeBytes: number): void;
-  /** Takes away what filled it. */
+  /** Removes what `fill` wrote. */
   empty(): void;
   remove(): void;
 }
@@ -29,7 +29,7 @@ export function mountSmallDisk(sizeBytes: number): SmallDisk {
       try {
         writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - freeBytes)));
       } catch (error) {
-        // Somebody else took some of it meanwhile: it is full.
+        // Another process has used some of the space, so the disk is full already.
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       }
     },
@@ -41,7 +41,7 @@ export function mountSmallDisk(sizeBytes: number): SmallDisk {
   };
 }
 
-/** Why there can be no such disk here; `undefined` when there can. */
+/** Why no such disk can be mounted. `undefined` if one can. */
 export function missingSmallDisk(): string | undefined {
   try {
     mountSmallDisk(1024 * 1024).remove();

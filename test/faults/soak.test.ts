@@ -5,7 +5,7 @@ import { REQUEST_KINDS } from '../load/soak-requests.ts';
 import { runSoak } from '../load/soak-run.ts';
 
 /**
- * `node test/load/soak.ts --minutes 30` for seconds: long enough for every kind of request and some
+ * `node test/load/soak.ts --minutes 30` in seconds: long enough for every kind of request and some
  * reloads, too short for a trend.
  */
 const INTERVALS = process.env.CI === 'true' ? 4 : 2;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => postgres?.stop());
 
-test('everything at once: each request ends as it has to, the ledger agrees, nothing is held', async () => {
+test('under every kind of load each request has its expected outcome, the ledger agrees, and nothing is held', async () => {
   const { intervals, faults, seen, errorLines } = await runSoak({
     postgresSocketDir: postgres.socketDir,
     postgresPid: postgres.pid,
@@ -50,7 +50,7 @@ describe('the verdict', () => {
     });
   const verdict = (all: Interval[]) => whatIsNotFlat(trendOf(all), BOUNDS);
 
-  test('is flat for memory that breathes, and for what only the beginning needed', () => {
+  test('is flat for memory that varies, and for growth only at the start', () => {
     expect(verdict(intervals((index) => ({ rss: 200 + (index % 2) * 20 })))).toEqual([]);
     expect(verdict(intervals((index) => ({ rss: index < 25 ? 200 : 240 })))).toEqual([]);
     expect(verdict(intervals((index) => ({ rss: Math.min(250, 100 + 20 * index), p50: index < 10 ? 2 : 5 })))).toEqual(
@@ -58,7 +58,7 @@ describe('the verdict', () => {
     );
   });
 
-  test('tells what grows and what becomes slower', () => {
+  test('reports what grows and what becomes slower', () => {
     expect(verdict(intervals((index) => ({ rss: 200 + index })))).toEqual([
       'the gateway grows by 1.00 MiB in each interval',
     ]);

@@ -5,10 +5,7 @@ import { eventually, exchangeRaw } from '../harness/transport-fixture.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
-/**
- * Claims of a client about itself, its address, its route and its identity, in every header that
- * some proxy trusts.
- */
+/** Clients claim another address, route or identity in every header that some proxy trusts. */
 let other: FakeProvider;
 
 const gateway = withGateway(async (provider) => {
@@ -73,7 +70,7 @@ const CHANGES_EVERY_TIME = ['content-length', 'date'];
 
 describe.each<Protocol>(['http1', 'http2'])('%s', (protocol) => {
   test.each([false, true])(
-    'the provider is asked as without them, and the charge is the same (stream: %s)',
+    "the provider's request and the charge are the same as without them (stream: %s)",
     async (stream) => {
       const { key } = await gateway.stack.operator.customer();
       const client = gatewayClient(gateway.stack.origin, key, { protocol });
@@ -103,7 +100,7 @@ describe.each<Protocol>(['http1', 'http2'])('%s', (protocol) => {
     },
   );
 
-  test('none of them is an address: the key stays shut, and open where the socket fits', async () => {
+  test("none of them changes the address that a key's ranges are checked with", async () => {
     const shut = await gateway.stack.operator.customer({ key: { ipRanges: [`${ALLOWED}/32`] } });
     const open = await gateway.stack.operator.customer({ key: { ipRanges: ['127.0.0.1/32'] } });
     for (const [{ key }, expected] of [
@@ -128,7 +125,7 @@ async function costsOf(
   return Promise.all(costs);
 }
 
-test('nothing but the API is behind the public address: no admin, metrics, egress or stream listener, by no name', async () => {
+test('only the API is at the public address: no name reaches an admin, metrics, egress or stream listener', async () => {
   const metrics = new URL(gateway.stack.metricsOrigin).host;
   const paths = [
     '/ready',

@@ -14,8 +14,8 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 
 /**
- * Somebody without any right sends bodies to the dashboard that never end, or requests whose
- * responses nobody reads.
+ * An unauthenticated client sends endless bodies to the dashboard, or requests whose responses it
+ * never reads.
  */
 const folder = mkdtempSync(join(tmpdir(), 'gw-stalled-'));
 const DIST = join(import.meta.dirname, '../../dashboard/dist');
@@ -67,7 +67,7 @@ async function stall(path: string, bytes: number, headers: Readonly<Record<strin
   return socket;
 }
 
-/** Many at once. Writes what each connection takes. */
+/** Stalls many bodies, each with as many bytes as its connection accepts. */
 async function flood(path: string, bytes: number, headers: Readonly<Record<string, string>>): Promise<void> {
   const body = Buffer.alloc(bytes - 1, 'x');
   const open: Socket[] = [];
@@ -79,30 +79,30 @@ async function flood(path: string, bytes: number, headers: Readonly<Record<strin
   );
 }
 
-/** A file of a third of a megabyte. */
+/** A request for a file of a third of a megabyte. */
 function fileRequest(): string {
   const asset = readdirSync(join(DIST, 'assets')).find((name) => /^libraries.*\.js$/.test(name)) ?? '';
   return `GET /assets/${asset} HTTP/1.1\r\nhost: dashboard\r\n\r\n`;
 }
 
-/** Whole requests in one packet, behind responses that are not read. */
+/** Sends complete requests in one write, behind responses that are never read. */
 async function pipeline(request: string, times: number): Promise<void> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
   sockets.push(socket);
   await once(socket, 'connect');
   socket.pause();
-  // More than both ends of a connection buffer.
+  // More than the buffers at both ends of a connection hold.
   socket.write(fileRequest().repeat(60) + request.repeat(times));
   await sleep(500);
 }
 
 const deliver = () => stripe.deliver({ id: 'evt_1', type: 'payment_intent.succeeded', object: { id: 'pi_none' } });
 
-describe('1,990 bodies of events that never end', () => {
+describe('1,990 endless bodies of Stripe events', () => {
   test.each([
     ['without a signature', {}],
     ['with a wrong one', FAKE_SIGNATURE],
-  ])('%s take no memory, and keep no event of Stripe waiting', async (_, headers) => {
+  ])('%s take no memory and delay no event of Stripe', async (_, headers) => {
     expect(await deliver()).toBe(200);
     const before = resident();
     await flood('/webhooks/stripe', 256 * 1024, headers);
@@ -111,7 +111,7 @@ describe('1,990 bodies of events that never end', () => {
     expect(after - before).toBeLessThan(32);
   });
 
-  test('with a wrong signature give way although they drip', async () => {
+  test('with a wrong signature give way although they keep sending bytes', async () => {
     for (let begun = 0; begun < 40; begun++) {
       const socket = await stall('/webhooks/stripe', 256 * 1024, FAKE_SIGNATURE);
       const drip = setInterval(() => socket.write('x'), 20);
@@ -121,7 +121,7 @@ describe('1,990 bodies of events that never end', () => {
   });
 });
 
-test('bodies that are whole have no places behind responses that nobody reads', async () => {
+test('complete bodies behind unread responses take no slots', async () => {
   const head = Object.entries({ host: 'dashboard', 'content-length': '2', ...FAKE_SIGNATURE });
   const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   for (let connections = 0; connections < 3; connections++)
@@ -129,7 +129,7 @@ test('bodies that are whole have no places behind responses that nobody reads', 
   for (let sent = 0; sent < 5; sent++) expect(await deliver()).toBe(200);
 }, 20_000);
 
-test('requests for a file that nobody reads, a thousand in a packet, take no memory', async () => {
+test('a thousand pipelined requests for a file whose responses are unread take no memory', async () => {
   const before = resident();
   for (let connections = 0; connections < 4; connections++) await pipeline(fileRequest(), 900);
   const after = resident();
@@ -137,7 +137,7 @@ test('requests for a file that nobody reads, a thousand in a packet, take no mem
   expect(after - before).toBeLessThan(32);
 });
 
-test('1,990 bodies of forms that never end take the memory that all bodies share, and keep nobody waiting', async () => {
+test('1,990 endless bodies of forms take only the memory that all bodies share, and delay no other request', async () => {
   const before = resident();
   await flood('/api/session', 64 * 1024, SAME_SITE);
   const after = resident();
@@ -147,6 +147,6 @@ test('1,990 bodies of forms that never end take the memory that all bodies share
     body: JSON.stringify({ email: 'nobody@example.com', password: 'wrong password' }),
   });
   expect([await answer.json(), await deliver()]).toEqual([expect.objectContaining({ problem: 'wrong_password' }), 200]);
-  // Connections themselves take a part of it.
+  // The bound includes the memory of the connections themselves.
   expect(after - before).toBeLessThan(96);
 });

@@ -9,17 +9,17 @@ import { RATE_MODELS, scriptRateModels, startSteadyRate } from '../load/steady-r
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /**
- * Gateway processes are stopped and killed while 200 requests a second come: Envoy lives on, and
- * refuses in the envelope.
+ * Gateway processes are stopped and killed under 200 requests a second. Envoy survives, and refuses
+ * in the envelope.
  */
 const PER_SECOND = 200;
-/** The full proof: STOPS=50. */
+/** STOPS=50 is the full test. */
 const STOPS = Number(process.env.STOPS ?? '3');
 const LIMIT_MS = 60_000 + STOPS * 30_000;
 const LOAD_MS = 1_000;
-/** The last where the machine stands still for ten seconds. */
+/** The last outcome occurs if the machine pauses for ten seconds. */
 const ANSWERED = ['200', '503 no_capacity', '408 request_timeout'];
-/** Above what a stream lasts: nothing in flight is cut by a stop. */
+/** Longer than any stream, so a stop cuts no request in flight. */
 const DRAIN_TIMEOUT_MS = '10000';
 
 let provider: FakeProvider;
@@ -60,7 +60,7 @@ const isReady = ({ stack }: Scene) =>
     () => false,
   );
 
-/** Ends gateway processes one after the other under load; what its clients saw. */
+/** Ends gateway processes in turn under load, and returns the outcomes of the requests. */
 async function endProcesses(scene: Scene, signal: NodeJS.Signals): Promise<Map<string, number>> {
   const { stack, client } = scene;
   const processes = () => supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts');
@@ -85,7 +85,7 @@ async function endProcesses(scene: Scene, signal: NodeJS.Signals): Promise<Map<s
 
 function playAll(name: string, open: () => Promise<Scene>): void {
   describe(name, () => {
-    test('stopped: whoever comes meanwhile is served elsewhere, or refused in the envelope', {
+    test('during a stop new requests are served by another process or refused in the envelope', {
       timeout: LIMIT_MS,
     }, async () => {
       const scene = await open();
@@ -98,7 +98,7 @@ function playAll(name: string, open: () => Promise<Scene>): void {
       }
     });
 
-    test('killed: the streams that it had are cut, all else is refused in the envelope', {
+    test('after a kill only the streams of that process are cut, and other requests are refused in the envelope', {
       timeout: LIMIT_MS,
     }, async () => {
       const scene = await open();
@@ -124,7 +124,7 @@ requirement(missingRedis, () => {
   playAll('one of two gateway processes', () => openScene(redis));
 
   test.each([1, 2])(
-    'all of it is stopped, %i gateway processes: Envoy ends in order',
+    'Envoy exits cleanly when everything is stopped (%i gateway processes)',
     { timeout: LIMIT_MS },
     async (workers) => {
       const total = new Map<string, number>();
@@ -140,10 +140,10 @@ requirement(missingRedis, () => {
         await close();
       }
       process.stderr.write(`${STOPS} whole stops, ${workers} processes: ${JSON.stringify([...total])}\n`);
-      // A connection after the listener has closed is refused by the kernel; in that very moment it
-      // is reset.
+      // The kernel refuses connections after the listener has closed, and resets those at that
+      // moment.
       for (const ending of total.keys()) expect([...ANSWERED, 'ECONNREFUSED', 'ECONNRESET']).toContain(ending);
-      // Connections that waited to be accepted in that moment.
+      // Connections that were waiting to be accepted at that moment.
       expect(total.get('ECONNRESET') ?? 0).toBeLessThanOrEqual((STOPS * PER_SECOND) / 10);
     },
   );

@@ -5,8 +5,8 @@ import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts'
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /**
- * Between the first request that is served and the banner, which waits for the dashboard, the
- * supervisor asks the database itself.
+ * The supervisor queries the database between the first served request and the banner, which waits
+ * for the dashboard.
  */
 const AGAIN_MS = 40_000;
 
@@ -29,9 +29,9 @@ afterEach(async () => {
   await postgres?.stop();
 });
 
-test('the database goes away before the banner: nothing ends, and the banner comes when it is back', async () => {
+test('if the database fails before the banner, no process ends, and the banner follows its return', async () => {
   await postgres.crash();
-  // The dashboard has been tried by then, and the supervisor is about to ask.
+  // By then the dashboard has been tried, and the supervisor is about to query the database.
   await expect.poll(() => stack.logs(), { timeout: AGAIN_MS }).toMatch(/database does not answer|dashboard listens/i);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   await postgres.restart();

@@ -6,8 +6,8 @@ import { metric } from '../harness/metrics-page.ts';
 import { allGoneWithin, chat, type Home, makeHome, startService, statusOfModels } from '../harness/service.ts';
 
 /**
- * `npm start` that is not let end in order: what it started goes all the same, and the next start
- * finds nothing in its way.
+ * If `npm start` cannot stop cleanly, the processes that it started still end, and the next start
+ * succeeds.
  */
 let home: Home;
 
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => home.remove());
 
-test('kill -9 of the supervisor leaves nothing, and a start right after it serves the same data', async () => {
+test('kill -9 of the supervisor leaves no process, and a start right afterwards serves the same data', async () => {
   const first = await startService(home);
   const processes = first.processes();
   expect(processes.length).toBeGreaterThan(8);
@@ -32,14 +32,14 @@ test('kill -9 of the supervisor leaves nothing, and a start right after it serve
   await third.end('SIGTERM', 15_000);
 });
 
-test('a second Ctrl-C does not wait for requests in flight, and still leaves nothing', async () => {
+test('a second Ctrl-C does not wait for requests in flight, and still leaves no process', async () => {
   const service = await startService(home);
   const processes = service.processes();
   const inFlight = chat(home, service, 'fail: stall').catch(() => undefined);
   await expect.poll(() => metric(`http://127.0.0.1:${home.metricsPort}`, 'gateway_requests_in_flight')).toBe(1);
   process.kill(service.pid, 'SIGINT');
   await expect.poll(() => service.output()).toContain('a second Ctrl-C stops at once');
-  // Signals within a second are one.
+  // Signals within a second count as one.
   await sleep(1_200);
   expect(service.hasEnded()).toBe(false);
   process.kill(service.pid, 'SIGINT');

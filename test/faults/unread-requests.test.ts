@@ -7,8 +7,8 @@ import { openUnreadRequests, type UnreadRequests } from '../load/unread-requests
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
 /**
- * Requests whose responses are not read, 100,000 of one address, with the bounds of production.
- * Without the bound of open requests they fill Envoy's heap, and everybody is refused.
+ * 100,000 requests of one address whose responses are never read, with production's bounds. Without
+ * the bound on open requests they would fill Envoy's heap, and all requests would be refused.
  */
 let hostile: HostileStack;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => hostile?.close());
 showLogsOnFailure(() => hostile);
 
-/** Envoy closes connections that ask for more than their 100 streams at once, again and again. */
+/** Envoy closes connections that exceed their 100 concurrent streams repeatedly. */
 const MANY = { connections: 100, streams: 1_000, path: '/v1/models' };
 const PATIENT = { ...MANY, streams: 100 };
 const LONG_HEADS = { valueBytes: 650, count: 95 };
@@ -28,11 +28,11 @@ const LONGEST_SERVED = { valueBytes: 650, count: 24 };
 const BOUND = 2_000;
 const REQUESTS_OF_OTHERS = 20;
 const EVERY_MS = 200;
-/** `stream_flush_timeout` and five seconds. */
+/** `stream_flush_timeout` plus five seconds. */
 const GONE_WITHIN_MS = 15_000;
 const INITIAL_WINDOW = 4;
 let addresses = 0;
-/** Per cent. */
+/** Percent of Envoy's heap. */
 const MOST_PRESSURE = 50;
 
 test.each<[what: string, attack: Omit<UnreadRequests, 'localAddress'>, hasKey?: true]>([
@@ -42,7 +42,7 @@ test.each<[what: string, attack: Omit<UnreadRequests, 'localAddress'>, hasKey?: 
   ['the longest heads, as many as a connection may have', { ...PATIENT, headers: LONGEST_SERVED }],
   ['the same with a key', { ...PATIENT, headers: LONGEST_SERVED }, true],
 ])(
-  '%s: others are served, and nothing is left 15 s after the last',
+  '%s: others are served, and no request is left 15 s after the last',
   async (_, attack, hasKey) => {
     const localAddress = `127.0.1.${++addresses}`;
     const { stack, attacker, others } = hostile;
@@ -64,12 +64,12 @@ test.each<[what: string, attack: Omit<UnreadRequests, 'localAddress'>, hasKey?: 
     const opened = await opening;
     expect(new Set(outcomes)).toEqual(new Set(['200']));
     expect(mostPressure).toBeLessThan(MOST_PRESSURE);
-    // One is the other's.
+    // One of them is the other customer's.
     expect(mostOpen).toBeLessThanOrEqual(BOUND + 1);
     if (attack.streams === PATIENT.streams) expect(mostOpen).toBeGreaterThanOrEqual(BOUND);
     const open = () => hostile.stat('http.ingress.downstream_rq_active');
     await expect.poll(open, { timeout: GONE_WITHIN_MS }).toBe(0);
-    // The address may begin again.
+    // The address can open requests again.
     const again = await openUnreadRequests(stack.apiPort, { ...PATIENT, connections: 1, localAddress });
     await expect.poll(open).toBe(PATIENT.streams);
     again.close();
@@ -79,7 +79,7 @@ test.each<[what: string, attack: Omit<UnreadRequests, 'localAddress'>, hasKey?: 
   90_000,
 );
 
-test('a slow reader of a complete stream gets all of it', async () => {
+test('a slow reader of a complete stream receives all of it', async () => {
   const { stack, others } = hostile;
   const slow = await openRawHttp2(stack.apiPort, { settings: setting(INITIAL_WINDOW, 0), localAddress: '127.0.2.1' });
   const fields = [
@@ -98,7 +98,7 @@ test('a slow reader of a complete stream gets all of it', async () => {
     update.writeUInt32BE(bytes);
     slow.send(frame(FRAME.windowUpdate, 0, 1, update));
   };
-  // The stream takes 3 s, and what is read directly is reset 10 s after its end.
+  // The stream takes 3 s. Without reads it would be reset 10 s after its end.
   for (let second = 1; second <= 15; second++) {
     await sleep(1_000);
     take(20);

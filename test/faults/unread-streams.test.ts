@@ -5,8 +5,8 @@ import { withGateway } from '../harness/with-gateway.ts';
 import { streamAnswer } from '../provider/acts.ts';
 
 /**
- * A provider that sends all of its response, most of it hidden reasoning that only the usage at its
- * end says, and clients that take it, leave, or stay without reading: all pay the same.
+ * A provider sends a complete response, most of which is hidden reasoning that only the final usage
+ * counts. Clients that read it, disconnect or never read are all charged the same.
  */
 const TOTAL_S = 60;
 const gateway = withGateway((provider) => ({
@@ -29,7 +29,7 @@ const gateway = withGateway((provider) => ({
   },
 }));
 
-/** Filler that the buffers between provider and client do not hold. */
+/** More text than the buffers between provider and client hold. */
 const PIECES = Array.from({ length: 10_000 }, (_, index) => ` word${index % 10}`);
 const USAGE = {
   prompt_tokens: 100,
@@ -43,7 +43,7 @@ const KEY = 'unread-1';
 
 type Behaviour = 'reads' | 'leaves' | 'stays unread' | 'drips';
 
-/** Asks over HTTP/2 with a small window, and behaves so after the first bytes. */
+/** Requests over HTTP/2 with a small window, and behaves as given after the first bytes. */
 async function ask(key: string, model: string, does: Behaviour, keyed: boolean) {
   const session = connect(gateway.stack.origin, { settings: { initialWindowSize: WINDOW_BYTES } });
   const stream = session.request({
@@ -72,7 +72,7 @@ async function ask(key: string, model: string, does: Behaviour, keyed: boolean) 
   const dripping = setInterval(() => does === 'drips' && stream.resume(), DRIP_MS);
   return {
     ...{ session, ended, id: await id },
-    /** Reads what is left, if it has not left. */
+    /** Reads the rest, unless the client has disconnected. */
     readOn() {
       pauses = false;
       clearInterval(dripping);
@@ -81,7 +81,9 @@ async function ask(key: string, model: string, does: Behaviour, keyed: boolean) 
   };
 }
 
-describe.concurrent('a response that was sent to its end is charged whole', { timeout: 4 * TOTAL_S * 1000 }, () => {
+describe.concurrent('a response that the provider completed is charged completely', {
+  timeout: 4 * TOTAL_S * 1000,
+}, () => {
   test.for<[string, Behaviour, boolean]>([
     ['reasoning', 'reads', false],
     ['reasoning', 'leaves', false],

@@ -15,7 +15,7 @@ const usage = { prompt_tokens: 1, completion_tokens: 10 };
 /** Cost of 10 tokens at 1 USD per million. */
 const COST = 0.00001;
 
-test('while charging fails in a way that is not about the charge nobody new is served, and each answer that was given is charged afterwards', async () => {
+test('while charging fails independently of the charge, new requests are refused, and all responses are charged afterwards', async () => {
   const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, key);
   gateway.provider.script('m', (call) => (call.seen.stream ? streamAnswer({ usage }) : jsonAnswer({ usage }))(call));
@@ -35,7 +35,7 @@ test('while charging fails in a way that is not about the charge nobody new is s
   await sql(gateway.stack.databaseUrl, 'alter function charge_generations rename to gone');
   await expect.poll(() => outcomes.at(-1)).toBe('503 no_capacity');
   await sleep(1_000);
-  // Whatever was admitted before has ended.
+  // Waits until the requests that were admitted before have ended.
   await expect.poll(() => new Set(latest)).toEqual(new Set(['503 no_capacity']));
   const asked = gateway.provider.requests('m').length;
   const before = outcomes.length;

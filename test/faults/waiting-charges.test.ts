@@ -8,8 +8,8 @@ import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../loa
 import { jsonAnswer } from '../provider/acts.ts';
 
 /**
- * Responses end when their charges are durable in the log of the process, before PostgreSQL has
- * them (docs/design.md, "Invariants", 4).
+ * Responses end when their charges are durable in the process's log, before they are committed in
+ * PostgreSQL (docs/design.md, "Invariants", 4).
  */
 const AWAY_MS = 20_000;
 const AT_ONCE_MS = 1_500;
@@ -35,7 +35,7 @@ async function newClient(): Promise<{ client: GatewayClient; organizationId: str
   return { client, organizationId };
 }
 
-/** Lets no charge of the organization commit until the returned function is called. */
+/** Blocks the organization's charges until the returned function is called. */
 async function blockCharges(organizationId: string): Promise<() => Promise<void>> {
   const session = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   await session.connect();
@@ -58,7 +58,7 @@ test('a response that ended before the commit is charged once after kill -9', as
   gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
   const { client, organizationId } = await newClient();
   const release = await blockCharges(organizationId);
-  // Other work of the machine slows some responses, so a slow one is asked for again.
+  // Other load on the machine slows some responses, so a slow request is repeated.
   let [charges, tookMs] = [0, Number.POSITIVE_INFINITY];
   for (; tookMs >= AT_ONCE_MS && charges < MOST_TRIES; charges++) {
     const startedMs = performance.now();
@@ -74,7 +74,7 @@ test('a response that ended before the commit is charged once after kill -9', as
   expect(await gateway.stack.operator.balance(organizationId)).toBe(left);
 });
 
-test('a client reads what it was charged before, wherever it looks', async () => {
+test("a client's reads include the charges of its earlier responses at every endpoint", async () => {
   gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
   const { client } = await newClient();
   for (let n = 1; n <= 10; n++) {
@@ -98,7 +98,7 @@ test('completions are refused once a charge has waited for five seconds, and ser
   expect(outcome(await blocked.client.chat({ model: 'one' }))).toBe('200');
   expect(outcome(await other.client.chat({ model: 'one' }))).toBe('200');
   const credits = jsonOf<{ data: object }>(await blocked.client.get('/v1/credits'));
-  // The read gave up waiting: what the charge will cost is held, and no more.
+  // The read stopped waiting for the charge, whose exact amount is held.
   expect(credits.data).toMatchObject({ balance: 100, held: COST });
   await expect
     .poll(async () => outcome(await other.client.chat({ model: 'one' })), { timeout: 15_000, interval: 200 })
@@ -133,7 +133,7 @@ test('a response waits for its commit where charges are durable in the database'
   await expect.poll(reloads).toBe(2);
 });
 
-test(`PostgreSQL away for ${AWAY_MS / 1_000} s under load: nothing is lost, and nothing charged twice`, async () => {
+test(`with PostgreSQL down for ${AWAY_MS / 1_000} s under load nothing is lost or charged twice`, async () => {
   gateway.provider.script('exact', plannedAnswer);
   const { client } = await newClient();
   const loading = plannedLoad([client], performance.now() + AWAY_MS + 12_000);

@@ -9,7 +9,10 @@ import { type Stack, startStack } from '../harness/stack.ts';
 import { type MockProvider, startMockProvider } from '../load/children.ts';
 import { openWaitingUploads, type WaitingUploads } from '../load/waiting-uploads.ts';
 
-/** One key has more requests that wait for bodies than a process has places, or large ones. */
+/**
+ * One key has more requests that wait for their bodies than a process has slots, or requests with
+ * large heads.
+ */
 let provider: MockProvider;
 let stack: Stack;
 let otherKey: string;
@@ -38,7 +41,7 @@ const IN_FULL = process.env.CI === 'true';
 const MIB = 1024 * 1024;
 /** Unfinished uploads of an organization with its default concurrency of 64. */
 const SHARE = 320;
-/** The largest that the process takes, less what Envoy adds. */
+/** Nearly the largest head that the process accepts. Envoy adds some headers. */
 const HEAD_BYTES = MAX_HEADER_BYTES * 0.9;
 const BODY_BUDGET_BYTES = 512 * MIB;
 
@@ -58,7 +61,7 @@ async function others(requests: number): Promise<string[]> {
 const served = (requests: number) => Array<string>(requests).fill('200');
 const answered = () => Object.values(flood?.answers ?? {}).reduce((sum, count) => sum + count, 0);
 
-/** Of one instant: memory for bodies, and requests in progress. */
+/** Memory for bodies and requests in progress, read at the same time. */
 async function held(): Promise<{ readonly bytes: number; readonly requests: number }> {
   const { samples } = await readMetrics(stack.metricsOrigin);
   const figure = (name: string, use?: string) =>
@@ -69,7 +72,7 @@ async function held(): Promise<{ readonly bytes: number; readonly requests: numb
   };
 }
 
-test('more uploads of a key than there are places refuse nobody else, and leave nothing', async () => {
+test('more uploads of a key than there are slots do not cause refusals for others, and leave nothing held', async () => {
   const uploads = IN_FULL ? 21_000 : 3_000;
   const { key } = await stack.operator.customer({});
   flood = await openWaitingUploads({ port: stack.apiPort, key, uploads, perSecond: 2_000 });
@@ -81,7 +84,7 @@ test('more uploads of a key than there are places refuse nobody else, and leave 
   await expect.poll(async () => (await held()).bytes).toBe(0);
 }, 240_000);
 
-test('uploads with the largest heads take less memory than there is for bodies', async () => {
+test('uploads with the largest heads take less memory than the budget for bodies', async () => {
   const uploads = IN_FULL ? 8_000 : 2_000;
   const { key } = await stack.operator.customer({ organization: { concurrency: 10_000 } });
   const beforeBytes = residentBytes(stack.gateway.pid);
@@ -96,7 +99,7 @@ test('uploads with the largest heads take less memory than there is for bodies',
   await expect.poll(answered, { timeout: 60_000 }).toBe(uploads);
   clearInterval(watching);
   expect(most.bytes).toBeGreaterThan(IN_FULL ? 100 * MIB : 20 * MIB);
-  // Each counts with its head at least.
+  // Each upload counts at least with its head.
   expect(most.requests).toBeGreaterThan(SHARE);
   expect(most.bytes).toBeGreaterThan(most.requests * HEAD_BYTES);
   expect(most.bytes).toBeLessThanOrEqual(BODY_BUDGET_BYTES);
