@@ -14,6 +14,7 @@ const png = (...chunks: Buffer[]) => Buffer.concat([PNG_MAGIC, ...chunks, chunk(
 const PNG_HEADER = header(2, 128, 1, 224);
 
 const GIF_FRAME = [0x2c, 0, 0, 0, 0, 0x80, 2, 0xe0, 1, 0, 2, 0];
+const TINY_FRAME = [0x2c, 0, 0, 0, 0, 1, 0, 1, 0, ...ZEROS, ...ZEROS, ...ZEROS];
 /** The control of a frame and a comment come before it. */
 const GIF_EXTENSIONS = [0x21, 0xf9, 4, 0, 0, 0, 0, 0, 0x21, 0xfe, 2, 0x2c, 0x2c, 1, 0, 0];
 const gif = (screen: number[], ...blocks: number[][]) =>
@@ -52,6 +53,9 @@ const AMBIGUOUS: readonly [string, Buffer][] = [
     return [`JPEG with the marker ${marker.toString(16)} first`, bytes(JPEG_START, [0xff, marker], hidden, small)];
   }),
   ['GIF with something else before its frame', gif([1, 0, 1, 0], [0x3c], GIF_FRAME)],
+  // Behind the end of an extension without data Pillow skips as many bytes as the next one says.
+  ['GIF with an application without data', gif([1, 0, 1, 0], [0x21, 0xff, 1, 65, 0], TINY_FRAME, GIF_FRAME)],
+  ['GIF with a longer control', gif([1, 0, 1, 0], [0x21, 0xf9, 5, 0, 0, 0, 0, 0, 0], TINY_FRAME, GIF_FRAME)],
   ['GIF whose frame is out of reach', gif([1, 0, 1, 0], GIF_EXTENSIONS)],
 ];
 

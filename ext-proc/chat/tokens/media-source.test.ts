@@ -68,6 +68,12 @@ describe('imageSource', () => {
       kind: 'inline',
       size: { width: 4000, height: 3000 },
     });
+    const drawing = Buffer.from(PIXEL, 'base64');
+    const prompt = Buffer.concat([Buffer.from([0, 10, 0, 0]), Buffer.from('tEXt'), Buffer.alloc(0xa0004)]);
+    const metadata = Buffer.concat([drawing.subarray(0, 33), prompt, drawing.subarray(33)]).toString('base64');
+    for (const data of [metadata, metadata.replaceAll('/', '\\/')]) {
+      expect(sourceOf(`data:image/png;base64,${data}`)).toEqual({ kind: 'inline', size: { width: 1, height: 1 } });
+    }
     expect(sourceOf('data:image/tiff;base64,SUkqAAgAAAA=')).toEqual({ kind: 'inline', size: undefined });
   });
 });

@@ -59,9 +59,10 @@ function* isBase64(bytes: Buffer, start: number, end: number): Steps<boolean> {
   return data.isWhole;
 }
 
-/** Base64 characters to decode: what programs and cameras put before a size. A multiple of four. */
-const HEAD_CHARACTERS = 262_144;
+/** Bytes of the text to decode: what programs and cameras put before a size. A multiple of four. */
+const HEAD_BYTES = 1024 * 1024;
 
 function sizeOf(bytes: Buffer, start: number, end: number): ImageSize | undefined {
-  return imageSize(Buffer.from(textUpTo(HEAD_CHARACTERS, bytes, start, end), 'base64'));
+  const head = textUpTo(HEAD_BYTES, bytes, start, Math.min(end, start + HEAD_BYTES));
+  return imageSize(Buffer.from(head, 'base64'));
 }
