@@ -43,6 +43,14 @@ interface Session {
   asked: { amount: number; currency: string; metadata: Record<string, string>; invoice?: boolean; taxId?: boolean };
 }
 
+interface Completion {
+  readonly amount?: number;
+  readonly currency?: string;
+  readonly taxId?: string | null;
+  /** Last digits of a saved card. */
+  readonly last4?: string;
+}
+
 type Reversed = { id: string; payment_intent: string; amount: number; currency: string; status: string };
 
 export class StripeWorld {
@@ -70,6 +78,11 @@ export class StripeWorld {
     return `${prefix}_${this.#name}${String(++this.#made).padStart(6, '0')}`;
   }
 
+  /** Stripe's clock. It advances with each object. */
+  nowSeconds(): number {
+    return 1_700_000_000 + this.#made;
+  }
+
   addSession(
     given: Omit<Session, 'id' | 'url' | 'status' | 'payment_status' | 'payment_intent' | 'setup_intent' | 'invoice'>,
   ): Session {
@@ -78,23 +91,21 @@ export class StripeWorld {
       ...given,
       ...{ id, url: `${this.pages}/pay/${id}`, status: 'open', payment_status: 'unpaid' },
       ...{ payment_intent: null, setup_intent: null, invoice: null },
+      ...(given.mode === 'setup'
+        ? { setup_intent: { id: this.id('seti'), status: 'requires_payment_method', created: this.nowSeconds() } }
+        : {}),
     };
     this.sessions.set(id, session);
     return session;
   }
 
   /** The user pays or saves a card. */
-  complete(
-    sessionId: string,
-    change: { readonly amount?: number; readonly currency?: string; readonly taxId?: string | null } = {},
-  ): string {
+  complete(sessionId: string, { last4 = '4242', ...change }: Completion = {}): string {
     const session = this.#session(sessionId);
     session.status = 'complete';
     if (session.mode === 'setup') {
-      session.setup_intent = {
-        ...{ id: this.id('seti'), status: 'succeeded', created: 1_700_000_000 + this.#made },
-        payment_method: { id: this.id('pm'), type: 'card', card: { brand: 'visa', last4: '4242' } },
-      };
+      const method = { id: this.id('pm'), type: 'card', created: this.nowSeconds(), card: { brand: 'visa', last4 } };
+      session.setup_intent = { ...session.setup_intent, status: 'succeeded', payment_method: method };
       this.#tell('checkout.session.completed', session);
       return '';
     }

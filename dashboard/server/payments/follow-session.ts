@@ -17,7 +17,7 @@ export async function followSession(deps: StripeDeps, id: string): Promise<void>
 
 async function keepCard(database: Database, { customer, setup_intent: setup }: Stripe.Checkout.Session): Promise<void> {
   if (typeof setup !== 'object' || setup === null || setup.status !== 'succeeded') return;
-  const { payment_method: method, created } = setup;
+  const { payment_method: method } = setup;
   const customerId = idOf(customer);
   if (customerId === undefined || typeof method !== 'object' || method === null) return;
   const card = method.card ? `${method.card.brand} ${method.card.last4}` : method.type;
@@ -25,7 +25,8 @@ async function keepCard(database: Database, { customer, setup_intent: setup }: S
     customerId,
     paymentMethodId: method.id,
     card: card.slice(0, 100),
-    savedAtMs: created * 1000,
+    // Made when the page is sent; the setup intent, when it is opened.
+    savedAtMs: method.created * 1000,
   });
 }
 

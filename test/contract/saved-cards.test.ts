@@ -1,0 +1,67 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createLog } from '#core/log/log.ts';
+import { followSession } from '#dashboard/server/payments/follow-session.ts';
+import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
+import { findPaymentAccount, forgetCard, openPaymentAccount } from '#database/payments/payment-accounts.ts';
+import { BY, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
+import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
+import { openAudited } from './audited-database.ts';
+
+/** Pages at which an owner saves a card, in whatever order they are opened and completed. */
+const database = opened(openAudited);
+const stripe = opened(startScriptedStripe);
+let organizationId: string;
+let customer: string;
+
+beforeEach(async () => {
+  organizationId = await database.addOrganization();
+  customer = stripe.world.id('cus');
+  await openPaymentAccount(database.pool, organizationId, customer);
+});
+
+const openPage = () =>
+  stripe.world.addSession({
+    ...{ mode: 'setup', customer, client_reference_id: null, success_url: '', cancel_url: '' },
+    asked: { amount: 0, currency: 'usd', metadata: {} },
+  }).id;
+async function completePage(session: string, last4: string): Promise<void> {
+  stripe.world.complete(session, { last4 });
+  await tellOf(session);
+}
+const tellOf = async (session: string) =>
+  followSession(
+    { stripe: await stripeClient(stripe.config), database: database.pool, log: createLog('silent') },
+    session,
+  );
+const card = async () => (await findPaymentAccount(database.pool, organizationId))?.card;
+async function removeCard(): Promise<void> {
+  await forgetCard(database.pool, organizationId, BY);
+  // By the clock of this Stripe.
+  const set = `card_saved_at = to_timestamp(${stripe.world.nowSeconds()})`;
+  await sql(database.url, `update payment_accounts set ${set} where organization_id = '${organizationId}'`);
+}
+
+test('of two pages the card that was saved last is kept, whichever page was opened first', async () => {
+  const [first, second] = [openPage(), openPage()];
+  await completePage(second, '2222');
+  await completePage(first, '1111');
+  await tellOf(second);
+  expect(await card()).toBe('visa 1111');
+});
+
+test('a page that was open when the card was removed saves its card, and an older event does not', async () => {
+  const old = openPage();
+  await completePage(old, '1111');
+  const open = openPage();
+  await removeCard();
+  await tellOf(old);
+  expect(await card()).toBeUndefined();
+  await completePage(open, '2222');
+  expect(await card()).toBe('visa 2222');
+});
+
+test('a page that is not completed saves nothing', async () => {
+  await tellOf(openPage());
+  expect(await card()).toBeUndefined();
+});
