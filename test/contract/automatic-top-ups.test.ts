@@ -32,6 +32,31 @@ it('organizations that have spent the most for a day, however many, keep no othe
   ]);
 });
 
+it.each([
+  ['asked for', 'asked_at'],
+  ['paid', 'paid_at'],
+])('one that began yesterday and was %s today counts for today', async (_, column) => {
+  const id = await database.addOrganization();
+  await database.pool.query(
+    `insert into payment_accounts (organization_id, customer_id, payment_method_id, automatic, below_nano_usd, amount_cents, daily_cents)
+     values ($1, 'cus_' || $1, 'pm_1', true, 1000000000, 1000, 1500)`,
+    [id],
+  );
+  const yesterday = "date_trunc('day', now()) - interval '1 second'";
+  const begun = async () => {
+    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+    return sql(database.url, `select from top_ups where organization_id = '${id}' and state = 'open'`);
+  };
+  await database.pool.query(
+    `insert into top_ups (id, organization_id, automatic, amount_cents, state, created_at, ${column})
+     values ($1, $2, true, 1000, 'paid', ${yesterday}, now())`,
+    [newId('top', Date.now()), id],
+  );
+  expect(await begun()).toHaveLength(0);
+  await sql(database.url, `update top_ups set ${column} = ${yesterday} where organization_id = '${id}'`);
+  expect(await begun()).toHaveLength(1);
+});
+
 it('one that Stripe answers with errors keeps no other organization waiting', async () => {
   const stripe = await startScriptedStripe();
   await sql(database.url, 'update payment_accounts set automatic = false');
