@@ -13,11 +13,11 @@ import { chatInOpenWebUi, EMBEDDING_MODEL, MEMORY } from './open-webui.ts';
 import { agentsMissing, runScript } from './run-agent.ts';
 import { costOfRequests, scriptedModel } from './scripted-model.ts';
 
-/** By its model the provider knows whose request it has. */
+/** Each agent has its own models, by which the provider identifies the agent. */
 const refusedModelOf = ({ file }: Agent) => `${file}-refused`;
 const MODEL = { capabilities: ['tools'], usd_per_million_tokens: PRICES };
 const EMBEDDINGS = { capabilities: ['embeddings'], usd_per_million_tokens: { input: 1 } };
-/** A token of each of its texts. */
+/** Cost of one token, the usage of an embedding. */
 const EMBEDDING_NANO_USD = 1_000n;
 const models = AGENTS.flatMap((agent) => [agent.file, refusedModelOf(agent)]).map((model) => [model, MODEL] as const);
 const gateway = withGateway({
@@ -29,7 +29,7 @@ const gateway = withGateway({
 const folder = mkdtempSync(join(tmpdir(), 'gw-agents-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs an agent whose model changes a file. Returns what became of the file, too. */
+/** Runs an agent whose model changes a file. Returns also the final text of the file. */
 async function run(agent: Agent, { key }: Customer, model: string) {
   const home = mkdtempSync(join(folder, 'home-'));
   const work = join(home, 'work');
@@ -43,7 +43,7 @@ async function run(agent: Agent, { key }: Customer, model: string) {
   return { exit, output, text: readFileSync(file, 'utf8') };
 }
 
-/** All charges of a customer in the ledger, nano-USD. */
+/** Sum of a customer's charges in the ledger, in nano-USD. */
 async function charged({ organizationId }: Customer): Promise<bigint> {
   const [row] = await sql<{ sum: string }>(
     gateway.stack.databaseUrl,
@@ -55,8 +55,8 @@ async function charged({ organizationId }: Customer): Promise<bigint> {
 
 requirement(agentsMissing(), () => {
   describe.concurrent('with base URL and key alone', () => {
-    // First, because some wait between their attempts while others compute.
-    test.for(AGENTS)('$name without credit says so, and ends', async (agent, { expect }) => {
+    // Runs first, because some agents wait between attempts while others compute.
+    test.for(AGENTS)('$name without credit reports it and exits', async (agent, { expect }) => {
       const customer = await gateway.stack.operator.customer({ credit: '0.000001' });
       const { exit, output, text } = await run(agent, customer, refusedModelOf(agent));
       expect(output).toContain('balance');
@@ -71,7 +71,7 @@ requirement(agentsMissing(), () => {
       expect({ exit, text }, output).toEqual({ exit: 0, text: NEW_TEXT });
       const requests = () => gateway.provider.requests(agent.file).length;
       expect(requests()).toBeGreaterThanOrEqual(agent.turns('').length);
-      // An agent may end before the request for its title has reached the provider.
+      // An agent may exit before its request for a title has reached the provider.
       const embedding = agent.isServer ? EMBEDDING_NANO_USD : 0n;
       const uncharged = async () => costOfRequests(requests()) + embedding - (await charged(customer));
       await expect.poll(uncharged).toBe(0n);

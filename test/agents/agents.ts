@@ -1,27 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Answer of a scripted model: a text, or a call of a tool. */
+/** A scripted model's turn: a text or a tool call. */
 export type Turn = string | ToolTurn;
 
 export interface ToolTurn {
   readonly tool: string;
   readonly namespace?: string;
-  /** A text for a custom tool. */
+  /** A string for a custom tool. */
   readonly input: Readonly<Record<string, string>> | string;
 }
 
-/** An agent that runs against the gateway as its registry serves it. */
+/** An agent, unmodified from its registry, that runs against the gateway. */
 export interface Agent {
-  /** As docs/clients.md names it. */
+  /** Name in docs/clients.md. */
   readonly name: string;
-  /** Its shell script, without the ending, and of Python its environment in `.cache/clients`. */
+  /**
+   * Its shell script without the extension. For Python also its environment in `.cache/clients`.
+   */
   readonly file: string;
-  /** By which its model changes `old` to `new` in a file of this path. */
+  /** Turns with which the model changes `old` to `new` in the file. */
   readonly turns: (path: string) => readonly Turn[];
-  /** A file below its home that keeps it out of the way of agents beside it. */
+  /** A file below its home that keeps it from disturbing other agents. */
   readonly settings?: { readonly path: string; readonly text: string };
-  /** True: a server, with which a page talks. */
+  /** True for a server that a page uses. */
   readonly isServer?: true;
   /** Exit code after a refusal. Default: 1. */
   readonly refusedExit?: 0;
@@ -47,7 +49,7 @@ const CODING_AGENTS: readonly Agent[] = [
   {
     name: 'Claude Code',
     file: 'claude-code',
-    // Its tool edits no file that was not read.
+    // Its tool edits only files that it has read.
     turns: (file_path) => [
       { tool: 'Read', input: { file_path } },
       { tool: 'Edit', input: { file_path, old_string: 'old', new_string: 'new' } },
@@ -56,7 +58,8 @@ const CODING_AGENTS: readonly Agent[] = [
   {
     name: 'Codex',
     file: 'codex',
-    // Its sandbox makes places in /tmp that it protects, and removes them while another uses them.
+    // Its sandbox creates protected folders in /tmp, and removes them while another process uses
+    // them.
     settings: { path: '.codex/config.toml', text: '[sandbox_workspace_write]\nexclude_slash_tmp = true\n' },
     turns: (path) => [{ tool: 'exec_command', input: { cmd: `sed -i s/old/new/ '${path}'` } }],
   },
@@ -68,13 +71,13 @@ const CODING_AGENTS: readonly Agent[] = [
   {
     name: 'Qwen Code',
     file: 'qwen-code',
-    // As that of Claude Code.
+    // Like Claude Code, it edits only files that it has read.
     turns: (file_path) => [
       { tool: 'read_file', input: { file_path } },
       { tool: 'edit', input: { file_path, old_string: 'old', new_string: 'new' } },
     ],
   },
-  // No tools: it takes the edit from the text.
+  // Uses no tools, but reads the edit from the text.
   { name: 'aider', file: 'aider', turns: () => [SEARCH_AND_REPLACE], refusedExit: 0 },
   {
     name: 'mini-swe-agent',
@@ -95,7 +98,7 @@ const OPEN_WEBUI: Agent = {
 
 export const AGENTS: readonly Agent[] = [...CODING_AGENTS, OPEN_WEBUI];
 
-/** As docs/clients.md shows it. */
+/** The script as docs/clients.md shows it. */
 export function scriptOf({ file }: Agent): string {
   return readFileSync(join(import.meta.dirname, `${file}.sh`), 'utf8').trim();
 }

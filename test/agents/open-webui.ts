@@ -7,12 +7,12 @@ import type { Agent } from './agents.ts';
 import { type AgentRun, type AgentSurroundings, endScript, startScript } from './run-agent.ts';
 
 const TOOL = readFileSync(join(import.meta.dirname, 'python/change_file.py'), 'utf8');
-/** The title of a chat before its model or its first message gave it one. */
+/** The title of a new chat. */
 const NEW_CHAT = 'New Chat';
 export const EMBEDDING_MODEL = 'embeds';
-/** What it has to remember, and embeds. */
+/** A memory that it embeds. */
 export const MEMORY = 'The user likes old words.';
-/** Longest time for its start, and for its answer. */
+/** Longest time for its start, and for its response. */
 const LONGEST_MS = 140_000;
 
 /** A message of a chat, as the page shows it. */
@@ -28,8 +28,8 @@ interface SavedChat {
 }
 
 /**
- * Starts the server, writes the tool, and sends a chat as its page does. Ends with 1 when the page
- * would show an error.
+ * Starts the server, creates the tool, and sends a chat like its page. The exit code is 1 if the
+ * page would show an error.
  */
 export async function chatInOpenWebUi(agent: Agent, surroundings: AgentSurroundings): Promise<AgentRun> {
   const [port = 0] = await freePorts(1);
@@ -37,7 +37,7 @@ export async function chatInOpenWebUi(agent: Agent, surroundings: AgentSurroundi
   const server = startScript(
     agent,
     { ...surroundings, port },
-    // Without accounts, and with the packages that its slim image has (python/open-webui.in).
+    // Without accounts, and with the packages of its slim image (python/open-webui.in).
     {
       ...{ WEBUI_AUTH: 'False', USE_SLIM_DOCKER: 'true', DATA_DIR: surroundings.home },
       GATEWAY_EMBEDDING_MODEL: EMBEDDING_MODEL,
@@ -61,9 +61,9 @@ async function answerTo(content: string, origin: string, model: string): Promise
   });
   const tool = { id: 'files', name: 'Files', content: TOOL, meta: { description: 'Changes files.' } };
   await ask(`${origin}/api/v1/tools/create`, { token, body: tool });
-  // It fails once it has the vector: the slim image lacks a database for it.
+  // Fails after the embedding, because the slim image has no vector database.
   await ask(`${origin}/api/v1/memories/add`, { token, body: { content: MEMORY } }).catch(() => {});
-  // Its page asks for the models before people choose one.
+  // Its page lists the models before a user chooses one.
   await ask(`${origin}/api/models`, { token });
   const answerId = randomUUID();
   const { chat_id } = await ask<{ chat_id: string }>(`${origin}/api/chat/completions`, {
@@ -84,7 +84,7 @@ async function answerTo(content: string, origin: string, model: string): Promise
 
 interface Question {
   readonly token?: string;
-  /** Absent: GET. */
+  /** Absent for a GET. */
   readonly body?: object;
 }
 
@@ -98,7 +98,7 @@ async function ask<T>(url: string, { token, body }: Question): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Asks until there is a result. */
+/** Polls until there is a result. */
 async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
   const deadline = performance.now() + LONGEST_MS;
   for (;;) {

@@ -7,7 +7,7 @@ export interface AgentSurroundings {
   readonly url: string;
   readonly key: string;
   readonly model: string;
-  /** An empty folder: agents keep files there. */
+  /** An empty folder, in which agents store files. */
   readonly home: string;
   /** Working folder, with the file. */
   readonly folder: string;
@@ -25,9 +25,9 @@ const NODE_AGENTS = join(import.meta.dirname, 'node/node_modules');
 const ENVIRONMENTS = join(ROOT, '.cache/clients');
 const LONGEST_MS = 240_000;
 
-/** Agents look for updates, lists of models and prices, and report to their makers. */
+/** Turns off updates, downloads of model lists and prices, and telemetry. */
 const QUIET = {
-  // A port without a listener: what one would fetch from elsewhere fails at once.
+  // A port without a listener, so that outgoing requests fail at once.
   HTTP_PROXY: 'http://127.0.0.1:9',
   HTTPS_PROXY: 'http://127.0.0.1:9',
   NO_PROXY: '127.0.0.1',
@@ -37,13 +37,13 @@ const QUIET = {
   OPENCODE_DISABLE_MODELS_FETCH: '1',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   CLINE_NO_AUTO_UPDATE: '1',
-  // Otherwise a daemon of Cline stays.
+  // Keeps Cline from leaving a daemon behind.
   CLINE_SESSION_BACKEND_MODE: 'local',
   AIDER_ANALYTICS: 'false',
   AIDER_CHECK_UPDATE: 'false',
   AIDER_GIT: 'false',
   LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-  // Otherwise mini-swe-agent asks for settings.
+  // Keeps mini-swe-agent from asking for settings.
   MSWEA_CONFIGURED: 'true',
   OFFLINE_MODE: 'true',
 };
@@ -54,7 +54,7 @@ export function agentsMissing(): string | undefined {
     : 'the packages of agents: npm run test:agents installs them';
 }
 
-/** Starts its script in a process group of its own. */
+/** Starts an agent's script in its own process group. */
 export function startScript(agent: Agent, surroundings: AgentSurroundings, env: NodeJS.ProcessEnv = {}): TestProcess {
   const { url, key, model, home, folder, port } = surroundings;
   mkdirSync(folder, { recursive: true });
@@ -65,14 +65,15 @@ export function startScript(agent: Agent, surroundings: AgentSurroundings, env: 
   }
   const programs = [join(NODE_AGENTS, '.bin'), join(ENVIRONMENTS, agent.file, 'bin'), process.env.PATH];
   return startProcess('sh', ['-e', '-c', scriptOf(agent)], {
-    // Our own environment stays out: an option that an agent takes from there would hide.
+    // The test's environment is not passed on, because agents may read options from it.
     env: {
       ...QUIET,
       ...env,
       PATH: programs.join(':'),
       HOME: home,
       TMPDIR: home,
-      // Compiling what they import costs Python's agents as much as running it.
+      // For Python agents, compiling imports costs as much as running them, so the bytecode is
+      // cached.
       PYTHONPYCACHEPREFIX: join(ENVIRONMENTS, 'bytecode'),
       GATEWAY_URL: url,
       GATEWAY_KEY: key,
@@ -85,7 +86,7 @@ export function startScript(agent: Agent, surroundings: AgentSurroundings, env: 
   });
 }
 
-/** Ends a script and what it has started. */
+/** Kills a script and its descendants. */
 export async function endScript(script: TestProcess): Promise<void> {
   try {
     process.kill(-script.pid, 'SIGKILL');
@@ -95,7 +96,7 @@ export async function endScript(script: TestProcess): Promise<void> {
   await script.exited;
 }
 
-/** Runs its script to the end. */
+/** Runs an agent's script to its end. */
 export async function runScript(agent: Agent, surroundings: AgentSurroundings): Promise<AgentRun> {
   const script = startScript(agent, surroundings);
   const timer = setTimeout(() => void endScript(script), LONGEST_MS);

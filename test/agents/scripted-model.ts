@@ -5,17 +5,17 @@ import { DEFAULT_TEXT } from '../provider/chat-format.ts';
 import type { Turn } from './agents.ts';
 
 export interface ScriptedModelOptions {
-  /** API that it speaks. Default: chat. */
+  /** API of the model. Default: chat completions. */
   readonly over?: AgentApi;
-  /** It thinks before each call of a tool. */
+  /** True if it thinks before each tool call. */
   readonly thinks?: boolean;
-  /** The turn whose first answer breaks within the call. */
+  /** The turn whose first response is cut within the tool call. */
   readonly cutTurn?: number;
 }
 
 /**
- * A model that takes an agent's turns, one for each result of a tool, and then ends. Each answer
- * has a usage of its own. Titles, which agents ask for without tools, are no turns.
+ * A model that plays an agent's turns, one for each tool result, and then ends. Each response has a
+ * different usage. Requests for titles, which have no tools, do not count as turns.
  */
 export function scriptedModel(turns: readonly Turn[], options: ScriptedModelOptions = {}): Act {
   const { over = AGENT_APIS[0], thinks = false, cutTurn } = options;
@@ -42,7 +42,7 @@ export function scriptedModel(turns: readonly Turn[], options: ScriptedModelOpti
   };
 }
 
-/** Cost of the first `requests` answers, nano-USD. */
+/** Cost of the first `requests` responses in nano-USD. */
 export function costOfRequests(requests: number): bigint {
   let sum = 0n;
   for (let request = 1; request <= requests; request++) sum += costNanoUsd(request);

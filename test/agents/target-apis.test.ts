@@ -19,19 +19,19 @@ const CUT_TURN = 5;
 interface Case {
   readonly name: string;
   readonly over: AgentApi;
-  /** Agents know models by their names, and have other tools for some. */
+  /** Name of the model. Agents choose their tools by it. */
   readonly model: string;
   turns(path: string): readonly Turn[];
   /** The file after all turns. */
   readonly text: string;
-  /** What the target has only if the body of the agent passes to it. */
+  /** Text that the target receives only if the agent's body is passed on. */
   readonly passed?: string;
 }
 
 const step = (turn: number) => `step ${turn}`;
 const steps = (last: number): number[] => Array.from({ length: last }, (_, index) => index);
 
-/** Codex has a tool of JavaScript where it knows the model, and one of commands elsewhere. */
+/** Codex uses a JavaScript tool for models that it knows, and a command tool for others. */
 const CODEX: Record<AgentApi['api'], Pick<Case, 'model'> & { readonly edit: (command: string) => Turn }> = {
   chat: {
     model: 'gpt-6.1-sol',
@@ -56,7 +56,7 @@ const claudeCode = (over: AgentApi): Case => ({
   ...{ name: 'Claude Code', over, model: `claude-sonnet-5-5-over-${over.api}` },
   ...(over.api === 'anthropic' ? { passed: 'context_management' } : {}),
   text: step(TURNS - 1),
-  // Its tool edits no file that was not read.
+  // Its tool edits only files that it has read.
   turns: (file_path) => [
     { tool: 'Read', input: { file_path } },
     ...steps(TURNS - 1).map((at) => ({
@@ -108,12 +108,12 @@ async function run({ name, over, turns }: Case, { key }: Customer, model: string
 
 interface Charge {
   readonly cost: bigint;
-  /** The provider reported no usage. */
+  /** True if the provider reported no usage. */
   readonly isCounted: boolean;
   readonly finishReason: string | null;
 }
 
-/** All charges of a customer, in their order. */
+/** All charges of a customer in order. */
 async function chargesOf({ organizationId }: Customer): Promise<Charge[]> {
   await gateway.stack.operator.balance(organizationId);
   const rows = await sql<{ cost: string; counted: boolean; reason: string | null }>(
@@ -125,14 +125,14 @@ async function chargesOf({ organizationId }: Customer): Promise<Charge[]> {
   return rows.map(({ cost, counted, reason }) => ({ cost: BigInt(cost), isCounted: counted, finishReason: reason }));
 }
 
-/** What the model thought in all turns, as the last request of an agent brings it back. */
+/** The model's reasoning in all turns, which an agent's last request sends back. */
 const THOUGHTS = steps(TURNS).map((at) => `reasoning ${reasoningOf(at + 1)}`);
 
 requirement(agentsMissing(), () => {
   describe.concurrent('through targets of each API', () => {
     afterAll(() => gateway.stack.operator.verifyLedger());
 
-    test.for(CASES)('$name takes ten turns over $over.api, and pays exactly', async (one, { expect }) => {
+    test.for(CASES)('$name makes ten turns over $over.api, each charged exactly', async (one, { expect }) => {
       const customer = await gateway.stack.operator.customer();
       const { ended, output } = await run(one, customer, one.model);
       expect(ended, output).toEqual({ exit: 0, text: one.text });
@@ -145,7 +145,7 @@ requirement(agentsMissing(), () => {
       expect(await chargesOf(customer)).toMatchObject(exact);
     });
 
-    test.for(CASES)('$name takes a turn again that was cut over $over.api', async (one, { expect }) => {
+    test.for(CASES)('$name repeats a turn that was cut over $over.api', async (one, { expect }) => {
       const customer = await gateway.stack.operator.customer();
       const model = cutModelOf(one);
       const { ended, output } = await run(one, customer, model, CUT_TURN);

@@ -26,7 +26,7 @@ interface Message {
   readonly reasoning_content?: string;
 }
 
-/** As DeepSeek: refuses calls of tools that come back without the reasoning that led to them. */
+/** Like DeepSeek, refuses assistant tool calls without their `reasoning_content`. */
 function thinkingModel(file: string, refused: string[]): Act {
   return (call) => {
     const { messages, tools } = call.seen.json as unknown as { messages: readonly Message[]; tools?: unknown };
@@ -42,7 +42,7 @@ function thinkingModel(file: string, refused: string[]): Act {
 }
 
 requirement(agentsMissing(), () => {
-  test('opencode takes ten turns with a model that wants its reasoning back', async () => {
+  test('opencode makes ten turns with a model that requires its reasoning back', async () => {
     const [opencode] = AGENTS;
     if (opencode === undefined) throw new Error('no agent');
     const folder = join(home, 'work');

@@ -40,7 +40,7 @@ function run(client: Client): Promise<readonly ActResult[]> {
   });
 }
 
-/** The refusal of a customer without credit. */
+/** The error of a client whose customer has no credit. */
 function refusalOf({ error, code, ownCode }: Client, message: string): ActError {
   const codes = ownCode ? { at: 'error.code', code: ownCode } : { at: code ?? null, code: code ? CODE : null };
   return { name: error, message, ...codes };
@@ -48,7 +48,7 @@ function refusalOf({ error, code, ownCode }: Client, message: string): ActError 
 
 requirement(clientsMissing(), () => {
   describe.concurrent('with base URL and key alone', () => {
-    test.for(CLIENTS)('$name chats, streams, has a tool, and reports a refusal', async (client, { expect }) => {
+    test.for(CLIENTS)('$name chats, streams, calls a tool, and reports a refusal', async (client, { expect }) => {
       const results = await run(client);
       const streamed = { act: 'stream', got: expect.any(Array) };
       expect(results).toEqual([
@@ -71,7 +71,7 @@ requirement(clientsMissing(), () => {
       if (client.asksFor === 'a JSON Schema') expect(call.json).toHaveProperty('response_format.json_schema');
       expect(roleOfWeather(call)).toBeUndefined();
       expect(roleOfWeather(answer)).toBe(client.resultRole ?? 'tool');
-      // The customer without credit reaches no provider.
+      // Requests of the customer without credit reach no provider.
       expect(seen).toHaveLength(client.toolRequests ?? 2);
     });
   });

@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A client library that runs against the gateway as its registry serves it. */
+/** A client library, unmodified from its registry, that runs against the gateway. */
 export interface Client {
-  /** As docs/clients.md names it. */
+  /** Name in docs/clients.md. */
   readonly name: string;
-  /** Its file in `node` or `python`, without the ending. */
+  /** Its file in `node` or `python`, without the extension. */
   readonly file: string;
-  /** Python: the environment in `.cache/clients` (scripts/setup/clients.mjs). */
+  /** For Python, its environment in `.cache/clients` (scripts/setup/clients.mjs). */
   readonly runtime: 'node' | 'openai-3' | 'openai-2' | 'pydantic-2.13';
-  /** Class of the error that its caller gets for a 402. */
+  /** Class of the error that its callers get for a 402. */
   readonly error: string;
-  /** The gateway's code in that error. `undefined`: its message only. */
+  /** Path of the gateway's code in that error. `undefined` if the error has only the message. */
   readonly code?: string;
-  /** Another code that the library has made of the status, in `error.code`. */
+  /** The library's own code for the status, in `error.code`. */
   readonly ownCode?: string;
-  /** Why it has no stream. */
+  /** Why it cannot stream. */
   readonly lacksStream?: string;
-  /** Role of a message with a tool's result. Default: `tool`. */
+  /** Role of messages with tool results. Default: `tool`. */
   readonly resultRole?: 'user';
-  /** How it gets to the arguments of a tool. Default: it sends `tools`. */
+  /** How it requests the arguments of a tool. Default: it sends `tools`. */
   readonly asksFor?: 'a JSON Schema' | 'text';
-  /** Requests of a run with a tool. Default: 2. */
+  /** Number of requests of a run with a tool. Default: 2. */
   readonly toolRequests?: 3;
 }
 
@@ -99,7 +99,7 @@ export const CLIENTS: readonly Client[] = [
   { name: 'Continue', file: 'continue', runtime: 'node', ...OF_OPENAI },
 ];
 
-/** The model of a client, by which the provider knows whose request it has. */
+/** Each client has its own model, by which the provider identifies the client. */
 export function modelOf({ file, runtime }: Client): string {
   return `${runtime}-${file}`;
 }
@@ -111,7 +111,7 @@ export function scriptOf({ file, runtime }: Client): string {
   return join(import.meta.dirname, folder, `${file}.${ending}`);
 }
 
-/** The lines of its script that docs/clients.md shows. */
+/** The lines of the client's script that docs/clients.md shows. */
 export function snippetOf(client: Client): string {
   const [snippet = '', ...others] = readFileSync(scriptOf(client), 'utf8').split(END_OF_SNIPPET);
   if (others.length !== 1) throw new Error(`${client.file} has ${others.length} ends of its snippet`);

@@ -1,12 +1,13 @@
 import { DEFAULT_TEXT } from '../provider/chat-format.ts';
 
-/** DSPy's form of a field, in requests and answers. */
+/** DSPy's notation of a field in requests and responses. */
 const FIELD = /\[\[ ## (\w+) ## \]\]/g;
 const ASKS = 'Respond with the corresponding output fields';
 
 /**
- * DSPy lists the fields of an answer in its last message, and reads them from the text. An agent's
- * fields name the next tool, and `finish` when it needs none. `undefined`: it is not DSPy.
+ * The response to a message of DSPy, which lists the fields that it reads from the response's text.
+ * An agent's fields name the next tool, or `finish` if it needs none. `undefined` if the message is
+ * not DSPy's.
  */
 export function dspyAnswer(message: string, isWeatherKnown: boolean): string | undefined {
   const [, fields] = message.split(ASKS);

@@ -46,7 +46,7 @@ requirement(clientsMissing(), () => {
       [expect.closeTo(1 / 3), expect.closeTo(1 / 4)],
       [expect.closeTo(2 / 3), expect.closeTo(2 / 4)],
     ]);
-    // A token for each text, at 1 USD a million.
+    // One token for each text, at 1 USD per million.
     expect(await gateway.stack.operator.balance(organizationId)).toBe(0.999998);
   });
 });

@@ -15,7 +15,7 @@ import { clientsMissing } from './run-client.ts';
 const CLIENTS = resolve(import.meta.dirname, '../../.cache/clients');
 const LONGEST_MS = 240_000;
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
-/** A thousand nano-dollars a token. */
+/** Cost at 1,000 nano-dollars a token. */
 const COST = 0.00015;
 
 const gateway = withGateway({
@@ -28,7 +28,9 @@ const home = mkdtempSync(join(tmpdir(), 'gw-litellm-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 requirement(clientsMissing(), () => {
-  test('LiteLLM speaks Responses, Messages and Embeddings with base URL and key', { timeout: LONGEST_MS }, async () => {
+  test('LiteLLM uses Responses, Messages and Embeddings with base URL and key alone', {
+    timeout: LONGEST_MS,
+  }, async () => {
     const { key } = await gateway.stack.operator.customer();
     const answer = { usage: USAGE };
     const [whole, streamed] = [jsonAnswer(answer), streamAnswer(answer)];
@@ -44,7 +46,7 @@ requirement(clientsMissing(), () => {
         ...{ GATEWAY_URL: `${gateway.stack.origin}/v1`, GATEWAY_KEY: key },
       },
     });
-    // LiteLLM writes lines of its own.
+    // LiteLLM prints further lines.
     const acts = stdout.split('\n').filter((line) => line.startsWith('{"act"'));
     const ofMessages = { input_tokens: 100, output_tokens: 50 };
     const ofChat = { prompt_tokens: 100, completion_tokens: 50 };

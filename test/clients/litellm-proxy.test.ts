@@ -26,13 +26,13 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 400 },
 };
 const PRICES = { input: 1.2345, cached_input: 0.12345, output: 9.8765 };
-/** 600 tokens at 1.2345 USD a million, 400 at 0.12345 and 300 at 9.8765. */
+/** Cost of 600 tokens at 1.2345 USD per million, 400 at 0.12345 and 300 at 9.8765. */
 const COST_USD = 0.00375303;
 
 const CALL = { id: 'call_1', name: 'weather', arguments: '{"city":"Kyiv"}' };
 const TOOLS = [{ type: 'function', function: { name: CALL.name, parameters: { type: 'object' } } }];
 
-/** LiteLLM's own mocks. It has no mock of a stream of Responses or Messages. */
+/** LiteLLM's own mocks. It cannot mock streams of Responses or Messages. */
 const MOCKS = {
   'mocked-text': 'Hello from a mock.',
   'mocked-limit': 'litellm.RateLimitError',
@@ -41,7 +41,9 @@ const MOCKS = {
 };
 type Mock = keyof typeof MOCKS;
 
-/** As LiteLLM counts a mock, charged at `PRICES` and rounded up to the nano-dollar. */
+/**
+ * Tokens that LiteLLM counts for a mock, and their cost at `PRICES`, rounded up to the nano-dollar.
+ */
 const MOCKED = {
   chat: { prompt_tokens: 10, completion_tokens: 20, cost: 0.000209875 },
   responses: { prompt_tokens: 36, completion_tokens: 87, cost: 0.000903698 },
@@ -53,7 +55,7 @@ const mockOver = (mock: Mock, api: Api) => `${mock}-over-${api}`;
 requirement(clientsMissing(), () => {
   let proxy: LiteLlmProxy | undefined;
   const gateway = withGateway(async (provider) => {
-    // `custom_openai` is asked for chat completions, whatever the proxy is asked for.
+    // For `custom_openai` the proxy uses chat completions, whatever its own client uses.
     const litellmModel = (model_name: string, more = {}): LiteLlmModel => ({
       model_name,
       litellm_params: { model: `custom_openai/${model_name}`, api_base: provider.baseUrl, api_key: 'none', ...more },
@@ -88,7 +90,7 @@ requirement(clientsMissing(), () => {
   const charged = { prompt_tokens: 1_000, completion_tokens: 300, total_tokens: 1_300, cost: COST_USD };
   const ofCall = { id: CALL.id, function: { name: CALL.name, arguments: CALL.arguments } };
 
-  /** Asks for JSON and for a stream, for which the provider behind LiteLLM has the same content. */
+  /** Requests JSON and a stream. The provider behind LiteLLM returns the same content for both. */
   async function askBoth(client: GatewayClient, api: Api, content: { readonly toolCalls?: readonly (typeof CALL)[] }) {
     const answer = { usage: USAGE, ...content };
     gateway.provider.script(api, jsonAnswer(answer), streamAnswer(answer));
@@ -99,7 +101,7 @@ requirement(clientsMissing(), () => {
   }
 
   describe.each(APIS)("LiteLLM's proxy with api: %s", (api) => {
-    test('answers JSON and streams, each charged to the nano-dollar', async () => {
+    test('returns JSON and streams, each charged to the nano-dollar', async () => {
       const client = await gateway.openClient();
       const before = await balanceOf(client);
       const { completion, streamed } = await askBoth(client, api, {});
@@ -113,7 +115,7 @@ requirement(clientsMissing(), () => {
       expect(before - (await balanceOf(client))).toBeCloseTo(2 * COST_USD, 9);
     });
 
-    test('calls a tool, whole and streamed', async () => {
+    test('calls a tool, streamed or not', async () => {
       const client = await gateway.openClient();
       const { completion, streamed } = await askBoth(client, api, { toolCalls: [CALL] });
       const expected = { tool_calls: [ofCall] };
@@ -157,7 +159,7 @@ requirement(clientsMissing(), () => {
     });
   });
 
-  test("a stream ends with an error event when LiteLLM's process dies, and the model fails after it", async () => {
+  test("a stream ends with an error event when LiteLLM's process dies, and later requests fail", async () => {
     const client = await gateway.openClient();
     const cut = await Promise.all(
       APIS.map(async (api) => {

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
-/** LiteLLM's proxy: a provider of three APIs whose translation nobody here wrote. */
+/** LiteLLM's proxy: a provider of three APIs with an independent translation between them. */
 export interface LiteLlmProxy {
   readonly baseUrl: string;
-  /** Ends it as a crash does. */
+  /** Kills the process as in a crash. */
   kill(): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface LiteLlmModel {
 export const PROXY_KEY = 'sk-litellm';
 
 const ENVIRONMENTS = resolve(import.meta.dirname, '../../.cache/clients');
-/** Compiling all of its modules takes 30 s of CPU the first time, later 10 s. */
+/** A first start compiles all modules, for 30 s of CPU. Later starts take 10 s. */
 const STARTED_WITHIN_MS = 240_000;
 
 export async function startLiteLlmProxy(models: readonly LiteLlmModel[]): Promise<LiteLlmProxy> {
@@ -36,7 +36,7 @@ export async function startLiteLlmProxy(models: readonly LiteLlmModel[]): Promis
       HOME: folder,
       TMPDIR: folder,
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-      // A port without a listener: what it would fetch from elsewhere fails at once.
+      // A port without a listener, so that outgoing requests fail at once.
       HTTP_PROXY: 'http://127.0.0.1:9',
       HTTPS_PROXY: 'http://127.0.0.1:9',
       NO_PROXY: '127.0.0.1',
@@ -61,7 +61,7 @@ export async function startLiteLlmProxy(models: readonly LiteLlmModel[]): Promis
   return { baseUrl: `${origin}/v1`, kill: () => proxy.end('SIGKILL'), close: () => close('SIGTERM') };
 }
 
-/** Without retries and rests of a model, so that each request has its own outcome. */
+/** Without retries and cool-downs of models, so that each request has its own outcome. */
 function configWith(models: readonly LiteLlmModel[]): object {
   return {
     model_list: models,

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Client, scriptOf } from './clients.ts';
 
-/** A line that `node/acts.mjs` or `python/acts.py` writes. */
+/** A line of output of `node/acts.mjs` or `python/acts.py`. */
 export interface ActResult {
   readonly act: 'chat' | 'stream' | 'tool' | 'poor';
   readonly got?: unknown;
@@ -24,14 +24,14 @@ export interface ActSurroundings {
   readonly key: string;
   readonly poorKey: string;
   readonly model: string;
-  /** An empty folder: clients keep files there. */
+  /** An empty folder, in which clients store files. */
   readonly home: string;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LONGEST_MS = 240_000;
 
-/** Clients that report to their makers, or fetch lists, would wait for hosts out of reach. */
+/** Turns off telemetry and downloads, which would wait for unreachable hosts. */
 const QUIET = {
   ANONYMIZED_TELEMETRY: 'false',
   HAYSTACK_TELEMETRY_ENABLED: 'False',
@@ -54,18 +54,19 @@ function commandOf(client: Client): readonly [string, readonly string[]] {
   return [resolve(ROOT, '.cache/clients', runtime, 'bin/python'), [join(folder, 'acts.py'), file]];
 }
 
-/** Runs all acts of a client in a process of its own. */
+/** Runs all acts of a client in its own process. */
 export async function runClient(client: Client, surroundings: ActSurroundings): Promise<readonly ActResult[]> {
   const [command, args] = commandOf(client);
   const child = spawn(command, args, {
-    // Our own environment stays out: an option that a client takes from there would hide.
+    // The test's environment is not passed on, because clients may read options from it.
     env: {
       ...QUIET,
       PATH: process.env.PATH,
       HOME: surroundings.home,
       TMPDIR: surroundings.home,
       NO_PROXY: '*',
-      // Compiling what they import costs Python clients as much as running it.
+      // For Python clients, compiling imports costs as much as running them, so the bytecode is
+      // cached.
       PYTHONPYCACHEPREFIX: resolve(ROOT, '.cache/clients/bytecode'),
       GATEWAY_URL: surroundings.url,
       GATEWAY_KEY: surroundings.key,

@@ -3,17 +3,17 @@ import type { Act, SeenRequest } from '../provider/call.ts';
 import { chunkBody, DONE, sse } from '../provider/chat-format.ts';
 import { dspyAnswer } from './dspy-answer.ts';
 
-/** Parts of a request that the answer depends on. */
+/** The parts of a request on which the response depends. */
 interface Conversation {
   readonly messages: ReadonlyArray<{ readonly role: string; readonly content?: unknown }>;
   readonly tools?: ReadonlyArray<{ readonly function: { readonly name: string } }>;
   readonly response_format?: { readonly type: string };
 }
 
-/** The tool's result for the city that the provider asks for. */
+/** The tool's result for the provider's city. */
 const WEATHER = '21 degrees and sunny in Kyiv';
 const CITY = '{"city":"Kyiv"}';
-/** Tools by which smolagents ends a run and instructor takes an answer, with their arguments. */
+/** Tools with which smolagents ends a run and instructor gets a response, with their arguments. */
 const GREETINGS: Readonly<Record<string, readonly string[]>> = {
   final_answer: ['{"answer":"Hello from', ' the provider."}'],
   Greeting: ['{"text":"Hello from', ' the provider."}'],
@@ -25,11 +25,11 @@ const conversationOf = ({ json }: SeenRequest) => json as unknown as Conversatio
 export const toolsOf = (seen: SeenRequest): readonly string[] =>
   (conversationOf(seen).tools ?? []).map((tool) => tool.function.name);
 
-/** Role of the message that has the tool's result; `undefined` before there is one. */
+/** Role of the message with the tool's result. `undefined` if there is none yet. */
 export const roleOfWeather = (seen: SeenRequest): string | undefined =>
   conversationOf(seen).messages.findLast(({ content }) => JSON.stringify(content)?.includes(WEATHER))?.role;
 
-/** Calls the tool when there is one and it was not called yet, else says hello. */
+/** Calls the tool if there is one without a result yet, otherwise says hello. */
 export const weatherProvider: Act = (call) => {
   const { messages, response_format } = conversationOf(call.seen);
   const tools = toolsOf(call.seen);
@@ -42,7 +42,7 @@ export const weatherProvider: Act = (call) => {
   return (call.seen.stream ? streamAnswer(pieces ? { pieces } : {}) : jsonAnswer(text ? { text } : {}))(call);
 };
 
-/** Streams its arguments in these pieces. */
+/** Calls a tool, and streams its arguments in these pieces. */
 function callTool(name: string, pieces: readonly string[]): Act {
   const content = { toolCalls: [{ id: `call_${name}`, name, arguments: pieces.join('') }] };
   return (call) => {
@@ -54,7 +54,7 @@ function callTool(name: string, pieces: readonly string[]): Act {
       ),
       chunkBody({ model, finishReason: 'tool_calls' }),
     ];
-    // Two events: the role, and the head of the call.
+    // The first two events are the role and the head of the call.
     return streamThen(2, raw(`${chunks.map(sse).join('')}${DONE}`), content)(call);
   };
 }

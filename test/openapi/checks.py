@@ -1,6 +1,6 @@
-"""Checks beside those of Schemathesis: the error codes with which generated requests may be refused.
+"""Checks in addition to those of Schemathesis: the error codes that generated requests may get.
 
-A valid request may be refused only for what no schema can say, and an invalid one only as invalid.
+A valid request may be refused only for rules that no schema can express, an invalid one only as invalid.
 """
 
 from datetime import date, timedelta
@@ -10,7 +10,8 @@ from schemathesis.core.failures import Failure
 from schemathesis.generation import GenerationMode
 from schemathesis.generation.meta import CoverageScenario
 
-# Refusals of valid requests: combinations, the model, the caps of the gateway, an id that is unknown.
+# Refusals of valid requests: because of combinations, the model, the gateway's caps, or an unknown
+# id.
 OF_VALID = {
     "context_length_exceeded",
     "generation_not_found",
@@ -45,7 +46,7 @@ def fail(case, title, message):
 
 @schemathesis.check
 def refusals(ctx, response, case):
-    """Valid requests are served, or refused for what no schema says; invalid ones are refused as such."""
+    """Valid requests are served, or refused by a rule beyond the schema. Invalid ones are refused as invalid."""
     if response.status_code in (200, 401) or is_other_method(case):
         return
     error = response.json()["error"]
@@ -61,7 +62,7 @@ def refusals(ctx, response, case):
 
 @schemathesis.check
 def unknown_method(ctx, response, case):
-    """Another method is `route_not_found`. Envoy refuses one that it does not know by itself."""
+    """Another method is `route_not_found`. Envoy itself refuses methods that it does not know."""
     expected = (400, "invalid_request") if response.request.method == "QUERY" else (404, "route_not_found")
     if is_other_method(case) and (response.status_code, response.json()["error"]["code"]) != expected:
         fail(case, "Another method is not route_not_found", response.text)
@@ -72,7 +73,7 @@ def is_other_method(case):
 
 
 def is_odd_period(case):
-    """True for a period that ends before it begins, or that is too long."""
+    """True for a period that ends before it starts or is too long."""
     try:
         end = date.fromisoformat(case.query.get("end_date") or date.today().isoformat())
         start = date.fromisoformat(case.query.get("start_date") or (end - timedelta(days=29)).isoformat())

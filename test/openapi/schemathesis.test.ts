@@ -11,8 +11,8 @@ import { withGateway } from '../harness/with-gateway.ts';
 import { embeddingsAnswer } from '../provider/embeddings.ts';
 
 /**
- * Schemathesis makes requests of docs/openapi.yaml, valid and invalid ones, and judges the
- * responses by it. OPENAPI_SEED and OPENAPI_EXAMPLES make it try others, and more.
+ * Schemathesis generates valid and invalid requests from docs/openapi.yaml, and checks the
+ * responses against it. OPENAPI_SEED selects other requests, OPENAPI_EXAMPLES sets their number.
  */
 const PROGRAMS = join(REPOSITORY, '.cache/schemathesis/bin');
 const SCHEMATHESIS = join(PROGRAMS, 'schemathesis');
@@ -26,7 +26,7 @@ const MODEL = 'gpt-6-luna';
 const EMBEDS = 'text-embedding-3-small';
 const EFFORTS = ['low', 'high'];
 
-/** Runs one of the programs. Resolves with its status and everything that it wrote. */
+/** Runs one of the programs. Resolves with its status and output. */
 async function run(program: string, args: readonly string[], cwd: string) {
   const env = {
     ...process.env,
@@ -66,14 +66,14 @@ requirement(MISSING, () => {
     return () => rmSync(folder, { recursive: true });
   });
 
-  test('docs/openapi.yaml is OpenAPI', async () => {
+  test('docs/openapi.yaml is valid OpenAPI', async () => {
     const { status, output } = await run(join(PROGRAMS, 'openapi-spec-validator'), [API_DOCUMENT], folder);
     expect(status, output).toBe(0);
   });
 
-  test('Schemathesis finds nothing', { timeout: MOST_MS }, async () => {
+  test('Schemathesis finds no violation', { timeout: MOST_MS }, async () => {
     gateway.provider.script(EMBEDS, embeddingsAnswer());
-    // Only a model that is there lets a request reach the provider.
+    // Only requests for an existing model reach the provider.
     const document = structuredClone(apiDocument);
     const { schemas } = document.components;
     for (const name of ['ChatCompletionRequest', 'ResponsesRequest', 'MessagesRequest', 'CountTokensRequest'])
@@ -87,7 +87,7 @@ requirement(MISSING, () => {
     });
     const args = [
       ...['run', 'openapi.json', '--url', gateway.stack.origin, '--header', `Authorization: Bearer ${key}`],
-      // Checks of these two know statuses only; test/openapi/checks.py knows codes.
+      // These two checks compare only statuses. test/openapi/checks.py compares error codes.
       ...['--checks', 'all', '--exclude-checks', 'positive_data_acceptance,unsupported_method'],
       ...['--phases', 'examples,coverage,fuzzing', '--seed', OPENAPI_SEED, '--max-examples', OPENAPI_EXAMPLES],
       ...['--request-timeout', '60', '--continue-on-failure', '--suppress-health-check', 'all'],

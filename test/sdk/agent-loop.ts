@@ -5,7 +5,7 @@ import { AGENT_APIS, type AgentApi } from '../provider/agent-apis.ts';
 import { ANSWER, costNanoUsd, expectedIn, PRICES, TURNS, turnOf } from '../provider/agent-provider.ts';
 import type { Act, SeenRequest } from '../provider/call.ts';
 
-/** A loop of an agent with a tool, as users of a library write it. */
+/** An agent's loop with a tool, as users of a library write it. */
 export interface Agent {
   readonly name: string;
   run(options: AgentOptions): Promise<AgentResult>;
@@ -20,13 +20,13 @@ export interface AgentOptions {
 
 export interface AgentResult {
   readonly answer?: string;
-  /** Code of the error that the library has reported. */
+  /** Code of the error that the library reported. */
   readonly errorCode?: string | null;
 }
 
 const modelOf = ({ api }: AgentApi): string => `thinks-over-${api}`;
 
-/** The gateway of a file with agents. */
+/** The gateway of a test file with agents. */
 export function withAgentGateway(): ReturnType<typeof withGateway> {
   const models = AGENT_APIS.map((one) => [modelOf(one), modelFor(one)] as const);
   return withGateway(({ baseUrl }) => ({
@@ -35,7 +35,7 @@ export function withAgentGateway(): ReturnType<typeof withGateway> {
       providers: { fake: { base_url: baseUrl, reasoning_memory: 'reasoning_content' } },
       retries: { per_target: 0 },
       apis: { responses: true, messages: true },
-      // The tests read the balance of each turn from the database.
+      // The tests read the balance after each turn from the database.
       charges: { durable_in: 'database' },
     },
   }));
@@ -51,12 +51,12 @@ function modelFor(one: AgentApi): GatewayOptions['config']['models'][string] {
   };
 }
 
-/** Ten turns with each API, whole and streamed, and one that is cut in the fifth. */
+/** Runs ten turns with each API, streamed or not, and a stream that is cut in turn 5. */
 export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run }: Agent): void {
   describe.each(AGENT_APIS)(`${name} through api: $api`, (api) => {
     const model = modelOf(api);
 
-    /** Runs a loop. Returns what each turn was charged, too. */
+    /** Runs a loop. Returns also the charge of each turn. */
     async function loop(customer: Customer, stream: boolean, acts: readonly Act[]) {
       const { operator, origin } = gateway.stack;
       const before = gateway.provider.requests(model).length;
@@ -65,7 +65,7 @@ export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run 
         const organization = await operator.administration.organization(customer.organizationId);
         balances.push(organization?.balanceNanoUsd ?? 0n);
       };
-      // A charge is committed before its response ends, so before the next request.
+      // A charge is committed before its response ends, and therefore before the next request.
       const noting = acts.map(
         (act): Act =>
           async (call) => {
@@ -84,21 +84,24 @@ export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run 
 
     const turns = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
-    test.each([false, true])('thinks on from turn to turn, and pays for each of them, stream: %s', async (stream) => {
-      const customer = await gateway.stack.operator.customer();
-      const all = turns(1, TURNS);
-      const { result, charges, requests } = await loop(
-        customer,
-        stream,
-        all.map((turn) => api.answer(turnOf(turn))),
-      );
-      expect(result).toEqual({ answer: ANSWER });
-      expect(requests.map((seen) => api.partsIn(seen))).toEqual(all.map(expectedIn));
-      expect(requests.map(({ stream }) => stream)).toEqual(all.map(() => stream));
-      const isAskedToReason = ({ json }: SeenRequest) => json?.thinking ?? json?.reasoning ?? json?.reasoning_effort;
-      expect(requests.every(isAskedToReason)).toBe(true);
-      expect(charges).toEqual(all.map(costNanoUsd));
-    });
+    test.each([false, true])(
+      'keeps its reasoning from turn to turn, and is charged for each turn, stream: %s',
+      async (stream) => {
+        const customer = await gateway.stack.operator.customer();
+        const all = turns(1, TURNS);
+        const { result, charges, requests } = await loop(
+          customer,
+          stream,
+          all.map((turn) => api.answer(turnOf(turn))),
+        );
+        expect(result).toEqual({ answer: ANSWER });
+        expect(requests.map((seen) => api.partsIn(seen))).toEqual(all.map(expectedIn));
+        expect(requests.map(({ stream }) => stream)).toEqual(all.map(() => stream));
+        const isAskedToReason = ({ json }: SeenRequest) => json?.thinking ?? json?.reasoning ?? json?.reasoning_effort;
+        expect(requests.every(isAskedToReason)).toBe(true);
+        expect(charges).toEqual(all.map(costNanoUsd));
+      },
+    );
 
     test('reports a stream that is cut in turn 5', async () => {
       const customer = await gateway.stack.operator.customer();

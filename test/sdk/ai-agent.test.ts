@@ -15,7 +15,7 @@ const TOOLS = {
   }),
 };
 
-/** The loop that the AI SDK makes by itself. */
+/** The AI SDK's own loop. */
 async function run(model: LanguageModel, { stream }: AgentOptions): Promise<AgentResult> {
   const options = {
     ...{ model, tools: TOOLS, prompt: 'Look at every step.', stopWhen: isStepCount(TURNS), maxRetries: 0 },
@@ -43,7 +43,7 @@ agentTests(gateway, {
   run: (options) => run(createOpenAI({ baseURL: options.baseUrl, apiKey: options.key }).chat(options.model), options),
 });
 
-/** Unlike the others it sends `reasoning_content` back. */
+/** Unlike the other providers, this one sends `reasoning_content` back. */
 agentTests(gateway, {
   name: 'AI SDK, openai-compatible',
   run: (options) =>

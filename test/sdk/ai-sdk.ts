@@ -14,7 +14,7 @@ import {
 } from 'ai';
 import type { SdkCall, SdkClient, SdkResult } from './sdk-client.ts';
 
-/** Settings of the AI SDK's providers, in the words of their READMEs. */
+/** Settings of the AI SDK's providers, named as in their READMEs. */
 interface ProviderSettings {
   readonly baseURL: string;
   readonly apiKey: string;
@@ -25,7 +25,7 @@ interface ProviderSettings {
 type OpenModel = (settings: ProviderSettings, id: string) => LanguageModel;
 
 /**
- * `ai` with @ai-sdk/openai. Its `.chat()` speaks chat completions; without it the provider asks for
+ * `ai` with @ai-sdk/openai. Its `.chat()` uses chat completions. Without it the provider uses
  * /v1/responses.
  */
 export function aiOpenaiClient(baseURL: string, apiKey: string): SdkClient {
@@ -66,7 +66,7 @@ type Prompt = Pick<Parameters<typeof generateText>[0], 'model' | 'tools' | 'maxR
   readonly messages: ModelMessage[];
 };
 
-/** Without `execute`: the SDK hands the call to its caller. */
+/** The tools have no `execute`, so the SDK passes calls to its caller. */
 function toolsOf({ tools = [] }: SdkCall): NonNullable<Prompt['tools']> {
   const functions = tools.flatMap((entry) => (entry.type === 'function' ? [entry.function] : []));
   return Object.fromEntries(
@@ -74,7 +74,7 @@ function toolsOf({ tools = [] }: SdkCall): NonNullable<Prompt['tools']> {
   );
 }
 
-/** A conversation with tool calls, in the SDK's own shape. */
+/** A conversation with tool calls in the SDK's format. */
 function messagesOf({ messages = [] }: SdkCall): ModelMessage[] {
   const names = new Map<string, string>();
   return messages.map((message): ModelMessage => {
@@ -114,7 +114,7 @@ async function whole(prompt: Prompt): Promise<SdkResult> {
 async function streamed(prompt: Prompt): Promise<SdkResult> {
   const seen = { text: '', tool_arguments: '', finish_reason: null as string | null, usage: null as object | null };
   let failure: SdkResult = {};
-  // By default the SDK also writes every error to the console.
+  // By default the SDK also logs every error to the console.
   for await (const part of streamText({ ...prompt, onError: () => {} }).fullStream) {
     if (part.type === 'text-delta') seen.text += part.text;
     if (part.type === 'tool-input-delta') seen.tool_arguments += part.delta;
@@ -128,8 +128,8 @@ async function streamed(prompt: Prompt): Promise<SdkResult> {
 }
 
 /**
- * The SDK's own names, as the others say them; what else the provider sent, such as the cost, is in
- * `raw`.
+ * Renames the SDK's fields to those of the other libraries. Further fields of the provider, such as
+ * the cost, are in `raw`.
  */
 function usageOf({ inputTokens, outputTokens, raw }: LanguageModelUsage): Record<string, unknown> {
   return { ...raw, prompt_tokens: inputTokens, completion_tokens: outputTokens };
@@ -148,7 +148,7 @@ function described(thrown: unknown): SdkResult {
     };
   }
   if (!APICallError.isInstance(error)) throw error;
-  // Present only when the body passed the SDK's own schema of an error.
+  // Present only if the body matched the SDK's schema of an error.
   const { error: body = {} } = (error.data ?? {}) as { error?: Record<string, string | null> };
   return {
     error: 'APICallError',

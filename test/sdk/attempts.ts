@@ -14,7 +14,7 @@ export interface AttemptsFixture {
   readonly provider: FakeProvider;
   readonly stack: Stack;
   readonly customer: Customer;
-  /** Its balance covers no request. */
+  /** A customer whose balance covers no request. */
   readonly poor: Customer;
 }
 
@@ -32,16 +32,16 @@ interface Outcome {
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
 /**
- * A model of its own for each library, because they run at once and the provider's script goes by
- * the model.
+ * Each library has its own model, because they run concurrently and the model selects the
+ * provider's script.
  */
 export function heldModel({ name }: Pick<Sdk, 'name'>): string {
   return `held-${name}`;
 }
 
 /**
- * How often a library asks by itself, of which its caller sees only the last: all libraries at
- * once, because they wait between attempts.
+ * Counts the attempts that a library makes by itself, of which its caller sees only the last. All
+ * libraries run concurrently, because they wait between attempts.
  */
 export function describeAttempts(fixture: () => AttemptsFixture): void {
   describe('attempts', () => {
@@ -72,7 +72,7 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
         }),
       );
 
-    test('402 is asked once', async () => {
+    test('a 402 is not retried', async () => {
       const { poor } = fixture();
       for (const { result, attempts } of await onEach(() => ({ model: 'chat', api_key: poor.key, max_retries: 2 }))) {
         expect(result).toMatchObject({ status: 402, code: 'insufficient_credits' });
@@ -80,7 +80,7 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
       }
     });
 
-    test('429 for want of a slot is asked again when retry-after says, and served', async () => {
+    test('a 429 without a free slot is retried after its retry-after, and served', async () => {
       const { provider, stack } = fixture();
       const outcomes = await onEach(async (probe) => {
         const { key } = await stack.operator.customer({ organization: { concurrency: 1 } });
@@ -88,7 +88,7 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
         provider.script(heldModel(probe), gate.before(jsonAnswer()));
         const holder = gatewayClient(stack.origin, key);
         const held = holder.chat({ model: heldModel(probe) }).finally(holder.close);
-        held.catch(() => {}); // Without its answer the slot stays taken, and the call below fails.
+        held.catch(() => {}); // If it fails, the slot stays taken, and the call below fails.
         await gate.waitFor(1);
         probe.proxy.onAttempt(({ status }) => status === 429 && gate.open());
         return { model: 'chat', api_key: key, max_retries: 2 };
@@ -101,8 +101,8 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
       }
     });
 
-    /** LangChain asks no more after a 409: its caller sees that the first attempt still runs. */
-    test('409 is asked again until the first attempt has its answer, which is then replayed', async () => {
+    /** LangChain does not retry a 409: its caller sees that the first attempt is still running. */
+    test('a 409 is retried until the first attempt has its response, which is then replayed', async () => {
       const { provider, stack, customer } = fixture();
       const firsts = new Map<string, Promise<SdkResult>>();
       const asked = (name: string): number => provider.requests(heldModel({ name })).length;
@@ -111,11 +111,10 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
         const gate = createGate();
         provider.script(heldModel(probe), gate.before(jsonAnswer()));
         const call = { messages, model: heldModel(probe), headers: { 'Idempotency-Key': `same-${probe.name}` } };
-        // The body has to be the same to the byte, so the first attempt is made by the same
-        // library.
+        // The bodies must be identical to the byte, so the same library makes the first attempt.
         const other = probe.open(`${stack.origin}/v1`, customer.key);
         const first = other.call(call).finally(other.close);
-        first.catch(() => {}); // Awaited below, after what is to be seen while it runs.
+        first.catch(() => {}); // Awaited below, after the checks while it runs.
         firsts.set(probe.name, first);
         await gate.waitFor(1);
         probe.proxy.onAttempt(({ status }) => status === 409 && gate.open());
@@ -138,10 +137,10 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
     });
 
     /**
-     * The AI SDK does not know `x-should-retry` and asks by its own back-off; it gives up soon,
-     * instead of sleeping until midnight.
+     * The AI SDK does not know `x-should-retry`. It retries with its own back-off and soon gives
+     * up.
      */
-    test('429 for the daily budget is asked once, by the AI SDK again, and nobody waits for midnight', async () => {
+    test('a 429 for the daily budget is retried only by the AI SDK, and no library waits until midnight', async () => {
       await untilClearOfMidnight();
       const { stack } = fixture();
       const { key } = await stack.operator.customer({ key: { limits: { dailyBudgetNanoUsd: 1n } } });
@@ -156,7 +155,7 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
       }
     }, 90_000);
 
-    test('a stream that falls silent is reported after the text that came, and not asked again', async () => {
+    test('a stream that stalls is reported as an error after its text, and not retried', async () => {
       fixture().provider.script('broken', streamThen(3, stall));
       const outcomes = await onEach(() => ({ model: 'broken', stream: true, max_retries: 2 }));
       for (const { name, result, attempts } of outcomes) {
@@ -179,7 +178,10 @@ function secondsBetween(attempts: readonly Attempt[]): number {
 const DAY_MS = 86_400_000;
 const LONGEST_OBEYED_MS = 60_000;
 
-/** In the last minute of the day retry-after is so short that every library obeys it. */
+/**
+ * Waits for midnight if it is near: in the last minute of a day retry-after is so short that every
+ * library obeys it.
+ */
 async function untilClearOfMidnight(): Promise<void> {
   const leftMs = DAY_MS - (Date.now() % DAY_MS);
   if (leftMs <= LONGEST_OBEYED_MS + 5000) await sleep(leftMs);

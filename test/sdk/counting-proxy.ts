@@ -2,7 +2,7 @@ import { Agent, createServer, type IncomingHttpHeaders, request } from 'node:htt
 import type { AddressInfo } from 'node:net';
 import { checkDocumented } from '../harness/documented-response.ts';
 
-/** One request that went through, and what it was answered. */
+/** One forwarded request with its response. */
 export interface Attempt {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -11,19 +11,19 @@ export interface Attempt {
 }
 
 /**
- * Stands before the gateway and counts what a client library sends: its caller sees only the last
- * answer.
+ * A proxy before the gateway that records a client library's attempts, of which its caller sees
+ * only the last.
  */
 export interface CountingProxy {
   readonly origin: string;
   /**
-   * The attempts since the last call of this. Throws if a response was not as docs/openapi.yaml
-   * says.
+   * The attempts since the last call of `take`. Throws if a response differed from
+   * docs/openapi.yaml.
    */
   take(): readonly Attempt[];
-  /** Called with every attempt once its answer has begun, before the client has it. */
+  /** Called with every attempt when its response has started, before the client receives it. */
   onAttempt(listener: (attempt: Attempt) => void): void;
-  /** Called with all of a response so far, each time that more came. */
+  /** Called with the whole text of a response so far, whenever more has arrived. */
   onText(listener: (text: string) => void): void;
   close(): Promise<void>;
 }

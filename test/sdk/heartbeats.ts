@@ -9,10 +9,10 @@ import { SDKS, type Sdk } from './sdks.ts';
 
 const BEAT = ': heartbeat\n\n';
 
-/** The comment lines of a silent stream must reach no caller, and the error after them must. */
+/** Callers must not see the comment lines of a silent stream, but must see the error after them. */
 export function describeHeartbeats(fixture: () => Omit<AttemptsFixture, 'poor'>): void {
   describe.each(SDKS)('$name and heartbeats', (sdk) => {
-    /** Asks for a stream through a proxy, which shows what was received so far. */
+    /** Requests a stream through a proxy, which passes on the text received so far. */
     async function stream({ open }: Sdk, onText: (text: string) => void): Promise<SdkResult> {
       const { stack, customer } = fixture();
       const proxy = await startCountingProxy(stack.origin);
@@ -46,7 +46,8 @@ export function describeHeartbeats(fixture: () => Omit<AttemptsFixture, 'poor'>)
         const gate = createGate();
         fixture().provider.script(heldModel(sdk), gate.before(errorAnswer(500, 'oops')));
         const result = await stream(sdk, (text) => text.startsWith(BEAT) && gate.open());
-        // @ai-sdk/openai looks at the first event, and takes this for a response with an error status.
+        // @ai-sdk/openai inspects the first event, and treats this as a response with an error
+        // status.
         const isFirstLookedAt = sdk.name === '@ai-sdk/openai';
         expect(result).toMatchObject({
           error: isFirstLookedAt ? sdk.errors[400] : sdk.errors.stream,

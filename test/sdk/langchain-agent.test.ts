@@ -21,7 +21,7 @@ const LANGCHAIN: Agent = {
   },
 };
 
-/** The loop that LangChain's documents show for its chat models. */
+/** The loop from LangChain's documentation of chat models. */
 async function answerOf({ baseUrl, key, model, stream }: AgentOptions): Promise<string> {
   const chat = new ChatOpenAI({
     ...{ model, apiKey: key, configuration: { baseURL: baseUrl }, maxRetries: 0 },

@@ -63,9 +63,7 @@ function input({ messages = [] }: SdkCall): Parameters<Model['invoke']>[0] {
   return messages as Parameters<Model['invoke']>[0];
 }
 
-/**
- * LangChain passes the errors of the openai package on, which it brings in a version of its own.
- */
+/** LangChain passes on the errors of its own version of the openai package. */
 function described(error: unknown): SdkResult {
   if (!(error instanceof Error && 'status' in error && 'code' in error)) throw error;
   const { status, code, type, param } = error as Error & Record<string, string | number | undefined>;

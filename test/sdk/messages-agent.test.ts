@@ -10,7 +10,7 @@ function clientFor({ baseUrl, key }: Pick<AgentOptions, 'baseUrl' | 'key'>): Ant
   return new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), authToken: key, apiKey: null, maxRetries: 0 });
 }
 
-/** A loop over Messages, as Anthropic's documents show it. */
+/** A loop over Messages, as in Anthropic's documentation. */
 async function loop({ model, stream, ...access }: AgentOptions): Promise<AgentResult> {
   const client = clientFor(access);
   const messages: Anthropic.MessageParam[] = [
@@ -46,7 +46,7 @@ function textOf({ content }: Anthropic.Message): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }
 
-/** The library has the whole body of an error. */
+/** The library's `error` is the whole body. */
 function codeOf({ error }: APIError): string | null {
   return (error as { error?: { code?: string } }).error?.code ?? null;
 }
@@ -68,7 +68,7 @@ const asked = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'H
 test.each([
   ['sk-gw-none', 'thinks-over-chat', Anthropic.AuthenticationError, 'invalid_api_key'],
   [undefined, 'none', Anthropic.NotFoundError, 'model_not_found'],
-] as const)('raises its own errors with the code of the gateway: %s %s', async (wrongKey, model, kind, code) => {
+] as const)("raises the library's own errors with the gateway's code: %s %s", async (wrongKey, model, kind, code) => {
   const { key } = await gateway.stack.operator.customer();
   const client = clientFor({ baseUrl: `${gateway.stack.origin}/v1`, key: wrongKey ?? key });
   const error = await client.messages.create({ ...asked, model }).catch((failed: unknown) => failed);
@@ -76,7 +76,7 @@ test.each([
   expect(codeOf(error as APIError)).toBe(code);
 });
 
-test('counts tokens, and reports a lack of credits as one', async () => {
+test("counts tokens, and reports insufficient credits with the library's own error", async () => {
   const { key } = await gateway.stack.operator.customer({ credit: '0.000001' });
   const client = clientFor({ baseUrl: `${gateway.stack.origin}/v1`, key });
   const model = 'thinks-over-chat';

@@ -1,5 +1,5 @@
-"""The openai package as a user writes it: only base_url and api_key differ. Reads one call as JSON from standard input for each line,
-writes one line of JSON with what the caller of the SDK gets to see."""
+"""The openai package as a user writes it: only base_url and api_key differ. Reads calls from standard input, one line of JSON each, and
+writes for each a line of JSON with what the SDK's caller sees."""
 
 import json
 import os

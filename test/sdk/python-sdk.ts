@@ -7,14 +7,14 @@ import type { SdkCall, SdkClient, SdkResult } from './sdk-client.ts';
 
 export const PYTHON = resolve(import.meta.dirname, '../../.cache/python/bin/python');
 
-/** Why the Python SDK cannot be tested on this machine; `undefined` when it can. */
+/** Why the Python SDK cannot be tested on this machine. `undefined` if it can. */
 export function pythonMissing(): string | undefined {
   return existsSync(PYTHON)
     ? undefined
     : 'no Python environment in .cache/python: node scripts/setup.mjs --test makes it';
 }
 
-/** One Python process with the openai package, asked over its standard input. */
+/** A Python process with the openai package, which reads calls from standard input. */
 export function pythonClient(baseUrl: string, apiKey: string): SdkClient {
   const child: ChildProcess = spawn(PYTHON, [resolve(import.meta.dirname, 'openai_client.py')], {
     env: { ...process.env, BASE_URL: baseUrl, API_KEY: apiKey, NO_PROXY: '*' },

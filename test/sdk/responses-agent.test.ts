@@ -14,7 +14,7 @@ const PARAMETERS = {
 
 const gateway = withAgentGateway();
 
-/** A loop over Responses that stores nothing, as OpenAI's documents show it. */
+/** A loop over Responses that stores nothing, as in OpenAI's documentation. */
 async function loop({ baseUrl, key, model, stream }: AgentOptions): Promise<AgentResult> {
   const client = new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 0 });
   const input: ResponseInputItem[] = [{ role: 'user', content: 'Look at every step.' }];

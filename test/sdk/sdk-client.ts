@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 
 /**
- * One call through an SDK, and what its caller gets to see: the same for every SDK, so that one set
- * of tests runs over all.
+ * A call through an SDK and what its caller sees, in the same form for every SDK, so that one set
+ * of tests covers all.
  */
 export interface SdkCall {
   readonly model?: string;
@@ -11,10 +11,10 @@ export interface SdkCall {
   readonly stream_options?: { readonly include_usage: boolean };
   readonly tools?: OpenAI.ChatCompletionTool[];
   readonly max_tokens?: number;
-  /** Instead of a completion. */
+  /** Lists models instead of requesting a completion. */
   readonly list_models?: boolean;
   readonly api_key?: string;
-  /** Default 0. */
+  /** Default: 0. */
   readonly max_retries?: number;
   /** Further request headers. */
   readonly headers?: Readonly<Record<string, string>>;

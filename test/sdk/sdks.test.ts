@@ -65,13 +65,13 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
       expect(result.id).toMatch(/^gen-/);
     });
 
-    test('streams a chat, with usage when it is asked for', async () => {
+    test('streams a chat, with usage on request', async () => {
       const result = await sdk.call({ model: 'chat', messages, stream: true, stream_options: { include_usage: true } });
       expect(result).toMatchObject({ text: 'Hello from the provider.', finish_reason: 'stop', usage });
       expect(result).not.toHaveProperty('error');
     });
 
-    test('calls tools, whole and streamed', async () => {
+    test('calls tools, streamed or not', async () => {
       gateway.provider.script('tools', jsonAnswer({ toolCalls }), streamAnswer({ toolCalls }));
       const whole = await sdk.call({ model: 'tools', messages, tools });
       expect(whole).toMatchObject({ finish_reason: 'tool_calls', tool_calls: [['weather', '{"city":"Kyiv"}']] });
@@ -108,7 +108,7 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
       });
     });
 
-    test('reports a stream whose provider resets, after the text that came', async () => {
+    test('reports a stream that the provider resets, after its text', async () => {
       gateway.provider.script('broken', streamThen(3, reset));
       const result = await sdk.call({
         model: 'broken',

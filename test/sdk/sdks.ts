@@ -4,24 +4,23 @@ import { nodeClient } from './node-sdk.ts';
 import { pythonClient, pythonMissing } from './python-sdk.ts';
 import type { SdkClient } from './sdk-client.ts';
 
-/** The client libraries that run against the gateway, and where what their callers see differs. */
+/**
+ * A client library that runs against the gateway, and how it differs from others for its callers.
+ */
 export interface Sdk {
   readonly name: string;
-  /** Why it cannot run on this machine. */
+  /** Why it cannot run on this machine. `undefined` if it can. */
   readonly missing: string | undefined;
   readonly open: (baseUrl: string, apiKey: string) => SdkClient;
-  /** The libraries of the AI SDK and LangChain have no call for it. */
+  /** False for the AI SDK and LangChain, which cannot list models. */
   readonly listsModels: boolean;
-  /** Fields of `usage` that the OpenAI API does not have reach the caller. */
+  /** True if callers see fields of `usage` that the OpenAI API does not have. */
   readonly showsCost: boolean;
-  /** Class of the exception, by status; `stream` for an error event. */
+  /** Class of the exception by status. `stream` is for an error event. */
   readonly errors: Readonly<Record<400 | 401 | 404 | 'stream', string>>;
-  /**
-   * Gives up on `x-should-retry: false`, or because the `retry-after` of the day's end is too long
-   * for it.
-   */
+  /** True if it does not retry because of `x-should-retry: false` or of a long `retry-after`. */
   readonly givesUpForTheDay: boolean;
-  /** The usage of a stream that broke reaches the caller. */
+  /** True if callers see the usage of a broken stream. */
   readonly showsUsageOfBrokenStream: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Runs the acts of one client: `node acts.mjs NAME`. Each act is a function that the client's file
- * exports. Standard output gets a line of JSON for each: what the act's caller got, or its error.
+ * exports. Prints a line of JSON for each, with its result or its error.
  */
 
 import { NotThrown } from './not-thrown.mjs';
@@ -12,7 +12,7 @@ const PROMPTS = {
   poor: 'Say hello on credit.',
 };
 
-/** Places of an error's body: itself, its cause, the last error of retries, parsed data. */
+/** Where an error may keep the response's error body. */
 const BODIES = ['', 'error', 'cause', 'lastError', 'data.error', 'cause.data.error', 'lastError.data.error'];
 
 function described(thrown) {
@@ -39,14 +39,14 @@ async function perform(name, act, prompt) {
   process.stdout.write(`${JSON.stringify({ act: name, ...outcome })}\n`);
 }
 
-// Some clients print: standard output is for the results alone.
+// Some clients print, but standard output is only for results.
 console.log = console.error;
 const file = new URL(`${process.argv[2]}.mjs`, import.meta.url).href;
 const client = await import(file);
 for (const act of ['chat', 'stream', 'tool']) if (client[act]) await perform(act, client[act], PROMPTS[act]);
 process.env.GATEWAY_KEY = process.env.POOR_KEY;
-// With a query it is another module, which makes its client with the other key.
+// With a query it is loaded as another module, which creates its client with the other key.
 const poor = await import(`${file}?poor`);
 await perform('poor', poor.chat, PROMPTS.poor);
-// Some clients leave timers and connections behind.
+// Some clients leave timers and connections open.
 process.exit();

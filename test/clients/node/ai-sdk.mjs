@@ -1,7 +1,7 @@
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import { WEATHER, weatherIn } from './weather.mjs';
 
-/** Acts of a model of the AI SDK, which is the same for every provider. */
+/** Acts with a model of the AI SDK, the same for every provider. */
 export function actsOf(model) {
   return {
     chat: async (prompt) => (await generateText({ model, prompt })).text,

@@ -1,4 +1,7 @@
-/** An error that a client reports in its result: `name` is what the caller sees of it. */
+/**
+ * An error that a client reports in its result instead of throwing it. `name` is what the caller
+ * sees.
+ */
 export class NotThrown extends Error {
   constructor(name, message) {
     super(message);

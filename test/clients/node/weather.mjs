@@ -1,4 +1,4 @@
-/** The only tool: what it answers depends on the argument that the model sent. */
+/** The only tool. Its result depends on the model's argument. */
 export const weatherIn = (city) => `21 degrees and sunny in ${city}`;
 export const WEATHER = {
   name: 'weather',

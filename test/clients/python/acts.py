@@ -1,5 +1,5 @@
-"""Runs the acts of one client: `python acts.py NAME`. Each act is a function of the client's module. Standard output gets a line of JSON
-for each: what the caller of the act got, or its error."""
+"""Runs the acts of one client: `python acts.py NAME`. Each act is a function of the client's module. Prints a line of JSON
+for each, with its result or its error."""
 
 import asyncio
 import importlib
@@ -24,7 +24,7 @@ def described(error):
 
 
 def code_of(path, error):
-    """The code of an error, or of one that caused it, and how its catcher gets it."""
+    """The path at which an error or one of its causes has a code, and the code."""
     if error is None:
         return None, None
     if isinstance(getattr(error, "code", None), str):
@@ -45,7 +45,7 @@ async def perform(name, act, prompt, output):
 
 
 async def main(name):
-    # Some clients print: standard output is for the results alone.
+    # Some clients print, but standard output is only for results.
     output, sys.stdout = sys.stdout, sys.stderr
     client = importlib.import_module(name)
     for act in ["chat", "stream", "tool"]:
@@ -53,7 +53,7 @@ async def main(name):
             await perform(act, getattr(client, act), PROMPTS[act], output)
     os.environ["GATEWAY_KEY"] = os.environ["POOR_KEY"]
     await perform("poor", importlib.reload(client).chat, PROMPTS["poor"], output)
-    # Some clients leave threads behind.
+    # Some clients leave threads running.
     output.flush()
     os._exit(0)
 

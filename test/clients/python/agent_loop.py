@@ -1,5 +1,5 @@
-"""Runs the OpenAI Agents SDK until its agent has answered. Standard output gets a line of JSON: the answer, or the code of the error that
-the SDK has reported."""
+"""Runs the OpenAI Agents SDK until its agent has an answer. Prints a line of JSON with the answer, or with the code of the error that
+the SDK reported."""
 
 import asyncio
 import json

@@ -24,7 +24,7 @@ async def chat(prompt):
 
 
 async def tool(prompt):
-    """Its agents get the next step as JSON of a schema, and send what came of it as a message of the user."""
+    """Agents of browser-use get the next step as JSON by a schema, and send its result as a user message."""
     messages = [UserMessage(content=prompt)]
     step = (await llm.ainvoke(messages, output_format=Step)).completion
     messages += [AssistantMessage(content=step.model_dump_json()), UserMessage(content=weather_in(step.city))]

@@ -25,7 +25,7 @@ def chat(prompt):
 
 
 def tool(prompt):
-    """It hands out calls without their ids, so that its callers send results in their own words."""
+    """mem0 omits the ids of calls, so its callers send results as plain text."""
     tools = [{"type": "function", "function": WEATHER}]
     messages = user_says(prompt)
     answer = llm.generate_response(messages, tools=tools)

@@ -1,4 +1,4 @@
-"""What the acts of all clients share."""
+"""Shared by the acts of all clients."""
 
 WEATHER = {
     "name": "weather",
@@ -8,12 +8,12 @@ WEATHER = {
 
 
 def weather_in(city):
-    """The only tool: what it answers depends on the argument that the model sent."""
+    """The only tool. Its result depends on the model's argument."""
     return f"21 degrees and sunny in {city}"
 
 
 class NotThrown(Exception):
-    """An error that a client reports in its result: `name` is what the caller sees of it."""
+    """An error that a client reports in its result instead of raising it. `name` is what the caller sees."""
 
     def __init__(self, name, message):
         super().__init__(message)
