@@ -12,7 +12,7 @@ import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 
-/** An owner who wants to be warned, and a person who is invited by mail. */
+/** An owner sets up alerts, and a person is invited by mail. */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let mail: MailServer;
@@ -38,7 +38,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  test('an owner sets receivers, gets a test by both, and invites by mail', async () => {
+  test('an owner sets a mail address and a webhook, gets a test message at both, and invites by mail', async () => {
     const { page, complaints } = await openPage(stack, { width: 390, colorScheme: 'dark' });
     await signIn(page, OWNER, await stack.createUser(OWNER, { organizationId, role: 'owner' }));
     await page.goto(`/o/${organizationId}/alerts`);

@@ -2,11 +2,12 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * Barriers of the page as it stands now, by the rules of axe: each with the element that breaks
- * one, as `color-contrast at main > p`. None is an empty list.
+ * Accessibility barriers of the current page by axe's rules, each with its element, such as
+ * `color-contrast at main > p`.
  */
 export async function barriers(page: Page): Promise<string[]> {
-  // A document keeps the 600 KB of it, and only violations come back: a third less CPU.
+  // Injects the 600 KB of axe once per document, and returns only violations, which saves a third
+  // of the CPU time.
   const isThere = await page.evaluate("typeof window.axe?.run === 'function'");
   if (!isThere) await page.evaluate(axe.source);
   const violations = (await page.evaluate(
@@ -15,7 +16,7 @@ export async function barriers(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id} at ${target.join(' ')}`));
 }
 
-/** The same of a dialog that is open, once it has stopped moving: what moves is see-through. */
+/** The same once animations have ended. During them an open dialog is translucent. */
 export async function barriersWhenStill(page: Page): Promise<string[]> {
   await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))');
   return barriers(page);

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Chromium without windows of its own: it shows pages alike for 160 s of CPU instead of 293. */
+/** Chromium without its own windows. It renders the same pages with 160 s of CPU instead of 293. */
 const SHELL = '/usr/bin/chromium-headless-shell';
 
-/** The machine's own Chromium: nothing is downloaded. CI takes the one that people have. */
+/** The machine's own Chromium, so nothing is downloaded. CI uses the full browser, as users do. */
 const CANDIDATES = [
   process.env.CHROMIUM_BIN,
   ...(process.env.CI === 'true' ? [] : [SHELL]),
@@ -29,7 +29,7 @@ function findChromium(): string | undefined {
   return CANDIDATES.find((path) => path !== undefined && path !== '' && existsSync(path));
 }
 
-/** Why browser tests are skipped; undefined where they run. */
+/** Why browser tests are skipped. `undefined` if they run. */
 export const NO_CHROMIUM =
   findChromium() === undefined
     ? 'there is no Chromium: install it, or chromium-headless-shell, or set CHROMIUM_BIN to its path'

@@ -1,8 +1,9 @@
 import type { Locator } from 'playwright-core';
 
 /**
- * Presses a button that copies, and reads what it copied. The browser copies after the click, and
- * the page says so for two seconds, which a slow test would miss if it looked only afterwards.
+ * Clicks a button that copies, and reads the clipboard. The browser copies after the click, and the
+ * page confirms it for two seconds. The wait begins before the click, so that a slow test does not
+ * miss it.
  */
 export async function copyWith(button: Locator): Promise<string> {
   const page = button.page();

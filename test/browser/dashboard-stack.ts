@@ -9,14 +9,11 @@ import type { TestConfig, TestModel } from '../harness/test-config.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { launchChromium } from './chromium.ts';
 
-/**
- * Everything that `npm start` runs, with a provider under the test's control, and a browser to look
- * at it.
- */
+/** Everything that `npm start` runs, with a scripted provider and a browser. */
 export interface DashboardStack extends SupervisedStack {
   readonly provider: FakeProvider;
   readonly browser: Browser;
-  /** Makes a user and returns the password. */
+  /** Creates a user and returns the password. */
   createUser(email: string, role: UserRole): Promise<string>;
 }
 
@@ -76,14 +73,12 @@ async function untilListening(origin: string): Promise<void> {
 }
 
 /**
- * A page that fails its test on whatever a user would not see but a developer would: errors, and
- * breaches of the content security policy.
+ * A page that collects what only developers see: errors and violations of the content security
+ * policy.
  */
 export interface WatchedPage {
   readonly page: Page;
-  /**
-   * Complaints of the console and the page, except 4xx responses of the dashboard's own interface.
-   */
+  /** Errors of the console and the page, except 4xx responses of the dashboard's own API. */
   complaints(): readonly string[];
 }
 
@@ -101,7 +96,7 @@ export async function openPage(
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  // For each page of it, also those that a click opens.
+  // Applies to each page of the context, also those that a click opens.
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];

@@ -16,7 +16,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  test('a customer gets from a page to its chapter, and from the navigation to all documents', async () => {
+  test('a page links to its chapter, and the navigation to all documents', async () => {
     const { page, complaints } = await openPage(stack);
     const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
     await signIn(page, 'owner@acme.example', password);

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import { createGate } from '../provider/gate.ts';
 
 /**
- * Ends the session, and then acts. What the page asks by itself waits meanwhile: its refusal would
- * ask for the password, or leave the page, before the act. A question that is on its way already
- * does not wait: load the page to its end first.
+ * Ends the session, and then acts. Until the act, the page's own GET requests are held back,
+ * because their refusal would open the password dialog or leave the page. Requests in flight are
+ * not held back, so load the page completely first.
  */
 export async function actAfterEnd(page: Page, end: () => Promise<unknown>, act: () => Promise<void>): Promise<void> {
   const gate = createGate();

@@ -11,15 +11,15 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 import { expectGoodLooks, flaws, keepPicture, overflows, shifts, watchShifts } from './looks.ts';
 
-/** Addresses that need no session. */
+/** Addresses that work without a session. */
 const OUTSIDE = [
   ...['/sign-in', '/forgotten-password', '/sign-in/callback', '/link'],
   ...['clients', 'errors', 'scaling'].map((name) => `/docs/${name}.html`),
 ];
 
 /**
- * Every other address of the page, as an operator sees it, who sees them all. `$organization` is
- * filled in, and so is `$poor`, whose balance is 0.01 USD.
+ * Every other address of the page, all of which an operator can open. `$organization` and `$poor`,
+ * whose balance is 0.01 USD, are replaced by ids.
  */
 const ADDRESSES = [
   '/o/$organization/overview',
@@ -49,7 +49,7 @@ const ADDRESSES = [
   '/no-such-page',
 ];
 
-/** Text that a page has besides its own, by address. */
+/** Further text that a page must show, by address. */
 const SAYS: Readonly<Record<string, string | RegExp>> = {
   '/o/$organization/requests': '4,990 refused requests are not listed.',
   '/o/$poor/credits': 'Largest output limit',
@@ -64,10 +64,10 @@ const PRICE_TABLE = {
 };
 
 const PHONE = 390;
-/** Nothing may stick out there either. */
+/** Width at which nothing may overflow either. */
 const SMALL_PHONE = 360;
 const isThorough = process.env.CI === 'true' || process.env.PICTURES !== undefined;
-/** Each takes 10 s of CPU; a narrow page breaks first. */
+/** Each width takes 10 s of CPU. A narrow page breaks first. */
 const WIDTHS = isThorough ? [PHONE, 1280, 2560] : [PHONE];
 const SCHEMES = isThorough ? (['light', 'dark'] as const) : (['dark'] as const);
 
@@ -79,7 +79,7 @@ requirement(NO_CHROMIUM, () => {
   let password: string;
 
   beforeAll(async () => {
-    // Cheaper and larger than in the model catalogue, and gone.
+    // A model that is cheaper and larger than in the catalogue, by which it has been shut down.
     const outdated = { targets: [{ provider: 'openai', model: 'gpt-3.5-turbo' }] };
     const models = { small: {}, large: { usd_per_million_tokens: PRICE_TABLE }, outdated };
     stack = await startDashboardStack(inject('postgresSocketDir'), models, ['openai'], {
@@ -101,7 +101,7 @@ requirement(NO_CHROMIUM, () => {
   showLogsOnFailure(() => stack);
 
   test.each(WIDTHS)(
-    'no page has a barrier, sticks out, moves or complains at %i pixels',
+    'no page has a barrier, overflows, shifts or logs an error at %i pixels',
     { timeout: 240_000 },
     async (width) => {
       const { page, complaints } = await openPage(stack, { width });
@@ -134,7 +134,7 @@ requirement(NO_CHROMIUM, () => {
     },
   );
 
-  test('a charged request says how its cost was made, without a barrier', async () => {
+  test('a charged request shows how its cost was computed, without a barrier', async () => {
     const usage = {
       ...{ prompt_tokens: 1000, completion_tokens: 77 },
       prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
@@ -153,7 +153,7 @@ requirement(NO_CHROMIUM, () => {
     const drawer = page.getByRole('dialog');
     await drawer.getByText('Price entry: Service tier flex.').waitFor();
     const lines = await drawer.getByRole('table').getByRole('row').allInnerTexts();
-    // 100 uncached, 600 cached, 300 written at 0.625; 77 at 5.
+    // 100 uncached, 600 cached and 300 written tokens at 0.625, and 77 of output at 5.
     expect(lines.map((line) => line.split(/\s*\t\s*/))).toEqual([
       ['Tokens of', 'Number', 'Per million', 'Amount'],
       ['Uncached input', '100', '$0.625', '$0.0000625'],
@@ -167,7 +167,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('no address of the page is left out', () => {
+  test('the lists above contain every address of the page', () => {
     const routes = readFileSync(fileURLToPath(new URL('../../dashboard/web/routes.tsx', import.meta.url)), 'utf8');
     const inOrganization = [...routes.matchAll(/inOrganization\(\s*'([^']+)'/g)].map(
       ([, name]) => `/o/$organization/${name}`,
@@ -180,13 +180,16 @@ requirement(NO_CHROMIUM, () => {
   });
 });
 
-/** Whether the address is one of the route, whose parameters stand for any text. */
+/** True if the address matches the route. Parameters match any text. */
 function covers(path: string, address: string): boolean {
   const [parts, given] = [path.split('/'), address.split('/')];
   return parts.length === given.length && parts.every((part, at) => part.startsWith('$') || part === given[at]);
 }
 
-/** Charges of ten days: `small` with costs, above the revenue now and then, `large` without. */
+/**
+ * Inserts charges of ten days: `small` with costs, which sometimes exceed the revenue, `large`
+ * without.
+ */
 async function fillCosts(databaseUrl: string, organizationId: string): Promise<void> {
   const at = `now() - interval '1 day' * n - interval '1 minute' * m`;
   await sql(

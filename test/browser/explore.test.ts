@@ -9,7 +9,7 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks, shifts, watchShifts } from './looks.ts';
 
-/** The explorer, of an organization and over all of them. */
+/** The explorer of one organization and of all organizations. */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {}, large: {} }));
   let organizationId: string;
@@ -34,10 +34,10 @@ requirement(NO_CHROMIUM, () => {
 
   const groups = (page: Page) => page.getByRole('table', { name: 'Groups' });
 
-  test('a drag on the chart narrows its time, and a view that is saved comes back', async () => {
+  test('a drag on the chart narrows the time range, and a saved view restores it', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/overview?range=24h`);
-    // The plot itself, which comes after its place.
+    // The plot appears after its container.
     const box = await page.getByRole('application').locator('.u-over').boundingBox();
     if (box === null) throw new Error('the chart has no place');
     await page.mouse.move(box.x + box.width * 0.4, box.y + 80);
@@ -59,7 +59,7 @@ requirement(NO_CHROMIUM, () => {
     await page.waitForURL((url) => url.search === search);
   });
 
-  test('a saved view is there for others, until whoever made it renames, replaces or deletes it', async () => {
+  test('a saved view is visible to others, and only its creator renames, replaces or deletes it', async () => {
     const { page } = owner;
     const submit = (name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
     const saved = () =>
@@ -104,7 +104,7 @@ requirement(NO_CHROMIUM, () => {
     expect(member.complaints()).toEqual([]);
   });
 
-  test('groups are those of a member of the metadata, once it is named', async () => {
+  test('requests are grouped by a member of the metadata once it is named', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/overview?range=7d`);
     const by = page.getByLabel('Group by');
@@ -118,7 +118,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Name in the metadata').waitFor({ state: 'detached' });
   });
 
-  test('home and requests stand still while they load', async () => {
+  test('the home page and the request list do not shift while they load', async () => {
     const { page, complaints } = owner;
     for (const name of ['overview', 'requests']) {
       await page.goto(`/o/${organizationId}/${name}`);
@@ -140,7 +140,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('an operator lands on the same over all organizations', async () => {
+  test('an operator starts at the explorer of all organizations', async () => {
     const password = await stack.createUser('operator@gateway.example', 'operator');
     const { page, complaints } = await openPage(stack);
     await signIn(page, 'operator@gateway.example', password);

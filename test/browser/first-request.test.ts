@@ -10,7 +10,7 @@ import { copyWith } from './clipboard.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 
-/** What a developer does first: chooses a model, and connects. */
+/** A developer's first steps: choosing a model and connecting a client. */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
@@ -45,7 +45,7 @@ requirement(NO_CHROMIUM, () => {
 
   const names = () => page.getByRole('table', { name: 'Models' }).locator('tbody code').allInnerTexts();
 
-  test('models are sorted by what they cost, and a click opens one', async () => {
+  test('models can be sorted by price, and a click opens one', async () => {
     await page.goto(`/o/${organizationId}/models`);
     await page.getByRole('link', { name: 'dear' }).waitFor();
     expect(await names()).toEqual(['dear', 'lab/cheap']);
@@ -58,7 +58,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('heading', { name: 'lab/cheap', level: 1 }).waitFor();
   });
 
-  test('a model has its prices, its snippets, and the figures of this organization alone', async () => {
+  test("a model's page has its prices, snippets, and figures of this organization only", async () => {
     await page.getByText('Service tier flex').waitFor();
     await page.getByRole('heading', { name: 'Requests of Acme' }).waitFor();
     const requests = page.getByRole('button', { name: /^Requests 4\d\d|^Requests 3\d\d/ });
@@ -71,7 +71,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('Model: lab/cheap').waitFor();
   });
 
-  test('Ctrl-K finds it, and one that is gone says so', async () => {
+  test('Ctrl-K finds a model, and the page of a removed model says that it is gone', async () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('cheap model');
     await page.getByRole('option', { name: 'lab/cheap' }).waitFor();
@@ -87,11 +87,11 @@ requirement(NO_CHROMIUM, () => {
     client.close();
   };
 
-  test('a client is connected with the code of the documentation, and its first request is seen', async () => {
+  test('the page shows the documented code for a client, and notices its first request', async () => {
     const gate = createGate();
     await page.route(/\/requests$/, (route) => gate.pass().then(() => route.fallback()));
     await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
-    // A request before the page knows the newest one would not be noticed.
+    // A request before the page has loaded the newest one would not be noticed.
     await gate.waitFor(1);
     expect(await page.getByText('Waiting for a request').count()).toBe(0);
     gate.open();
@@ -115,7 +115,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('dialog').getByText('dear').first().waitFor();
   });
 
-  test('a new key is shown once, in the code of each client, and turns green with its own request', async () => {
+  test('a new key is shown once, in the code of each client, and its own first request is confirmed', async () => {
     await page.goto(`/o/${organizationId}/keys?dialog=create`);
     await page.getByRole('dialog').getByLabel('Name').fill('Mine');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();

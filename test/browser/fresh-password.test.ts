@@ -7,7 +7,7 @@ import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 
-/** An operator who signed in a while ago with a password from the command line. */
+/** An operator signed in a while ago with a password from the command line. */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
@@ -41,7 +41,7 @@ requirement(NO_CHROMIUM, () => {
     await asked.getByRole('button', { name: 'Continue' }).click();
     await asked.getByText('This is not your password.').waitFor();
     expect(await barriersWhenStill(page)).toEqual([]);
-    // Leaving the dialog loses nothing of the form.
+    // Cancelling the dialog keeps the contents of the form.
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await asked.waitFor({ state: 'detached' });
     expect(await form.getByLabel('Amount').inputValue()).toBe('5');
@@ -49,7 +49,7 @@ requirement(NO_CHROMIUM, () => {
     await asked.getByLabel('Password', { exact: true }).fill(password);
     await asked.getByRole('button', { name: 'Continue' }).click();
     await asked.waitFor({ state: 'detached' });
-    // Without a role: an open dialog hides the roles of the form under it, which is open still.
+    // Looked up by label, because an open dialog hides the roles of the form under it.
     await page.getByLabel('Amount').waitFor({ state: 'detached' });
     expect(complaints()).toEqual([]);
     const entries = await sql(
@@ -59,7 +59,7 @@ requirement(NO_CHROMIUM, () => {
     expect(entries).toHaveLength(width === 1280 ? 1 : 2);
   });
 
-  test('a dialog that only asks is asked over too', async () => {
+  test('the password is also requested over a confirmation dialog', async () => {
     await stack.createUser('ben@acme.example', { organizationId, role: 'member' });
     const { page, complaints } = await openPage(stack);
     await signIn(page, EMAIL, password);
@@ -75,7 +75,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('a password from the command line is asked to be replaced until it is', async () => {
+  test('the page asks for a replacement of a password from the command line until it is replaced', async () => {
     const { page, complaints } = await openPage(stack);
     await signIn(page, EMAIL, password);
     await page.getByText('Choose a password of your own').waitFor();

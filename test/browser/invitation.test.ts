@@ -7,7 +7,8 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
 /**
- * Two organizations invite the same person, who comes new to one and with an account to the other.
+ * Two organizations invite the same person, who has no account at the first invitation and one at
+ * the second.
  */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
@@ -28,7 +29,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  /** The link that the owner hands over. */
+  /** Creates an invitation and returns its link. */
   async function invite(to: 'Acme' | 'Bolt'): Promise<string> {
     const { page } = owners[to];
     await page.goto(`/o/${ids[to]}/members?dialog=invite`);
@@ -41,7 +42,7 @@ requirement(NO_CHROMIUM, () => {
     return link;
   }
 
-  test('somebody new joins with a password, sees where else she is invited, and joins there as who she is', async () => {
+  test('a new person joins with a password, sees the other invitation, and joins there with the same account', async () => {
     const [toAcme, toBolt] = [await invite('Acme'), await invite('Bolt')];
     const vera = await openPage(stack, { width: 390, colorScheme: 'dark' });
     const { page } = vera;
@@ -62,7 +63,7 @@ requirement(NO_CHROMIUM, () => {
     await owners.Acme.page.getByRole('row', { name: new RegExp(`${EMAIL}.*Active`) }).waitFor();
   });
 
-  test('somebody with an account, not signed in, is asked for its password', async () => {
+  test('a person with an account who is not signed in is asked for its password', async () => {
     const { page } = owners.Acme;
     await page.getByRole('button', { name: `Actions for ${EMAIL}` }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();

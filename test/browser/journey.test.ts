@@ -10,8 +10,8 @@ import { type DashboardStack, openPage, signIn, startDashboardStack, type Watche
 import { expectGoodLooks } from './looks.ts';
 
 /**
- * The first hour of an owner, and an operator's changes to the organization: in a real browser,
- * with every request through a real Envoy.
+ * An owner's first hour and an operator's changes to the organization, in a real browser and
+ * through a real Envoy. The tests run in order.
  */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
@@ -40,7 +40,7 @@ requirement(NO_CHROMIUM, () => {
   const complete = (model: string) =>
     client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] });
 
-  test('signing in leads to the overview of the own organization', async () => {
+  test("signing in leads to the overview of the owner's organization", async () => {
     const { page } = owner;
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/o/${organizationId}/overview`);
@@ -48,7 +48,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('$10.00').first().waitFor();
   });
 
-  test('a key with every restriction is shown once, and works at once through Envoy', async () => {
+  test('a new key with every restriction is shown once, and works at once through Envoy', async () => {
     const { page } = owner;
     await goTo(page, 'API keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
@@ -89,7 +89,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await failure(complete('large'))).toBe('403 model_not_allowed');
   });
 
-  test('its requests appear in the log, with what they cost and why they were refused', async () => {
+  test("the key's requests appear in the log with their costs and reasons of refusal", async () => {
     const { page } = owner;
     await goTo(page, 'Requests');
     const rows = page.getByRole('table').getByRole('row');
@@ -103,14 +103,14 @@ requirement(NO_CHROMIUM, () => {
     await page.keyboard.press('Escape');
   });
 
-  test('and in the charts of the overview', async () => {
+  test("the key's requests appear in the charts of the overview", async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/overview`);
     await page.getByText('$0.00002').first().waitFor({ timeout: 30_000 });
     await page.getByText('small').first().waitFor();
   });
 
-  test('its tab has the name of the organization, and Ctrl K leads to a key by a part of its name', async () => {
+  test("the tab shows the organization's name, and Ctrl K finds a key by a part of its name", async () => {
     const { page } = owner;
     await expect.poll(() => page.title()).toBe('Overview · Acme · Inference Gateway');
     await page.keyboard.press('?');
@@ -129,7 +129,7 @@ requirement(NO_CHROMIUM, () => {
     await drawer.waitFor({ state: 'detached' });
   });
 
-  test('an edit holds for the next request', async () => {
+  test('an edit of the key applies to the next request', async () => {
     const { page } = owner;
     await goTo(page, 'API keys');
     await act(page, 'Production', 'Edit');
@@ -142,7 +142,7 @@ requirement(NO_CHROMIUM, () => {
     expect((await complete('large')).object).toBe('chat.completion');
   });
 
-  test('suspended and resumed by an operator, who then gives credit', async () => {
+  test('an operator suspends and resumes the organization, and then adds credit', async () => {
     const password = await stack.createUser('operator@gateway.example', 'operator');
     const { page, complaints } = await openPage(stack);
     await signIn(page, 'operator@gateway.example', password);
@@ -175,7 +175,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('billing data are set, beside the limits in force', async () => {
+  test('the owner sets billing data beside the effective limits', async () => {
     const { page } = owner;
     await goTo(page, 'Settings');
     await page.getByLabel('Legal name').fill('Acme GmbH');
@@ -186,7 +186,7 @@ requirement(NO_CHROMIUM, () => {
     await expectGoodLooks(page, 'settings');
   });
 
-  test('revoked, its next request is refused', async () => {
+  test("after its revocation the key's next request is refused", async () => {
     const { page } = owner;
     await goTo(page, 'API keys');
     await act(page, 'Production', 'Revoke');
@@ -198,19 +198,19 @@ requirement(NO_CHROMIUM, () => {
     expect(await failure(complete('small'))).toBe('401 key_revoked');
   });
 
-  test('the audit log tells of all that', async () => {
+  test('the audit log has all these changes', async () => {
     const { page } = owner;
     await goTo(page, 'Audit log');
     for (const words of [/revoked/i, /suspended/i, /Added \$25\.00 to/, /Production/, 'VAT or tax ID'])
       await page.getByRole('table').getByText(words).first().waitFor();
   });
 
-  test('nothing broke the content security policy, and nothing failed unseen', () => {
+  test('no page violated the content security policy or logged an error', () => {
     expect(owner.complaints()).toEqual([]);
   });
 });
 
-/** Ends in the status and code of the error. */
+/** Resolves with the status and code of the error. */
 async function failure(answer: Promise<unknown>): Promise<string> {
   try {
     await answer;
@@ -226,7 +226,7 @@ async function goTo(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1 }).waitFor();
 }
 
-/** Opens a part of the form that is closed at first. */
+/** Opens a section of the form that is closed at first. */
 async function section(dialog: Locator, title: string): Promise<void> {
   const summary = dialog.locator('summary', { hasText: title });
   if ((await summary.locator('..').getAttribute('open')) === null) await summary.click();

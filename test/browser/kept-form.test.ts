@@ -7,7 +7,7 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { actAfterEnd } from './ended-session.ts';
 
-/** A session ends while somebody types. */
+/** A session ends while its user types. */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
@@ -26,7 +26,7 @@ requirement(NO_CHROMIUM, () => {
 
   const endSessions = () => sql(stack.databaseUrl, 'delete from sessions');
 
-  test('what was typed into a form outlives the session: its password is asked for over it', async () => {
+  test('the contents of a form survive the end of the session, and the password is requested over the form', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/keys?dialog=create`, { waitUntil: 'networkidle' });
     const form = page.getByRole('dialog', { name: 'Create an API key' });
@@ -50,7 +50,7 @@ requirement(NO_CHROMIUM, () => {
       .waitFor();
   });
 
-  test('without a form the page of a session that ended is left', async () => {
+  test('without a form the page is left when its session has ended', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/credits`, { waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
@@ -59,7 +59,7 @@ requirement(NO_CHROMIUM, () => {
     await signIn(page, EMAIL, password);
   });
 
-  test('signed in again in one tab, another one goes on where it was', async () => {
+  test('after a new sign-in in one tab, another tab continues where it was', async () => {
     const { page } = owner;
     const other = await page.context().newPage();
     await other.goto(`/o/${organizationId}/requests`, { waitUntil: 'networkidle' });
@@ -67,19 +67,19 @@ requirement(NO_CHROMIUM, () => {
     await actAfterEnd(other, endSessions, () => other.getByRole('link', { name: 'Credits' }).click());
     await other.waitForURL((url) => url.pathname === '/sign-in');
     await signIn(page, EMAIL, password);
-    // The event that a browser sends when its tab is chosen again.
+    // The event that a browser sends when the tab becomes visible.
     await other.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     await other.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await other.close();
   });
 
-  test('what was typed for one organization is not in the form of another', async () => {
+  test('text typed for one organization is not in the form of another', async () => {
     const other = await stack.operator.customer({ organization: { name: 'Beta' } });
     const { page } = await openPage(stack);
     const email = 'operator@gateway.example';
     await signIn(page, email, await stack.createUser(email, 'operator'));
     const to = (organization: string) =>
-      // As back and forward do, without loading the page again.
+      // Navigates as back and forward do, without reloading the page.
       page.evaluate(
         `history.pushState(null, '', '/o/${organization}/playground'); dispatchEvent(new PopStateEvent('popstate'))`,
       );

@@ -6,7 +6,7 @@ import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
-/** People leave, and their keys are revoked or belong to somebody else. */
+/** Members leave, and their keys are revoked or handed over. */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
@@ -22,7 +22,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  /** The member who leaves, with a key. */
+  /** Creates a member with a key, who will leave. */
   async function memberWithKey(email: string, keyName: string): Promise<void> {
     const password = await stack.createUser(email, { organizationId, role: 'member' });
     const { page } = await openPage(stack);
@@ -46,7 +46,7 @@ requirement(NO_CHROMIUM, () => {
     return page.getByRole('group', { name: 'Their 1 active key' });
   }
 
-  test('a member is removed together with the keys that he made', async () => {
+  test("an owner removes a member together with the member's keys", async () => {
     const { page } = owner;
     await memberWithKey('ben@acme.example', 'Made by Ben');
     const keys = await openRemoval('ben@acme.example');
@@ -61,7 +61,7 @@ requirement(NO_CHROMIUM, () => {
     expect(owner.complaints()).toEqual([]);
   });
 
-  test('or his keys are handed to an owner', async () => {
+  test("an owner removes a member and takes over the member's keys", async () => {
     const { page } = owner;
     await memberWithKey('cy@acme.example', 'Made by Cy');
     const keys = await openRemoval('cy@acme.example');
@@ -81,7 +81,7 @@ requirement(NO_CHROMIUM, () => {
     expect(owner.complaints()).toEqual([]);
   });
 
-  test('a user is disabled, and his keys with him', async () => {
+  test("an operator disables a user together with the user's keys", async () => {
     await memberWithKey('di@acme.example', 'Made by Di');
     const { page, complaints } = await openPage(stack);
     await signIn(page, 'operator@gateway.example', await stack.createUser('operator@gateway.example', 'operator'));

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { barriersWhenStill } from './barriers.ts';
 
-/** Kept where `PICTURES` names a folder. */
+/** Folder for screenshots. Without it none are stored. */
 const PICTURES = process.env.PICTURES;
 const ALL_LOOKS = [
   ['phone-dark', 390, 'dark'],
@@ -14,17 +14,17 @@ const ALL_LOOKS = [
   ['wide-light', 2560, 'light'],
   ['wide-dark', 2560, 'dark'],
 ] as const;
-/** Two that differ from each other in everything. */
+/** Two looks that differ in both width and colour scheme. */
 export const TWO_LOOKS = ALL_LOOKS.slice(0, 2);
-/** Each takes a second of CPU. */
+/** Each look takes a second of CPU. */
 const LOOKS = process.env.CI === 'true' || PICTURES !== undefined ? ALL_LOOKS : TWO_LOOKS;
 
-/** Barriers of the page as it stands, and what is wider than the screen or its card. */
+/** Barriers of the current page, and content that is wider than the screen or its card. */
 export async function flaws(page: Page): Promise<string[]> {
   return [...(await barriersWhenStill(page)), ...(await overflows(page))];
 }
 
-/** How far the page is wider than the screen, and facts that their card cuts off. */
+/** By how much the page is wider than the screen, and facts that their card cuts off. */
 export async function overflows(page: Page): Promise<string[]> {
   const beyond = Number(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'));
   const cut = (await page.evaluate(
@@ -33,17 +33,17 @@ export async function overflows(page: Page): Promise<string[]> {
   return [...(beyond > 0 ? [`${beyond} pixels beyond the screen`] : []), ...cut.map((fact) => `cut off: ${fact}`)];
 }
 
-/** Kept as `NAME.png` where somebody looks at pictures. */
+/** Stores a screenshot as `NAME.png` if `PICTURES` is set. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return;
   await mkdir(PICTURES, { recursive: true });
   await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }
 
-/** Less than this may move under a person's eyes while a page loads. */
+/** Highest cumulative layout shift of a loading page. */
 export const MOST_SHIFT = 0.05;
 
-/** Counts what moves, from the next page that is loaded on. */
+/** Records layout shifts from the next loaded page on. */
 export async function watchShifts(page: Page): Promise<void> {
   await page.addInitScript(`window.shifts = [];
     new PerformanceObserver((list) => {
@@ -52,7 +52,7 @@ export async function watchShifts(page: Page): Promise<void> {
     }).observe({ type: 'layout-shift', buffered: true });`);
 }
 
-/** The cumulative layout shift of the page so far, if it is too much, and what moved. */
+/** The cumulative layout shift of the page so far and the moved elements, if it is too large. */
 export async function shifts(page: Page): Promise<string[]> {
   const all = (await page.evaluate('window.shifts')) as { readonly value: number; readonly of: readonly string[] }[];
   const sum = all.reduce((total, { value }) => total + value, 0);
@@ -62,7 +62,7 @@ export async function shifts(page: Page): Promise<string[]> {
   ];
 }
 
-/** No barrier, and nothing beyond the screen, for a phone and desktops, dark and light. */
+/** Expects no flaw on a phone and desktops, dark and light. */
 export async function expectGoodLooks(page: Page, name: string): Promise<void> {
   for (const [look, width, colorScheme] of LOOKS) {
     await page.setViewportSize({ width, height: 900 });

@@ -11,14 +11,14 @@ import { flaws, TWO_LOOKS } from './looks.ts';
 
 const DAY_MS = 86_400_000;
 
-/** An owner looks after many keys: those that expire, and those that nobody needs. */
+/** An owner manages many keys, some of which expire or are unused. */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
 
   showLogsOnFailure(() => stack);
 
   describe.each(TWO_LOOKS)('on %s', (_, width, colorScheme) => {
-    test('writes a note and budgets, which the list shows as they are', async () => {
+    test("a key's note and budgets appear in the list", async () => {
       const { organizationId, keyId } = await stack.operator.customer({ key: { name: 'Batch' } });
       await sql(
         stack.databaseUrl,
@@ -54,7 +54,7 @@ requirement(NO_CHROMIUM, () => {
       expect([...found, ...complaints()]).toEqual([]);
     });
 
-    test('extends, exports and revokes them', async () => {
+    test('several keys are extended, exported and revoked at once', async () => {
       const { organizationId, key } = await stack.operator.customer({ key: { name: 'In use' } });
       const add = (name: string, more: object = {}) =>
         stack.operator.addKey(organizationId, { key: { name, ...more } });

@@ -1,4 +1,4 @@
-/** The part of the package that the test uses; it has no types of its own. */
+/** Types of the parts of the package that the tests use. It has none of its own. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 

@@ -4,12 +4,15 @@ import { text } from 'node:stream/consumers';
 import Provider from 'oidc-provider';
 import type { Page } from 'playwright-core';
 
-/** A certified issuer on loopback, at another site than the dashboard's, with a page to sign in. */
+/**
+ * A certified OpenID Connect implementation on loopback, on another site than the dashboard, with a
+ * sign-in page.
+ */
 export interface OpenIdProvider {
   readonly signIn: object;
-  /** By subject. */
+  /** Claims by subject. */
   readonly people: Map<string, Readonly<Record<string, unknown>>>;
-  /** Begins to serve the dashboard of this origin. */
+  /** Starts to serve the dashboard at this origin. */
   serve(origin: string): void;
   close(): Promise<void>;
 }
@@ -40,7 +43,7 @@ export async function listenAsOpenIdProvider(): Promise<OpenIdProvider> {
         features: { devInteractions: { enabled: false } },
         findAccount: (_, subject) => ({ accountId: subject, claims: () => ({ sub: subject, ...people.get(subject) }) }),
         interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-        // Consent is given.
+        // Consent is always given.
         loadExistingGrant: async ({ oidc }) => {
           const grant = new oidc.provider.Grant({ clientId: CLIENT.client_id, accountId: oidc.session.accountId });
           grant.addOIDCScope('openid email profile');
@@ -73,7 +76,7 @@ function sendPage(response: ServerResponse): void {
   );
 }
 
-/** Signs in at the issuer, with its page in the browser. */
+/** Signs in on the issuer's page. */
 export async function proveAtIssuer(page: Page, subject: string): Promise<void> {
   await page.getByLabel('Subject').fill(subject);
   await page.getByRole('button', { name: 'Go on' }).click();
@@ -84,7 +87,10 @@ export async function signInByIssuer(page: Page, subject: string): Promise<void>
   await proveAtIssuer(page, subject);
 }
 
-/** Proves in a new tab what the page asks for before a change, and goes on with the change. */
+/**
+ * Confirms the identity in a new tab, as the page requests before a change, and continues with the
+ * change.
+ */
 export async function confirmAtIssuer(page: Page, subject: string): Promise<void> {
   const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
   const tab = page.context().waitForEvent('page');

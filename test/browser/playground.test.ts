@@ -18,7 +18,10 @@ const PIXEL = Buffer.from(
   'base64',
 );
 
-/** A member plays in a real browser, through the dashboard's server, Envoy and the gateway. */
+/**
+ * A member uses the playground in a real browser, through the dashboard's server, Envoy and the
+ * gateway.
+ */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
@@ -59,7 +62,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
   };
 
-  test('a stream is seen growing, then its tokens, its cost and its line in the log', async () => {
+  test('a stream grows on the page, which then shows its tokens, its cost and a link to its log entry', async () => {
     const gate = createGate();
     const pieces = ['Once upon', ' a time', ' there was', ' a gateway.'];
     stack.provider.script(
@@ -91,7 +94,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('Balance of Acme: $10.00').waitFor();
   });
 
-  test('the next message is sent with the conversation, Markdown is shown, and nothing in an answer is executed', async () => {
+  test('the next message is sent with the conversation, Markdown is rendered, and nothing in a response is executed', async () => {
     stack.provider.script('small', streamAnswer({ pieces: [HOSTILE] }));
     await say('And now?');
     await answers().last().getByText('10 in, 5 out').waitFor();
@@ -102,7 +105,7 @@ requirement(NO_CHROMIUM, () => {
     expect(stack.provider.requests('small')[1]?.json?.messages).toHaveLength(4);
   });
 
-  test('the same request as code has a key to fill in, and none of ours', async () => {
+  test('the code of the same request has a placeholder for the key', async () => {
     await page.getByLabel('Message', { exact: true }).fill('Third');
     for (const language of ['curl', 'Python', 'TypeScript']) {
       await page.getByRole('tab', { name: language }).click();
@@ -115,11 +118,11 @@ requirement(NO_CHROMIUM, () => {
     expect(page.url()).not.toContain('poet');
   });
 
-  test('a request that is stopped ends at the provider, and is charged as one that was left', async () => {
+  test('a stopped request ends at the provider, and is charged like one whose client disconnected', async () => {
     stack.provider.script('slow', streamThen(3, stall));
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page.getByLabel('Model', { exact: true }).selectOption('slow');
-    // By the keyboard alone, from the message box on.
+    // Uses only the keyboard, starting from the message box.
     const box = page.getByLabel('Message', { exact: true });
     await box.focus();
     await page.keyboard.type('Hello');
@@ -153,7 +156,7 @@ requirement(NO_CHROMIUM, () => {
     await box.fill('');
   });
 
-  test('a long answer is followed as it grows, and not by a reader who scrolled up', async () => {
+  test('the page follows a growing response unless the reader has scrolled up', async () => {
     const gates = [createGate(), createGate()];
     const line = 'Line after line of a long answer.\n\n';
     const pieces = Array.from({ length: 12 }, () => line.repeat(10));
@@ -176,7 +179,8 @@ requirement(NO_CHROMIUM, () => {
     gates[0]?.open();
     await gates[1]?.waitFor(1);
     await expect.poll(seen).toBeGreaterThan(before);
-    // All that the provider has sent: what came during the scroll would move the end down.
+    // Waits for all that the provider has sent, because text that arrives during the scroll would
+    // move the end.
     await expect.poll(lines).toBe(70);
     await page.mouse.move(400, 300);
     const down = await seen();
@@ -189,7 +193,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await isInView('Send')).toBe(true);
   });
 
-  test('two models answer side by side, each with what it can be asked for, and a tool is called', async () => {
+  test('two models respond side by side, each with its own options, and a tool is called', async () => {
     await page.getByRole('button', { name: 'New conversation' }).click();
     expect(await page.getByLabel('Reasoning effort').count()).toBe(0);
     await page.getByLabel('Compare with').selectOption('large');
@@ -217,7 +221,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Compare with').selectOption('');
   });
 
-  test('an image is sent to a model that sees', async () => {
+  test('an image is sent to a model with vision', async () => {
     await page.getByRole('button', { name: 'New conversation' }).click();
     expect(await page.getByRole('button', { name: 'Add image' }).count()).toBe(0);
     await page.getByLabel('Model', { exact: true }).selectOption('large');
@@ -235,7 +239,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Model', { exact: true }).selectOption('small');
   });
 
-  test('a model that a key lacks is refused as with that key', async () => {
+  test('a model that a key does not permit is refused as with that key', async () => {
     const keys = page.getByLabel('Act as key');
     await keys.selectOption({ label: (await keys.locator('option', { hasText: 'Only large' }).textContent()) ?? '' });
     await say('Hello');
@@ -247,7 +251,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Act as key').selectOption('');
   });
 
-  test('a balance that is too low is told with what to do', async () => {
+  test('a low balance is reported with advice', async () => {
     await stack.operator.credit(organizationId, '-9.85');
     await page.getByLabel('Model', { exact: true }).selectOption('small');
     await say('Hello');
@@ -260,7 +264,7 @@ requirement(NO_CHROMIUM, () => {
     await answers().last().getByText('Not charged').waitFor();
   });
 
-  test('a session that has ended is asked for over the page, and nothing that was said is lost', async () => {
+  test('when the session has ended the password is requested over the page, and the conversation is kept', async () => {
     await stack.operator.credit(organizationId, '5');
     const end = () => sql(stack.databaseUrl, "update sessions set last_seen_at = now() - interval '1 year'");
     await actAfterEnd(page, end, () => say('Still here?'));
@@ -273,11 +277,11 @@ requirement(NO_CHROMIUM, () => {
     expect(await page.getByRole('article').getByText('Still here?').count()).toBe(1);
   });
 
-  test('has good looks on phone and desktop', async () => {
+  test('has no flaws on phone and desktop', async () => {
     await expectGoodLooks(page, 'playground');
   });
 
-  test('its key is in no list, and a request that is left with the page ends', async () => {
+  test('the playground key is in no list, and leaving the page ends its request', async () => {
     stack.provider.script('slow', streamThen(3, stall));
     await page.getByLabel('Model', { exact: true }).selectOption('slow');
     await say('Leave');

@@ -18,14 +18,17 @@ import { expectGoodLooks } from './looks.ts';
 import { confirmAtIssuer, listenAsOpenIdProvider, type OpenIdProvider, signInByIssuer } from './openid-provider.ts';
 
 const MODELS = {
-  /** A play of 1000 tokens holds 0.20 USD, and costs 0.002. */
+  /** A play with a limit of 1,000 tokens holds 0.20 USD and costs 0.002 USD. */
   small: { usd_per_million_tokens: { input: 100, output: 200 } },
-  /** Ten tokens of a response cost 9.90 USD. */
+  /** Ten output tokens cost 9.90 USD. */
   vast: { usd_per_million_tokens: { input: 0, output: 990_000 } },
 };
 const VERA = 'vera@people.example';
 
-/** From nothing: a customer signs in, pays, spends everything, and goes on with a saved card. */
+/**
+ * A new customer signs in, pays, spends everything, and continues with a saved card. The tests run
+ * in order.
+ */
 requirement(NO_CHROMIUM, () => {
   let [stripe, mail, hook, issuer]: [ScriptedStripe, MailServer, WebhookReceiver, OpenIdProvider] = [] as never;
   let stack: DashboardStack;
@@ -68,7 +71,7 @@ requirement(NO_CHROMIUM, () => {
   };
   const complaints = () => vera.complaints();
 
-  test('an operator by claim makes an organization, and its owner joins from a mail, by way of the issuer', async () => {
+  test('an operator by claim creates an organization, and its owner joins from a mail through the issuer', async () => {
     const operator = await openPage(stack);
     await operator.page.goto('/sign-in');
     await expectGoodLooks(operator.page, '01-sign-in');
@@ -110,11 +113,11 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('10 USD that she pays at Stripe move the balance on each open page', async () => {
+  test('her payment of 10 USD at Stripe updates the balance on each open page', async () => {
     await page.getByRole('link', { name: 'Add credit' }).first().click();
     const amounts = page.getByRole('dialog', { name: 'Add credit' });
     await amounts.getByRole('button', { name: 'Cancel' }).click();
-    // While the dialog is open, the page behind it is hidden from roles.
+    // Checked before the dialog opens, which hides the roles of the page behind it.
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await page.getByText('No payments yet').waitFor();
     await expectGoodLooks(page, '07-credits');
@@ -126,7 +129,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Pay' }).click();
     await page.getByText('Waiting for the payment').waitFor();
     await expectGoodLooks(page, '09-waiting');
-    // Another page that nobody came back to.
+    // A second page, to which nobody returns from Stripe.
     const beside = await otherPage(page.context(), `${base}/credits`);
     await Promise.all([expectFollowing(page), expectFollowing(beside)]);
     expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
@@ -138,7 +141,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('she plays, hears of the low balance by mail and webhook, and is refused with 402', async () => {
+  test('she uses the playground, gets alerts about the low balance by mail and webhook, and is refused with 402', async () => {
     await page.goto(`${base}/alerts`);
     await page.getByLabel('Balance below').fill('5');
     await page.getByLabel('Email addresses').fill(VERA);
@@ -166,7 +169,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  /** A program of hers spends all but 0.098 USD. */
+  /** Spends all but 0.098 USD with a new key of hers. */
   async function spend(): Promise<void> {
     const keys = await otherPage(page.context(), `${base}/keys`);
     await keys.getByRole('button', { name: 'Create key' }).first().click();
@@ -175,7 +178,7 @@ requirement(NO_CHROMIUM, () => {
     await form.getByRole('button', { name: 'Create key' }).click();
     const apiKey = (
       await keys
-        // Not one of the list, which shows the last characters only.
+        // The list of keys shows only the last characters.
         .locator('code', { hasText: /^sk-gw-\w/ })
         .first()
         .innerText()
@@ -189,7 +192,7 @@ requirement(NO_CHROMIUM, () => {
     });
   }
 
-  test('a card that is declined is told with what to do, and once it is charged she goes on', async () => {
+  test('a declined card is reported with advice, and once it is charged she continues', async () => {
     const [credits] = await Promise.all([
       page.context().waitForEvent('page'),
       answer().getByRole('link', { name: 'Add credit' }).click(),
@@ -205,7 +208,7 @@ requirement(NO_CHROMIUM, () => {
     await dialog.getByLabel('Daily cap').fill('50');
     await expectGoodLooks(credits, '14-automatic');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    // The issuer did not say how long ago she proved who she is.
+    // The issuer did not state when she last authenticated.
     await credits.getByRole('dialog', { name: 'Confirm it’s you' }).waitFor();
     await expectGoodLooks(credits, '15-confirm');
     await confirmAtIssuer(credits, 'vera');
@@ -243,7 +246,7 @@ requirement(NO_CHROMIUM, () => {
   }
 });
 
-/** Counts questions of the page for payments, and for the organization, which come each 15 s. */
+/** Counts the page's requests for payments, and for the organization, which it polls every 15 s. */
 function countLooks(page: Page) {
   const looks = { payments: 0, organization: 0 };
   page.on('response', (response) => {
@@ -254,18 +257,21 @@ function countLooks(page: Page) {
   return looks;
 }
 
-/** The page asks for payments once a second. */
+/** Expects that the page polls payments once a second. */
 async function expectFollowing(page: Page): Promise<void> {
   const looks = countLooks(page);
   await expect.poll(() => looks.payments).toBeGreaterThan(3);
   expect(looks.payments).toBeGreaterThan(looks.organization);
 }
 
-/** The next looks show the balance: 0.6 to 1.3 s after the event, measured at a load of 7. */
+/**
+ * Expects that one of the next polls shows the balance, 0.6 to 1.3 s after the event at a load of
+ * 7.
+ */
 async function expectSoon(page: Page, amount: string): Promise<void> {
   const looks = countLooks(page);
   await page.locator('dd', { hasText: amount }).first().waitFor();
-  // The organization alone is asked each 15 s.
+  // Polling only the organization would take up to 15 s.
   expect(looks.payments).toBeLessThan(12);
 }
 

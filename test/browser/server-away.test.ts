@@ -6,8 +6,8 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
 /**
- * The dashboard's server is away for a while, as in a restart, and nobody presses anything
- * afterwards. These pages ask only once.
+ * The dashboard's server is down for a while, as in a restart, and users do nothing afterwards.
+ * These pages load their data only once.
  */
 requirement(NO_CHROMIUM, () => {
   const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
@@ -26,7 +26,7 @@ requirement(NO_CHROMIUM, () => {
   const goAway = () => owner.page.context().route('**/*', (route) => route.abort('connectionrefused'));
   const comeBack = () => owner.page.context().unrouteAll();
 
-  test('a page that was never loaded comes by itself when the server is back', async () => {
+  test('a page that failed to load appears by itself when the server is back', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/members`);
     await page.getByRole('row', { name: /owner@acme/ }).waitFor();
@@ -38,7 +38,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('context_length_exceeded').first().waitFor();
   });
 
-  test('what a page asked for in vain is asked for again, and the banner goes', async () => {
+  test('failed requests of a page are repeated, and the banner disappears', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/audit`);
     await page.getByRole('row', { name: /Acme/ }).first().waitFor();

@@ -11,7 +11,7 @@ import { openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 import { confirmAtIssuer, listenAsOpenIdProvider, proveAtIssuer, signInByIssuer } from './openid-provider.ts';
 
-/** A certified issuer at another site, and everybody who comes from there. */
+/** A certified issuer on another site, and users who sign in there. */
 requirement(NO_CHROMIUM, () => {
   const provider = opened(listenAsOpenIdProvider);
   const stack = opened(() =>
@@ -36,7 +36,7 @@ requirement(NO_CHROMIUM, () => {
 
   const isInside = (url: URL) => url.origin === stack.dashboardOrigin && !url.pathname.startsWith('/sign-in');
 
-  test('an invited person joins from the link, by way of the issuer, and signs out there too', async () => {
+  test('an invited person joins from the link through the issuer, and signs out there too', async () => {
     person('vera');
     const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
     const owner = await openPage(stack);
@@ -61,12 +61,12 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: /sign me out/i }).click();
     await page.waitForURL((url) => url.origin === stack.dashboardOrigin && url.pathname === '/sign-in');
     await page.getByRole('button', { name: /^Sign in with localhost/ }).click();
-    // The issuer asks again who it is.
+    // The issuer asks for the subject again.
     await page.getByLabel('Subject').waitFor();
     expect(complaints()).toEqual([]);
   });
 
-  test('a sign-in leads back to the page that asked for it, and its code is in no history', async () => {
+  test('a sign-in returns to the page that required it, and its code is not in the history', async () => {
     const { page, complaints } = await openPage(stack, { width: 390, colorScheme: 'dark' });
     await page.goto(`/o/${organizationId}/models`);
     await page.getByRole('button', { name: /^Sign in with localhost/ }).waitFor();
@@ -77,7 +77,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('an address that is not verified, and one without an account, get an error with what to do', async () => {
+  test('an unverified address and one without an account get an error with advice', async () => {
     person('mallory', { email: 'owner@acme.example', email_verified: false });
     person('stranger');
     const { page } = await openPage(stack);
@@ -92,7 +92,7 @@ requirement(NO_CHROMIUM, () => {
     await other.page.getByText('There is no account for stranger@people.example').waitFor();
   });
 
-  test('an account with a password is connected on its own page, and from then on found by the issuer', async () => {
+  test('an account with a password is connected on its own page, and the issuer signs it in from then on', async () => {
     person('ken');
     const { page, complaints } = await openPage(stack);
     const password = await stack.createUser('ken@people.example', { organizationId, role: 'member' });
@@ -103,7 +103,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: /^Connect localhost/ }).waitFor();
     await expectGoodLooks(page, 'sso-connect');
     await page.getByRole('button', { name: /^Connect localhost/ }).click();
-    // The button is gone as soon as the browser leaves for the issuer.
+    // The button disappears already when the browser leaves for the issuer.
     const session = async () => (await page.request.get('/api/session')).json();
     await expect.poll(session).toMatchObject({ signedInBy: 'issuer' });
     await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
@@ -114,7 +114,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  test('an operator by claim proves himself again over a form, and is none without the claim', async () => {
+  test('an operator by claim confirms his identity over a form, and loses the rights without the claim', async () => {
     person('ops', { groups: ['gateway-operators'] });
     const { page, complaints } = await openPage(stack);
     await signInAt(page, 'ops');
@@ -140,7 +140,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await barriers(later.page)).toEqual([]);
   });
 
-  test('without passwords there is one button, and the command line is the way back in', async () => {
+  test('without passwords there is one button, and the command line can still grant access', async () => {
     const former = await stack.createUser('old@gateway.example', 'operator');
     stack.writeConfig({
       ...{ providers: { fake: { base_url: stack.provider.baseUrl } }, models: { small: {} } },

@@ -22,14 +22,14 @@ import { expectGoodLooks, shifts, watchShifts } from './looks.ts';
 const OWNER = 'owner@acme.example';
 const COLLEAGUE = 'ben@acme.example';
 const SOON = { timeout: 30_000, interval: 200 };
-/** From the home page. */
+/** Clicks from the home page. */
 const MOST_CLICKS = 5;
-/** Nobody of the organization has it. */
+/** An address that belongs to nobody in the organization. */
 const STRANGER = '203.0.113.66';
 
 /**
- * What people open a dashboard for, each within five clicks from the home page. Opening a menu or a
- * list is a click, and so is a choice from it; typing is none.
+ * The most frequent tasks, each within five clicks from the home page. Opening a menu or a list is
+ * one click, a choice from it another. Typing is none.
  */
 requirement(NO_CHROMIUM, () => {
   let mail: MailServer;
@@ -130,11 +130,11 @@ requirement(NO_CHROMIUM, () => {
       (await page.getByRole('figure').getByRole('status').innerText()).replace(/^.*?\d: /, '');
     await openView(page, 'Errors by code');
     const chart = page.getByRole('application', { name: /^Errors by code/ });
-    // The chart shows what it showed before, by its new name, until the errors are there.
+    // The chart already has its new name, but shows the former data until the errors are loaded.
     await groups(page).getByRole('button', { name: 'rpm_exceeded' }).waitFor();
     await chart.focus();
     await page.keyboard.press('Home');
-    // The keyboard reads the steps out; a click chooses the same.
+    // The keyboard announces the steps. It counts as a click, which would select the same.
     while (!/[1-9]/.test(await errorsAt())) await page.keyboard.press('ArrowRight');
     const [, code = ''] = /(\w+) [1-9]/.exec(await errorsAt()) ?? [];
     clicks++;
@@ -183,7 +183,7 @@ requirement(NO_CHROMIUM, () => {
   });
 
   task('when the balance ends', 0, async (page) => {
-    // 100 USD, and 4 spent on the first day.
+    // A balance of 100 USD lasts 25 days at 4 USD a day.
     const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'Europe/Berlin' });
     await page.getByText(`lasts until ${day.format(Date.now() + 25 * DAY_MS)} at $4.00 a day`).waitFor();
   });
@@ -225,7 +225,7 @@ requirement(NO_CHROMIUM, () => {
     });
     await click(page.getByRole('button', { name: 'Invoice' }));
     await page.getByText('Invoice of DE123456789').waitFor();
-    // Nothing moves while the page of credits loads.
+    // Nothing shifts while the credits page loads.
     await page.goto(`/o/${organizationId}/credits`);
     await page.getByRole('button', { name: 'Invoice' }).waitFor();
     await page.getByRole('columnheader', { name: 'Balance after' }).waitFor();
@@ -263,7 +263,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Message', { exact: true }).fill('How is the sky?');
     await page.keyboard.press('Enter');
     const answer = (text: string) => page.getByRole('article').filter({ hasText: text });
-    // 10 tokens of the prompt and 5 of the answer.
+    // Costs of 10 prompt tokens and 5 output tokens.
     await answer('It is blue.').getByText('$0.002').waitFor();
     await answer('Azure, mostly.').getByText('$0.006').waitFor();
   });
@@ -284,7 +284,9 @@ requirement(NO_CHROMIUM, () => {
   });
 });
 
-/** Requests of yesterday and today, with a key that a stranger uses, and 4 USD spent today. */
+/**
+ * Inserts requests of yesterday and today with a key that a stranger uses, and 4 USD spent today.
+ */
 async function fillHistory({ databaseUrl, operator }: DashboardStack, organizationId: string): Promise<void> {
   const { keyId } = await operator.addKey(organizationId, { key: { name: 'Leaked' } });
   const filling = { organizationId, days: 1, models: ['small', 'large'] };

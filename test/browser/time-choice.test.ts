@@ -7,7 +7,7 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 
-/** The button for the time of a page, with its calendar. */
+/** The button for a page's time range, with its calendar. */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
@@ -32,7 +32,7 @@ requirement(NO_CHROMIUM, () => {
   };
   const button = () => watched.page.getByRole('button', { name: /^Time: / });
 
-  test('a usual time is one click away, and closes the list', async () => {
+  test('a preset time range takes one click, which closes the list', async () => {
     const { page } = watched;
     await page.goto(`/o/${organizationId}/overview`);
     await button().click();
@@ -44,7 +44,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await button().textContent()).toBe('Last 24 hours');
   });
 
-  test('two days are chosen with two clicks, in either order, and times refine them', async () => {
+  test('two clicks in either order select a range of days, which times refine', async () => {
     const { page } = watched;
     await page.goto(`/o/${organizationId}/overview?fromMs=1763596800000&toMs=1763640000000`);
     await button().click();
@@ -58,7 +58,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('To', { exact: true }).fill('17:30');
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => Number(url.searchParams.get('toMs')) === toMs - 6.5 * 3_600_000);
-    // Ends before it begins: refused.
+    // A range that ends before it starts is refused.
     await page.goto(page.url().replace(/toMs=\d+/, `toMs=${fromMs + DAY_MS / 2}`));
     await button().click();
     await page.getByLabel('From', { exact: true }).fill('13:00');
@@ -67,7 +67,7 @@ requirement(NO_CHROMIUM, () => {
     expect(span()).toEqual([fromMs, fromMs + DAY_MS / 2]);
   });
 
-  test('the keyboard does the same', async () => {
+  test('the keyboard selects a range too', async () => {
     const { page, complaints } = watched;
     const [fromMs, toMs] = [Date.UTC(2026, 2, 31), Date.UTC(2026, 3, 1)];
     await page.goto(`/operator/costs?fromMs=${fromMs}&toMs=${toMs}`);

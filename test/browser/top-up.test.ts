@@ -8,7 +8,10 @@ import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 
-/** An owner pays at Stripe, whose event does not arrive. The usual ways are in prepaid-journey. */
+/**
+ * An owner pays at Stripe, whose event does not arrive. prepaid-journey.test.ts has the usual
+ * cases.
+ */
 requirement(NO_CHROMIUM, () => {
   const stripe = opened(startScriptedStripe);
   let stack: DashboardStack;
@@ -36,7 +39,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  test('a payment without an event is read from Stripe when the owner asks, and an event adds nothing', async () => {
+  test("a payment without an event is read from Stripe on the owner's request, and a later event adds nothing", async () => {
     const { page, complaints } = owner;
     await page.goto(`/o/${organizationId}/credits`);
     await page.getByRole('button', { name: 'Add credit' }).click();

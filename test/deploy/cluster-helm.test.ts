@@ -6,14 +6,14 @@ import { requirement } from '../harness/requirement.ts';
 import { imageOf } from '../launchers/images.ts';
 import { buildProgram, type Cluster, fromManual, IMAGE, missingCluster, raiseCluster } from './cluster.ts';
 
-/** The trial of docs/kubernetes.md, by helm on a real cluster, from one file of values. */
+/** The trial of docs/kubernetes.md, installed by helm on a real cluster from one values file. */
 const HELM = 'helm.sh/helm/v3/cmd/helm';
 const POSTGRES = 'registry.test/postgres:trial';
 const INSTALL_MS = 1_200_000;
 
 /**
- * The chart runs PostgreSQL as user 999, as the official image can. A stand-in lacks this user, and
- * its script changes users by `su`, which only root may.
+ * The chart runs PostgreSQL as user 999, which the official image has. A stand-in image lacks this
+ * user, and its script runs `su`, which only root may.
  */
 const POSTGRES_DOCKERFILE = `FROM ${imageOf('POSTGRES_IMAGE')}
 RUN groupmod -g 999 postgres && usermod -u 999 postgres && mkdir -p /var/run/postgresql && chown -R postgres /var/run/postgresql
@@ -33,7 +33,7 @@ requirement(missingCluster(), () => {
   afterAll(() => cluster?.remove(), INSTALL_MS);
 
   test(
-    'ten lines of values give a gateway that answers, and both doctors find no problem',
+    'ten lines of values install a gateway that serves requests, and both doctors find no problem',
     async () => {
       const { trial, ...values } = parse(fromManual('Helm', 'yaml')) as { trial: object };
       const stores = { postgresImage: POSTGRES, redisImage: imageOf('REDIS_IMAGE') };

@@ -5,7 +5,10 @@ import { renderContainerConfig, type TestConfig } from '../harness/test-config.t
 import { imageOf } from '../launchers/images.ts';
 import { type Cluster, fromManual, MACHINE } from './cluster.ts';
 
-/** The overlay of docs/kubernetes.md for a small cluster, and what this one needs beside it. */
+/**
+ * Writes the overlay of docs/kubernetes.md for a small cluster, with additions that the test
+ * cluster needs.
+ */
 export function writeOverlay({ folder }: Cluster, config: TestConfig, version = '0.1.0'): void {
   const overlay = parse(fromManual('Install', 'yaml')) as Kustomization;
   const small = parse(fromManual('Install', 'yaml', 1)) as Pick<Kustomization, 'patches'>;
@@ -29,7 +32,7 @@ export function writeOverlay({ folder }: Cluster, config: TestConfig, version = 
   write('gateway.yaml', JSON.stringify({ ...JSON.parse(renderContainerConfig(config)), stores: PATIENT_STORES }));
 }
 
-/** The machine may stand still for seconds. */
+/** Long time-outs, because the machine may pause for seconds. */
 const PATIENT_STORES = { postgres_timeouts: { connect: '10s', statement: '5s' } };
 
 interface Kustomization {
@@ -38,7 +41,7 @@ interface Kustomization {
   readonly patches: readonly { readonly target: object; readonly patch: string }[];
 }
 
-/** The provider and the clients of the tests are on this machine. */
+/** Permits the tests' provider and clients, which run on this machine. */
 const ADMITS_THE_MACHINE = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
@@ -51,7 +54,7 @@ const ADMITS_THE_MACHINE = {
   },
 };
 
-/** The Secrets of the manual, which it takes from files. */
+/** Writes the files from which the manual creates Secrets. */
 export function writeSecrets({ folder }: Cluster): void {
   const stores = 'stores.svc.cluster.local';
   const database = (user: string, password: string) =>

@@ -8,10 +8,10 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { buildProgram, type Cluster, MACHINE, missingCluster, raiseCluster } from './cluster.ts';
 
 /**
- * The endpoint picker of the Gateway API Inference Extension itself. It finds servers as pods of a
- * cluster, reads their metrics as those of vLLM, and picks the one with fewer requests waiting. The
- * servers here are on this machine: their pod has its address, and is never scheduled. The picker
- * listens on every address, so it runs in the network of the node.
+ * Tests with the real endpoint picker of the Gateway API Inference Extension. It finds servers as
+ * pods of a cluster, reads their metrics in vLLM's format, and picks the one with fewer waiting
+ * requests. The servers here run on this machine: their pod has its address, and is never
+ * scheduled. The picker listens on every address, so it runs in the node's network.
  */
 const PICKER = 'sigs.k8s.io/gateway-api-inference-extension/cmd/epp';
 const NODE = '10.202.0.2';
@@ -36,7 +36,7 @@ const servers: FakeProvider[] = [];
 let cluster: Cluster;
 let picker: number;
 
-/** Metrics of a server with so many requests waiting. */
+/** Sets the metrics of a server with this many waiting requests. */
 function say(server: FakeProvider | undefined, waiting: number): void {
   const gauges = { num_requests_waiting: waiting, num_requests_running: 1, kv_cache_usage_perc: 0.5 };
   const text = Object.entries(gauges).map(
@@ -99,14 +99,14 @@ requirement(missingCluster(), () => {
     return asked().map((now, index) => now - (before[index] ?? 0));
   }
 
-  test('requests go to the server with fewer of them waiting, as its metrics say', { timeout: RAISE_MS }, async () => {
+  test('requests go to the server with fewer waiting requests in its metrics', { timeout: RAISE_MS }, async () => {
     for (const [busy, idle] of [
       [0, 1],
       [1, 0],
     ] as const) {
       say(servers[busy], 50);
       say(servers[idle], 0);
-      // Chance alone sends all of them to one server once in a million times.
+      // By chance all of them would go to one server once in a million runs.
       await expect.poll(() => send(20), { timeout: FOUND_MS }).toEqual(idle === 0 ? [20, 0] : [0, 20]);
     }
   });

@@ -28,17 +28,18 @@ import {
 import { writeOverlay, writeSecrets } from './cluster-overlay.ts';
 
 /**
- * docs/kubernetes.md on a real cluster, and what then happens to pods, under requests of all kinds.
+ * Installs docs/kubernetes.md on a real cluster, and changes and kills pods under requests of all
+ * kinds.
  */
 const ROUNDS = Number(process.env.CLUSTER_ROUNDS ?? 1);
 const REQUESTS_PER_SECOND = Number(process.env.CLUSTER_RATE ?? 50);
 const INSTALL_MS = 1_200_000;
 const ROUND_MS = 600_000;
 const CLIENTS = 12;
-/** `timeouts.total` and a minute, in which the holds of a killed process end. */
+/** `timeouts.total` plus a minute, after which the holds of a killed process have ended. */
 const HELD_MS = 100_000;
 const QUIET_PER_SECOND = 2;
-/** Scales sooner than the base does: up at 75m of CPU, and down without ten quiet minutes. */
+/** Scales faster than the base: up at 75m of CPU, and down without ten quiet minutes. */
 const AUTOSCALER = {
   '/spec/maxReplicas': 3,
   '/spec/metrics/0/containerResource/target/averageUtilization': 30,
@@ -77,7 +78,7 @@ requirement(missingCluster(), () => {
   }, ROUND_MS);
 
   test(
-    'the manual gives a first completion through the Service, and both doctors find no problem',
+    'after the steps of the manual the Service serves a completion, and both doctors find no problem',
     async () => {
       const [organizationId] = /org-\w+/.exec(printed) ?? [];
       const created = await inDashboard(`key create --org ${organizationId} --name first --scopes chat --json`);
@@ -92,7 +93,9 @@ requirement(missingCluster(), () => {
     ROUND_MS,
   );
 
-  test('connections are those that the manual allows, from pods in and outside', { timeout: ROUND_MS }, async () => {
+  test('pods inside and outside can open exactly the connections that the manual permits', {
+    timeout: ROUND_MS,
+  }, async () => {
     for (const namespace of ['ingress-nginx', 'monitoring', 'elsewhere']) {
       await cluster.run(`kubectl -n ${namespace} run from --image=${IMAGE}:0.1.0 --restart=Never --command -- sleep 3600
         kubectl -n ${namespace} wait --for=condition=Ready pod/from --timeout=2m`);
@@ -128,7 +131,7 @@ requirement(missingCluster(), () => {
     });
   });
 
-  test('a ConfigMap and a Secret are followed in living pods', { timeout: ROUND_MS }, async () => {
+  test('running pods apply changes of a ConfigMap and a Secret', { timeout: ROUND_MS }, async () => {
     const before = await lives();
     const { key } = await operator.customer();
     writeOverlay(cluster, configOf('added'));
@@ -146,7 +149,7 @@ requirement(missingCluster(), () => {
     expect(await lives()).toEqual(before);
   });
 
-  test('under load 2 pods become 3, and later 2 again, and no request is lost', { timeout: 3 * ROUND_MS }, async () => {
+  test('under load 2 pods scale to 3 and back to 2, and no request is lost', { timeout: 3 * ROUND_MS }, async () => {
     const patch = Object.entries(AUTOSCALER).map(([path, value]) => ({ op: 'replace', path, value }));
     await cluster.run(`${IN_NAMESPACE}; kubectl patch hpa gateway --type=json -p '${JSON.stringify(patch)}'`);
     const busy = await underLoad('autoscaling, busy', () => untilReady(cluster, 3));
@@ -163,7 +166,7 @@ requirement(missingCluster(), () => {
       kubectl scale statefulset gateway --replicas=2; kubectl wait --for=delete pod/gateway-2 --timeout=5m`,
   };
   test.each(Object.entries(changes))('%s loses no request', { timeout: ROUNDS * ROUND_MS }, async (name, change) => {
-    // It would scale by itself.
+    // The autoscaler would change the number of pods.
     await cluster.run(`${IN_NAMESPACE}; kubectl delete hpa gateway --ignore-not-found`);
     const seen = await underLoad(name, async () => {
       for (let round = 0; round < ROUNDS; round++) {
@@ -174,7 +177,7 @@ requirement(missingCluster(), () => {
     expect(lost(seen)).toEqual([]);
   });
 
-  test('an upgrade by the manual loses no request', { timeout: ROUND_MS }, async () => {
+  test('an upgrade as in the manual loses no request', { timeout: ROUND_MS }, async () => {
     await cluster.run(`command docker tag ${IMAGE}:0.1.0 ${IMAGE}:0.1.1; docker push ${IMAGE}:0.1.1`);
     writeOverlay(cluster, configOf(), '0.1.1');
     const seen = await underLoad('an upgrade', async () => {
@@ -187,7 +190,7 @@ requirement(missingCluster(), () => {
   });
 
   test.each(['gateway', 'envoy'])(
-    '%s killed: what was cut is charged, and what can be told is told',
+    'after %s is killed, cut responses are charged, and other failures have our envelope',
     { timeout: ROUND_MS },
     async (name) => {
       const seen = await underLoad(`kill -9 of ${name}`, async () => {
@@ -201,13 +204,13 @@ requirement(missingCluster(), () => {
       });
       const gone = lost(seen);
       expect(gone.length).toBeGreaterThan(0);
-      // An answer that is none of ours is not an envelope.
+      // A response from anything else than our processes would have no envelope.
       expect(gone.filter((line) => line.includes('not an error envelope'))).toEqual([]);
     },
   );
 });
 
-/** Connects to places and prints which answer. */
+/** A program that connects to addresses and prints which of them accept. */
 const CONNECTS = `
   const tried = process.argv.slice(1).map((place) => new Promise((resolve) => {
     const [host, port] = place.split(":");
@@ -237,7 +240,7 @@ function configOf(added?: string): TestConfig {
 const inDashboard = (command: string) =>
   cluster.run(`kubectl -n ${NAMESPACE} exec deploy/dashboard -- gateway ${command}`);
 
-/** What a restart would change. */
+/** The properties of pods that a restart would change. */
 async function lives() {
   return (await gatewayPods(cluster)).map((pod) => [
     pod.metadata.uid,
@@ -245,7 +248,10 @@ async function lives() {
   ]);
 }
 
-/** Requests of all kinds while something happens; then every promise about charges was kept. */
+/**
+ * Sends requests of all kinds while something happens, and expects that every promise about charges
+ * was kept.
+ */
 async function underLoad(
   name: string,
   happen: () => Promise<void>,
@@ -281,7 +287,7 @@ async function underLoad(
   return seen;
 }
 
-/** Requests that did not end as they do on a quiet day. */
+/** Requests with outcomes that do not occur on an undisturbed cluster. */
 function lost(seen: readonly Seen[]): string[] {
   const isLost = ({ kind, ending, detail }: Seen): boolean => {
     if (ending === 'refused') return !detail.startsWith('402 ');

@@ -8,32 +8,32 @@ import { type ImageVariable, imageOf } from '../launchers/images.ts';
 import { runToEnd } from './compose.ts';
 
 /**
- * A Kubernetes of one node, and a folder in which docs/kubernetes.md is followed word for word: its
- * commands find `my-overlay` and `deploy` there. A registry and `psql` are stood in for.
+ * A Kubernetes cluster of one node, and a folder in which the commands of docs/kubernetes.md run
+ * unchanged: they find `my-overlay` and `deploy` there. Stand-ins replace a registry and `psql`.
  */
 export interface Cluster {
   readonly folder: string;
-  /** Runs a script of bash in the folder; resolves to its output. */
+  /** Runs a bash script in the folder. Resolves with its output. */
   run(script: string): Promise<string>;
   /** `kubectl … -o json`. */
   get<T>(...args: readonly string[]): Promise<T>;
   apply(...manifests: readonly object[]): Promise<void>;
-  /** Address of a Service, which this machine reaches. */
+  /** Address of a Service, which is reachable from this machine. */
   address(namespace: string, service: string): Promise<string>;
   remove(): Promise<void>;
 }
 
-/** Where pods find this machine, and as whom the policies see it. */
+/** Address of this machine for pods and network policies. */
 export const MACHINE = '10.202.0.1';
 export const NAMESPACE = 'inference-gateway';
 export const IMAGE = 'registry.test/inference-gateway';
 const UP = resolve(REPOSITORY, process.env.KUBERNETES_UP ?? '../shared/kubernetes/up.sh');
 const MANUAL = readFileSync(join(REPOSITORY, 'docs/kubernetes.md'), 'utf8').replaceAll('REGISTRY/', 'registry.test/');
-/** Of a pod, on a busy machine. */
+/** Time for a pod to become ready on a busy machine. */
 const READY_MS = 300_000;
 const SCRIPT_MS = 1_200_000;
 
-/** Images that the cluster is given, beside the gateway's. */
+/** Images that are loaded into the cluster besides the gateway's. */
 const IMAGES: readonly ImageVariable[] = ['ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
 
 export function missingCluster(): string | undefined {
@@ -41,7 +41,7 @@ export function missingCluster(): string | undefined {
   return status === 0 ? undefined : stdout.trim();
 }
 
-/** The text of a code block of a section of the manual. */
+/** The text of a code block in a section of the manual. */
 export function fromManual(section: string, language: 'sh' | 'yaml', index = 0): string {
   const text = MANUAL.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? '';
   const block = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(([, of]) => of === language)[index]?.[2];
@@ -49,7 +49,7 @@ export function fromManual(section: string, language: 'sh' | 'yaml', index = 0):
   return block;
 }
 
-/** `docker push` gives the node an image; `psql` is a superuser's in the pod of PostgreSQL. */
+/** `docker push` loads an image into the node. `psql` runs as superuser in PostgreSQL's pod. */
 const STAND_INS = `
 set -euo pipefail
 docker() {
@@ -63,9 +63,9 @@ psql() {
 `;
 
 export async function raiseCluster(images: readonly ImageVariable[] = IMAGES): Promise<Cluster> {
-  // A fresh one, whatever a former run left.
+  // Removes the cluster of a former run first.
   const raise = `bash '${dirname(UP)}/down.sh'; eval "$(bash '${UP}')"; printf '%s\\n' "$KUBECONFIG" "$PATH"`;
-  // Images and volumes are there, too much for memory.
+  // On the disk, because images and volumes are too large for memory.
   const printed = await runToEnd('bash', ['-c', raise], { ...process.env, TMPDIR: '/var/tmp' });
   const [KUBECONFIG, PATH] = printed.trim().split('\n');
   const env = { ...process.env, KUBECONFIG, PATH };
@@ -96,18 +96,21 @@ export async function raiseCluster(images: readonly ImageVariable[] = IMAGES): P
   return cluster;
 }
 
-/** Builds a program of programs/go.mod beside those of Kubernetes, where `run` finds it. */
+/**
+ * Builds a program of programs/go.mod into the folder of Kubernetes's programs, where `run` finds
+ * it.
+ */
 export async function buildProgram(cluster: Cluster, goPackage: string): Promise<void> {
   await cluster.run(`cd '${REPOSITORY}/test/deploy/programs'
     CGO_ENABLED=0 nice go build -mod=readonly -o "$(dirname "$(command -v kubectl)")/" ${goPackage}`);
 }
 
-/** PostgreSQL and Redis in a namespace of their own, outside of what is installed. */
+/** Starts PostgreSQL and Redis in a namespace of their own, as an operator's existing stores. */
 export async function startStores(cluster: Cluster): Promise<void> {
   const labels = { app: 'stores' };
   const metadata = { namespace: 'stores' };
   const env = ['USER', 'PASSWORD', 'DB'].map((name) => ({ name: `POSTGRES_${name}`, value: 'gateway' }));
-  // Without a share of the CPU they answer too late on a busy machine, and requests are refused.
+  // Without a share of the CPU they reply too late on a busy machine, and requests are refused.
   const resources = { requests: { cpu: '150m' } };
   const containers = [
     { name: 'postgres', image: imageOf('POSTGRES_IMAGE'), args: ['-c', 'max_connections=200'], env, resources },
@@ -160,7 +163,7 @@ export function containersIn({ status }: PodState): readonly ContainerState[] {
   return [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
 }
 
-/** As many pods of the gateway are ready, and no others are there. */
+/** Waits until exactly this many gateway pods exist and all are ready. */
 export async function untilReady(
   cluster: Cluster,
   count: number,
@@ -176,7 +179,7 @@ export async function untilReady(
   await vi.waitFor(look, { timeout: READY_MS, interval: 500 });
 }
 
-/** SIGKILL to every process of a container, from outside of it. */
+/** Sends SIGKILL to every process of a container from the host. */
 export function killContainer({ containerID }: ContainerState): void {
   const id = containerID.replace(/^.*\/\//, '');
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

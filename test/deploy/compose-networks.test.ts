@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { REPOSITORY } from '../harness/deployment.ts';
 
 /**
- * docker-compose.yml as it reads: who reaches whom, and what has to be set. compose.test.ts starts
- * it.
+ * Checks the text of docker-compose.yml: which containers reach each other, and what must be set.
+ * compose.test.ts starts it.
  */
 interface Service {
   readonly networks?: readonly string[];
@@ -24,7 +24,7 @@ const { services, networks } = parse(text, { merge: true }) as {
 const onNetwork = (network: string) =>
   Object.keys(services).filter((name) => services[name]?.networks?.includes(network));
 
-test('each container reaches what it needs and nothing else', () => {
+test('each container reaches only what it needs', () => {
   expect(Object.fromEntries(Object.keys(networks).map((network) => [network, onNetwork(network)]))).toEqual({
     edge: ['gateway', 'envoy'],
     people: ['dashboard'],
@@ -37,7 +37,7 @@ test('each container reaches what it needs and nothing else', () => {
   expect(internal).toEqual(['playground', 'demo', 'database', 'limits']);
 });
 
-test('everything is published on loopback unless an address is chosen', () => {
+test('ports are published on loopback unless an address is set', () => {
   const published = Object.values(services).flatMap(({ ports = [] }) => ports);
   expect(published.length).toBe(3);
   for (const port of published) expect(port).toMatch(/^(127\.0\.0\.1|\$\{API_ADDRESS:-127\.0\.0\.1\}):/);
@@ -49,13 +49,13 @@ test('passwords have no default', () => {
   for (const [, , more = ''] of used) expect(more).toMatch(/^$|^:\?/);
 });
 
-test('Envoy gets AWS credentials that are meant for it, not those of the shell', () => {
+test("Envoy gets AWS credentials from its own variables, not from the shell's", () => {
   const aws = Object.entries(services.envoy?.environment ?? {}).filter(([name]) => name.startsWith('AWS_'));
   expect(aws.length).toBe(3);
   for (const [name, value] of aws) expect(value).toBe(`\${GATEWAY_${name}:-}`);
 });
 
-test('each container has bounds of memory, and of processes and threads', () => {
+test('each container has bounds on memory and on processes and threads', () => {
   const overlay = readFileSync(join(REPOSITORY, 'deploy/compose/least-privilege.yaml'), 'utf8');
   const all: Record<string, Service> = { ...parse(overlay).services, ...services };
   for (const [name, { mem_limit: memory, pids_limit: pids }] of Object.entries(all)) {

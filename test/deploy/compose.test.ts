@@ -9,17 +9,17 @@ import { type Compose, missingCompose, prepareCompose } from './compose.ts';
 import { startPod } from './pod.ts';
 
 /**
- * `docker compose up` and what a user does then: a first request, a page, and stopping containers
- * under streams that run. Then the pod of deploy/kubernetes beside it, on the same stores.
+ * `docker compose up` and a user's next steps: a first request, a page, and stopping containers
+ * under running streams. Then the pod of deploy/kubernetes on the same stores.
  */
 const BUILD_AND_START_MS = 300_000;
 const SLOW_TEST_MS = 60_000;
 const REPORTED_WITHIN_MS = 20_000;
 const STREAMS = 20;
-/** Together less than `limits.read_rpm` for one key. */
+/** Together below `limits.read_rpm` of one key. */
 const LOAD_CLIENTS = 4;
 const LOAD_PACE_MS = 100;
-/** The demo model waits three seconds, and then streams for one and a half. */
+/** The demo model waits three seconds, then streams for one and a half. */
 const SLOW = { model: 'demo-chat', stream: true, messages: [{ role: 'user', content: 'slow' }] };
 
 let compose: Compose;
@@ -41,7 +41,7 @@ requirement(missingCompose(), () => {
     await compose?.run('down', '-v', '--remove-orphans', '--timeout', '5');
   }, SLOW_TEST_MS);
 
-  test('a completion, a stream and the dashboard answer', async () => {
+  test('a completion, a stream and the dashboard work', async () => {
     const completion = await client.chat({ model: 'demo-chat' });
     expect(outcome(completion)).toBe('200');
     expect(jsonOf<{ usage: { cost: number } }>(completion).usage.cost).toBeGreaterThan(0);
@@ -50,7 +50,7 @@ requirement(missingCompose(), () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   });
 
-  test('a member plays from the dashboard, which reaches Envoy', async () => {
+  test("the dashboard reaches Envoy for a member's play", async () => {
     const person = ['--email', 'player@example.com', '--org', organizationId];
     const { email, password } = await compose.operate<{ email: string; password: string }>('user', 'create', ...person);
     const browser = createBrowser(compose.dashboardOrigin);
@@ -62,15 +62,12 @@ requirement(missingCompose(), () => {
     expect(play.text).toContain('data: [DONE]');
   });
 
-  test.each(['gateway', 'envoy'])(
-    '%s has the folder of the certificate where the configuration says',
-    async (service) => {
-      expect(await compose.run('exec', '-T', service, 'ls', '-A', '/config/tls')).toContain('.gitignore');
-    },
-  );
+  test.each(['gateway', 'envoy'])('%s has the folder of the certificate at the configured path', async (service) => {
+    expect(await compose.run('exec', '-T', service, 'ls', '-A', '/config/tls')).toContain('.gitignore');
+  });
 
   test(
-    'another container for the gateway process: streams end whole, and what comes meanwhile gets an envelope',
+    'while the gateway container is replaced, streams complete and new requests get an envelope',
     async () => {
       const streams = await startStreams(client, compose);
       const load = startLoad(client);
@@ -86,7 +83,7 @@ requirement(missingCompose(), () => {
   );
 
   test(
-    'stop: streams end whole, and every charge of theirs is in the ledger',
+    'on a stop streams complete, and all their charges are in the ledger',
     async () => {
       const streams = await startStreams(client, compose);
       await compose.run('stop', 'envoy', 'gateway', 'demo-provider');
@@ -98,7 +95,7 @@ requirement(missingCompose(), () => {
   );
 
   test(
-    'a pod that Kubernetes ends: nothing is refused until load balancers know, and streams end whole',
+    'a pod that Kubernetes ends refuses nothing until load balancers have noticed, and its streams complete',
     async () => {
       const { project, image } = compose;
       const pod = await startPod({
@@ -112,10 +109,10 @@ requirement(missingCompose(), () => {
         const streams = await startStreams(ofPod, pod);
         const load = startLoad(ofPod);
         const ended = pod.terminate();
-        // An earlier failure is the one to report.
+        // An earlier failure is the one that is reported.
         ended.catch(() => undefined);
         await expect.poll(() => fetch(`${pod.metricsOrigin}/ready`).then(({ status }) => status)).toBe(503);
-        // All that preStop waits for, but the last moment.
+        // Nearly the whole wait of preStop.
         await sleep(8_000);
         const { outcomes, cut } = await load.stop();
         expect([...outcomes.keys(), ...cut]).toEqual(['200']);
@@ -132,7 +129,7 @@ requirement(missingCompose(), () => {
   );
 
   test(
-    'with a database user for each process: everybody may do what is theirs, and the doctor finds no problem from where it is',
+    'with a database user for each process every process works, and the doctor finds no problem inside the network',
     async () => {
       const files = ['docker-compose.yml', 'deploy/compose/least-privilege.yaml'].flatMap((file) => ['-f', file]);
       await compose.run(...files, 'up', '-d');
@@ -142,7 +139,7 @@ requirement(missingCompose(), () => {
       await expect.poll(dashboard, { timeout: 20_000 }).toBe(200);
       const asOperator = [...files, 'run', '--rm', '-T', 'operator'];
       const sawTheProcess = expect.objectContaining({ check: 'gateway versions', verdict: 'ok' });
-      // The process reports every two seconds, so its last report may be from before Envoy served.
+      // Processes report every two seconds, so the last report may be older than Envoy's start.
       await vi.waitFor(
         async () => {
           const examined = JSON.parse(await compose.run(...asOperator, 'doctor', '--json'));
@@ -176,7 +173,10 @@ async function untilReady({ metricsOrigin }: Metered): Promise<void> {
   await vi.waitFor(ready, { timeout: SLOW_TEST_MS, interval: 100 });
 }
 
-/** Resolves when the demo model has every stream; `whole` counts those that came to their end. */
+/**
+ * Resolves when all streams have reached the demo model. `whole` resolves with the number of
+ * complete ones.
+ */
 async function startStreams(by: GatewayClient, { metricsOrigin }: Metered): Promise<{ whole: Promise<number> }> {
   const streams = Array.from({ length: STREAMS }, () => by.chat(SLOW));
   const whole = Promise.allSettled(streams).then(
@@ -196,11 +196,11 @@ function isWhole(received: Received): boolean {
 }
 
 interface Load {
-  /** How often each outcome came; `cut` has what was no answer of ours. */
+  /** Number of each outcome. `cut` has failures without a response of ours. */
   stop(): Promise<{ outcomes: ReadonlyMap<string, number>; cut: readonly string[] }>;
 }
 
-/** Clients that send one short request after the other. */
+/** Starts clients that send short requests in sequence. */
 function startLoad(by: GatewayClient): Load {
   const outcomes = new Map<string, number>();
   const cut: string[] = [];

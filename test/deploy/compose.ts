@@ -5,8 +5,8 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { type ImageVariable, imageOf } from '../launchers/images.ts';
 
 /**
- * docker-compose.yml of this repository, as a project of its own: `docker compose`, or
- * docker-compose 1.29 where that is what there is.
+ * docker-compose.yml of this repository as a separate project, run by `docker compose` or, where it
+ * is missing, docker-compose 1.29.
  */
 export interface Compose {
   readonly apiOrigin: string;
@@ -15,9 +15,9 @@ export interface Compose {
   readonly project: string;
   /** Image of the gateway process, the dashboard and the demo provider. */
   readonly image: string;
-  /** Rejects with what it wrote when it ends with another status than 0. */
+  /** Runs a command of compose. Rejects with the output if the exit status is not 0. */
   run(...args: readonly string[]): Promise<string>;
-  /** The operator's command line inside the gateway's container; its JSON answer. */
+  /** Runs the operator's command line inside the gateway's container, and returns its JSON. */
   operate<T>(...args: readonly string[]): Promise<T>;
 }
 
@@ -27,7 +27,7 @@ export const POSTGRES_PASSWORD = 'postgresPassword';
 export const REDIS_PASSWORD = 'redisPassword';
 const VARIABLES: readonly ImageVariable[] = ['NODE_IMAGE', 'ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
 
-/** The missing requirement of this machine, or undefined. */
+/** What this machine lacks for these tests. `undefined` if nothing. */
 export function missingCompose(): string | undefined {
   if (!succeeds(['docker', 'info'])) return 'a Docker engine that answers';
   if (composeCommand() === undefined) return 'docker compose, or docker-compose';
@@ -56,9 +56,9 @@ export async function prepareCompose(): Promise<Compose> {
   const env = {
     ...process.env,
     COMPOSE_PROJECT_NAME: project,
-    // The images here know the classic builder; a newer Docker ignores it.
+    // The images work with the classic builder. A newer Docker ignores this variable.
     DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '0',
-    // npm's registry may be reachable from the machine's own network only.
+    // npm's registry may be reachable only from the host's network.
     BUILD_NETWORK: process.env.BUILD_NETWORK ?? 'host',
     GATEWAY_IMAGE: IMAGE,
     POSTGRES_PASSWORD,
@@ -80,9 +80,7 @@ export async function prepareCompose(): Promise<Compose> {
   };
 }
 
-/**
- * Resolves to standard output. Rejects with what it wrote when it ends with another status than 0.
- */
+/** Resolves with standard output. Rejects with the output if the exit status is not 0. */
 export function runToEnd(
   command: string,
   args: readonly string[],

@@ -5,11 +5,10 @@ import { parse } from 'yaml';
 import { REPOSITORY } from '../harness/deployment.ts';
 
 /**
- * Secrets that the configuration names are where they are used, and not in the process that
- * browsers speak to.
+ * Each process gets only the secrets that it uses. The process that serves browsers gets no others.
  */
 interface Service {
-  /** Null: that of the shell, if there is one. */
+  /** `null` takes the value of the shell, if it has one. */
   readonly environment?: Readonly<Record<string, string | null>>;
   readonly volumes?: readonly string[];
 }
@@ -20,7 +19,7 @@ const { services } = parse(read('docker-compose.yml'), { merge: true }) as { ser
 const OWN = ['OIDC_CLIENT_SECRET', 'SMTP_URL', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'];
 const sourcesOf = (name: string) => services[name]?.volumes?.map((volume) => volume.split(':')[0]);
 
-test('compose: the dashboard has the folders of the configuration and of its secrets alone, and no environment of others', () => {
+test('compose: the dashboard has only the folders of the configuration and of its secrets, and no variables of other processes', () => {
   expect(sourcesOf('dashboard')).toEqual(['./deploy/compose/config', './deploy/compose/dashboard-secrets']);
   expect(Object.keys(services.dashboard?.environment ?? {}).sort()).toEqual([
     'DATABASE_URL',
@@ -42,14 +41,14 @@ test('compose: the dashboard has the folders of the configuration and of its sec
   );
 });
 
-test('compose: paths in the configuration count from where the image has the link', () => {
+test("compose: paths in the configuration are relative to the folder of the image's link", () => {
   const mounted = services.gateway?.volumes?.map((volume) => volume.split(':')[1]);
   expect(mounted).toEqual(['/config/gateway', '/config/secrets', '/config/tls', '/data']);
   expect(read('Dockerfile')).toContain('ln -s gateway/gateway.yaml /config/gateway.yaml');
   expect(services.gateway?.environment?.GATEWAY_CONFIG).toBe('/config/gateway.yaml');
 });
 
-test('Kubernetes: the dashboard mounts its own Secret and no other pod does, and is given the address of its database alone', () => {
+test('Kubernetes: only the dashboard mounts its Secret, and from its store it gets only the database address', () => {
   const text = read('deploy/kubernetes/base/dashboard.yaml');
   expect(text.match(/secret(?:KeyRef|Name): *\S+ \S+/g)).toEqual([
     'secretKeyRef: {name: dashboard-store,',

@@ -13,23 +13,23 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { startUnsupervised, type Unsupervised } from './unsupervised.ts';
 
 /**
- * Containers are ended one by one or all at once, in no order that the gateway chooses: no stream
- * that runs may be cut by it.
+ * Containers are stopped one by one or together, in an order that the gateway does not control. No
+ * running stream may be cut.
  */
 const STREAMS = 20;
 const PIECES = ['one', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight', ' nine', ' ten'];
-/** Above Envoy's drain time, so that it has stopped listening while they run. */
+/** Longer than Envoy's drain time, so that Envoy stops listening while they run. */
 const STREAM_MS = 6_000;
-/** The machine may stand still for a moment before what is asked meanwhile. */
+/** Long enough for requests during the drain, even if the machine pauses for a moment. */
 const ENVOY_DRAIN_S = 4;
-/** Longest wait of Envoy's container. */
+/** Longest wait of Envoy's container for requests in flight. */
 const LONGEST_WAIT_S = 12;
 
 let provider: FakeProvider;
 let containers: Unsupervised;
 let client: GatewayClient;
 let key: string;
-/** Resources of one test; only those that started are closed. */
+/** Resources of one test that were started and have to be closed. */
 const opened: { close(): Promise<void> | void }[] = [];
 
 beforeEach(async () => {
@@ -55,7 +55,7 @@ afterEach(async () => {
 });
 showLogsOnFailure(() => containers);
 
-/** Resolves when every stream has begun; `whole` counts those that came to their end. */
+/** Resolves when all streams have started. `whole` resolves with the number of complete ones. */
 async function startStreams(): Promise<{ whole: Promise<number> }> {
   let begun = 0;
   const allBegun = Promise.withResolvers<void>();
@@ -79,11 +79,12 @@ async function ready(): Promise<number> {
   return (await fetch(`${containers.metricsOrigin}/ready`)).status;
 }
 
-test("Envoy's container is asked to end: its streams end first, and nobody is sent there any more", async () => {
+test("when Envoy's container is stopped, its streams complete first and readiness fails at once", async () => {
   const streams = await startStreams();
   containers.envoy.child.kill('SIGTERM');
   await expect.poll(ready).toBe(503);
-  // A client that connects before the load balancer knows is served, with `connection: close`.
+  // A client that connects before the load balancer has noticed is served, with `connection:
+  // close`.
   const late = await client.chat({ model: 'quick' });
   expect([outcome(late), late.headers.connection]).toEqual(['200', 'close']);
   await sleep(ENVOY_DRAIN_S * 1000 + 500);
@@ -94,7 +95,7 @@ test("Envoy's container is asked to end: its streams end first, and nobody is se
   await containers.operator.verifyLedger();
 });
 
-test('what comes over an idle connection while both end is served, and that connection ends with it', async () => {
+test('a request over an idle connection while both containers stop is served, and the connection is closed', async () => {
   const socket = connect(Number(new URL(containers.origin).port), '127.0.0.1');
   opened.push({ close: () => void socket.destroy() });
   const body = JSON.stringify({ model: 'quick', messages: [{ role: 'user', content: 'hello' }] });
@@ -115,7 +116,7 @@ test('what comes over an idle connection while both end is served, and that conn
   await containers.operator.verifyLedger();
 });
 
-test('both are asked to end at once: the streams end, then Envoy and the gateway process', async () => {
+test('when both are stopped at once, the streams complete before Envoy and the gateway process exit', async () => {
   const streams = await startStreams();
   containers.envoy.child.kill('SIGTERM');
   containers.gateway.child.kill('SIGTERM');
@@ -124,12 +125,12 @@ test('both are asked to end at once: the streams end, then Envoy and the gateway
   await containers.operator.verifyLedger();
 });
 
-test('another bootstrap is there: streams end first, and Envoy ends so that its container starts one that reads it', async () => {
+test('when the bootstrap changes, streams complete and Envoy exits, so that its container restarts with the new one', async () => {
   const streams = await startStreams();
   const bootstrap = join(containers.paths.envoyDir, 'envoy.yaml');
   const text = await readFile(bootstrap, 'utf8');
   await replaceFile(bootstrap, text);
-  // Each start of a gateway process writes the same file again: no reason to leave.
+  // Each start of a gateway process rewrites the same file, on which Envoy must not exit.
   await sleep(1_500);
   expect([containers.envoy.hasEnded(), await ready()]).toEqual([false, 200]);
   await replaceFile(bootstrap, `${text}# of another release\n`);
@@ -138,7 +139,7 @@ test('another bootstrap is there: streams end first, and Envoy ends so that its 
   expect(containers.gateway.hasEnded()).toBe(false);
 });
 
-test('the gateway process is asked to end: its streams end, and Envoy answers what comes meanwhile', async () => {
+test('when the gateway process is stopped, its streams complete, and Envoy refuses new requests', async () => {
   const streams = await startStreams();
   containers.gateway.child.kill('SIGTERM');
   await expect.poll(async () => outcome(await client.chat({ model: 'quick' }))).toBe('503 no_capacity');
@@ -149,11 +150,12 @@ test('the gateway process is asked to end: its streams end, and Envoy answers wh
   const startMs = performance.now();
   containers.envoy.child.kill('SIGTERM');
   expect(await containers.envoy.exited).toBe(0);
-  // No process can report that nothing is in flight, and Envoy's container knows it.
+  // Without a gateway process no report of requests in flight can come, so Envoy's container does
+  // not wait for one.
   expect((performance.now() - startMs) / 1000).toBeLessThan(LONGEST_WAIT_S - 2);
 });
 
-test('the gateway process is frozen: Envoy ends all the same, when its time is over', async () => {
+test('with a suspended gateway process Envoy exits after its longest wait', async () => {
   containers.gateway.child.kill('SIGSTOP');
   const startMs = performance.now();
   containers.envoy.child.kill('SIGTERM');

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ends with 1, and says what is missing, where tests cannot bring a cluster up. Building Kubernetes
-# takes half an hour, so its programs have to be there.
+# Exits with 1 and prints what is missing if tests cannot start a cluster. Building Kubernetes takes
+# half an hour, so its programs must exist.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 programs=${KUBERNETES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubernetes-node}/${KUBERNETES_VERSION:-v1.36.3}
 missing() { echo "$1"; exit 1; }

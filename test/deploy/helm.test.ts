@@ -10,13 +10,13 @@ import { requirement } from '../harness/requirement.ts';
 import { type Manifest, renderKustomization } from './kustomize.ts';
 import { containersOf, podsOf } from './pods.ts';
 
-/** deploy/helm renders the manifests of deploy/kubernetes, and its values change them. */
+/** deploy/helm renders the manifests of deploy/kubernetes, with changes by values. */
 const CHART = join(REPOSITORY, 'deploy/helm');
 const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
 const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
 
 function render(...args: string[]): Manifest[] {
-  // A helm that was built without a version of Kubernetes takes the cluster for 1.20.
+  // A helm that was built without a Kubernetes version assumes a cluster of version 1.20.
   const target = ['--namespace', 'inference-gateway', '--kube-version', '1.36.0'];
   const all = ['template', 'gateway', CHART, ...target, ...args];
   const { stdout, stderr, status } = spawnSync('helm', all, { encoding: 'utf8', timeout: 60_000 });
@@ -33,7 +33,10 @@ function found(manifests: readonly Manifest[], kind: string, name: string): Mani
   return one;
 }
 
-/** By kind and name; `helm install --create-namespace` makes the namespace. */
+/**
+ * Sorts by kind and name. Leaves out the namespace, which `helm install --create-namespace`
+ * creates.
+ */
 function sorted(manifests: readonly Manifest[]): readonly Manifest[] {
   const key = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
   return manifests.filter(({ kind }) => kind !== 'Namespace').toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
@@ -47,7 +50,7 @@ requirement(MISSING, () => {
     expect(sorted(render())).toEqual(sorted(renderKustomization(FOLDER)));
   });
 
-  test('renders the optional folders where a value says so', () => {
+  test('renders the optional folders that values turn on', () => {
     const args = ['--set', 'autoscaling=in-flight,dashboardInternet=true,serviceMonitor=true'];
     const expected = [
       ...renderKustomization(join(FOLDER, 'base')),
@@ -59,7 +62,7 @@ requirement(MISSING, () => {
     expect(render('--set', 'autoscaling=none').map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
   });
 
-  test('has values for what overlays patch', () => {
+  test('has values for everything that overlays patch', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-helm-'));
     writeFileSync(join(folder, 'gateway.yaml'), 'demo: true # {{ not a template }}\n');
     const made = render(
@@ -87,7 +90,7 @@ requirement(MISSING, () => {
     expect(data['gateway.yaml']).toBe('demo: true # {{ not a template }}\n');
   });
 
-  test('brings for a trial what the others refer to, with a configuration that is right', async () => {
+  test('for a trial it renders the referenced Secrets and a valid configuration', async () => {
     const made = render('--set', 'trial.enabled=true');
     const secrets = made.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
     expect(secrets.toSorted()).toEqual(['dashboard-store', 'gateway-stores', 'owner-store', 'provider-keys']);

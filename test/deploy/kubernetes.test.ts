@@ -11,10 +11,7 @@ import { requirement } from '../harness/requirement.ts';
 import { type Labels, type Manifest, renderKustomization } from './kustomize.ts';
 import { type Container, containersOf, podsOf } from './pods.ts';
 
-/**
- * Manifests that `kubectl apply -k deploy/kubernetes` applies, and the values that an operator may
- * set.
- */
+/** The manifests of `kubectl apply -k deploy/kubernetes`, and the optional folders. */
 const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
 const base = renderKustomization(FOLDER);
 const optional = ['autoscaling-in-flight', 'service-monitor', 'dashboard-internet'].flatMap((name) =>
@@ -22,7 +19,7 @@ const optional = ['autoscaling-in-flight', 'service-monitor', 'dashboard-interne
 );
 const everything = [...base, ...optional];
 const pods = podsOf(base);
-/** Made by the operator (docs/kubernetes.md), never by us. */
+/** Created by the operator (docs/kubernetes.md), not by the manifests. */
 const SECRETS = ['gateway-stores', 'dashboard-store', 'dashboard-secrets', 'owner-store', 'provider-keys'];
 const ENVOY_ENDS_S = 10;
 const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
@@ -39,9 +36,10 @@ const matches = (labels: Labels, selector: Labels) =>
 describe('the manifests', () => {
   const absent = existsSync(VALIDATE) ? undefined : `${VALIDATE}: node scripts/setup.mjs --test installs it`;
   requirement(absent, () => {
-    // The oldest version that has what they use, and the newest with a schema here.
-    test.each(['1.30', '1.37'])('are what Kubernetes %s takes, without a field too many', (version) => {
-      // The ServiceMonitor is of the Prometheus operator and has no schema here.
+    // The oldest version with all the features that they use, and the newest version with a schema
+    // here.
+    test.each(['1.30', '1.37'])('are valid for Kubernetes %s, without unknown fields', (version) => {
+      // The ServiceMonitor belongs to the Prometheus operator and has no schema here.
       const known = everything.filter(({ kind }) => kind !== 'ServiceMonitor');
       const args = ['-k', version, '--strict', '-'];
       const input = known.map((manifest) => stringify(manifest, { aliasDuplicateObjects: false })).join('---\n');
@@ -51,14 +49,14 @@ describe('the manifests', () => {
       expect(lines).toHaveLength(known.length);
     });
 
-    test('would be found wrong', () => {
+    test('would be reported if they were invalid', () => {
       const wrong = { ...one('Service', 'gateway'), specs: {} };
       const { stdout, status } = spawnSync(VALIDATE, ['--strict', '-'], { input: stringify(wrong), encoding: 'utf8' });
       expect([status, stdout]).toEqual([1, expect.stringContaining("'specs' was unexpected")]);
     });
   });
 
-  test('stand in one namespace, each name once', () => {
+  test('are in one namespace, with unique names', () => {
     const names = base.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
     const elsewhere = base.filter(({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace === undefined);
@@ -94,7 +92,7 @@ describe('the manifests', () => {
       for (const source of fromSecrets) if (source) expect(SECRETS).toContain(source.secretKeyRef.name);
     }
     expect(ofKind('Secret')).toEqual([]);
-    // Each process has a user of the database to itself.
+    // Each process has its own database user.
     const stores = pods.map(({ spec }) =>
       containersOf(spec).flatMap(({ env = [] }) => env.filter(({ name }) => name === 'DATABASE_URL')),
     );
@@ -111,7 +109,7 @@ describe('the manifests', () => {
 describe('every container', () => {
   const all = pods.flatMap(({ name, spec }) => containersOf(spec).map((container) => ({ pod: name, spec, container })));
 
-  test('runs as an ordinary user that can change nothing of its image and gain nothing', () => {
+  test('runs as an unprivileged user, with a read-only image and without escalation', () => {
     expect(all.length).toBeGreaterThan(3);
     for (const { spec, container } of all) {
       expect(spec.securityContext).toMatchObject({
@@ -128,7 +126,7 @@ describe('every container', () => {
     }
   });
 
-  test('asks for CPU and memory, is bounded in memory, and is an image of a version', () => {
+  test('requests CPU and memory, has a memory limit, and names a version of its image', () => {
     for (const { container } of all) {
       const { requests, limits } = container.resources;
       expect([requests.cpu, requests.memory, limits.memory].every((value) => value !== undefined)).toBe(true);
@@ -136,7 +134,7 @@ describe('every container', () => {
     }
   });
 
-  test('is asked whether it lives, when it does not end by itself', () => {
+  test('has a liveness probe unless it ends by itself', () => {
     for (const { pod, container } of all) if (pod !== 'migrate') expect(container.livenessProbe).toBeDefined();
   });
 });
@@ -153,14 +151,14 @@ describe('the pod of gateway and Envoy', () => {
   const variable = (name: string) => Number(gateway().env?.find((entry) => entry.name === name)?.value);
   const preStopS = () => Number(gateway().lifecycle?.preStop.exec.command[1]);
 
-  test('gives the longest request its time when it ends', async () => {
+  test('has time for the longest request when it ends', async () => {
     const { totalMs } = (await configuration()).timeouts;
     expect(variable('DRAIN_TIMEOUT_MS')).toBeGreaterThanOrEqual(totalMs + 10_000);
     const needsS = preStopS() + variable('DRAIN_TIMEOUT_MS') / 1000;
     expect(spec?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needsS + ENDING_MS / 1000 + ENVOY_ENDS_S);
   });
 
-  test('takes connections for as long as load balancers may send some, and ends Envoy last', () => {
+  test('accepts connections for as long as load balancers may open some, and ends Envoy last', () => {
     const { args = [] } = envoy();
     expect(Number(args[args.indexOf('--drain-time-s') + 1])).toBe(preStopS());
     expect(envoy().restartPolicy).toBe('Always');
@@ -168,12 +166,12 @@ describe('the pod of gateway and Envoy', () => {
     expect(JSON.stringify(envoy().lifecycle?.preStop)).toContain('/data/run/envoy-ends');
   });
 
-  test('runs the release of Envoy that everything else is tested with', () => {
+  test('runs the same Envoy release as docker-compose.yml', () => {
     const compose = readFileSync(join(REPOSITORY, 'docker-compose.yml'), 'utf8');
     expect(compose).toContain(`{ENVOY_IMAGE:-${envoy().image}}`);
   });
 
-  test('keeps the charge log, and nothing else, for its successor', () => {
+  test('keeps only the charge log for its successor', () => {
     const claims = one('StatefulSet', 'gateway').spec as {
       volumeClaimTemplates: { metadata: { name: string }; spec: { accessModes: string[] } }[];
       persistentVolumeClaimRetentionPolicy: Labels;
@@ -188,7 +186,7 @@ describe('the pod of gateway and Envoy', () => {
     expect(envoy().volumeMounts).toEqual([{ name: 'shared', mountPath: '/data' }]);
   });
 
-  test('serves the ingress controller, shows its metrics to the monitoring namespace, and Envoy no admin at all', () => {
+  test('admits the ingress controller, and the monitoring namespace to its metrics, and exposes no admin port of Envoy', () => {
     const open = (app: string) => {
       const { ingress } = one('NetworkPolicy', app).spec as {
         ingress: { from?: { namespaceSelector: { matchLabels: Labels } }[]; ports: { port: number }[] }[];
@@ -209,7 +207,7 @@ describe('the pod of gateway and Envoy', () => {
     expect(pods.filter(({ name }) => name === 'gateway').flatMap(portsOf)).toEqual([9464, 8080]);
   });
 
-  test('lets the dashboard out to the Internet only where that is asked for, and never to private or metadata addresses', () => {
+  test('lets the dashboard reach the Internet only on request, and never private or metadata addresses', () => {
     const ports = (manifest: Manifest) =>
       (manifest.spec as { egress: { ports: { port: number }[] }[] }).egress.map((rule) =>
         rule.ports.map(({ port }) => port),
@@ -225,7 +223,7 @@ describe('the pod of gateway and Envoy', () => {
     expect(egress[0]?.to[1]?.ipBlock.except).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));
   });
 
-  test('has a configuration in which only the secret is missing', async () => {
+  test('has a configuration that is valid except for the missing secret', async () => {
     const config = await configuration();
     expect([config.listen.api.port, config.listen.metrics.port, config.listen.dashboard.port]).toEqual([
       8080, 9464, 8081,
@@ -254,8 +252,8 @@ function portsOf({ spec }: (typeof pods)[number]): number[] {
 }
 
 /**
- * Selectors of Services, budgets, policies and spread; an empty one means every pod, and a Service
- * has to choose.
+ * Selectors of Services, budgets, policies and spread constraints. An empty one selects every pod,
+ * which is not permitted for a Service.
  */
 function selectorsOf({ kind, metadata, spec }: Manifest): { name: string; selector: Labels }[] {
   const found = spec as { selector?: Labels & { matchLabels?: Labels }; podSelector?: { matchLabels?: Labels } };
@@ -268,7 +266,7 @@ function selectorsOf({ kind, metadata, spec }: Manifest): { name: string; select
   return [];
 }
 
-test("the chart's versions are those of the package", () => {
+test('the chart has the versions of the package', () => {
   const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { version: string };
   const folder = join(REPOSITORY, 'deploy/helm');
   const chart = readFileSync(join(folder, 'Chart.yaml'), 'utf8');

@@ -3,9 +3,8 @@ import { basename, join, relative, resolve } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
 
 /**
- * The little of kustomize that deploy/kubernetes uses, so that a machine without it can check what
- * it makes: resources, namespace, and ConfigMaps of files. Anything else in a kustomization is an
- * error here, never left out silently.
+ * The parts of kustomize that deploy/kubernetes uses, for machines without kustomize: resources,
+ * namespace, and ConfigMaps of files. Anything else in a kustomization is an error.
  */
 export interface Manifest {
   readonly apiVersion: string;
@@ -31,7 +30,7 @@ interface Generator {
 }
 
 const KNOWN = new Set(['apiVersion', 'kind', 'namespace', 'resources', 'configMapGenerator']);
-/** Kinds that stand outside of namespaces. */
+/** Kinds that belong to no namespace. */
 const CLUSTER_WIDE = new Set(['Namespace']);
 
 export function renderKustomization(folder: string): Manifest[] {
@@ -61,7 +60,7 @@ function configMap(folder: string, { name, files, options }: Generator): Manifes
   if (!options.disableNameSuffixHash) throw new Error(`${name}: names with a hash cannot be rendered here`);
   const data = files.map((entry) => {
     const [key, path = key] = entry.includes('=') ? entry.split('=') : [basename(entry), entry];
-    // As kustomize does: nothing from outside the folder.
+    // Like kustomize, refuses files outside the folder.
     if (relative(folder, resolve(folder, path ?? '')).startsWith('..')) throw new Error(`${path} is outside`);
     return [key, readFileSync(resolve(folder, path ?? ''), 'utf8')] as const;
   });

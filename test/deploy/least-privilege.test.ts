@@ -6,8 +6,8 @@ import { ROLES } from '#database/schema/roles.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 
 /**
- * The file over docker-compose.yml that gives each process a database user of its own, as it reads;
- * compose.test.ts starts it.
+ * Checks the text of the override of docker-compose.yml that gives each process its own database
+ * user. compose.test.ts starts it.
  */
 interface Service {
   readonly environment?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ const servicesOf = (file: string) =>
 const base = servicesOf('docker-compose.yml');
 const over = servicesOf('deploy/compose/least-privilege.yaml');
 
-test('each process has the user of its role, with the password that the user was given', () => {
+test("each process has the user of its role, with that user's password", () => {
   const users = Object.entries(over).map(([name, { environment }]) => [
     name,
     /^postgres:\/\/(\w+):\$\{(\w+)/.exec(environment?.DATABASE_URL ?? '')?.slice(1),
@@ -45,8 +45,8 @@ test('each process has the user of its role, with the password that the user was
   }
 });
 
-test('every container of ours can change nothing of its image and gain nothing', () => {
-  // These two images write to their own folders, and change users as they start.
+test('all of our containers have a read-only image and no privileges', () => {
+  // These two images write to their own folders, and change their user at the start.
   const official = ['postgres', 'redis'];
   const all = [...Object.entries(base), ...Object.entries(over).filter(([name]) => base[name] === undefined)];
   expect(all.length).toBeGreaterThan(7);

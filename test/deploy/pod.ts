@@ -6,13 +6,13 @@ import { renderKustomization } from './kustomize.ts';
 import { type Container, podsOf } from './pods.ts';
 
 /**
- * The pod of deploy/kubernetes as Docker containers of one network, ended in the order in which a
- * kubelet ends it.
+ * The pod of deploy/kubernetes as Docker containers on one network. They are ended in the order of
+ * a kubelet.
  */
 export interface TestPod {
   readonly apiOrigin: string;
   readonly metricsOrigin: string;
-  /** Resolves to the exit statuses of gateway process and Envoy. */
+  /** Resolves with the exit statuses of gateway process and Envoy. */
   terminate(): Promise<readonly string[]>;
   /** Output of both containers. */
   logs(): Promise<string>;
@@ -21,8 +21,8 @@ export interface TestPod {
 
 export interface TestPodOptions {
   /**
-   * The first is where its ports are published; `postgres`, `redis` and the provider are found in
-   * the others.
+   * Ports are published on the first network. `postgres`, `redis` and the provider are on the
+   * others.
    */
   readonly networks: readonly [string, ...string[]];
   /** Prefix of the names of containers and volumes. */
@@ -75,7 +75,7 @@ export async function startPod({ networks: [network, ...networks], prefix, image
     metricsOrigin: `http://127.0.0.1:${metrics}`,
     terminate: async () => {
       await Promise.all([preStop(names.envoy, envoy), preStop(names.gateway, gateway)]);
-      // A sidecar is ended when the other containers have ended.
+      // A sidecar ends after the other containers.
       return [await end(names.gateway), await end(names.envoy)];
     },
     logs: async () => `${await docker('logs', names.gateway)}\n${await docker('logs', names.envoy)}`,
@@ -103,7 +103,7 @@ function environment({ env = [] }: Container): string[] {
   return [...named, 'OPENAI_API_KEY='].flatMap((entry) => ['-e', entry]);
 }
 
-/** In memory, with the group that `fsGroup` gives it. */
+/** Creates a volume in memory, with the group of `fsGroup`. */
 function createVolume(name: string): Promise<string> {
   const options = ['type=tmpfs', 'device=tmpfs', 'o=uid=0,gid=10001,mode=2770'].flatMap((option) => ['--opt', option]);
   return docker('volume', 'create', '--driver', 'local', ...options, name);

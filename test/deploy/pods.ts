@@ -1,8 +1,8 @@
 import type { Labels, Manifest } from './kustomize.ts';
 
-/** The pods that manifests make, as far as tests look at them. */
+/** The parts that tests read of the pods that manifests create. */
 export interface Pod {
-  /** Name of the manifest that makes it. */
+  /** Name of the manifest that creates the pod. */
   readonly name: string;
   readonly labels: Labels;
   readonly spec: PodSpec;

@@ -6,7 +6,7 @@ import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '#core/config/drain-ti
 import { REPOSITORY } from '../harness/deployment.ts';
 
 /**
- * Every manager of the processes waits for as long as a stop may take; kubernetes.test.ts checks
+ * systemd and Docker wait for as long as a stop may take. kubernetes.test.ts checks the same of
  * pods.
  */
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
@@ -20,7 +20,7 @@ test('systemd waits for the gateway processes, then Envoy (10 s), the demo provi
   expect(unit).toContain('KillMode=mixed');
 });
 
-test("Docker waits for the gateway process; Envoy's container waits for what it cuts, and Docker for that", () => {
+test("Docker waits for the gateway process and for Envoy's container, which waits for the gateway process", () => {
   const { gateway, envoy } = (
     parse(read('docker-compose.yml'), { merge: true }) as {
       services: Record<string, { stop_grace_period?: string }>;

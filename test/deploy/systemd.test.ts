@@ -15,15 +15,15 @@ const missing =
     : 'systemd-analyze (Debian: apt-get install systemd)';
 
 requirement(missing, () => {
-  test('the systemd unit is one that systemd takes without a warning', () => {
+  test('systemd accepts the unit without a warning', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-systemd-'));
     try {
-      // The unit names the folder of an installation; here this is the repository.
+      // The unit names the installation folder, which here is the repository.
       writeFileSync(join(folder, NAME), unit.replaceAll('/opt/inference-gateway', REPOSITORY));
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, NAME)], {
         encoding: 'utf8',
       });
-      // Other units of this machine do not matter.
+      // Ignores warnings about other units of this machine.
       expect(stderr.split('\n').filter((line) => line.includes(NAME))).toEqual([]);
       expect(status).toBe(0);
     } finally {
@@ -32,7 +32,7 @@ requirement(missing, () => {
   });
 });
 
-test('the configuration that the manual has people copy has no demonstration', async () => {
+test('the configuration that the manual copies has no demo model', async () => {
   const manual = readFileSync(join(REPOSITORY, 'docs/operating.md'), 'utf8');
   const [, copied] = /cp (config\/\S+\.yaml) \/etc\/inference-gateway\/gateway\.yaml/.exec(manual) ?? [];
   const loaded = await loadConfig(join(REPOSITORY, copied ?? 'none'), { OPENAI_API_KEY: 'k' }, { secrets: 'gateway' });

@@ -6,19 +6,19 @@ import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 
 /**
- * Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's
- * first process.
+ * Gateway process and Envoy as in two containers: without a supervisor, Envoy under the script of
+ * its container.
  */
 export interface Unsupervised extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
-  /** Process of deploy/compose/run-envoy.sh, to which Docker sends its signals. */
+  /** Process of deploy/compose/run-envoy.sh, which receives Docker's signals. */
   readonly envoy: TestProcess;
   logs(): string;
   close(): Promise<void>;
 }
 
 export interface UnsupervisedOptions extends DeploymentOptions {
-  /** How long Envoy still takes new connections once it drains. */
+  /** How long a draining Envoy accepts new connections. */
   readonly envoyDrainS: number;
 }
 
