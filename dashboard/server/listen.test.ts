@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from './app.ts';
 import { type Listener, listenOn } from './listen.ts';
 
-/** More than both ends of a connection buffer. */
+/** More than the buffers at both ends of a connection hold. */
 const LARGE = new Uint8Array(16 * 1024 * 1024);
 const SEQUENCE = 1_000;
 
@@ -40,7 +40,7 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: dashboard\r\n\r\n`;
 const post = (body: string) =>
   `POST /echo HTTP/1.1\r\nhost: dashboard\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
-/** Sends the next request in the moment in which the last byte of the response before it comes. */
+/** Sends each request as soon as the last byte of the response before it arrives. */
 function sendInSequence(socket: Socket, requests: readonly string[]): Promise<number> {
   let answered = 0;
   let left = 0;
@@ -59,7 +59,7 @@ function sendInSequence(socket: Socket, requests: readonly string[]): Promise<nu
   });
 }
 
-/** The bytes of a response of which this is the first piece, which has its head. */
+/** Length of a response by its first piece, which contains the head. */
 function lengthOf(piece: Buffer): number {
   const head = piece.subarray(0, piece.indexOf('\r\n\r\n') + 4);
   return head.length + Number(/content-length: (\d+)/i.exec(head.toString())?.[1]);

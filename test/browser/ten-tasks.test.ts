@@ -284,9 +284,7 @@ requirement(NO_CHROMIUM, () => {
   });
 });
 
-/**
- * Inserts requests of yesterday and today with a key that a stranger uses, and 4 USD spent today.
- */
+/** Inserts requests of yesterday and today with a leaked key, and 4 USD spent today. */
 async function fillHistory({ databaseUrl, operator }: DashboardStack, organizationId: string): Promise<void> {
   const { keyId } = await operator.addKey(organizationId, { key: { name: 'Leaked' } });
   const filling = { organizationId, days: 1, models: ['small', 'large'] };

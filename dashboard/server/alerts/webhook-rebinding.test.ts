@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { sendWebhook } from './webhook-request.ts';
 
 /**
- * A name server in the hands of an attacker: the name means an address that may be asked when it is
- * checked, and one in the operator's network afterwards.
+ * An attacker's name server (DNS rebinding): it returns an allowed address when the name is
+ * checked, and an address in the operator's network afterwards.
  */
 const ALLOWED = '127.0.0.2';
 const SECRET = '127.0.0.1';
@@ -33,7 +33,7 @@ async function listen(address: string): Promise<void> {
 beforeAll(async () => {
   const lookup = async (host: string) => {
     lookups.push(host);
-    // The last answer stays.
+    // The last answer is repeated.
     const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
     return addresses.map((address) => ({ address, family: 4 }));
   };
@@ -68,7 +68,7 @@ test('checks the next message again, over a connection of its own', async () => 
 });
 
 test.each([[[ALLOWED, SECRET]], [[SECRET, ALLOWED]]])(
-  'one address of the own network among %s refuses all',
+  "a name with an address of the operator's network among %s is refused",
   async (both) => {
     answers.push(both);
     expect(await send()).toEqual(REFUSED);

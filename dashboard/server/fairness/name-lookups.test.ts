@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lookupsInTurn, MAX_LOOKUPS } from './name-lookups.ts';
 
-/** Name servers of customers, which answer when they please. */
+/** Lookups at customers' name servers, which may be slow. */
 test('unresponsive name servers occupy few threads, and a lookup that waits too long is not made', async () => {
   const answers: (() => void)[] = [];
   const asked: string[] = [];

@@ -25,7 +25,7 @@ describe('the queue of hashes', () => {
     await results[1];
     await setImmediate();
     expect(started).toEqual([0, 1, 2]);
-    // A place in the queue is free again.
+    // A slot in the queue is free again.
     const late = turn('stranger', async () => 'late');
     for (const [index, { resolve }] of gates.entries()) resolve(String(index));
     expect(await Promise.all([...results, late])).toEqual(['0', 'one', '2', '3', 'late']);

@@ -12,10 +12,10 @@ import { sendJson, streamCsv } from './responses.ts';
 
 const TAKE_MS = 300;
 const PIECE = 'a,b\r\n'.repeat(20_000);
-/** More than both ends of a connection buffer. */
+/** More pieces than the buffers at both ends of a connection hold. */
 const ENDLESS = 1_000;
 
-/** More than a connection buffers, so it waits for its reader. */
+/** Larger than the buffers of a connection, so the response waits for its reader. */
 const LONG = { text: 'x'.repeat(8 * 1024 * 1024) };
 const responses = new Bound(42 * 1024 * 1024, 20 * 1024 * 1024);
 const sending: HttpBindings['outgoing'][] = [];
@@ -62,7 +62,7 @@ it('a table that breaks off frees its slot', async () => {
   await placeBack();
 });
 
-it('a table whose reader leaves frees its slot', async () => {
+it('a table whose reader disconnects frees its slot', async () => {
   lines = () => pieces(ENDLESS);
   const sent = get(addressOfTable(), { agent: false });
   const [answer] = await once(sent, 'response');
@@ -75,7 +75,7 @@ it('a table whose reader leaves frees its slot', async () => {
   await placeBack();
 });
 
-it('a table that nobody begins to read frees its slot', async () => {
+it('a table that nobody reads frees its slot', async () => {
   lines = () => pieces(ENDLESS);
   const [answer] = await once(request(addressOfTable(), { method: 'HEAD', agent: false }).end(), 'response');
   answer.resume();
@@ -103,7 +103,10 @@ it('disconnects a reader that reads nothing in time, but not one that waits for 
 
 const unreadRequests: ClientRequest[] = [];
 
-/** Asks as `owner`, and reads nothing of the response. Returns whether that has been cut off. */
+/**
+ * Sends a request as `owner` without reading the response. The returned function tells whether the
+ * response has been cut off.
+ */
 async function unread(owner: string): Promise<() => boolean> {
   const sent = get(`http://127.0.0.1:${listener.port}/json/${owner}`, { agent: false });
   const [answer] = await once(sent, 'response');
@@ -119,7 +122,7 @@ const read = async (owner: string) => {
   return [answer.status, answer.headers.get('content-type'), text.length];
 };
 
-it('JSON that nobody reads is cut off when its user asks for more, and others get theirs', async () => {
+it('unread JSON is cut off when its user requests more, and other users get theirs', async () => {
   const mine = [await unread('a'), await unread('a'), await unread('a'), await unread('a')];
   expect(mine.map((isCut) => isCut())).toEqual([true, true, false, false]);
   const others = [await unread('b'), await unread('b')];

@@ -4,12 +4,12 @@ import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { createStripeClient, isMissingAtStripe, isStripeAway } from './stripe-client.ts';
 
 const TIMEOUT_MS = 300;
-/** Far above the delay of a slow machine, and below any other end of a call. */
+/** Far above the delay on a slow machine, and below every other time-out of a call. */
 const IN_TIME_MS = 10_000;
 
 const HEADERS = 'HTTP/1.1 200 OK\r\nx-slow: ';
 const BODY = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n{"id":"';
-/** Pauses so short that no time limit of a quiet connection ends it. */
+/** Too short for an idle time-out to end the connection. */
 const TRICKLE_MS = 50;
 
 let server: Server | undefined;
@@ -19,7 +19,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server that takes every connection and says this, and `more` again and again. */
+/** Starts a server that sends `answer` on every connection, then repeats `more`. */
 async function saying(answer: string, more = '', protocol = 'http'): Promise<StripeConfig> {
   server = createServer((socket) => {
     sockets.add(socket);

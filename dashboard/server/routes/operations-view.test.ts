@@ -70,7 +70,7 @@ describe('the mapping', () => {
       [
         processWith({ providers: { openai: { ...met(2, 400, null).openai, restingTargets: 3 } } }),
         processWith({ providers: met(1, 300, true) }),
-        // A process that is gone does not count.
+        // A process that has ended does not count.
         processWith({ providers: met(9, 900, true) }, 11_000),
       ],
       0,

@@ -6,7 +6,7 @@ interface Sent {
   readonly init: RequestInit;
 }
 
-/** Answers every request alike and keeps what was sent. */
+/** Returns the same response to every request, and records the requests. */
 function answerWith(answer: () => Response | Promise<Response>): Sent[] {
   const sent: Sent[] = [];
   vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
@@ -28,7 +28,7 @@ const problemOf = (promise: Promise<unknown>) =>
 
 afterEach(() => vi.unstubAllGlobals());
 
-describe('asking', () => {
+describe('ask', () => {
   it('sends cookies of this site only, no body, and bypasses caches', async () => {
     const sent = answerWith(() => json({ keys: [] }));
     const answer = await ask('GET /api/organizations/:organization/keys', { params: { organization: 'org-1' } });
@@ -49,7 +49,7 @@ describe('asking', () => {
   });
 });
 
-describe('sending', () => {
+describe('send', () => {
   it('always has a JSON body, which a form of another site cannot send', async () => {
     const sent = answerWith(() => new Response(null, { status: 204 }));
     expect(await send('DELETE /api/session')).toEqual({});

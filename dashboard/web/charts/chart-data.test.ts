@@ -8,7 +8,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** The formats take the zone when they are made. */
+/** Imports the module again, because its formats read the time zone when they are created. */
 async function formatIn(zone: string) {
   vi.stubEnv('TZ', zone);
   vi.resetModules();

@@ -10,9 +10,9 @@ import { type Snippet, snippets } from './snippets.ts';
 
 const run = promisify(execFile);
 const DEADLINE_MS = 60_000;
-/** Every character that a shell or a language could take for its own. */
+/** Contains the special characters of a shell and of the languages. */
 const MODEL = `a'b"c$HOME\\\`d`;
-/** 0.5 in base64, which the libraries ask for. */
+/** 0.5 in base64, the encoding that the libraries request. */
 const HALF = 'AAAAPw==';
 const SECRET = 'sk-gw-0123456789';
 
@@ -58,7 +58,7 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-/** Runs it as its reader would, and says what it printed. */
+/** Runs a snippet as a user would, and returns its output. */
 async function printed({ label, code }: Snippet): Promise<string> {
   const commands = {
     curl: ['sh', '-c', code],
@@ -72,7 +72,7 @@ async function printed({ label, code }: Snippet): Promise<string> {
 }
 
 function missing(language: Snippet['label'], needsOpenai: boolean): boolean {
-  // Looked for and not imported, which takes a second.
+  // Does not import the package, which would take a second.
   const python = needsOpenai
     ? [PYTHON, '-c', 'import importlib.util as u; exit(u.find_spec("openai") is None)']
     : ['python3', '--version'];

@@ -10,7 +10,7 @@ const pages = documentPages(read, '/assets/documents.css');
 const pageOf = (name: string) => pages.get(`docs/${name}.html`) ?? '';
 const linksIn = (html: string) => [...html.matchAll(/href="([^"]*)"/g)].map(([, href = '']) => href);
 
-/** Whether a page has this, such as `errors.html#too_large`. */
+/** True if a link leads to an existing page and anchor, such as `errors.html#too_large`. */
 function leads(address: string): boolean {
   const [file = '', anchor] = address.split('#');
   const html = pages.get(`docs/${file}`);

@@ -23,7 +23,9 @@ const draft: fc.Arbitrary<KeyDraft> = fc.record({
   lifetimeBudgetNanoUsd: perhaps(budget),
 });
 
-/** The server's reading of a change (contract/keys.ts): absent stays, null clears. */
+/**
+ * Applies a change like the server (contract/keys.ts): absent fields are kept, null clears a field.
+ */
 function changed(key: KeyRestrictions, change: KeyChange): KeyRestrictions {
   return Object.fromEntries(
     Object.entries({ ...key, ...change }).filter(([, value]) => value !== null),
