@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { textOf } from '../dialects/completion.ts';
+import { hasReasoning, textOf } from '../dialects/completion.ts';
 import { breakingAfter, cutStreams } from './broken-streams.fixture.ts';
 import { client, countWords, deliverTo, openDelivery } from './client.fixture.ts';
 import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
@@ -25,7 +25,8 @@ async function wholeEvents(api: OtherApi, bytes: Buffer) {
   });
   const chunks = data.filter((one) => one !== '[DONE]').map((one) => JSON.parse(one));
   const choices = chunks.flatMap((chunk) => chunk.choices);
-  const [tokens = 0] = await countWords([choices.map(textOf).join('')]);
+  const texts = choices.map((choice, index) => textOf(choice, choices.slice(0, index).some(hasReasoning)));
+  const [tokens = 0] = await countWords([texts.join('')]);
   const { usage } = translator?.reported ?? {};
   const said = readUsage(usage, { contextWindow: 10_000, completions: 1 });
   return { choices, tokens, said, isDone: data.includes('[DONE]') };

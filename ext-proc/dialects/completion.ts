@@ -48,11 +48,15 @@ export function hasError(value: JsonObject): boolean {
   );
 }
 
-/** The text of one choice, for counting. All of it is billed as output. */
-export function textOf(choice: JsonObject): string {
+/**
+ * The text of one choice, for counting. All of it is billed as output. `hadReasoning`: an earlier
+ * chunk of the stream had reasoning, which details repeat in a chunk of their own.
+ */
+export function textOf(choice: JsonObject, hadReasoning = false): string {
   const part = choice.delta ?? choice.message;
   if (!isObject(part)) return typeof choice.text === 'string' ? choice.text : '';
-  let text = textIn(part.content) + reasoningOf(part) + textIn(part.refusal);
+  const reasoning = reasoningTextOf(part) || (hadReasoning ? '' : textIn(part.reasoning_details));
+  let text = textIn(part.content) + reasoning + textIn(part.refusal);
   if (Array.isArray(part.tool_calls)) {
     for (const call of part.tool_calls) text += isObject(call) ? callText(call.function) + callText(call.custom) : '';
   }
@@ -60,9 +64,15 @@ export function textOf(choice: JsonObject): string {
   return text;
 }
 
+/** True if the choice has text of reasoning outside of `reasoning_details`. */
+export function hasReasoning({ delta, message }: JsonObject): boolean {
+  const part = delta ?? message;
+  return isObject(part) && reasoningTextOf(part) !== '';
+}
+
 /** Members with reasoning repeat the same text: mlx-vlm sends two, OpenRouter adds details. */
-function reasoningOf(part: JsonObject): string {
-  return textIn(part.reasoning_content) || textIn(part.reasoning) || textIn(part.reasoning_details);
+function reasoningTextOf(part: JsonObject): string {
+  return textIn(part.reasoning_content) || textIn(part.reasoning);
 }
 
 /** Text, or that of parts. Mistral's part of reasoning has its own parts in `thinking`. */

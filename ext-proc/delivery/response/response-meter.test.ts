@@ -46,6 +46,18 @@ describe('a finished response', () => {
   });
 });
 
+describe('reasoning without a usage', () => {
+  const details = { reasoning_details: [{ type: 'reasoning.text', text: 'one two', signature: 'x' }] };
+  test.each([
+    ['is counted once when details repeat it in a chunk of their own', [{ reasoning: 'one two' }, details], 2],
+    ['is counted from details when nothing else has it', [details], 2],
+  ])('%s', async (_, deltas, completionTokens) => {
+    const meter = new ResponseMeter(admittedRequest());
+    for (const delta of deltas) meter.take({ choices: [{ index: 0, delta }] });
+    expect((await counted(meter)).usage).toMatchObject({ completionTokens });
+  });
+});
+
 describe('usages of single choices in a stream', () => {
   const usageOf = (index: number, tokens: number) =>
     asCompletion({

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import { NO_USAGE, type TokenUsage } from '#core/pricing.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
-import { type Completion, sumOfChoices, textOf } from '../../dialects/completion.ts';
+import { type Completion, hasReasoning, sumOfChoices, textOf } from '../../dialects/completion.ts';
 import type { MeteredUsage, OutputSoFar, TotalMismatch } from '../../hold/delivery-hold.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import { OutputEstimate } from './output-estimate.ts';
@@ -28,6 +28,7 @@ export class ResponseMeter {
   #mismatch: TotalMismatch | undefined;
   #lastUsage: unknown;
   #producedSinceUsage = false;
+  #hadReasoning = false;
   #finishReason: string | undefined;
   #upstreamId: string | undefined;
   #model: string | undefined;
@@ -86,10 +87,9 @@ export class ResponseMeter {
   }
 
   #takeChoice(choice: Record<string, unknown>): void {
-    const text = textOf(choice);
-    if (text !== '') {
-      this.takeContent(text);
-    }
+    const text = textOf(choice, this.#hadReasoning);
+    if (text !== '') this.takeContent(text);
+    this.#hadReasoning ||= hasReasoning(choice);
     const { index = 0, finish_reason: reason } = choice;
     if (typeof reason === 'string' && reason !== '') {
       this.#finished.add(index);
