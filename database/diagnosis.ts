@@ -8,7 +8,6 @@ import { readSchemaFiles } from './schema/schema-files.ts';
 
 export type DatabaseDiagnosis = Awaited<ReturnType<typeof openDiagnosis>>;
 
-/** The use of one price list by organizations. */
 export interface PriceListUse {
   readonly name: string;
   readonly count: number;
@@ -35,7 +34,6 @@ export interface SchemaFigures {
   readonly version: number;
   /** Number of applied migrations, including the baseline. */
   readonly applied: number;
-  /** The newest applied migration. */
   readonly newest: number;
   /** True for a database of a release before 0.2.0, which no release can upgrade. */
   readonly isBeforeBaseline: boolean;
@@ -57,15 +55,10 @@ export interface LedgerFigures {
 
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 5_000;
-/**
- * Limit of a reply. PostgreSQL reports its own timeout first, unless it or the network is frozen.
- */
+/** Limit of a reply. PostgreSQL's own timeout is first, unless it or the network is frozen. */
 const ANSWER_MS = 5_500;
 
-/**
- * Diagnoses a database without changing it, on one connection with read-only transactions. Rejects
- * with StoreUnavailable.
- */
+/** Diagnoses a database on one connection, read-only. Rejects with StoreUnavailable. */
 export async function openDiagnosis(url: string) {
   const client = new pg.Client({
     connectionString: url,
@@ -95,10 +88,7 @@ export async function openDiagnosis(url: string) {
       configuration: () => inTurn(() => currentConfiguration(client)),
       hasEnabledUser: (email: string) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
       priceLists: () => inTurn(() => run<PriceListUse>(client, PRICE_LISTS, [])),
-      /**
-       * At most 20 addresses that sent X-Forwarded-For to a dashboard within the last hour, but are
-       * not in `trusted_proxies`.
-       */
+      /** At most 20 addresses with X-Forwarded-For in the last hour, not in `trusted_proxies`. */
       untrustedProxies: () => inTurn(() => untrustedProxies(client)),
       close: () => client.end(),
     };
@@ -109,9 +99,7 @@ export async function openDiagnosis(url: string) {
   }
 }
 
-/**
- * Uses pg_stat_database, because pg_stat_activity shows other connections only to privileged users.
- */
+/** Uses pg_stat_database: pg_stat_activity shows others only to privileged users. */
 const SERVER = sql('diagnose_server')`
   select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
       pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",

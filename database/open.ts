@@ -48,10 +48,7 @@ export interface PoolSizes {
    * through them, which must not delay lookups or commits.
    */
   readonly idempotency: number;
-  /**
-   * Connections for administration and for reads of usage, generations and credits. These must not
-   * delay requests.
-   */
+  /** Connections for administration, usage, generations, credits: these must not delay requests. */
   readonly administration: number;
 }
 
@@ -60,7 +57,6 @@ export interface Postgres {
   readonly ledger: Ledger;
   readonly idempotency: IdempotencyStore;
   readonly checkpoints: CheckpointStore;
-  /** Fences of a shared limit store. */
   readonly fences: ReadFences;
   /**
    * Takes the lock for limits in memory. `marksPath`: file beside the charge log for this volume's
@@ -68,7 +64,6 @@ export interface Postgres {
    * and should end.
    */
   memoryModeLock(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
-  /** Takes the lock for limits in a shared store. */
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
   /**
    * Key that seals data which processes of this database leave for each other outside of it. The
@@ -80,7 +75,6 @@ export interface Postgres {
    * and the command line cannot read it (schema/roles.sql).
    */
   identityKey(): Promise<Buffer>;
-  /** Figures of the connection pools. */
   pools(): readonly PoolFigures[];
   /** Rejects with StoreUnavailable. */
   ping(): Promise<void>;

@@ -110,9 +110,7 @@ async function unknownAmong(pool: pg.Pool, generationIds: readonly string[]): Pr
 
 const RENEW_EPOCH = sql('renew_epoch')`update ledger_state set epoch = gen_random_uuid() returning epoch`;
 
-/**
- * Makes every limit store discard its state of this ledger, after a restore. Returns the new epoch.
- */
+/** After a restore, makes every limit store discard its state of this ledger. Returns the epoch. */
 async function renewLedgerEpoch(pool: pg.Pool): Promise<string> {
   const rows = await inTransaction(pool, 'begin', (client) => run<{ epoch: string }>(client, RENEW_EPOCH, []));
   return String(rows[0]?.epoch);

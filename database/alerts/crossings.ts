@@ -74,10 +74,7 @@ const CURRENT = `
 const HAS_RECEIVER = `exists (select from alert_settings s where s.organization_id = c.organization_id
           and (s.webhook_url is not null or ($2 and cardinality(s.emails) > 0)))`;
 
-/**
- * Each mark of a budget has its own crossing. A condition without a receiver is reported once there
- * is one.
- */
+/** Each mark of a budget has its own crossing. Without a receiver, it waits for one. */
 const CROSS = sql('cross_alerts')`
   with current as materialized (${CURRENT}), ended as (
       delete from alert_states a where a.organization_id <> '' and ($1 or position('${SUM}' in a.subject) = 0)

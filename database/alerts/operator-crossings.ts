@@ -76,10 +76,7 @@ export async function reportOperatorCrossings(
   });
 }
 
-/**
- * Sends a test to every receiver of operators' alerts, at most once a minute. Returns the number of
- * messages.
- */
+/** Sends a test to all receivers of operators' alerts, at most once a minute. Returns how many. */
 export async function sendOperatorsTest(pool: pg.Pool, emails: readonly string[]): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     await lockOutbox(client, '');

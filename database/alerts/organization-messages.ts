@@ -11,10 +11,7 @@ const RECENT_TEST = sql('recent_test_of_alerts')`
   select from outbox where organization_id = $1 and kind = 'test' and created_at > now() - interval '1 minute' limit 1`;
 const LOCK = sql('lock_alert_settings')`select from alert_settings where organization_id = $1 for update`;
 
-/**
- * Reports a failed top-up, in the transaction that stores the failure. Does nothing if the
- * organization has turned this alert off.
- */
+/** Reports a failed top-up in the transaction that stores it, unless this alert is off. */
 export async function reportFailedTopUp(
   client: pg.PoolClient,
   organizationId: string,

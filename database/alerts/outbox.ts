@@ -65,10 +65,7 @@ export const MAX_ASKED_A_DAY = 20;
 const ASKED_FOR: readonly string[] = ['invitation', 'test'];
 /** A message with this many attempts cannot be sent again. */
 const MAX_ATTEMPTS = 50;
-/**
- * Stored messages of one organization. Mails about forgotten passwords have the same bound
- * separately.
- */
+/** Stored messages of an organization. Mails about forgotten passwords count separately. */
 export const MAX_KEPT = 500;
 const KEPT_FOR = "interval '30 days'";
 
@@ -131,17 +128,12 @@ const FIND_FINISHED = sql('find_finished_message')`
 const REOPEN = sql('reopen_message')`
   update outbox set finished_at = null, outcome = null, next_attempt_at = now() where organization_id = $1 and message_id = $2`;
 
-/**
- * Keeps others from adding messages of the owner until the transaction ends. `''`: the operators.
- */
+/** Prevents others from adding messages of the owner in this transaction. `''`: the operators. */
 export async function lockOutbox(client: pg.PoolClient, owner: string): Promise<void> {
   await run(client, LOCK, [OUTBOX_LOCK, owner]);
 }
 
-/**
- * Adds messages in order, in the transaction of their cause. Returns the number of those that were
- * not dropped at once.
- */
+/** Adds messages in the transaction of their cause. Returns how many were not dropped. */
 export async function addMessages(client: pg.PoolClient, messages: readonly NewMessage[]): Promise<number> {
   const owners = [...new Set(messages.map(({ organizationId = '' }) => organizationId))].sort();
   for (const owner of owners) await lockOutbox(client, owner);
@@ -165,10 +157,7 @@ async function mayBeSent(client: pg.PoolClient, { organizationId, channel, recei
   return (await count('mails', MAX_MAILS_A_DAY)).allowed;
 }
 
-/**
- * False: the message was dropped, because too many wait or its address has received the day's
- * maximum.
- */
+/** False: the message was dropped, as too many wait or its address has had the day's maximum. */
 export async function addMessage(pool: pg.Pool, message: NewMessage): Promise<boolean> {
   return inTransaction(pool, 'begin', async (client) => (await addMessages(client, [message])) === 1);
 }

@@ -1,17 +1,11 @@
 import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.ts';
 import { isList } from './audit-changes.ts';
 
-/**
- * Bound for the changes of an event, in bytes of UTF-8 as PostgreSQL writes them: with a space
- * after each comma and colon.
- */
+/** Bound for an event's changes, in bytes of UTF-8 as PostgreSQL writes JSON: with spaces. */
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
-/**
- * Lengths to which texts are cut. The second applies if all texts of an organization change at
- * once.
- */
+/** Lengths of cut texts. The second applies if all texts of an organization change at once. */
 const SHORT_TEXT = 100;
 const SHORTEST_TEXT = 40;
 

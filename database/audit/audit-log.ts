@@ -36,10 +36,7 @@ export async function addAuditEvents(client: pg.PoolClient, given: readonly Audi
 
 let latestMs = 0;
 
-/**
- * Strictly increasing milliseconds. Ids sort by time, so this keeps events of one process in order
- * even within a millisecond.
- */
+/** Strictly increasing milliseconds: ids sort by time, which keeps a process's events in order. */
 function nextMoment(): number {
   latestMs = Math.max(Date.now(), latestMs + 1);
   return latestMs;

@@ -21,10 +21,7 @@ const BY_OPERATOR = `(a.actor_user_id is null or exists (
       select from users u where u.id = a.actor_user_id and (u.is_operator or u.operator_by_claim)
         and not exists (select from memberships m where m.user_id = u.id and m.organization_id = a.organization_id)
     ))`;
-/**
- * Restricts ids and times to a range. Ids sort by time, but the clocks of two processes may differ
- * by a minute.
- */
+/** Restricts ids and times. Ids sort by time, but processes' clocks may differ by a minute. */
 const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is null or a.id < $2)
       and ($3::text is null or a.id >= $3) and ($4::double precision is null or a.created_at >= to_timestamp($4 / 1000))
       and ($5::text is null or a.id < $5) and ($6::double precision is null or a.created_at < to_timestamp($6 / 1000))

@@ -61,10 +61,7 @@ export type AuditValue = string | number | boolean | null | readonly string[];
 /** The values before and after. If a list stays a list, only the difference. */
 export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChangeView;
 
-/**
- * Changes by field. Amounts are nano-dollars as decimal text, moments Unix milliseconds. Absent
- * values are null.
- */
+/** Changes by field. Amounts: nano-dollars as text; moments: Unix milliseconds; absent: null. */
 export type AuditChanges = { readonly [Field in AuditField]?: AuditChange };
 
 export interface AuditEvent {
@@ -78,10 +75,7 @@ export interface AuditEvent {
   readonly changes: AuditChanges;
 }
 
-/**
- * Shown to customers instead of an operator's email address, account on a machine, and network
- * address.
- */
+/** Shown to customers in place of an operator's email, machine account and network address. */
 export const THE_OPERATOR = 'the operator';
 
 /**

@@ -2,10 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } fro
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/**
- * File with the key that signs checkpoints. Only the processes of this data folder and its operator
- * have it.
- */
+/** File with the signing key, which only this data folder's processes and operator have. */
 const FILE = 'checkpoint-key.pem';
 
 export function checkpointKeyPath(dataDir: string): string {

@@ -1,9 +1,7 @@
 /** Numbers of all our advisory locks in PostgreSQL. Each database has its own set. */
 export const MIGRATION_LOCK = 7_164_001;
 export const MEMORY_MODE_LOCK = 7_164_002;
-/** Lock for creating and dropping partitions. */
 export const PARTITION_LOCK = 7_164_003;
-/** Lock for writing ledger checkpoints. */
 export const CHECKPOINT_LOCK = 7_164_004;
 /** Locks for the outbox, by organization, and for checking the conditions of alerts. */
 export const OUTBOX_LOCK = 7_164_005;

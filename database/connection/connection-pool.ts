@@ -18,10 +18,7 @@ export interface Timeouts {
   readonly statementMs: number;
 }
 
-/**
- * Margin of our own timeout over PostgreSQL's. PostgreSQL reports its timeout first, unless it or
- * the network is frozen.
- */
+/** Margin over PostgreSQL's own timeout, which is first unless it or the network is frozen. */
 const ANSWER_MARGIN_MS = 500;
 
 /**
@@ -76,10 +73,7 @@ class GuardedClient extends pg.Client {
 }
 
 export interface SessionSettings {
-  /**
-   * `off` for rows that may be lost if the server crashes and must not wait for its disk. Default
-   * `on`.
-   */
+  /** `off` for rows that may be lost in a crash and must not wait for the disk. Default: `on`. */
   readonly synchronousCommit?: 'on' | 'off';
   /** `by_index` (default) for lookups, `by_values` for reports with varying filters. */
   readonly plans?: 'by_index' | 'by_values';
@@ -130,10 +124,7 @@ export function sql(name: string) {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/**
- * Runs one prepared statement. Rejects with StoreUnavailable. `timeoutMs` replaces the connection's
- * timeout.
- */
+/** Runs a prepared statement. Rejects with StoreUnavailable. `timeoutMs` overrides the default. */
 export async function run<R extends object = Row>(
   on: Connection,
   statement: Statement,
@@ -160,10 +151,7 @@ export async function only<R extends object>(on: Connection, statement: Statemen
 /** Members of a record that are integers of any size. `pg` returns them as text. */
 type Amounts<R> = readonly (keyof R & string)[];
 
-/**
- * Runs a statement whose columns are named like the members of a record. Null: the member is
- * absent.
- */
+/** Runs a statement with columns named like a record's members. Null: the member is absent. */
 export async function records<R extends object>(
   on: Connection,
   statement: Statement,

@@ -5,13 +5,9 @@ import { REFUSE_READ_ONLY } from './connection-pool.ts';
 import { CALLER_CHANGED } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
-/**
- * Longest wait for a reply on the connection that has the lock on the limits (memory-mode-lock.ts).
- */
+/** Longest wait for a reply on the connection with the lock on limits (memory-mode-lock.ts). */
 export const ANSWER_MS = 2_000;
-/**
- * Attempts to get the lock, because PostgreSQL releases the lock of a killed process with a delay.
- */
+/** Attempts to get the lock: PostgreSQL releases that of a killed process with a delay. */
 export const TAKE_TRIES = 15;
 export const RETRY_MS = 100;
 /**

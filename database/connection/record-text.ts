@@ -4,15 +4,9 @@
  */
 export type FieldValue = string | number | bigint | boolean | null | undefined;
 
-/**
- * Text without special characters of that format. Empty text is excluded, because without quotes it
- * would be NULL.
- */
+/** Text without special characters of the format. Empty text needs quotes: else it is NULL. */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
-/**
- * Escapes for quotes and backslashes. Each is escaped twice, because the record is quoted within
- * the array.
- */
+/** Escapes for quotes and backslashes, twice: the record is quoted within the array. */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
 
 /**
@@ -53,10 +47,7 @@ function fieldText(value: FieldValue): string {
   return `\\"${value.replace(/["\\]/g, (character) => ESCAPED[character] ?? '')}\\"`;
 }
 
-/**
- * Characters that change how a terminal or spreadsheet shows text, and NUL, which PostgreSQL cannot
- * store.
- */
+/** Characters that change text in a terminal or spreadsheet, and NUL, which PostgreSQL refuses. */
 const CONTROL = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu;
 const MAY_NEED_CLEANING = /[^ -~]/;
 

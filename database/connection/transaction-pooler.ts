@@ -70,10 +70,7 @@ interface Session {
   readonly backend: number;
 }
 
-/**
- * Returns the rows of the last statement. Uses simple queries, because prepared ones fail behind
- * some poolers for another reason.
- */
+/** Returns the last statement's rows, by simple queries: some poolers break prepared ones. */
 async function rowsOf(client: pg.Client, text: string): Promise<readonly Session[]> {
   const results = (await client.query(text)) as pg.QueryResult<Session> | pg.QueryResult<Session>[];
   return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];

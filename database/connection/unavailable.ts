@@ -34,9 +34,7 @@ export function isRollback(error: unknown): boolean {
   );
 }
 
-/**
- * True if PostgreSQL refused a value or a row (data exception, constraint), so no retry succeeds.
- */
+/** True if PostgreSQL refused a value or row (data exception, constraint): no retry succeeds. */
 export function isRefusedRow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
 }

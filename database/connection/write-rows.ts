@@ -2,9 +2,7 @@ import pg from 'pg';
 import { run, type Statement } from './connection-pool.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
-/**
- * All processes lock sums in the same order, so only an operator's session could cause a deadlock.
- */
+/** All processes lock sums in one order, so only an operator's session could cause a deadlock. */
 const MAX_TRIES = 3;
 
 export interface RowWriting<Row> {

@@ -13,15 +13,11 @@ export interface CostQuery {
 }
 
 export interface CostSums {
-  /** Number of charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: NanoUsd;
   /** Sum of what the models' own prices would have charged. */
   readonly listNanoUsd: NanoUsd;
-  /**
-   * Amount to pay to providers, including uncharged attempts. Absent: some target that used tokens
-   * has no costs.
-   */
+  /** Payable to providers, with uncharged attempts. Absent: a used target has no costs. */
   readonly costNanoUsd?: NanoUsd;
   readonly lossesNanoUsd: NanoUsd;
 }
@@ -36,10 +32,7 @@ export function marginNanoUsd({ revenueNanoUsd, costNanoUsd }: CostSums): NanoUs
   return costNanoUsd === undefined ? undefined : revenueNanoUsd - costNanoUsd;
 }
 
-/**
- * Range of a usage report: all attempts, charged or not. Attempts are kept as long as the request
- * log, charges without limit.
- */
+/** Range of a usage report. Uncharged attempts are kept like the request log, charges forever. */
 export interface ProviderUsageQuery {
   /** Both days are inclusive. */
   readonly firstDay: UtcDay;

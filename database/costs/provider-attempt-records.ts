@@ -24,5 +24,4 @@ export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
   costNanoUsd: ['cost_nano_usd', (a) => a.costNanoUsd],
 };
 
-/** Encodes attempts as `provider_attempt[]`. */
 export const providerAttemptRecords = recordWriter(ATTEMPT_COLUMNS);

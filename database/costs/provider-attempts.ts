@@ -41,15 +41,11 @@ export interface ProviderAttempt {
   readonly keyId: string;
   readonly model: string;
   readonly provider: string;
-  /** The provider's name for the model. */
   readonly providerModel: string;
   /** The provider's id of the response or the request, if it sent one. */
   readonly upstreamId?: string;
   readonly askedAtMs: number;
-  /**
-   * `ok`, `client_left`, `crash`, or the cause of the failure
-   * (ext-proc/delivery/provider/provider-failure.ts).
-   */
+  /** `ok`, `client_left`, `crash`, or a cause (ext-proc/delivery/provider/provider-failure.ts). */
   readonly result: string;
   readonly reason: UnchargedReason;
   /** Tokens that the provider may bill. Absent: none, or unknown. */
@@ -73,9 +69,6 @@ export interface ProviderAttempts {
 }
 
 export interface ProviderAttemptStore {
-  /**
-   * Writes each attempt once, identified by generation and number. Otherwise like
-   * RequestLogStore.write().
-   */
+  /** Writes each attempt (generation, number) once. Otherwise like RequestLogStore.write(). */
   write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
 }

@@ -5,10 +5,7 @@ import { recordOf } from '../connection/connection-pool.ts';
 import type { ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
 import { readWhole } from './read-whole.ts';
 
-/**
- * Selects partitions by id. An attempt begins at most `timeouts.total`, one hour, after its
- * request.
- */
+/** Selects partitions by id. Attempts begin within `timeouts.total` (one hour) of the request. */
 const PROVIDER_USAGE = `
   select (asked_at at time zone 'UTC')::date - date '1970-01-01' as day, provider_model as model, reason, token_source as source,
     count(*)::float8 as calls, sum(prompt_tokens)::float8 as "promptTokens", sum(cached_tokens)::float8 as "cachedTokens",

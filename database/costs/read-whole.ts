@@ -2,9 +2,7 @@ import type pg from 'pg';
 import { inTransaction, READ_WHOLE } from '../connection/connection-pool.ts';
 import { PATIENCE_MS, readPatiently } from '../connection/patient-session.ts';
 
-/**
- * Runs one query in a snapshot, planned for scanning whole tables. Rejects with StoreUnavailable.
- */
+/** Runs a query in a snapshot, planned for whole tables. Rejects with StoreUnavailable. */
 export async function readWhole<R extends object>(
   pool: pg.Pool,
   { text, values }: { readonly text: string; readonly values: unknown[] },

@@ -6,15 +6,9 @@
 export interface IdempotencyStore {
   /** Claims a free key. Of several concurrent claims one succeeds. */
   claim(request: ClaimRequest): Promise<ClaimResult>;
-  /**
-   * Extends the leases of live claims. A claim that has lost its key is skipped, because its
-   * settlement will detect that.
-   */
+  /** Extends leases. A claim that has lost its key is skipped: its settlement will notice. */
   renew(claims: readonly Claim[], leaseMs: number): Promise<void>;
-  /**
-   * Frees a key without storing a response. Does nothing if another request has claimed the key, or
-   * if it has a response.
-   */
+  /** Frees a key without a response, unless another request claimed it or it has a response. */
   free(claim: Claim): Promise<void>;
   /**
    * Reads at most `bytes` of a sealed response from `from` on; `undefined`: it was deleted. A
@@ -35,16 +29,12 @@ export interface IdempotencyStore {
 export interface Tidied {
   /** Number of rows changed. If it equals `limit`, there is more to do. */
   readonly changed: number;
-  /** Number of evicted responses. */
   readonly evicted: number;
   /** Bytes stored for all organizations. */
   readonly storedBytes: number;
 }
 
-/**
- * Claim of a request on an idempotency key. The generation id is the fencing token, because it is
- * new for every request.
- */
+/** Claim of a request. Its generation id, new for each request, is the fencing token. */
 export interface Claim {
   readonly organizationId: string;
   /** 32 bytes. */

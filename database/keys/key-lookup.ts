@@ -23,10 +23,7 @@ const BOUNDS = {
   maxWaiting: 20_000,
   waitMs: 2_000,
 };
-/**
- * Bounds if several processes share the load: calls wait above 125 calls a second, and twice as
- * long.
- */
+/** Bounds if processes share the load: calls wait above 125 a second, and twice as long. */
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 8, longestPaceMs: 16 } };
 
 /**

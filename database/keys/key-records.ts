@@ -50,7 +50,6 @@ export interface KeyChange {
 }
 
 export interface KeyReplacement {
-  /** Id of the new key. */
   readonly id: string;
   readonly hash: Buffer;
   readonly last4: string;
@@ -76,10 +75,7 @@ export type UpdateKeyResult =
   | { readonly kind: 'updated'; readonly key: KeyRecord }
   | { readonly kind: 'unknown_key' }
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /**
-   * Only changed limits are checked. An unchanged one may exceed the organization's if that was
-   * lowered later.
-   */
+  /** Only changed limits are checked. The organization's may have been lowered since. */
   | AboveOrganization;
 
 export type ReplaceKeyResult =
@@ -87,5 +83,4 @@ export type ReplaceKeyResult =
   | { readonly kind: 'unknown_key' }
   /** Already revoked, or scheduled to be revoked because it was replaced before. */
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /** The old key has expired. */
   | { readonly kind: 'expired'; readonly key: KeyRecord };

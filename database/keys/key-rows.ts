@@ -22,9 +22,7 @@ const LIST = sql('list_keys')`
   select ${KEY_COLUMNS} from keys k where k.organization_id = $1 and not k.playground order by k.created_at, k.id`;
 const SHOW = sql('show_key')`
   select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
-/**
- * Locks the organization, so that the limits that were compared are still in force at the commit.
- */
+/** Locks the organization, so that the compared limits are in force until the commit. */
 const LOCK_ORGANIZATION = sql('lock_organization')`select from organizations where id = $1 for share`;
 const INSERT = sql('insert_key')`
   insert into keys as k
@@ -34,10 +32,7 @@ const INSERT = sql('insert_key')`
 
 type KeyRow = Omit<KeyRecord, 'limits'> & KeyLimits;
 
-/**
- * Runs a statement that returns KEY_COLUMNS. `More`: further columns. `amounts`: those of them that
- * are amounts.
- */
+/** Runs a statement that returns KEY_COLUMNS, `More` columns, and `amounts` among those. */
 export async function readKeys<More extends object = object>(
   on: Connection,
   statement: Statement,
@@ -56,9 +51,7 @@ export async function readKey(client: pg.PoolClient, statement: Statement, value
   return key;
 }
 
-/**
- * Values of a key's settings, in the order in which its insert and update have them after the id.
- */
+/** Values of a key's settings, in the order of insert and update after the id. */
 export function settingValues({ name, scopes, models, ipRanges, expiresAtMs, limits, note }: KeySettings) {
   const { requestsPerMinute: rpm, tokensPerMinute: tpm, dailyBudgetNanoUsd: daily } = limits;
   const { monthlyBudgetNanoUsd: monthly, lifetimeBudgetNanoUsd: lifetime } = limits;

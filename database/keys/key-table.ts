@@ -71,10 +71,7 @@ export async function readKeyTable(
   return { rows, ...(last === undefined ? {} : { next: last }) };
 }
 
-/**
- * Lists are separated by spaces, which their members never contain. An empty cell means no
- * restriction.
- */
+/** Lists are separated by spaces, which members never have. An empty cell: no restriction. */
 export const KEY_CSV_COLUMNS: Columns<ListedKey> = [
   ['key_id', ({ key }) => key.id],
   ['name', ({ key }) => key.name],

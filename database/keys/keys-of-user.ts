@@ -26,10 +26,7 @@ const ACTIVE_OF_FORMER_OPERATOR = sql('active_keys_of_former_operator')`
     order by k.id`;
 const HAND_OVER = sql('hand_key_over')`update keys k set created_by = $2 where k.id = $1 returning ${KEY_COLUMNS}`;
 
-/**
- * Revokes the user's active keys, in one organization or in all, within the caller's transaction.
- * Returns the number of keys.
- */
+/** Revokes a user's active keys, of one or all organizations, in the caller's transaction. */
 export async function revokeKeysOf(
   client: pg.PoolClient,
   organizationId: string | undefined,

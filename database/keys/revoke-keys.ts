@@ -32,9 +32,7 @@ export async function revokeKeys(pool: pg.Pool, revocation: Revocation, by: Acto
   return inTransaction(pool, 'begin', (client) => revokeHere(client, revocation, by));
 }
 
-/**
- * Revokes one key, of the given organization if there is one. Revoking again keeps the first time.
- */
+/** Revokes one key, of the given organization, if any. Revoking again keeps the first time. */
 export async function revokeKey(
   pool: pg.Pool,
   id: string,

@@ -11,10 +11,7 @@ export interface Begin {
   readonly balanceNanoUsd: bigint;
   readonly creditsNanoUsd: bigint;
   readonly hash: Buffer;
-  /**
-   * First day whose sums are compared. On earlier days there are entries before the start. Empty:
-   * all days.
-   */
+  /** First day whose sums are compared. Earlier days have entries before the start. Empty: all. */
   readonly firstDay: string;
 }
 

@@ -9,10 +9,7 @@ interface Difference {
   readonly found: string;
 }
 
-/**
- * Finds organizations with entries but no account, by walking the primary key from one organization
- * to the next.
- */
+/** Finds organizations with entries but no account by skipping along the primary key. */
 const WITHOUT_ACCOUNT = `
   with recursive one as (
     (select organization_id from ledger_entries order by organization_id limit 1)
@@ -100,10 +97,7 @@ export interface Waiting {
 /** Longer than the 2 s between two reports of a process. */
 const REPORTED_AGAIN_MS = 3_000;
 
-/**
- * Counts dead letters and spooled charges. Reads twice, because a report may still include a charge
- * that was just committed.
- */
+/** Counts dead letters and spooled charges. Reads twice: reports may lag behind commits. */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {
   const first = await countNow(session);
   if (first.spooledCharges === 0) return first;
@@ -119,10 +113,7 @@ async function countNow(session: PatientSession): Promise<Waiting> {
   return counts ?? { deadLetters: 0, spooledCharges: 0 };
 }
 
-/**
- * Finds the oldest month that is not archived. Months are archived by detaching their partitions,
- * oldest first.
- */
+/** Finds the oldest month that is not archived. Archiving detaches partitions, oldest first. */
 export async function findKept(session: PatientSession): Promise<{ fromId: string; fromDay: string }> {
   const [{ month } = { month: null }] = await session.read<{ month: string | null }>(
     `select min(substring(inhrelid::regclass::text from 'generations_(\\d{4}_\\d{2})"?$')) as month

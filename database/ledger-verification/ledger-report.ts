@@ -33,10 +33,7 @@ export type VerifiedBefore =
 export interface VerifyOptions {
   /** Absent: verifies everything. */
   readonly before?: VerifiedBefore;
-  /**
-   * Raw public keys with which checkpoints may be signed. Absent: any, taken from the checkpoints
-   * themselves.
-   */
+  /** Raw public keys that may sign checkpoints. Absent: any that the checkpoints contain. */
   readonly trusted?: readonly Buffer[];
 }
 

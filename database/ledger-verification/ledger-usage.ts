@@ -32,9 +32,7 @@ const KEY_SPEND = `
   ) u using (key_id, day)
   where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
 
-/**
- * Compares sums by user with the generations that name a user, found by the organization's entries.
- */
+/** Compares sums by user with generations that name a user, found by the entries. */
 const USER_USAGE = `
   select concat_ws(' ', $1::text, day, key_id, model, encode(user_hash, 'hex')) as subject,
     coalesce(g.sums, 'nothing') as expected, coalesce(u.sums, 'nothing') as found

@@ -10,10 +10,7 @@ import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
 
 const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
-/**
- * Longest time between a request's arrival, which is in its id, and its charge, unless the charge
- * waits for long.
- */
+/** Longest time from a request's arrival (in its id) to its charge, unless that waits. */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 
 /**

@@ -11,10 +11,7 @@ import {
 import { type FieldValue, type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
-/**
- * Cleans and cuts a provider's text, so that it cannot prevent a charge. PostgreSQL cannot store
- * NUL.
- */
+/** Cleans and cuts a provider's text: PostgreSQL refuses NUL, which must not prevent a charge. */
 function text(value: string | undefined, maxLength: number): string | undefined {
   return value?.replaceAll('\0', '').slice(0, maxLength);
 }

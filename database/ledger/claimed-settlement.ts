@@ -67,10 +67,7 @@ export async function endClaim(
   return kept?.mine ? kept.stored : undefined;
 }
 
-/**
- * Raises the timeout of this transaction for a large response. `undefined`: the connection's
- * timeout is long enough.
- */
+/** Raises this transaction's timeout for a large response. `undefined`: it is long enough. */
 async function allowTimeFor(client: pg.PoolClient, answer: Buffer): Promise<number | undefined> {
   if (answer.length < LARGE_BYTES) return undefined;
   const timeoutMs = TIMEOUT_MS + Math.ceil(answer.length / LARGE_BYTES) * TIMEOUT_MS_PER_MIB;

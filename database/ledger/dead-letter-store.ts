@@ -7,10 +7,7 @@ export interface DeadLetter {
   readonly reason: string;
   /** True if the client received the response, or may have. */
   readonly delivered: boolean;
-  /**
-   * Amount that would be charged, at most the hold. `undefined`: the stored text is not a
-   * settlement.
-   */
+  /** Amount to charge, at most the hold. `undefined`: the stored text is no settlement. */
   readonly dueNanoUsd?: NanoUsd;
   readonly model?: string;
   readonly createdAtMs: number;
@@ -18,7 +15,6 @@ export interface DeadLetter {
 
 export type Resolution = 'charged' | 'forgiven';
 
-/** Outcome of a dead letter. */
 export type ResolvedLetter =
   | { readonly kind: 'resolved'; readonly resolution: Resolution; readonly amountNanoUsd: NanoUsd }
   | { readonly kind: 'resolved_before'; readonly resolution: Resolution; readonly resolvedAtMs: number }

@@ -42,10 +42,7 @@ const BISECT = sql('ledger_sequence_at')`
       ) e
     )
     select low::text as sequence from halving where low = high`;
-/**
- * Largest disorder of times among entries. No settlement waits longer, because statements have a
- * timeout (connection-pool.ts).
- */
+/** Largest disorder of entries' times. No settlement waits longer (connection-pool.ts). */
 const DISORDER_MS = MINUTE_MS;
 
 const LIST = listStatement('ledger_page', 'true');

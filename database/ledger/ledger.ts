@@ -44,9 +44,7 @@ export interface Ledger {
   usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<void>;
 }
 
-/**
- * PostgreSQL refused this charge for its content. Nothing was charged, and a retry cannot succeed.
- */
+/** PostgreSQL refused a charge for its content. Nothing was charged; a retry cannot succeed. */
 export class ChargeRefused extends Error {
   override readonly name = 'ChargeRefused';
 }
@@ -56,11 +54,9 @@ export interface Settlement extends AppliedPrices {
   readonly generationId: string;
   readonly organizationId: string;
   readonly keyId: string;
-  /** The day that the admission assigned. */
   readonly day: UtcDay;
   readonly model: string;
   readonly provider: string;
-  /** The provider's name for the model. */
   readonly providerModel: string;
   /** The provider's id of the response, if it sent one. At most 200 characters. */
   readonly upstreamId?: string;
@@ -76,7 +72,6 @@ export interface Settlement extends AppliedPrices {
   readonly usage: TokenUsage;
   /** True if the gateway counted the tokens, because the provider sent no plausible usage. */
   readonly usageCounted: boolean;
-  /** Service tier that the response names. */
   readonly serviceTier?: string;
   /** Price of the usage. The charge is the smallest of this, the hold and the remaining balance. */
   readonly costNanoUsd: NanoUsd;
@@ -86,9 +81,7 @@ export interface Settlement extends AppliedPrices {
   readonly tierLossNanoUsd?: NanoUsd;
   /** Cost at the provider. Absent: the target has no costs configured. Never shown to customers. */
   readonly providerCostNanoUsd?: NanoUsd;
-  /**
-   * Price by the model's own price table. Absent: equals `costNanoUsd`. Never shown to customers.
-   */
+  /** Price by the model's own table. Absent: equals `costNanoUsd`. Customers never see it. */
   readonly listNanoUsd?: NanoUsd;
   /** Time to the first event, or to the first byte of the response. */
   readonly latencyMs: number;
@@ -100,20 +93,14 @@ export interface ClaimedSettlement extends Settlement {
   readonly claim: ClaimEnd;
 }
 
-/**
- * How a claim on an idempotency key ends. It is persisted in charge logs and dead letters, so its
- * members keep their names.
- */
+/** End of a claim. Charge logs and dead letters persist it, so members keep their names. */
 export interface ClaimEnd {
   /** Hash of the idempotency key (idempotency-store.ts). */
   readonly keyHash: Buffer;
   readonly bodyHash: Buffer;
   /** Sealed response. Absent: the request ended with an error, so the key becomes free. */
   readonly answer?: Buffer;
-  /**
-   * The response waits in the log of another process. The key stays claimed until its charge
-   * arrives.
-   */
+  /** The response is in another process's log. The key stays claimed until its charge arrives. */
   readonly answerElsewhere?: boolean;
   /** True if another request took the key over. Then nothing is charged. */
   readonly takenOver?: boolean;

@@ -1,10 +1,7 @@
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 import { membersOfKind } from './settlement-shape.ts';
 
-/**
- * Members of a settlement that are amounts. JSON in charge logs and dead letters has amounts as
- * decimal text, bytes as base64.
- */
+/** Members that are amounts. JSON has amounts as decimal text and bytes as base64. */
 const AMOUNTS = membersOfKind('amount');
 const BYTES = membersOfKind('bytes');
 
@@ -24,10 +21,7 @@ function amountsAsText(members: object): Record<string, unknown> {
   return plain;
 }
 
-/**
- * Parses the text of `encodeSettlement`. Other JSON is returned as parsed. `undefined`: the text is
- * not JSON.
- */
+/** Parses text of `encodeSettlement`, or other JSON as it is. `undefined`: it is no JSON. */
 export function parseSettlementJson(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) => {
@@ -39,9 +33,7 @@ export function parseSettlementJson(text: string): unknown {
   }
 }
 
-/**
- * Encodes a settlement for correction by an operator, without the stored response and the trace.
- */
+/** Encodes a settlement for an operator's correction, without stored response and trace. */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
   return encodeSettlement(withoutClaim(settlement));
 }

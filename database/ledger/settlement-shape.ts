@@ -3,10 +3,7 @@ import { byPrice, byTokens } from '#core/price-kinds.ts';
 import type { Prices, TokenUsage } from '#core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
-/**
- * Kinds of values. A `measured` number may be `null`, because a missing measurement must not cost a
- * charge.
- */
+/** Kinds of values. `measured` may be `null`: a missing measurement must not cost a charge. */
 const KINDS = {
   text: (value: unknown) => typeof value === 'string',
   name: (value: unknown) => typeof value === 'string' && value !== '',
@@ -31,10 +28,7 @@ type KindOf<V> = V extends bigint
         : V extends number
           ? 'integer' | 'measured'
           : Shape<V>;
-/**
- * The kinds of the members of T, `[kind]` for an optional member. A member that is missing here
- * does not compile.
- */
+/** Kinds of T's members, `[kind]` if optional. A missing member does not compile. */
 type Shape<T> = {
   readonly [Member in keyof T]-?: undefined extends T[Member]
     ? readonly [KindOf<NonNullable<T[Member]>>]

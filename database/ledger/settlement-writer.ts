@@ -24,10 +24,7 @@ const BOUNDS = { maxBatch: 500, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000, w
  * `limits.response_body`, sent as its own statement. They delay no other charges.
  */
 const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
-/**
- * All batches lock accounts in the order of organizations, so only an operator's session could
- * cause a deadlock.
- */
+/** Batches lock accounts in one order, so only an operator's session could cause a deadlock. */
 const MAX_TRIES = 3;
 
 const CHARGE = sql('charge_generations')`
@@ -36,9 +33,7 @@ const CHARGE = sql('charge_generations')`
 const CHARGE_STORED = sql('charge_stored_answers')`
   select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)`;
 
-/**
- * Reply of the SQL function as one JSON value, instead of a row of text columns for each charge.
- */
+/** Reply of the SQL function as one JSON value, not as a row of text columns per charge. */
 interface Charged {
   readonly epoch: string;
   readonly accounts: readonly AccountAfter[];
@@ -95,10 +90,7 @@ export interface ClaimedOptions extends SettlementOptions {
   readonly answers: AnswerBound;
 }
 
-/**
- * Writes charges of requests with an Idempotency-Key. The fence, the stored response and the charge
- * share one transaction.
- */
+/** Writes charges with an Idempotency-Key: fence, stored response and charge in one transaction. */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
   { onBatch, onLoss, answers }: ClaimedOptions,

@@ -19,7 +19,6 @@ export function tokenList(expression: (column: TokenColumn) => string = (column)
   return TOKEN_NAMES.map((kind) => expression(TOKEN_KINDS[kind].column)).join(', ');
 }
 
-/** SQL of usage as JSON. */
 export const USAGE_JSON = `json_build_object(${TOKEN_NAMES.map((kind) => `'${kind}', ${TOKEN_KINDS[kind].column}`).join(', ')})`;
 
 /** SQL of the charge for a row of `generations`, in nano-dollars, rounded up once. */

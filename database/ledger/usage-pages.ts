@@ -4,10 +4,7 @@ import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { UsageQuery, UsageRow } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
-/**
- * Sums of usage. Days are integers, because PostgreSQL does not parse every ISO 8601 day, such as
- * those of the year 0.
- */
+/** Sums of usage. Days are integers: PostgreSQL cannot parse all ISO 8601 days (year 0). */
 const SUMS = `
   select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
     sum(requests) as requests, ${tokenList((column) => `sum(${column}) as ${column}`)}, sum(cost_nano_usd) as cost_nano_usd
@@ -51,10 +48,7 @@ interface UsageSums extends TokenRow {
   readonly cost_nano_usd: string;
 }
 
-/**
- * Implements Ledger.usage(). Rejects with StoreUnavailable, also if all pages together take more
- * than ten seconds.
- */
+/** Implements Ledger.usage(). Rejects with StoreUnavailable, also if it takes over ten seconds. */
 export async function readUsage(
   pool: pg.Pool,
   query: UsageQuery,

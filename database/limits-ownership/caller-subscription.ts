@@ -53,9 +53,7 @@ export class CallerSubscription implements CallerChanges {
     });
   }
 
-  /**
-   * Ends with the connection. Notifications may have been lost, so all callers count as changed.
-   */
+  /** Ends with the connection. Notifications may be lost, so all callers count as changed. */
   end(): void {
     this.#session = undefined;
     this.#provedAt = undefined;

@@ -2,10 +2,7 @@ import type pg from 'pg';
 import { query } from '../connection/lock-connection.ts';
 import type { ReadFences } from './shard-fences.ts';
 
-/**
- * Owner of the limits of a database. It is one row, which every read of a caller (key-lookup.ts)
- * and every proof includes.
- */
+/** Owner of the limits: a row in every read of a caller (key-lookup.ts) and every proof. */
 export interface Owner {
   readonly memoryOwner: string;
   /** Name of the shared store. Absent: the limits are in memory. */

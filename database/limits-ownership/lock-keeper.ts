@@ -31,10 +31,7 @@ export interface LockKeeperOptions {
   readonly log: StoreLog;
 }
 
-/**
- * Interval of checks for dead connections, newer owners and newer fences while no requests read
- * them.
- */
+/** Interval of checks for dead connections, newer owners and fences while no request reads them. */
 const HEARTBEAT_MS = 5_000;
 const REGAIN_EVERY_MS = 5 * RETRY_MS;
 /** Number of replies to wait for: connect, settings, lock, owner. */

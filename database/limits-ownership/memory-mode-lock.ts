@@ -80,10 +80,7 @@ export class LimitsLock {
     this.#options = options;
   }
 
-  /**
-   * The owner in the database: this process or its shared store. `undefined`: the lock is not taken
-   * yet.
-   */
+  /** This process, or its shared store, as the owner. `undefined`: the lock is not taken yet. */
   owner(): Owner | undefined {
     return this.#owner;
   }

@@ -40,11 +40,8 @@ export interface ReadFences extends ShardFences {
   onNewer(newer: (formerAtMs: number) => void): void;
 }
 
-/** The row of the database with the fences. */
 export interface FenceRow {
-  /**
-   * Replaces the text if it still is `from`. False: it has changed. Rejects with StoreUnavailable.
-   */
+  /** Replaces the text if it is still `from`. False: it is not. Rejects with StoreUnavailable. */
   replace(from: string, to: string): Promise<boolean>;
   /** Rejects with StoreUnavailable. */
   read(): Promise<string>;
@@ -67,10 +64,7 @@ export function createShardFences(row: FenceRow): ReadFences {
     return all;
   }
 
-  /**
-   * Keeps the newest fence of each shard, because reads may arrive in any order, and a restored
-   * database has older fences.
-   */
+  /** Keeps each shard's newest fence: reads may be disordered, a restored database older. */
   function observe(text: string, readAtMs: number): void {
     if (text !== written) {
       const read = parse(text);

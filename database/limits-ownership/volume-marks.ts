@@ -1,10 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/**
- * Marks of processes that kept limits in memory on this volume. Each worker has a file beside its
- * charge log.
- */
+/** Marks of processes with limits in memory, in a file beside each worker's charge log. */
 export interface VolumeMarks {
   /** Marks that these processes wrote to PostgreSQL. The newest may not have been written there. */
   readonly marks: readonly string[];

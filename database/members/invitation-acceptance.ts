@@ -22,9 +22,7 @@ export type NewUserResult =
   | { readonly kind: 'accepted' | 'gone' }
   /** The address has an account, and only that account may accept. */
   | { readonly kind: 'has_account' }
-  /**
-   * An operator has invited the address too, and the operator's invitation must be accepted first.
-   */
+  /** An operator has invited the address too; that invitation must be accepted first. */
   | { readonly kind: 'operators_first' };
 export type UserResult = { readonly kind: 'accepted' | 'gone' | 'for_somebody_else' };
 
@@ -50,10 +48,7 @@ export async function inspectInvitation(pool: pg.Pool, tokenHash: Buffer): Promi
   return invitation;
 }
 
-/**
- * Creates the user. An existing account is left unchanged, because a link alone gives no access to
- * it.
- */
+/** Creates the user. An existing account stays unchanged: a link alone gives no access. */
 export async function acceptAsNewUser(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -96,10 +91,7 @@ export async function acceptAsUser(
   });
 }
 
-/**
- * Locks the organization, then reads its invitation again. A link that was replaced meanwhile is
- * not found.
- */
+/** Locks the organization, then reads its invitation again: it may have been replaced. */
 async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
   const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);
   if (!found) return undefined;

@@ -8,10 +8,7 @@ import { lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
 import type { MemberRecord } from './member-rows.ts';
 
-/**
- * Invitation of an email address to an organization. It does not depend on whether the address has
- * an account.
- */
+/** Invitation of an email address to an organization, whether or not it has an account. */
 export interface NewInvitation {
   /** Id that the user gets if accepting creates one. */
   readonly id: string;
@@ -132,10 +129,7 @@ export async function setInvitedRole(
   });
 }
 
-/**
- * Withdraws an invitation. Owners cannot withdraw an operator's: they could then make a link for
- * that address themselves.
- */
+/** Owners cannot withdraw an operator's invitation: they could then make the link themselves. */
 export async function withdrawInvitation(
   pool: pg.Pool,
   { organizationId, id, byOperator }: Pick<NewInvitation, 'organizationId' | 'id' | 'byOperator'>,

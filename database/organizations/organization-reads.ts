@@ -4,7 +4,6 @@ import type { NanoUsd } from '#core/money.ts';
 import { records, sql } from '../connection/connection-pool.ts';
 import { heldNow } from '../process-reports/process-reports.ts';
 
-/** The current money of an organization. */
 export interface OrganizationMoney {
   readonly balanceNanoUsd: NanoUsd;
   readonly totalCreditsNanoUsd: NanoUsd;

@@ -33,9 +33,7 @@ export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: st
   };
 }
 
-/**
- * SQL of the columns `rpm`, `tpm` and `daily_budget_nano_usd`, named like members of the limits.
- */
+/** SQL of columns `rpm`, `tpm`, `daily_budget_nano_usd`, named like members of the limits. */
 export const limitColumns = (of: string): string =>
   `${of}.rpm::float8 as "requestsPerMinute", ${of}.tpm::float8 as "tokensPerMinute", ${of}.daily_budget_nano_usd as "dailyBudgetNanoUsd"`;
 

@@ -11,10 +11,7 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 const TABLES = ['generations', 'audit_log'] as const;
 type TableOfMonths = (typeof TABLES)[number];
 
-/**
- * Creates partitions ahead. One that fails is created at the next check. Until then its rows go to
- * the default partition.
- */
+/** Creates partitions ahead. A failed one is retried; its rows go to the default partition. */
 export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   const { rows } = await pool
     .query<{ name: string }>(
@@ -61,10 +58,7 @@ function monthOf(nowMs: number, ahead: number): Month {
   return { name: firstDay.slice(0, 7).replace('-', '_'), firstDay };
 }
 
-/**
- * Serializes processes that start together, because creating the same table concurrently would log
- * an error in PostgreSQL.
- */
+/** Serializes processes that start together, whose `create table` would log errors. */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 
 async function makePartition(pool: pg.Pool, table: TableOfMonths, month: Month, log: StoreLog): Promise<void> {

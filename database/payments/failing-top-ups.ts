@@ -25,9 +25,7 @@ export function failing(name: string, which: string): Statement {
     select organization_id, amount_cents, automatic from failed`;
 }
 
-/**
- * Runs such a statement, and alerts the organizations. Returns the number of top-ups that ended.
- */
+/** Runs such a statement, and alerts organizations. Returns the number of ended top-ups. */
 export async function failTopUps(pool: pg.Pool, statement: Statement, values: readonly string[]): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     const rows = await run<FailedRow>(client, statement, [...values]);

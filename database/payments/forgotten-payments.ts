@@ -23,7 +23,6 @@ interface Named {
   readonly id: string;
 }
 
-/** Returns the current ledger epoch of the database. */
 export async function currentEpoch(pool: pg.Pool): Promise<string> {
   await run(pool, NOTE, []);
   return (await only<{ epoch: string }>(pool, EPOCH, [])).epoch;

@@ -29,10 +29,7 @@ const TAKE_ONE = sql('take_one_open_top_up')`
     where id = $1 and organization_id = $2 and state = 'open' and (session_id is not null or payment_intent_id is not null)
       and (looked_at is null or looked_at < now() - interval '5 seconds')
     returning id, organization_id as "organizationId", session_id as "sessionId", payment_intent_id as "paymentIntentId"`;
-/**
- * Ends top-ups whose process ended before it knew the session. Nobody was sent to their payment
- * page.
- */
+/** Ends top-ups whose process ended before it had a session. Nobody was sent to pay them. */
 const END_UNBOUND = sql('end_unbound_top_ups')`
   update top_ups set state = 'expired'
     where state = 'open' and not automatic and session_id is null and payment_intent_id is null

@@ -49,10 +49,7 @@ const SAVE_CARD = sql('save_card')`
   update payment_accounts
     set payment_method_id = $2, card = $3, card_saved_at = to_timestamp($4::double precision / 1000), stopped_at = null, failure = null
     where customer_id = $1 and (card_saved_at is null or card_saved_at < to_timestamp($4::double precision / 1000))`;
-/**
- * Removes the card, but sets `card_saved_at` to now, so that a late event about this card does not
- * restore it.
- */
+/** Removes the card and sets `card_saved_at` to now: a late event must not restore it. */
 const FORGET_CARD = sql('forget_card')`
   update payment_accounts set payment_method_id = null, card = null, automatic = false, card_saved_at = now()
     where organization_id = $1`;

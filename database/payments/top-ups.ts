@@ -67,10 +67,7 @@ export async function createTopUp(pool: pg.Pool, { id, organizationId, amountCen
   await run(pool, INSERT, [id, organizationId, amountCents, createdBy]);
 }
 
-/**
- * Stores a top-up that only Stripe knows, unless it exists here or is for another database's
- * organization.
- */
+/** Stores a top-up known only to Stripe, unless it exists or belongs to another database. */
 export async function keepForgottenTopUp(pool: pg.Pool, topUp: DescribedTopUp): Promise<void> {
   const { id, organizationId, automatic, amountCents, paymentIntentId } = topUp;
   if (automatic === undefined) return;
@@ -80,7 +77,6 @@ export async function keepForgottenTopUp(pool: pg.Pool, topUp: DescribedTopUp): 
     await run(pool, KEEP_FORGOTTEN, [id, organizationId, automatic, amountCents, paymentIntentId, idMoment(id), state]);
 }
 
-/** Stores the Checkout session of a top-up. */
 export async function bindSession(pool: pg.Pool, id: string, sessionId: string): Promise<void> {
   await run(pool, BIND, [id, sessionId]);
 }

@@ -49,10 +49,7 @@ function described(configuration: ReportedConfiguration): unknown[] {
   return [json(configuration), configuration.loadedAtMs];
 }
 
-/**
- * Encodes JSON without NUL and lone surrogates, which jsonb refuses. Both can occur in an
- * operator's configuration.
- */
+/** Encodes JSON without NUL and lone surrogates (of a configuration), which jsonb refuses. */
 function json(value: object): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,

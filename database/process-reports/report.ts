@@ -14,17 +14,13 @@ export interface ProcessReports {
    * time. Rejects with StoreUnavailable.
    */
   write(process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration): Promise<void>;
-  /** Removes the row of a process that ends. */
   remove(processId: string): Promise<void>;
   /** Removes rows of processes that have not reported for an hour. */
   removeForgotten(): Promise<void>;
   close(): Promise<void>;
 }
 
-/**
- * A process without a report for this long has ended, or cannot reach PostgreSQL. Its holds will
- * expire soon.
- */
+/** A process without a report for this long has ended or lost PostgreSQL. Holds expire soon. */
 export const REPORT_FRESH_MS = 10_000;
 
 export interface ReportingProcess {
@@ -40,10 +36,7 @@ export interface ReportingProcess {
 /** Rates and lag are since the previous report. */
 export interface ProcessReport {
   readonly gatewayVersion: string;
-  /**
-   * Fingerprint of the active configuration. Processes with the same fingerprint have the same
-   * models and providers.
-   */
+  /** Fingerprint of the active configuration. Equal ones have the same models and providers. */
   readonly configurationFingerprint: string;
   /** Reason why a request through Envoy would not be served now. Null: it would be. */
   readonly notReady: string | null;
@@ -52,19 +45,13 @@ export interface ProcessReport {
   readonly requests: {
     readonly inFlight: number;
     readonly ended: number;
-    /**
-     * Failures of the gateway or a provider among ended requests, including broken streams.
-     * Refusals are excluded.
-     */
+    /** Failures of the gateway or a provider, with broken streams and without refusals. */
     readonly failed: number;
   };
   readonly eventLoopLagMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly rssBytes: number;
   readonly heapUsedBytes: number;
-  /**
-   * Fraction of one core. Above 1 if other threads, such as token counting or garbage collection,
-   * work too.
-   */
+  /** Fraction of one core. Above 1: other threads (token counts, garbage collection) work. */
   readonly cpuFraction: number;
   readonly spool: { readonly charges: number; readonly bytes: number };
   readonly holds: ReportedHolds;
@@ -72,10 +59,7 @@ export interface ProcessReport {
   readonly requestLog: { readonly waiting: number; readonly dropped: number } | null;
   /** Null if another process of the host queries Envoy. */
   readonly envoy: ReportedEnvoy | null;
-  /**
-   * By provider name. Includes every configured provider, and former ones that were called in the
-   * last five minutes.
-   */
+  /** By provider name: all configured ones, and former ones called in the last five minutes. */
   readonly providers: Readonly<Record<string, ProviderHealth>>;
   /**
    * By model: a service tier that a response named within the last hour, but for which there are
@@ -88,10 +72,7 @@ export interface ReportedHolds {
   /** An integer as decimal text. */
   readonly totalNanoUsd: string;
   readonly count: number;
-  /**
-   * By organization id. If there are too many, only the largest; `leftOut` counts the other
-   * organizations.
-   */
+  /** By organization id, only the largest if there are too many. `leftOut` counts the others. */
   readonly organizations: Readonly<Record<string, readonly [heldNanoUsd: string, count: number]>>;
   readonly leftOut: number;
 }
@@ -110,10 +91,7 @@ export type ReportedEnvoy =
 /** What this process has seen of the provider in the last five minutes. */
 export interface ProviderHealth {
   readonly attempts: number;
-  /**
-   * Failures that are the provider's fault. Excludes clients that left and requests that the
-   * provider rightly rejected.
-   */
+  /** Failures that are the provider's fault, without clients that left and rightful refusals. */
   readonly failures: number;
   /** The last of these failures, as one of a fixed set of words instead of the provider's own. */
   readonly lastFailure: {
@@ -127,7 +105,6 @@ export interface ProviderHealth {
    * query Envoy, or got no reply.
    */
   readonly ejected: boolean | null;
-  /** Number of targets that rest in this process. */
   readonly restingTargets: number;
 }
 
@@ -157,10 +134,7 @@ export interface ReportedPrices {
   readonly prices: PricesJson;
   readonly above: TableJson['above'];
   readonly serviceTiers: TableJson['serviceTiers'];
-  /**
-   * Present if the current price table depends on the time. The prices above are then the first
-   * table.
-   */
+  /** Present if prices depend on the time. The prices above are then the first table. */
   readonly schedule?: ScheduleJson;
 }
 

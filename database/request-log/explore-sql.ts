@@ -10,10 +10,7 @@ import { FILTER_VALUES, filterSql, omittedRows, STATUS_CLASS } from './row-filte
  * which requests are grouped.
  */
 
-/**
- * A source of figures. `ledger`: sums of charges by end user. `ledger_of_users`: the same without a
- * filter by users.
- */
+/** `ledger`: sums of charges by end user. `ledger_of_users`: the same without a user filter. */
 export type ExploreSource = 'rows' | 'hours' | 'days' | 'days_of_ledger' | 'ledger' | 'ledger_of_users';
 
 export const SERIES = 8;
@@ -91,10 +88,7 @@ const FILTER = filterSql(FIRST_FILTER);
 const OWN = '($1::text is null or organization_id = $1)';
 const [FROM, END] = ['to_timestamp($3::double precision / 1000)', 'to_timestamp($4::double precision / 1000)'];
 const STEP_OF_MINUTE = 'width_bucket((minute * 60000)::double precision, $2::double precision[]) - 1';
-/**
- * Compares timestamps, because `extract` for each row would return numerics, which costs more than
- * all the rest.
- */
+/** Compares timestamps: `extract` per row returns numerics, which cost more than the rest. */
 const STARTS =
   'array(select to_timestamp(ms / 1000) from unnest($2::double precision[]) with ordinality s (ms, n) order by n)';
 const STEP_OF_START = `width_bucket(start, ${STARTS}) - 1`;

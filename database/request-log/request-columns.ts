@@ -8,10 +8,7 @@ export interface RequestRow extends Omit<RequestDetail, 'atMs' | 'api' | 'metada
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/**
- * SQL of a request `p` and its key `k`, by the fields of the row. A field without a column does not
- * compile.
- */
+/** SQL of a request `p` and key `k` by field. A field without a column does not compile. */
 const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'organizationId' | 'organizationName'>, string>> = {
   id: 'p.id',
   keyId: 'p.key_id',
@@ -43,7 +40,6 @@ export const REQUEST_COLUMNS = Object.entries(COLUMNS)
   .map(([name, column]) => `${column} as "${name}"`)
   .join(', ');
 
-/** The row as the requests table shows it. */
 export function requestView(row: RequestRow): RequestView {
   const { keyLast4: _, requestId: _id, generationId: _generation, userAgent: _agent, ...shown } = row;
   const { replayed: _replayed, clientGone: _gone, reasoningTokens: _tokens, metadata: _metadata, ...view } = shown;

@@ -20,10 +20,7 @@ export const SUMS = [
 ] as const;
 const BUCKETS = Array.from({ length: 11 }, (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::bigint`).join(', ');
 
-/**
- * Sums up one day in one statement. The lock on the progress row ensures that only one process does
- * it.
- */
+/** Sums up one day in one statement. The lock on the progress row lets only one process do it. */
 const SUM_UP = sql('sum_up_request_days')`
   with due as (
       update request_days d set summed_until = date '1970-01-01' + $1::integer

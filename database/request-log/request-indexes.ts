@@ -33,9 +33,7 @@ export interface ChosenIndex {
 
 const BY_TIME: RequestIndex = { name: 'time', condition: (value) => `${value}::text is null` };
 export const ALL_ROWS: ChosenIndex = { index: BY_TIME, value: null };
-/**
- * Key ids are not secret, so another organization's could be given. Its rows are not even scanned.
- */
+/** Key ids are no secret: rows of another organization's key are not even scanned. */
 const BY_KEY: RequestIndex = {
   name: 'key',
   condition: (value) => `key_id = (select k.id from keys k where k.id = ${value} and k.organization_id = $1)`,
@@ -72,9 +70,7 @@ export async function chooseIndex(
   return probed.reduce((best, next) => (next.reachesTo < best.reachesTo ? next : best));
 }
 
-/**
- * An index narrows a single value. The empty model matches rows with any name, so no index is used.
- */
+/** Indexes narrow one value. The empty model matches rows with any name, so it has none. */
 function indexesFor({ keys = [], models = [], codes = [], outcome, statusClasses = [] }: ExploreFilter): ChosenIndex[] {
   const [key, model, code] = [keys, models, codes].map((list) =>
     list.length === 1 ? list[0] || undefined : undefined,

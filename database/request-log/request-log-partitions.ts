@@ -37,10 +37,7 @@ const DELETE_STATS = sql('delete_old_request_stats')`
 
 const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
-/**
- * Creates partitions ahead. One that fails is created at the next check. Until then its rows go to
- * the default partition.
- */
+/** Creates partitions ahead. A failed one is retried; its rows go to the default partition. */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   for (const table of TABLES) {
     const present = new Set((await listPartitions(pool, table)).map(({ day }) => day));

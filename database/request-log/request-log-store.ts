@@ -23,10 +23,7 @@ export interface OmittedRequestsStore {
   write(counts: readonly OmittedRequests[]): Promise<void>;
 }
 
-/**
- * Requests of one key that were refused for the same reason in one minute, as counted by one
- * process so far.
- */
+/** Requests of a key refused for one reason in a minute, as one process has counted so far. */
 export interface OmittedRequests {
   readonly organizationId: string;
   readonly keyId: string;
@@ -38,15 +35,11 @@ export interface OmittedRequests {
   readonly code: string;
   readonly status: number;
   readonly requests: number;
-  /** Time of the last of these requests. */
   readonly lastAtMs: number;
   readonly address: string;
 }
 
-/**
- * One request with an existing key, served or refused. Its creator bounds the texts, and the store
- * cleans them.
- */
+/** A request with an existing key. Its creator bounds the texts, and the store cleans them. */
 export interface RequestLogRow {
   /** Id with the prefix `log-`. It contains the time of arrival. */
   readonly id: string;
@@ -58,16 +51,13 @@ export interface RequestLogRow {
   readonly route: string;
   /** Model as the client named it. */
   readonly model: string | undefined;
-  /**
-   * True if the model is configured. For others the sums have no name, because clients choose it.
-   */
+  /** True if the model is configured. Others have no name in sums: clients choose it. */
   readonly modelKnown: boolean;
   /** Provider of the response, or of the last attempt. */
   readonly provider: string | undefined;
   readonly address: string;
   readonly userAgent: string | undefined;
   readonly status: number;
-  /** Error code. */
   readonly code: string | undefined;
   readonly streamed: boolean;
   readonly replayed: boolean;

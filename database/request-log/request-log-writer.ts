@@ -13,10 +13,7 @@ const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 const WRITE = sql('log_requests')`select log_requests($1::logged_request[])`;
 const WRITE_ATTEMPTS = sql('record_provider_attempts')`select record_provider_attempts($1::provider_attempt[])`;
 
-/**
- * The request log, with uncharged attempts and counts of omitted requests, which are kept equally
- * long.
- */
+/** The request log, with uncharged attempts and omitted requests, which are kept equally long. */
 export interface OpenRequestLog extends RequestLogStore {
   readonly attempts: ProviderAttemptStore;
   readonly omitted: OmittedRequestsStore;

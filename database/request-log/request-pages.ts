@@ -18,9 +18,7 @@ export interface FoundRequests {
   readonly rows: readonly RequestRow[];
   /** Value of `before` for the next page. Absent on the last one. */
   readonly next?: string;
-  /**
-   * Present if the search ended before the page was full. The log was searched back to this time.
-   */
+  /** Present if the search ended early: the log was searched back to this time. */
   readonly searchedToMs?: number;
 }
 
@@ -36,10 +34,7 @@ const STEP_GROWTH = 2;
 export const PATIENCE_MS = 80;
 /** Text that sorts after every id. */
 export const END = 'log-~';
-/**
- * Range of the first step, which fills most pages. It saves planning the partitions of a year (65
- * of 366 ms, measured).
- */
+/** Range of the first step, mostly enough: planning a year takes 65 of 366 ms (measured). */
 const RECENT_MS = 2 * DAY_MS;
 
 /**

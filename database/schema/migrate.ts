@@ -125,9 +125,7 @@ export interface AppliedMigration {
   readonly functions: string | null;
 }
 
-/**
- * Selects some columns by name from JSON, because a database from before the baseline lacks them.
- */
+/** Selects some columns from JSON: databases from before the baseline lack them. */
 export const APPLIED_MIGRATIONS = `select version, checksum, (to_jsonb(m) ->> 'serves_from')::integer as "servesFrom",
     to_jsonb(m) ->> 'functions' as functions
   from schema_migrations m order by version`;
@@ -165,10 +163,7 @@ function hasOurFunctions({ version, functions }: SchemaFiles, applied: readonly 
   return newest !== undefined && (newest.version > version || newest.functions === functions.checksum);
 }
 
-/**
- * True if any functions are installed. During a roll-out those of another release with the same
- * version serve this code.
- */
+/** True if functions are installed. In a roll-out another release's of this version serve. */
 function hasFunctions({ version }: SchemaFiles, applied: readonly AppliedMigration[]): boolean {
   const newest = applied.at(-1);
   return newest !== undefined && (newest.version > version || newest.functions !== null);

@@ -7,10 +7,7 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
-  /**
-   * Version of the oldest code that runs on the schema after this migration. It lets old processes
-   * restart during a roll-out.
-   */
+  /** Oldest code that runs after this migration. Old processes may restart in a roll-out. */
   readonly servesFrom: number;
 }
 
@@ -24,14 +21,10 @@ export interface SchemaFiles {
   readonly version: number;
 }
 
-/** Migrations of this release. */
 export const MIGRATIONS = new URL('../migrations/', import.meta.url);
 const FUNCTIONS = new URL('./functions/', import.meta.url);
 const MIGRATION_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
-/**
- * A line in a migration that states the oldest code it serves, if that is not the code directly
- * before it.
- */
+/** States the oldest code that a migration serves, if it is not the one directly before. */
 const SERVES = /^-- Serves code from version (\d+) on\.$/m;
 
 /** Throws if a migration is missing or has a malformed name. */
@@ -46,10 +39,7 @@ export async function readSchemaFiles(folder: URL = MIGRATIONS): Promise<SchemaF
   return { migrations, functions, version: migrations.length - 1 };
 }
 
-/**
- * The schema from which migrations start. Tables come before functions, and functions before
- * triggers.
- */
+/** The schema before all migrations: tables, then functions, then triggers. */
 async function baseline(functionsSql: string): Promise<Migration> {
   const [tables, triggers] = await Promise.all([readSql('tables.sql'), readSql('triggers.sql')]);
   const sql = `${tables}\n${functionsSql}\n${triggers}`;

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { type IpAddress, parseIpAddress } from '#core/net/ip-ranges.ts';
 
-/** Origin of an attempt. */
 export interface AttemptOrigin {
   readonly address: string;
   /**
@@ -10,27 +9,18 @@ export interface AttemptOrigin {
    * own.
    */
   readonly claimedAddress?: string;
-  /**
-   * Present for a sign-in at the issuer. It has shares of its own, which wrong passwords do not use
-   * up.
-   */
+  /** Present for a sign-in at the issuer, whose shares wrong passwords do not use up. */
   readonly atIssuer?: true;
 }
 
-/**
- * Subjects for which attempts from one origin count: the client as precisely as it is known, and
- * its network, if any.
- */
+/** Subjects of attempts from one origin: the client as precisely as known, and its network. */
 export interface OriginSubjects {
   readonly near: string;
   readonly wide?: { readonly subject: string; readonly max: number };
 }
 
 const MAX_BY_NETWORK = 100;
-/**
- * Limit for all clients together that an untrusted proxy names, because one machine may invent any
- * number of them.
- */
+/** Limit for all clients that an untrusted proxy names: it may invent any number of them. */
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
 const MAX_CHARACTERS = 64;
 

@@ -6,26 +6,17 @@ import { inTransaction } from '../connection/connection-pool.ts';
 
 /** An attempt with a wrong password or an unknown email address. */
 export interface FailedSignIn {
-  /**
-   * Absent: the address is unknown. What was typed is not stored, because people type passwords
-   * into the wrong field.
-   */
+  /** Absent: unknown. The typed text is not stored: people type passwords into wrong fields. */
   readonly user?: { readonly id: string; readonly email: string };
   readonly address: string;
 }
 
 const UNKNOWN = 'an unknown e-mail address';
 
-/**
- * Number of failures of an account per minute that are recorded one by one. After that, each
- * doubling is recorded.
- */
+/** Failures of an account per minute recorded one by one. After that, each doubling is. */
 const RECORDED_EACH = 10;
 
-/**
- * Records a failure. The actor is only an address, because a failed attempt does not prove who it
- * is.
- */
+/** Records a failure with only an address: a failed attempt does not prove who it is. */
 export async function noteFailedSignIn(pool: pg.Pool, { user, address }: FailedSignIn): Promise<void> {
   const subject = user ? { subjectId: user.id, subjectName: user.email } : { subjectName: UNKNOWN };
   const failures = await countEvent(pool, `failed sign-ins ${user?.id ?? UNKNOWN}`);

@@ -18,10 +18,7 @@ export interface IdentitySignIn extends Identity {
   /** SHA-256 of the state of this sign-in. */
   readonly stateHash: Buffer;
   readonly hasOperatorClaim: boolean;
-  /**
-   * False: passwords are off, so an account with a password is bound to the issuer's user with its
-   * address.
-   */
+  /** False: passwords are off, so an account is bound to the issuer's user with its address. */
   readonly passwordsSignIn: boolean;
   /** User of the browser, whose password was verified a moment ago. */
   readonly provedUserId?: string;
@@ -118,9 +115,7 @@ async function bindByAddress(
   return user;
 }
 
-/**
- * Finds the user with the address. Creates one if the address is invited or has the operator claim.
- */
+/** Finds the user with the address, or creates one who is invited or has the operator claim. */
 async function userOfAddress(client: pg.PoolClient, given: IdentitySignIn): Promise<FoundUser | undefined> {
   const { email, newUserId: id, address } = given;
   const [found] = await run<FoundUser>(client, BY_EMAIL, [email]);
@@ -164,10 +159,7 @@ const RESERVE = sql('reserve_unbound_user')`
   update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim
       where id = $1 returning email`;
 
-/**
- * Unbinds a user from all issuers and ends all sessions. The next verified sign-in with the address
- * binds the account again.
- */
+/** Unbinds a user from issuers and ends all sessions. The next verified sign-in binds again. */
 export async function removeIdentities(pool: pg.Pool, userId: string, by: Actor): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     const [user] = await run<{ email: string }>(client, RESERVE, [userId]);

@@ -1,10 +1,7 @@
 import type pg from 'pg';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 
-/**
- * A browser in which a user signed in. Its token is in a cookie of its own, which outlives sessions
- * and does not sign in.
- */
+/** A browser in which a user signed in. Its cookie outlives sessions and does not sign in. */
 export interface KnownBrowser {
   readonly userId: string;
   /** SHA-256 of the token. Only the browser has the token itself. */

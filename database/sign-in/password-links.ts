@@ -7,10 +7,7 @@ import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_INVITED } from '../users/user-rows.ts';
 import { storePassword } from '../users/users.ts';
 
-/**
- * `forgotten`: requested by somebody who is not signed in. `sign_in`: signs in once without a
- * password.
- */
+/** `forgotten`: requested without a sign-in. `sign_in`: signs in once without a password. */
 export type LinkPurpose = 'invitation' | 'reset' | 'forgotten' | 'sign_in';
 
 export interface NewPasswordLink {
@@ -60,9 +57,7 @@ const FIND = sql('find_password_link')`
   select l.user_id, u.email, l.purpose, ${milliseconds('l.expires_at')} as expires_ms
     from password_links l join users u on u.id = l.user_id
     where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`;
-/**
- * Locks the user before dependent rows, as users.ts does, so that two transactions cannot deadlock.
- */
+/** Locks the user before dependent rows, like users.ts, so that nothing can deadlock. */
 const LOCK_HOLDER = sql('lock_holder_of_link')`
   select from users where id = (select user_id from password_links where token_hash = $1) for no key update`;
 const TAKE = sql('take_password_link')`

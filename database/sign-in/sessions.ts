@@ -24,10 +24,7 @@ export interface NewSession {
 
 export type SessionStart =
   | { readonly by: 'link' }
-  /**
-   * The ID token is absent if it is too long to store. `provedAtMs`: when the user authenticated at
-   * the issuer.
-   */
+  /** No ID token: it is too long. `provedAtMs`: when the user authenticated at the issuer. */
   | { readonly by: 'issuer'; readonly issuer: string; readonly provedAtMs: number; readonly idToken?: string };
 
 export interface SessionRecord {
@@ -48,26 +45,18 @@ export interface SignedIn {
   readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
   /** By name. */
   readonly memberships: readonly Membership[];
-  /**
-   * At most 20 pending invitations for the user's address, from organizations without the user as a
-   * member.
-   */
+  /** At most 20 pending invitations for the user's address, from other organizations. */
   readonly invitations: readonly Invitation[];
-  /** How the session began. */
   readonly beganBy: 'password' | 'link' | 'issuer';
   /** The issuer at which the session began, if any. */
   readonly issuer?: string;
-  /**
-   * Time since the password was entered for this session, or since the user authenticated at the
-   * issuer.
-   */
+  /** Time since the password was entered here, or the user authenticated at the issuer. */
   readonly passwordAgeMs: number;
   /** True if a command line generated the password, so that another person knows it. */
   readonly passwordHandedOut: boolean;
 }
 
 export interface Invitation {
-  /** Name of the organization. */
   readonly organization: string;
   readonly role: MemberRole;
   readonly expiresAtMs: number;

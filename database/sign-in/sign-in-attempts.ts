@@ -15,10 +15,7 @@ export type AttemptResult =
   | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 const WINDOW_SECONDS = 900;
-/**
- * Bound for an account from one address or known browser, so that others cannot lock the user out
- * with a few attempts.
- */
+/** Bound for an account from one address or browser: others cannot lock the user out. */
 const MAX_BY_PAIR = 10;
 /**
  * Bound for an account from all clients together that an untrusted proxy names. One more than that
@@ -75,10 +72,7 @@ const COUNT = sql('count_sign_in_attempt')`
     select coalesce((select attempts <= $7::integer from of_account), false) as allowed,
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
     from this`;
-/**
- * Locks in the order of counting: the address, its network, the account from each origin, the
- * account.
- */
+/** Locks in the order of counting: the address, its network, account and origin, account. */
 const FORGET = sql('forget_sign_in_attempts')`
   with of_address as (
       update sign_in_attempts set attempts = greatest(attempts - 1, 0)

@@ -6,7 +6,6 @@ export type MemberRole = 'owner' | 'member';
 
 export interface Membership {
   readonly organizationId: string;
-  /** Name of the organization. */
   readonly name: string;
   readonly role: MemberRole;
   readonly suspended: boolean;
@@ -23,9 +22,7 @@ export interface UserRecord {
   readonly lastSignedInAtMs?: number;
   /** By name. */
   readonly memberships: readonly Membership[];
-  /**
-   * Name of the organization whose owner invited this user. Absent: an operator created the user.
-   */
+  /** Organization whose owner invited this user. Absent: an operator created the user. */
   readonly cameThrough?: string;
 }
 

@@ -41,10 +41,7 @@ export interface Credentials {
 export interface OwnChange {
   /** The session that continues. */
   readonly sessionId: string;
-  /**
-   * Hash against which the current password was verified (compare-and-set). If it has changed
-   * since, nothing is written.
-   */
+  /** Hash of the verified current password (compare-and-set). After a change nothing is written. */
   readonly formerHash: string;
 }
 
@@ -90,10 +87,7 @@ export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promi
   });
 }
 
-/**
- * Reads credentials. They are not part of UserRecord, so that no response contains a hash by
- * mistake.
- */
+/** Reads credentials, which are no part of UserRecord, so that no response has a hash. */
 export async function findCredentials(pool: pg.Pool, email: string): Promise<Credentials | undefined> {
   const [row] = await run<{ id: string; disabled: boolean; password_hash: string | null }>(pool, CREDENTIALS, [email]);
   if (!row) return undefined;
@@ -101,16 +95,10 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
   return { userId: id, disabled, ...(passwordHash === null ? {} : { passwordHash }) };
 }
 
-/**
- * What happens to the keys of a disabled user, in all organizations. Enabling the user does not
- * restore revoked keys.
- */
+/** What happens to a disabled user's keys, in all organizations. Enabling restores none. */
 export type KeysOfDisabled = 'revoke' | 'keep';
 
-/**
- * Disables or enables a user. Disabling signs the user out and deletes links. Disabling again keeps
- * the first time.
- */
+/** Disables or enables a user. Disabling signs out, deletes links, and keeps the first time. */
 export async function setDisabled(
   pool: pg.Pool,
   userId: string,
