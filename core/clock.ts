@@ -11,10 +11,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/**
- * An instant on both clocks. The monotonic clock stops while a machine is suspended, and the wall
- * clock may be set.
- */
+/** An instant on both clocks: the monotonic one stops in suspend, the wall clock may be set. */
 export interface Instant {
   readonly wallMs: number;
   readonly monotonicMs: number;
@@ -51,9 +48,7 @@ export function firstOfNextMonth(day: UtcDay): UtcDay {
   return firstOfMonth(firstOfMonth(day) + 31);
 }
 
-/**
- * Cache of the last result, nearly always today. Formatting a day takes ten times as long.
- */
+/** Cache of the last result, mostly today's. Formatting a day takes ten times as long. */
 let written: { readonly day: UtcDay; readonly text: string } = { day: Number.NaN, text: '' };
 
 /** `2026-11-21` */

@@ -22,9 +22,7 @@ interface Bounds {
   readonly stepRows?: number;
 }
 
-/**
- * The table as CSV text, in pieces. A step may return no rows and still have a next one.
- */
+/** The table as CSV text, in pieces. A step may return no rows and still have a next one. */
 export async function* csvLines<Row, Cursor>(
   columns: Columns<Row>,
   read: ReadStep<Row, Cursor>,

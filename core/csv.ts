@@ -24,10 +24,7 @@ export function csvUsd(nanoUsd: NanoUsd | string | undefined): string | undefine
  */
 const BEFORE_FORMULA = /(?:^|[;\t\r\n])"*(?=[=+\-@＝＋－＠])/g;
 
-/**
- * One line of RFC 4180. Formulas are prefixed with an apostrophe, because customers choose names,
- * models and user agents.
- */
+/** One line of RFC 4180. Formulas, which customers may write, are prefixed with an apostrophe. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

@@ -7,7 +7,6 @@ export const MAX_TAX_ID = 50;
 export const MAX_EMAIL = 320;
 /** Reference of a credit. */
 export const MAX_REFERENCE = 200;
-/** Receivers of an organization's alerts. */
 export const MAX_ALERT_EMAILS = 5;
 /** Highest token limit of an organization or a key. */
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000_000;

@@ -1,7 +1,4 @@
-/**
- * Form of identifiers. Separate from ids.ts, which makes them, because the dashboard's page checks
- * ids too.
- */
+/** Form of identifiers, apart from ids.ts, which makes them: the page also checks ids. */
 export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd' | 'top' | 'viw';
 
 /** The digits of Crockford's base32, in their order. */
@@ -13,10 +10,7 @@ export function isIdOf(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(prefix) && AFTER_PREFIX.test(text.slice(prefix.length));
 }
 
-/**
- * The first digit of a ULID has three bits. The partitions of the ledger are ranges of generation
- * ids.
- */
+/** A ULID's first digit has three bits. The ledger's partitions are ranges of generation ids. */
 export function isGenerationId(text: string): boolean {
   return isIdOf('gen', text) && text.charAt('gen-'.length) <= '7';
 }

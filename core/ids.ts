@@ -36,9 +36,7 @@ function timePart(nowMs: number): string {
   return text;
 }
 
-/**
- * Random bytes for the next ids. A call for sixteen bytes would cost more than the rest of an id.
- */
+/** Random bytes for the next ids: a call for 16 bytes would cost more than the rest of an id. */
 const pool = new Uint8Array(4096);
 let poolUsed = pool.length;
 

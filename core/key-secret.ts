@@ -1,10 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { newId } from './ids.ts';
 
-/**
- * 32 random bytes are 43 characters of base64url. They cannot be guessed, so a plain SHA-256 is
- * safe to store.
- */
+/** 32 random bytes (43 characters of base64url) cannot be guessed: a plain SHA-256 is safe. */
 const KEY_BYTES = 32;
 
 export interface KeyIdentity {

@@ -11,18 +11,12 @@ export function nanoUsdOfCents(cents: bigint): NanoUsd {
   return cents * 10_000_000n;
 }
 
-/**
- * Largest amount accepted from outside (1 billion USD). It keeps every sum within PostgreSQL's
- * bigint.
- */
+/** Largest amount from outside (1 billion USD): sums stay within PostgreSQL's bigint. */
 export const MAX_AMOUNT_NANO_USD = 1_000_000_000n * NANO_PER_USD;
 
 const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
 
-/**
- * Reads decimal text such as `12.5` or `-0.000000001`. `undefined` when it is not an amount we
- * accept.
- */
+/** Reads decimal text such as `12.5` or `-0.000000001`. `undefined`: it is not accepted. */
 export function parseUsd(text: string): NanoUsd | undefined {
   const match = DECIMAL.exec(text);
   if (!match) return undefined;
@@ -51,10 +45,7 @@ function decimalText(value: bigint, decimals: number): string {
   return `${value < 0n ? '-' : ''}${text.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/**
- * The JSON number for an amount: the double nearest to it, which prints the exact decimal up to 15
- * significant digits.
- */
+/** The nearest double, as a JSON number: it prints exact decimals up to 15 significant digits. */
 export function usdNumber(nano: NanoUsd): number {
   return Number(formatUsd(nano));
 }

@@ -1,7 +1,6 @@
 import { changedByPercent, mapTables, type PriceSchedule } from './price-schedule.ts';
 import type { PriceTable } from './pricing.ts';
 
-/** Prices of a model. */
 export interface ModelPrices {
   /** The table in force. With a schedule it is the first table until one is chosen by time. */
   readonly priceTable: PriceTable;

@@ -20,18 +20,13 @@ export interface PricePeriod {
   readonly windows: readonly PriceWindow[];
 }
 
-/**
- * Hours in which another table applies. A window that passes midnight belongs to the day of its
- * start.
- */
+/** Hours of another table. A window that passes midnight belongs to the day of its start. */
 export interface PriceWindow extends WindowHours {
   readonly table: PriceTable;
 }
 
 export interface WindowHours {
-  /**
-   * Minutes since 00:00 UTC. The end is not included. An end before the start is on the next day.
-   */
+  /** Minutes since 00:00 UTC, without the end. An end before the start is on the next day. */
   readonly startMinute: number;
   readonly endMinute: number;
   /** Days of the week; 0 is Sunday. */
@@ -96,7 +91,6 @@ export function tablesOf({ periods }: PriceSchedule): readonly PriceTable[] {
   return periods.flatMap(({ table, windows }) => [table, ...windows.map((window) => window.table)]);
 }
 
-/** The same schedule with each table changed. */
 export function mapTables(schedule: PriceSchedule, change: (table: PriceTable) => PriceTable): PriceSchedule {
   const [first, ...later] = schedule.periods;
   const changed = (period: PricePeriod): PricePeriod => ({
@@ -127,7 +121,6 @@ export function percentOf(picoUsd: bigint, parts: number): bigint {
   return (picoUsd * (WHOLE + BigInt(parts)) + WHOLE - 1n) / WHOLE;
 }
 
-/** A table with each price changed by a percentage. */
 export function changedByPercent(table: PriceTable, parts: number): PriceTable {
   const prices = (given: Prices): Prices => byPrice((field) => percentOf(given[field], parts));
   const tier = ({ above, ...given }: TierPrices): TierPrices => ({

@@ -14,7 +14,6 @@ export interface PricesAbove {
   readonly prices: Prices;
 }
 
-/** Prices of one service tier. */
 export interface TierPrices {
   readonly prices: Prices;
   /** Ascending. */
@@ -106,7 +105,6 @@ export interface ServedUsage {
   readonly serviceTier?: string | undefined;
 }
 
-/** Prices that apply to a usage, and its cost at them. */
 export interface PricedUsage extends AppliedPrices {
   readonly costNanoUsd: NanoUsd;
   /** Loss of the operator: the amount by which the served tier costs more than the asked one. */

@@ -63,10 +63,7 @@ export interface KeyLimits extends RateLimits {
  * "Admission"). Sequences are assigned under the row lock of what they count.
  */
 export interface AccountSnapshot {
-  /**
-   * Changes when the database may have gone back in time (restore, failover). Snapshots in the
-   * limit store are then invalid.
-   */
+  /** Changes with a database that may be older (restore, failover): snapshots become invalid. */
   readonly ledgerEpoch: string;
   readonly organization: OrganizationAccount;
   readonly key: KeyAccount;

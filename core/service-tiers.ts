@@ -18,7 +18,6 @@ export const TWIN_TIERS: ReadonlyMap<string, string> = new Map([
 /** A price table with tiers. Its own prices are those of the default tier. */
 type Tiered<Prices> = NoInfer<Prices> & { readonly serviceTiers: ReadonlyMap<string, Prices> };
 
-/** Tier of a price table. */
 export interface TableTier<Prices> {
   /** The table's name for it. Absent: the default tier. */
   readonly name?: string;

@@ -7,10 +7,7 @@ export type Tokenizer = 'o200k_base' | 'cl100k_base';
  */
 export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<readonly number[] | undefined>;
 
-/**
- * Tokens of each text, in order. Never rejects: a text that cannot be counted in time is estimated,
- * so that no charge is lost.
- */
+/** Tokens of each text, in order. Never rejects: texts are estimated if counting is too slow. */
 export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;
 
 /** Estimated tokens of a text, without waiting. */

@@ -6,10 +6,7 @@
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
 const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/**
- * True if a name or note has invisible characters, or half of a surrogate pair, which neither jsonb
- * nor a CSV file accepts.
- */
+/** True for invisible characters or a lone surrogate, which jsonb and CSV files refuse. */
 export function hidesSomething(text: string): boolean {
   return HIDDEN.test(text) || !text.isWellFormed();
 }

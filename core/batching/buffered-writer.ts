@@ -20,10 +20,7 @@ export interface BufferedWriterOptions<Item> {
 }
 
 export interface BufferBounds {
-  /**
-   * Most size of all items in memory, including the batch in flight. Beyond this the newest are
-   * dropped.
-   */
+  /** Most size of all items, with the batch in flight. Beyond it the newest are dropped. */
   readonly capacity: number;
   /** Size of a batch. Its last item may exceed it. */
   readonly batch: number;

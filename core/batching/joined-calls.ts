@@ -15,10 +15,7 @@ export interface JoinedCallBounds {
   readonly growingPace?: { readonly perItemMs: number; readonly longestPaceMs: number };
   /** Items above this number are refused at once. */
   readonly maxWaiting: number;
-  /**
-   * An item that has waited this long, in ms, is refused. Absent: it waits for the calls before it,
-   * however long they take.
-   */
+  /** An item that has waited this long, in ms, is refused. Absent: it waits without bound. */
   readonly waitMs?: number;
 }
 
@@ -45,10 +42,7 @@ export interface JoinedCallOptions<T, R> {
   readonly onIdle?: () => void;
 }
 
-/**
- * Resolves to the value of the item's outcome. Rejects with its error, or with `StoreUnavailable`
- * if it was not sent.
- */
+/** Resolves to the outcome's value, or rejects: with its error, or StoreUnavailable if not sent. */
 export type JoinedCall<T, R> = (item: T) => Promise<R>;
 
 interface Waiting<T, R> {
@@ -176,10 +170,7 @@ export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): Joine
   return (item) => calls.add(item);
 }
 
-/**
- * Joins the calls of each lane separately. Lanes do not wait for each other. An idle lane is
- * dropped.
- */
+/** Joins the calls of each lane separately, without waits among lanes. Drops idle lanes. */
 export function createLanesOfCalls<T, R>(
   options: Omit<JoinedCallOptions<T, R>, 'onIdle'>,
 ): (lane: string, item: T) => Promise<R> {

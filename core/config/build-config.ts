@@ -199,10 +199,7 @@ function inLowerCase(headers: Readonly<Record<string, string>>): Record<string, 
 interface TargetProblem {
   readonly index: number;
   readonly message: string;
-  /**
-   * True if the provider is not declared. A declared provider that cannot work is reported once, at
-   * the provider.
-   */
+  /** True if the provider is undeclared. One that cannot work is reported at its declaration. */
   readonly unknown: boolean;
 }
 

@@ -65,10 +65,7 @@ export interface SmtpServer {
   readonly port: number;
   /** True: TLS from the first byte. False: STARTTLS. */
   readonly tls: boolean;
-  /**
-   * Present: without a login, mails may be sent without TLS, although they have links that open
-   * accounts.
-   */
+  /** Present: mails without a login need no TLS, although their links open accounts. */
   readonly plaintext?: true;
   readonly login?: { readonly user: string; readonly password: string };
 }

@@ -1,16 +1,11 @@
 const DEFAULT_MS = 30_000;
 /** Time after the drain for requests that are cut: their responses and charges, in ms. */
 export const CUTTING_MS = 10_000;
-/**
- * Longest time from the end of the drain to the exit, in ms. A supervisor must wait this long.
- */
+/** Longest time from the end of the drain to the exit, in ms. Supervisors wait this long. */
 export const ENDING_MS = CUTTING_MS + 15_000;
 const LONGEST_MS = 3_600_000;
 
-/**
- * Time for requests in flight after a signal to stop, in ms. A text describes a problem of the
- * variable.
- */
+/** Time in ms for requests in flight after a signal to stop. A text describes a problem. */
 export function readDrainTimeoutMs(env: Readonly<Record<string, string | undefined>>): number | string {
   const given = env.DRAIN_TIMEOUT_MS;
   if (given === undefined) return DEFAULT_MS;

@@ -80,10 +80,7 @@ export interface ListenConfig {
 export interface DashboardConfig {
   /** Origin of the dashboard. Absent: the origin that the browser sends. */
   readonly url?: string;
-  /**
-   * Base URL of the API, for snippets. Absent: the host that the browser uses and the port of
-   * `listen.api`.
-   */
+  /** Base URL of the API, for snippets. Absent: the browser's host and the port of `listen.api`. */
   readonly apiUrl?: string;
   /** Base URL at which the dashboard's server reaches the API. Absent: no playground. */
   readonly playgroundUrl?: string;
@@ -139,10 +136,7 @@ export interface KeylessProvider {
    * it is the first of them.
    */
   readonly baseUrl: URL;
-  /**
-   * Interchangeable servers of the operator's own, with the same scheme and path. Absent: there is
-   * only `baseUrl`.
-   */
+  /** The operator's own interchangeable servers, of one scheme and path. Absent: only `baseUrl`. */
   readonly endpoints?: readonly URL[];
   /** The http URL of the server that picks one of the endpoints. It gets the body. */
   readonly endpointPicker?: URL;
@@ -156,10 +150,7 @@ export interface KeylessProvider {
   /** Present: `stream_options` is never sent. Usage is counted if the provider reports none. */
   readonly streamOptions?: false;
   readonly onDisconnect?: 'abort' | 'drain';
-  /**
-   * False: the provider bills nothing for a stream that is cancelled before its first event, so the
-   * client pays nothing either.
-   */
+  /** False: a stream cancelled before its first event is billed neither to us nor to the client. */
   readonly billPromptOnDisconnect?: false;
   /** Present: requests carry their trace, for servers of the operator's own. */
   readonly sendTraceparent?: true;
@@ -180,10 +171,7 @@ export interface HealthCheck {
   readonly intervalMs: number;
 }
 
-/**
- * How calls are authorized. `header`: the gateway sends the key in that header. For the others
- * Envoy adds the authorization.
- */
+/** How calls are authorized: `header` with a key by the gateway, anything else by Envoy. */
 export type ProviderAuth = { readonly kind: 'header'; readonly name: string } | AwsAuth | OAuth2Auth;
 
 /** Each request is signed (SigV4), with its body. */
@@ -219,10 +207,7 @@ export interface OAuth2Client {
 }
 
 export interface Provider extends KeylessProvider {
-  /**
-   * Absent: no Authorization header is sent (local models). A missing secret is reported by the
-   * `problem` of the models.
-   */
+  /** Absent: no Authorization header (local models). Missing secrets are the models' `problem`. */
   readonly apiKey?: string;
   /** Parameters of the URL of every call. The values are secrets. */
   readonly query?: Readonly<Record<string, string>>;
@@ -252,10 +237,7 @@ export interface Model<OfProvider extends KeylessProvider = Provider> extends Pr
   readonly defaultOutputTokens: number;
   /** The model's own prices. Present if the prices above are those of a price list. */
   readonly own?: ModelPrices;
-  /**
-   * Tokenizer that can count the input before the request is served. `bytes`: the tokenizer is
-   * unknown.
-   */
+  /** Tokenizer that can count the input before the request is served. `bytes`: unknown. */
   readonly tokenizer: Tokenizer | 'bytes';
   /** At most `timeouts.totalMs`. */
   readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number };
@@ -288,7 +270,6 @@ export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly shaping?: readonly RequestShaping[];
   /** Present: the target is drawn by weight from the targets of its step, which are neighbours. */
   readonly draw?: { readonly step: number; readonly weight: number };
-  /** API that this target speaks. */
   readonly api: ProviderApi;
   /** Prices that the operator pays for this target. */
   readonly costTable?: PriceTable;

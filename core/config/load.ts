@@ -42,10 +42,7 @@ export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   /** Valid parts that cannot work. Requests for their models get `upstream_config_error`. */
   readonly warnings: readonly Problem[];
   readonly source: ConfigSource;
-  /**
-   * True if `stores.postgres` of the file has changed since the start of the supervisor, whose
-   * database stays in use.
-   */
+  /** True if the file's `stores.postgres` changed since the start. The former one stays in use. */
   readonly storesChanged: boolean;
   readonly variables: ProcessVariables;
 }
@@ -56,7 +53,6 @@ export interface DeclaredModels {
   readonly baseUrls: ReadonlyMap<string, URL>;
   /** Names of providers that are never sent the `service_tier` that a client asks for. */
   readonly untiered: ReadonlySet<string>;
-  /** Names of price lists. */
   readonly priceLists: readonly string[];
 }
 
@@ -266,10 +262,7 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
   });
 }
 
-/**
- * A replaced certificate or key counts as a change: a pair that does not match is reported, and a
- * repaired one becomes active.
- */
+/** A replaced certificate or key is a change: bad pairs are reported, repaired ones used. */
 async function withTlsFiles(
   { text, contents, secrets, source }: ReadConfig,
   tls: ListenConfig['tls'],

@@ -32,10 +32,7 @@ function isWildcard(host: string): boolean {
 const HTTP_URL = /^https?:\/\/[^\s@?#\\/][^\s@?#\\]{0,2000}$/i;
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
 
-/**
- * An http or https URL without credentials, query and fragment. A path prefix is kept, without the
- * slash at its end.
- */
+/** An http(s) URL without credentials, query and fragment. Keeps a path, without its last slash. */
 export function parseBaseUrl(value: string): URL | undefined {
   if (!HTTP_URL.test(value)) return undefined;
   const url = URL.parse(value);

@@ -120,7 +120,6 @@ export function costsOf(entry: ScheduleEntry): Pick<Target, 'costTable' | 'costS
   return { costTable, ...(schedule === undefined ? {} : { costSchedule: schedule }) };
 }
 
-/** The tables of all dates and hours. */
 export function tableEntries(entry: ScheduleEntry): readonly TableEntry[] {
   return [entry, ...Object.values(entry.from)].flatMap((period) => [period, ...period.hours]);
 }

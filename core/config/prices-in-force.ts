@@ -11,10 +11,7 @@ interface ConfigInForce extends Interval {
 /** Models with the prices of one list, or with their own. */
 interface Listed {
   readonly models: GatewayConfig['models'];
-  /**
-   * The last two configurations, one for each side of a change. Requests arrive nearly in order,
-   * unless the clock is set back.
-   */
+  /** The last two configurations, one per side of a change: requests arrive nearly in order. */
   made: readonly ConfigInForce[];
 }
 

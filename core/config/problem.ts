@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Path } from './yaml-tree.ts';
 
-/**
- * A problem of a configuration file with its position and the accepted form. It never contains the
- * value, which may be secret.
- */
+/** A problem with its position and the accepted form, never with the value: it may be secret. */
 export interface Problem {
   readonly file: string;
   /** Line and column count from 1. */

@@ -1,4 +1,3 @@
-/** APIs that a provider may speak. */
 export const PROVIDER_APIS = ['chat', 'responses', 'anthropic'] as const;
 
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
@@ -13,8 +12,5 @@ export const API_PATHS: Readonly<Record<ProviderApi, string>> = {
 /** Path of embeddings, at providers with `api: chat`. */
 export const EMBEDDINGS_PATH = '/embeddings';
 
-/**
- * Smallest output limit that the API accepts. A smaller one is raised to it, so the hold must cover
- * it.
- */
+/** Smallest output limit of an API. Smaller ones are raised to it, which holds must cover. */
 export const LEAST_OUTPUT_TOKENS: Readonly<Record<ProviderApi, number>> = { chat: 1, responses: 16, anthropic: 1 };

@@ -33,10 +33,7 @@ const oauth2 = section({
   scopes: list(scope, 0, 32, 'scopes such as https://cognitiveservices.azure.com/.default').prefault([]),
 });
 
-/**
- * Headers that the gateway or Envoy sets, that describe the body or the connection, or that control
- * Envoy.
- */
+/** Headers that the gateway or Envoy sets, that describe body or connection, or control Envoy. */
 export const RESERVED =
   'accept|accept-encoding|connection|content-[^:]*|expect|host|keep-alive|proxy-[^:]*|te|trailer|traceparent|tracestate|transfer-encoding|upgrade|x-envoy-[^:]*|x-gw-[^:]*';
 export const TOKEN = '[A-Za-z0-9][A-Za-z0-9._-]{0,63}';

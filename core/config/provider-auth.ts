@@ -2,10 +2,7 @@ import type { ProviderAuth, ProviderCredentials } from './gateway-config.ts';
 import type { ProviderEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 
-/**
- * A body that is translated for the provider is longer than the client's. With many short messages
- * it is up to three times as long.
- */
+/** Translated bodies are longer: with many short messages up to three times as long. */
 const LONGEST_TRANSLATION = 4;
 
 export interface Authorization {

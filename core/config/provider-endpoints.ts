@@ -82,9 +82,7 @@ export function checkPlace(path: Path, entry: PlaceEntry): RuleProblem[] {
   return problems;
 }
 
-/**
- * Rejects the URL of an API itself, which providers show in examples. Requests to it would get 404.
- */
+/** Rejects the URL of an API itself, as in providers' examples: requests would get 404. */
 function checkPaths(path: Path, entry: PlaceEntry): RuleProblem[] {
   return urlsOf(entry).flatMap((url, index) => {
     const known = [API_PATHS.chat, API_PATHS[entry.api]].find((api) => url.pathname.endsWith(api));

@@ -23,10 +23,7 @@ const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
 /** Far more open brackets than any file has, also in its comments. */
 const MAX_OPEN_BRACKETS = 1_000;
 
-/**
- * Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are reported
- * with their position.
- */
+/** Reads YAML 1.2. Reports repeated names, tabs, tags, several documents and bad syntax. */
 export function readYaml(text: string, resolve: TextResolver): YamlResult {
   const tooDeep = tooManyOpenBrackets(text);
   if (tooDeep !== undefined) return tooDeep;

@@ -80,10 +80,7 @@ export class FileReferences {
   }
 }
 
-/**
- * Placeholder text for a file with a valid secret, or its problem. The bytes are overwritten at
- * once.
- */
+/** A placeholder for a file's valid secret, or its problem. The bytes are overwritten at once. */
 export async function checkSecretFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const checked = new Map<string, Lookup>();
   for (const path of paths) {
@@ -115,9 +112,7 @@ export interface ReferenceSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: FileReferences;
   readonly contents: ReadonlyMap<string, Lookup>;
-  /**
-   * If secrets are checked: placeholders for existing files, by path of `files.secretPaths`.
-   */
+  /** Present if secrets are checked: placeholders for files, by path of `files.secretPaths`. */
   readonly checked: ReadonlyMap<string, Lookup>;
   readonly secrets: Secrets;
 }

@@ -48,10 +48,7 @@ export interface ConfigWatch<Config extends SharedConfig> {
 
 const RESTART_FIELDS = ['listen', 'stores', 'workers'] as const;
 
-/**
- * Several steps of a writer count as one change. A writer that never pauses is read after the
- * longest wait.
- */
+/** Several steps of a writer are one change. After the longest wait the file is read anyway. */
 const QUIET_MS = 100;
 const LONGEST_WAIT_MS = 1000;
 const FIRST_RETRY_MS = 1000;
@@ -161,10 +158,7 @@ function createRetry(work: () => void, firstMs: number) {
   };
 }
 
-/**
- * Keeps fields that a running process cannot change. Only their names are reported: the URL of a
- * store contains a password.
- */
+/** Keeps fields that need a restart. Reports only their names: a store's URL has a password. */
 function keepFixed<Config extends SharedConfig>(
   current: Config,
   { config: next, storesChanged }: LoadedConfig<Config>,

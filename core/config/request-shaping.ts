@@ -26,7 +26,6 @@ const fieldName = readText(FIELD_NAME, (name) =>
 );
 
 const VALUE = `a JSON value of at most ${MAX_VALUE_BYTES} bytes`;
-/** Converts a value to JSON text. */
 const jsonValue = z.unknown().transform((value, context): string => {
   const text = JSON.stringify(value, (_, part: unknown) => {
     if (typeof part === 'number' && !Number.isFinite(part))
@@ -55,9 +54,7 @@ export function fixesServiceTier(shaping: ShapingEntry | undefined): boolean {
   return shaping !== undefined && (shaping.drop.includes('service_tier') || shaping.set.service_tier !== undefined);
 }
 
-/**
- * Rules between the fields of one `request`, for a provider with this `output_limit_field`.
- */
+/** Rules between the fields of a `request`, for a provider with this `output_limit_field`. */
 export function checkShaping(
   path: Path,
   shaping: ShapingEntry | undefined,

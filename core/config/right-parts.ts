@@ -4,10 +4,7 @@ import type { Missing } from './references.ts';
 import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
-/**
- * The valid parts of the file, for the rules between fields. `undefined`: the part is invalid, or
- * depends on a missing one.
- */
+/** Valid parts of a file, for rules between fields. `undefined`: invalid, or a part is missing. */
 export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;
   readonly stores: ConfigFile['stores'] | undefined;
@@ -21,10 +18,7 @@ export interface RightParts {
   readonly price_lists?: ConfigFile['price_lists'];
 }
 
-/**
- * Reads valid parts of a refused file, so that problems between fields are reported with all
- * others.
- */
+/** Reads valid parts of a refused file, to report problems between fields with the others. */
 export function rightParts(value: unknown, missing: readonly Missing[]): RightParts {
   const file = mapping(value);
   // A section with an unresolved reference would be misread.

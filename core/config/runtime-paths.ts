@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/**
- * Paths shared by the processes of one deployment: files in the data folder, sockets in a folder
- * with a short path.
- */
+/** Paths of one deployment: files in the data folder, sockets in a folder with a short path. */
 export interface RuntimePaths {
   readonly dataDir: string;
   /** Folder of generated bootstrap and xDS files, which Envoy watches. */
@@ -27,10 +24,7 @@ export interface RuntimePaths {
   readonly probeKey: string;
 }
 
-/**
- * sun_path has 107 bytes. For a clone in a deep folder the sockets are in the temporary folder,
- * under a hash of the path.
- */
+/** sun_path has 107 bytes: deep folders have sockets in the temporary folder, under a hash. */
 const LONGEST_SOCKET_DIR = 80;
 
 export function runtimePaths(env: Readonly<Record<string, string | undefined>>): RuntimePaths {

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { formatDuration, formatSize, parseDuration, parseSize } from './quantities.ts';
 
-/**
- * Kinds of fields of the configuration. Every message has the accepted form, and none repeats the
- * value, which may be a secret.
- */
+/** Kinds of fields. Each message has the accepted form, none the value: it may be secret. */
 
 function must(accepted: string) {
   return {

@@ -248,10 +248,7 @@ function withoutOutputs(schema: { required?: string[] }): void {
   if (schema.required) schema.required = schema.required.filter((name) => !OF_OUTPUT.has(name));
 }
 
-/**
- * JSON Schema for editors, which complete and check the file. `npm run generate` writes it to
- * config/gateway.schema.json.
- */
+/** JSON Schema for editors. `npm run generate` writes it to config/gateway.schema.json. */
 export function configJsonSchema(): object {
   return {
     ...z.toJSONSchema(CONFIG_FILE, { io: 'input', override: ({ jsonSchema }) => withoutOutputs(jsonSchema) }),

@@ -19,10 +19,7 @@ const SENT: readonly (readonly string[])[] = [
   ['tracing', 'headers', '*'],
 ];
 const REDIS = [['stores', 'redis']];
-/**
- * Optional in the schema and required by a rule (rules.ts), because a process that only checks
- * files keeps no content.
- */
+/** Required by rules.ts, not by the schema: a process that only checks files keeps no content. */
 const OF_DASHBOARD = [
   ['mail', 'smtp_url'],
   ['sign_in', 'oidc', 'client_secret'],

@@ -27,10 +27,7 @@ export function fingerprint(text: TextFileResult, contents: ReadonlyMap<string, 
     .digest('base64');
 }
 
-/**
- * Current fingerprint of the files. While the text of the configuration is the same, so is the list
- * of files.
- */
+/** Current fingerprint of the files. Their list is the same while the configuration's text is. */
 export async function currentFingerprint(path: string, files: readonly string[]): Promise<string> {
   return fingerprint(await readConfigText(path), await readReferencedFiles(files));
 }

@@ -8,10 +8,7 @@ export interface ErrorEntry {
   readonly type: ErrorType;
   /** `{name}` is replaced by the refusal's parameter of that name. */
   readonly message: string;
-  /**
-   * A number: always this many seconds. `window`: the caller passes the seconds until the window
-   * reopens. Absent: no header.
-   */
+  /** Seconds, or `window`: the caller passes those until the window reopens. Absent: no header. */
   readonly retryAfter?: number | 'window';
   /** The field, if it is always the same one. */
   readonly param?: string;
@@ -277,10 +274,7 @@ export const ERROR_CODES = {
   },
 } as const satisfies Record<string, ErrorEntry>;
 
-/**
- * Status in logs and metrics of a request whose client left before the response. It is never sent,
- * and it comes without a code.
- */
+/** Status in logs and metrics, without code, if the client left before the response. Never sent. */
 export const CLIENT_GONE_STATUS = 499;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

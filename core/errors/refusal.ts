@@ -1,9 +1,6 @@
 import { ERROR_CODES, type ErrorCode, type ErrorEntry } from './error-codes.ts';
 
-/**
- * A refusal is a value, not an exception (measured: 0.3 us against 6 us through four awaits).
- * Exceptions are bugs.
- */
+/** A value, not an exception: 0.3 us, not 6, in four awaits (measured). Exceptions are bugs. */
 export interface Refusal {
   readonly kind: 'refusal';
   readonly code: ErrorCode;
@@ -24,9 +21,7 @@ type Places<Message extends string> = Message extends `${string}{${infer Name}}$
 
 type PlacesOf<Code extends ErrorCode> = Places<(typeof ERROR_CODES)[Code]['message']>;
 
-/**
- * Values for exactly the places of a code's message. A call without one of them does not compile.
- */
+/** Values for exactly the places of a code's message; without one it does not compile. */
 type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
   ? Readonly<Record<string, never>>
   : Readonly<Record<PlacesOf<Code>, string | number>>;

@@ -21,9 +21,7 @@ export interface TurnLimits {
   readonly waitMs: number;
 }
 
-/**
- * No turn became free in time. `isOwn`: calls of the same user or organization had all of theirs.
- */
+/** No turn became free in time. `isOwn`: the same user's or organization's calls had all. */
 export class NoTurn extends StoreUnavailable {
   readonly isOwn: boolean;
   readonly retryAfterSeconds: number;
@@ -65,9 +63,7 @@ export class Turns {
   readonly #limits: TurnLimits;
   /** Only groups with a turn or a waiting call. */
   readonly #groups = new Map<string, Group>();
-  /**
-   * Organizations with waiting calls and fewer turns than they may have, by their number of turns.
-   */
+  /** Organizations with waiting calls and fewer turns than allowed, by number of turns. */
   readonly #ready: readonly Set<Group>[];
   #running = 0;
 

@@ -53,10 +53,7 @@ function knownTargets(declared: DeclaredModels, catalogue: ShippedCatalogue): re
     );
 }
 
-/**
- * The base URL identifies a provider under any name. Another URL may be that of a proxy, with the
- * provider's name.
- */
+/** The base URL identifies a provider. Another may be a proxy's, with the provider's name. */
 function catalogueProvider(name: string, { baseUrls }: DeclaredModels, catalogue: ShippedCatalogue): string {
   const url = baseUrls.get(name)?.href;
   const known = Object.entries(catalogue.providers).find(

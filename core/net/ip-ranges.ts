@@ -12,10 +12,7 @@ export interface IpRange {
   readonly prefixLength: number;
 }
 
-/**
- * Compiled ranges, shared by all keys. The map is emptied when it is full: compiling a range again
- * costs microseconds.
- */
+/** Compiled ranges of all keys. A full map is emptied: compiling again costs microseconds. */
 const MAX_COMPILED = 4096;
 const compiled = new Map<string, IpRange | undefined>();
 
@@ -26,20 +23,14 @@ const MAPPED = /^::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 /** The longest IPv6 address has 45 characters; a zone adds the name of an interface. */
 const MAX_WITH_ZONE = 64;
 
-/**
- * True if `address` lies in one of the ranges. Malformed addresses lie in none; malformed ranges
- * contain nothing.
- */
+/** True if `address` is in a range. Malformed addresses are in none; malformed ranges are empty. */
 export function inRanges(address: string, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return false;
   const parsed = parseIpAddress(address);
   return parsed !== undefined && ranges.some((text) => contains(compileRange(text), parsed));
 }
 
-/**
- * The address in one spelling per address: `::ffff:10.0.0.1` is `10.0.0.1`, a zone is left out.
- * `undefined`: no address.
- */
+/** One spelling of an address: `::ffff:10.0.0.1` is `10.0.0.1`; no zone. `undefined`: invalid. */
 export function normalizeAddress(text: string): string | undefined {
   if (isIpv4(text)) return text;
   const canonical = canonicalIpv6(text);
@@ -66,10 +57,7 @@ export function isIpRange(text: string): boolean {
   return parseIpRange(text) !== undefined;
 }
 
-/**
- * The range in one spelling: `::ffff:10.0.0.0/104` is `10.0.0.0/8`, and `fd00::1/128` is `fd00::1`.
- * `undefined`: no range.
- */
+/** One spelling of a range: `::ffff:10.0.0.0/104` is `10.0.0.0/8`. `undefined`: no range. */
 export function normalizeIpRange(text: string): string | undefined {
   const range = parseIpRange(text);
   if (range === undefined) return undefined;

@@ -1,4 +1,3 @@
-/** Latency and clock of a server. */
 export interface ServerClock {
   /** Median of several calls. */
   readonly latencyMs: number;

@@ -1,15 +1,11 @@
-/**
- * Describes a TLS problem between client and server. `undefined`: the error has another cause.
- */
+/** Describes a TLS problem between client and server. `undefined`: it has another cause. */
 export function tlsProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';
   return REASONS.find(([pattern]) => pattern.test(`${code} ${error.message}`))?.[1];
 }
 
-/**
- * Patterns of Node's error codes, or else of OpenSSL's texts, with the text that replaces them.
- */
+/** Patterns of Node's error codes, then of OpenSSL's texts, with the text to show instead. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|packet length too long/i, 'the server speaks no TLS at this port'],
   [/does not support SSL connections/, 'the server has TLS switched off'],

@@ -1,10 +1,7 @@
 import { chmod, unlink } from 'node:fs/promises';
 import type { ListenOptions, Server } from 'node:net';
 
-/**
- * Node's default of 511 caused 503s when 1,500 connections came at once. The kernel's own limit
- * (somaxconn) still applies.
- */
+/** Node's default (511) caused 503s at 1,500 connections at once. somaxconn also applies. */
 const BACKLOG = 4096;
 
 export interface TcpAddress {

@@ -3,20 +3,14 @@ export interface BackOffOptions {
   /** Delay after the first failure, in ms. Each further failure in a row doubles it. */
   readonly firstMs: number;
   readonly longestMs: number;
-  /**
-   * Share of the delay that is random, from 0 to 1, so that callers that failed together do not
-   * return together.
-   */
+  /** Random share of the delay, 0 to 1: callers that failed together return separately. */
   readonly jitter?: number;
 }
 
 /** After this many doublings every delay is the longest. The bound keeps the product finite. */
 const MOST_DOUBLINGS = 30;
 
-/**
- * The delay before the next attempt, in ms. `failures` in a row count from 1. A jitter only
- * shortens the delay.
- */
+/** Delay before the next attempt, in ms. `failures` in a row count from 1. Jitter shortens it. */
 export function backOffMs(
   failures: number,
   { firstMs, longestMs, jitter = 0 }: BackOffOptions,
