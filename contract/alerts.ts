@@ -41,9 +41,7 @@ export interface DeliveryView {
   readonly kind: string;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly createdAtMs: number;
-  /**
-   * The message as it is sent. Absent for a mail with a link, because the link is made on sending.
-   */
+  /** The message as sent. Absent for a mail with a link, which is made on sending. */
   readonly body?: string;
   /** Present while the message waits. */
   readonly nextAttemptAtMs?: number;

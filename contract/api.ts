@@ -48,9 +48,7 @@ export interface ProblemView {
   readonly message: string;
   /** Messages by field of the body or query. */
   readonly fields?: Readonly<Record<string, string>>;
-  /**
-   * Present with `too_many_attempts`, `too_many_requests`, `unavailable` and `issuer_unavailable`.
-   */
+  /** For `too_many_attempts`, `too_many_requests`, `unavailable` and `issuer_unavailable`. */
   readonly retryAfterSeconds?: number;
 }
 

@@ -25,10 +25,7 @@ export interface CostRowView {
   readonly revenueNanoUsd: string;
   /** Sum of what the models' own prices would have charged. */
   readonly listNanoUsd: string;
-  /**
-   * Absent: the cost of a request is unknown, because its target has no
-   * `cost_usd_per_million_tokens`.
-   */
+  /** Absent: unknown for some request, whose target has no `cost_usd_per_million_tokens`. */
   readonly costNanoUsd?: string;
   /** Revenue less cost. Absent if the cost is absent. */
   readonly marginNanoUsd?: string;
@@ -40,10 +37,7 @@ export interface CostRowView {
 export interface CostsApi {
   'GET /api/costs': {
     query: CostsInput;
-    /**
-     * Newest day first, then by revenue. `total` includes the rows that `rows` leaves out. The CSV
-     * has all rows.
-     */
+    /** Newest day first, then by revenue. `rows` may be cut, `total` and the CSV are complete. */
     response: { rows: readonly CostRowView[]; total: CostRowView; cut: boolean };
   };
 }

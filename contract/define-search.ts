@@ -20,10 +20,7 @@ export interface Search<State extends object> {
   readonly unfiltered: Partial<State>;
 }
 
-/**
- * Declares the parameters of a page: its filters, and the other state in its address (`view`), such
- * as an open dialog.
- */
+/** Declares a page's parameters: its filters, and other state (`view`) such as an open dialog. */
 export function defineSearch<Filters, View = unknown>(
   filters: Readers<Filters>,
   view?: Readers<View>,
@@ -46,9 +43,7 @@ export function readQuery(search: string): RawSearch {
   );
 }
 
-/**
- * `?a=1&b=2&b=3`, or '' without parameters. Absent and empty values are left out, except in lists.
- */
+/** `?a=1&b=2&b=3`, or '' without parameters. Without absent and empty values, except in lists. */
 export function queryText(query: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined && value !== '')
@@ -98,9 +93,7 @@ export function oneOf<const Value extends string>(values: readonly Value[], usua
   return (value) => values.find((candidate) => candidate === value && candidate !== usual);
 }
 
-/**
- * Ids with this prefix. Other text is dropped, because the server would refuse the whole request.
- */
+/** Ids with this prefix. Other text is dropped: the server would refuse the request. */
 export function idOf(prefix: 'org' | 'key' | 'log' | 'top'): ReadValue<string> {
   return (value) => (typeof value === 'string' && isIdOf(prefix, value) ? value : undefined);
 }

@@ -62,10 +62,7 @@ function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Recor
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/**
- * Filters with several values, by their names in an address. `field` is the name in requests to the
- * server.
- */
+/** Filters with several values, by name in an address. `field` is the name for the server. */
 export const LISTS = {
   key: { field: 'keys', label: 'Key' },
   model: { field: 'models', label: 'Model' },
@@ -114,9 +111,7 @@ export const exploreSearch = defineSearch(
 );
 export type ExploreState = ReturnType<typeof exploreSearch>;
 
-/**
- * Drops the filter and grouping by organizations, which the server refuses within one organization.
- */
+/** Drops filter and grouping by organizations, which the server refuses within one. */
 export const exploreSearchOfOne: Search<ExploreState> = Object.assign(
   (raw: RawSearch) =>
     exploreSearch({ ...raw, organization: undefined, ...(raw.by === 'organization' && { by: undefined }) }),
@@ -195,9 +190,7 @@ export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 't
   });
 }
 
-/**
- * Converts `from` and `to` in addresses of former pages, which are UTC days, to today's parameters.
- */
+/** Converts `from` and `to` (UTC days) of former pages' addresses to today's parameters. */
 export function withFormerDays({ from, to, ...others }: RawSearch): RawSearch {
   const dayMs = (day: unknown) => (typeof day === 'string' ? Date.parse(`${day}T00:00:00Z`) : Number.NaN);
   const [firstMs, lastMs] = [dayMs(from), dayMs(to)];

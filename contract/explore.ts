@@ -30,10 +30,7 @@ export interface Explore {
   readonly stepMs: number;
   /** The last step may be in progress. */
   readonly stepStartsMs: readonly number[];
-  /**
-   * The 8 series with the largest spend, then the sum of the others, if any. For `none` a single
-   * one.
-   */
+  /** The 8 series with the largest spend, then the sum of others. For `none` a single one. */
   readonly series: readonly ExploreSeries[];
   /** The 100 groups with the largest spend. */
   readonly groups: readonly ExploreGroup[];
@@ -56,9 +53,7 @@ export interface Explore {
 
 /** Identifies a group, such as a key, a model or an error code. */
 export interface ExploreGroupName {
-  /**
-   * The value for the filter. Absent: the sum of the other groups. Empty: requests without a value.
-   */
+  /** The value for the filter. Absent: the sum of other groups. Empty: requests without one. */
   readonly id?: string;
   /** Name of the key or organization. For other groups the id. */
   readonly label: string;
@@ -90,10 +85,7 @@ export interface ExploreTotals {
   /** Time to the first event, estimated from buckets. Absent if no request has one. */
   readonly firstEventP50Ms?: number;
   readonly firstEventP95Ms?: number;
-  /**
-   * Output rate of streams after their first event. Absent if there were no streams, or if only
-   * sums of the ledger were read.
-   */
+  /** Output rate of streams after their first event. Absent: no streams, or only ledger sums. */
   readonly tokensPerSecond?: number;
   /**
    * Only for operators, over all organizations. `providerCostNanoUsd` is what providers are paid

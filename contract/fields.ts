@@ -109,10 +109,7 @@ export function changeOf<Settings extends object>(
   return z.strictObject(Object.fromEntries(fields)) as unknown as z.ZodType<Change<Settings>>;
 }
 
-/**
- * A list without duplicates. It may not be empty, which would lock everybody out. Absent means
- * unrestricted.
- */
+/** A list without duplicates. Empty is refused: it would lock all out. Absent: unrestricted. */
 function listOf(item: z.ZodType<string, string>, what: string) {
   return z
     .array(item, { error: `This must be a list of ${what}.` })

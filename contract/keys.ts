@@ -38,7 +38,6 @@ export const keyRestrictions = z.strictObject({
   dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
   /** Budget of each UTC month. */
   monthlyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
-  /** Budget for the lifetime of the key. */
   lifetimeBudgetNanoUsd: budgetNanoUsd.exactOptional(),
 });
 

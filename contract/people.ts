@@ -74,9 +74,7 @@ export interface AuditEventView {
 export interface AuditPage {
   readonly events: readonly AuditEventView[];
   readonly next?: string;
-  /**
-   * Present if the search ended before the page was full. The log was searched back to this time.
-   */
+  /** Present if the search ended early: the log was searched back to this time. */
   readonly searchedToMs?: number;
 }
 

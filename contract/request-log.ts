@@ -72,10 +72,7 @@ export interface ChargeView {
 export type RequestFilter = Readonly<z.infer<typeof everyRequestFilter>>;
 /** Only for operators, over all organizations. */
 export const everyRequestFilter = exploreFilter.extend({
-  /**
-   * A request id (x-request-id) or a generation id. Overrides the rest of the filter and the
-   * paging.
-   */
+  /** A request id (x-request-id) or generation id. Overrides the rest of filter and paging. */
   search: textField.exactOptional(),
 });
 export const requestFilter = everyRequestFilter.omit({ organizations: true });
@@ -97,10 +94,7 @@ export interface RequestPage {
   readonly requests: readonly RequestView[];
   /** Value of `before` for the next, older page. Absent on the last one. */
   readonly next?: string;
-  /**
-   * Present if the search ended before the page was full: the log was searched back to this time,
-   * and `next` continues from there.
-   */
+  /** Present if the search ended early: searched back to this time. `next` continues from there. */
   readonly searchedToMs?: number;
   /**
    * Number of omitted requests that match the filter, the same on every page. Refused requests are

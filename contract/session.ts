@@ -1,10 +1,7 @@
 import type { Empty } from './fields.ts';
 import type { PlaygroundView } from './playground.ts';
 
-/**
- * Role in an organization. Operators may do everything everywhere; owners manage their
- * organization; members use it.
- */
+/** Role in an organization. Operators may do everything; owners manage it; members use it. */
 export type Role = 'operator' | 'owner' | 'member';
 
 export interface SessionView {
@@ -21,10 +18,7 @@ export interface SessionView {
   readonly takesPayments?: true;
   /** Absent: there is no playground. */
   readonly playground?: PlaygroundView;
-  /**
-   * For operators: an address that sent X-Forwarded-For within the last hour, but is not in
-   * `trusted_proxies`.
-   */
+  /** For operators: an address with X-Forwarded-For in the last hour, not in `trusted_proxies`. */
   readonly untrustedProxy?: string;
   /** The password was generated on a command line, so somebody else knows it. */
   readonly choosePassword?: true;
@@ -75,9 +69,7 @@ export interface DeviceView {
 export interface SessionApi {
   'GET /api/session': { query: Empty; response: SessionView };
   'POST /api/session': { body: { email: string; password: string }; response: SessionView };
-  /**
-   * Signs out. Responds with a URL for the browser if the issuer should end its session as well.
-   */
+  /** Signs out. `signOutUrl`: the issuer's session should be ended there as well. */
   'DELETE /api/session': { body: Empty; response: { signOutUrl?: string } };
   'GET /api/sign-in': { query: Empty; response: SignInMethodsView };
   /** The response and its time are the same whether or not the address has an account. */
@@ -96,10 +88,7 @@ export interface SessionApi {
    */
   'POST /api/password-links/use': { body: { token: string; password: string }; response: SessionView };
   'POST /api/invitations/acceptance': { body: { token: string }; response: SessionView };
-  /**
-   * Ends every other session of the user. A wrong `current` is `wrong_password` and counts as a
-   * sign-in attempt.
-   */
+  /** Ends other sessions. A wrong `current` is `wrong_password` and counts as a sign-in attempt. */
   'PUT /api/password': { body: { current: string; next: string }; response: Empty };
   /**
    * Adding credit, making operators and making links to accounts need a password that was entered

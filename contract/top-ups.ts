@@ -45,9 +45,7 @@ export interface TopUpsView {
   /** Brand and last digits, such as `visa 4242`. */
   readonly card?: string;
   readonly automatic?: AutomaticTopUpView;
-  /**
-   * Present if the last automatic top-up failed. No other begins until an owner saves the settings.
-   */
+  /** Present if the last automatic top-up failed. No other begins until settings are saved. */
   readonly stopped?: { readonly atMs: number; readonly reason: string };
   /** Newest first. */
   readonly topUps: readonly TopUpView[];

@@ -6,10 +6,7 @@ import { changeOf, type Empty, name } from './fields.ts';
 const MAX_SEARCH_CHARACTERS = 4_000;
 const tooLong = { error: 'These filters are too long to save.' };
 
-/**
- * The filters of a saved view, in the form in which the page writes them into its address. Unknown
- * parameters are dropped.
- */
+/** Filters of a saved view, as in the page's address. Unknown parameters are dropped. */
 const searchText = z
   .string({ error: 'This must be text.' })
   .max(MAX_SEARCH_CHARACTERS, tooLong)

@@ -33,10 +33,7 @@ const COMMANDS: readonly Command[] = [
 ];
 const HELP = new Set(['help', '--help', '-h']);
 
-/**
- * Finds the command, checks its arguments and runs it. Messages have no API keys that were typed in
- * the wrong place.
- */
+/** Finds, checks and runs the command. Messages have no API keys typed in the wrong place. */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<Result> {
   const result = await run(args, env);
   return result.kind === 'done' ? result : { ...result, message: withoutKeys(result.message) };

@@ -1,10 +1,7 @@
 import type { Result } from './command-line/result.ts';
 import { runCommandLine } from './command-line.ts';
 
-/**
- * The operator command line. Success goes to standard output, failure to standard error, or both as
- * JSON.
- */
+/** The command line: results to standard output, failures to standard error, or both as JSON. */
 
 const EXIT_STATUS = { done: 0, refused: 1, usage: 2 } as const;
 

@@ -1,9 +1,6 @@
 import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 
-/**
- * The table in docs/errors.md, generated from the error codes. `npm run generate` writes it between
- * these markers.
- */
+/** docs/errors.md has the table of error codes between these. `npm run generate` writes it. */
 const BEGIN = '<!-- errors:begin -->';
 const END = '<!-- errors:end -->';
 

@@ -14,9 +14,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Python package with the release of `protoc` that `proto/generated` names. */
 const PROTOC = 'grpcio-tools==1.85.1';
 
-/**
- * Options for TypeScript that Node can run by stripping types (no enums), with Buffers for bytes.
- */
+/** Options for TypeScript that Node can run by stripping types, with Buffers for bytes. */
 const TS_PROTO = [
   'env=node',
   'esModuleInterop=true',

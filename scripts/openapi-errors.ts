@@ -13,10 +13,7 @@ const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[];
 interface ErrorResponse {
   readonly description: string;
   readonly codes: readonly ErrorCode[];
-  /**
-   * True for the error format of Messages. Envoy's own errors always have the format of chat
-   * completions.
-   */
+  /** True for the format of Messages. Envoy's own errors have that of chat completions. */
   readonly isOfMessages?: boolean;
   /** Headers in addition to those of every response. */
   readonly headers?: readonly string[];
@@ -89,9 +86,7 @@ const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
   ),
 };
 
-/**
- * Codes with which a stream that has begun can end. Some occur only after nothing but heartbeats.
- */
+/** Codes with which a begun stream can end, some of them only after mere heartbeats. */
 const IN_STREAMS: readonly ErrorCode[] = [
   'context_length_exceeded',
   'internal_error',
@@ -148,10 +143,7 @@ function errorSchema(code: ErrorCode): object {
   };
 }
 
-/**
- * A message with `{placeholders}` becomes a pattern. A message that is only a placeholder is any
- * text.
- */
+/** A message with `{placeholders}` becomes a pattern. A lone placeholder is any text. */
 function messageSchema(message: string): object {
   if (message === '{problem}') return { type: 'string', minLength: 1 };
   if (!message.includes('{')) return { const: message };

@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * Packages of package-lock.json that are distributed: those of the processes, and those built into
- * the page.
- */
+/** Packages of package-lock.json that are distributed, with the processes or in the page. */
 export interface ShippedPackage {
   readonly name: string;
   readonly version: string;
@@ -17,9 +14,7 @@ export interface ShippedPackage {
   readonly part: 'server' | 'page';
 }
 
-/**
- * Packages that dashboard/web imports. The build includes them and their dependencies in the page.
- */
+/** Packages that dashboard/web imports: the page includes them and their dependencies. */
 export const PAGE_PACKAGES = [
   'react',
   'react-dom',

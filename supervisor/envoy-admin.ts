@@ -5,10 +5,7 @@ import { askAdmin, readIngressLoad } from '#ext-proc/envoy-config/envoy-admin.ts
 const HANDING_OUT_MS = 5_000;
 const POLL_MS = 20;
 
-/**
- * Starts a drain. Envoy continues to serve, but tells clients to send no further requests on their
- * connections.
- */
+/** Starts a drain: Envoy serves on, but tells clients to send no more on their connections. */
 export async function beginEnvoyDrain(socketPath: string): Promise<void> {
   await askAdmin(socketPath, '/drain_listeners?graceful&skip_exit', 'POST');
 }

@@ -51,10 +51,7 @@ export interface EnvoyOptions {
   readonly drainTimeoutMs: number;
 }
 
-/**
- * Resolves when Envoy's listeners are open. Gateway processes write envoy.yaml before they report
- * that they listen.
- */
+/** Resolves when Envoy's listeners are open. envoy.yaml is there once gateway processes listen. */
 export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure('Envoy was not started');
   // SIGKILL, because without the supervisor no gateway process can respond, and Envoy has no state.

@@ -15,10 +15,7 @@ import { type Supervisor, startSupervisor } from './supervisor.ts';
  * this process, on one data folder.
  */
 
-/**
- * After a kill -9 of a supervisor its gateway processes still charge what they delivered, and keep
- * their ports until then.
- */
+/** After a supervisor's kill -9 its gateways charge what they delivered, and keep their ports. */
 const FORMER_END_MS = 30_000;
 /** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_SIGNAL_MS = 1_000;
@@ -31,10 +28,7 @@ function report(line: string): void {
   process.stderr.write(`supervisor: ${line}\n`);
 }
 
-/**
- * A second signal ends everything immediately. The kernel then ends the remaining children
- * (`endingWithUs`).
- */
+/** A second signal ends everything. The kernel ends remaining children (`endingWithUs`). */
 function onStopSignal(): void {
   if (firstSignalMs === undefined) {
     firstSignalMs = performance.now();

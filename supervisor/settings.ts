@@ -5,10 +5,7 @@ import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import type { Environment } from './envoy-child.ts';
 import type { Listener } from './listen-check.ts';
 
-/**
- * The part of environment and configuration that the supervisor needs, as read by the start process
- * (supervisor/startup).
- */
+/** What the supervisor needs of environment and configuration, read by supervisor/startup. */
 export interface CheckedSettings {
   readonly env: Environment;
   readonly configPath: string;
@@ -17,7 +14,6 @@ export interface CheckedSettings {
   readonly envoyBinary: string;
   /** Time for requests in flight after SIGTERM, in ms. */
   readonly drainTimeoutMs: number;
-  /** Number of gateway processes. */
   readonly workers: number;
   readonly envoyThreads: number;
   readonly listeners: readonly Listener[];

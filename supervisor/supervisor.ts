@@ -24,10 +24,7 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   readonly databaseUrl: string;
-  /**
-   * Resolves when the dashboard is up, or its first start has failed. It is retried, and the rest
-   * serves without it.
-   */
+  /** Resolves when the dashboard is up, or its first start failed: the rest serves without it. */
   readonly dashboardTried: Promise<void>;
   /** Sends SIGHUP to every gateway process, which then reads the configuration again. */
   reload(): void;

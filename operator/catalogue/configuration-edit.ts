@@ -123,10 +123,7 @@ function entryChanges({ text, document, section, entries, replace, kept }: Secti
   return { changes, said, problems };
 }
 
-/**
- * Applies the last change first, so that the positions of the others stay valid. Two changes may
- * have the same position.
- */
+/** Applies the last change first, so that other positions stay valid. Positions may be equal. */
 function applied(text: string, changes: readonly Change[]): string {
   let edited = text;
   for (const { from, to, text: inserted } of [...changes].reverse().sort((a, b) => b.from - a.from)) {

@@ -25,9 +25,7 @@ export interface CommandCall {
   readonly env: Environment;
 }
 
-/**
- * Reads all values first. If any is wrong, all wrong values are reported and nothing is changed.
- */
+/** Reads all values first. If any is wrong, all wrong ones are reported and nothing changes. */
 export async function onDatabase<T>(
   call: CommandCall,
   readValues: (values: ValueReader) => T,
@@ -39,7 +37,6 @@ export async function onDatabase<T>(
   return withDatabase(call.env, (database) => use(database, values));
 }
 
-/** A command without flags. */
 export function flaglessCommand(
   name: string,
   summary: string,
@@ -50,9 +47,7 @@ export function flaglessCommand(
   return { name, summary, positionals, run };
 }
 
-/**
- * Refuses a malformed id like an unknown one, without a query.
- */
+/** Refuses a malformed id like an unknown one, without a query. */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
   if (isIdOf(kind, id)) return undefined;
   // Never repeats a key in a message, because others may read terminals and logs.

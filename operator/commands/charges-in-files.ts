@@ -81,10 +81,7 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
   return { spooled, open, recent, damagedLines };
 }
 
-/**
- * Skips organizations that this database never had. It is another database then, and nothing is
- * charged there again.
- */
+/** Skips organizations that this database never had: nothing is charged there again. */
 async function findRecent(folder: string, index: number, database: Looks): Promise<readonly string[]> {
   const organizations = new Map<string, string>();
   const epoch = await database.ledgerEpoch();

@@ -1,9 +1,6 @@
 import type { Checkpoint } from '#database/checkpoints/checkpoints.ts';
 
-/**
- * JSON of `ledger checkpoints`. Amounts are text, because JSON numbers are not exact enough for
- * signed amounts.
- */
+/** JSON of `ledger checkpoints`. Amounts are text: JSON numbers are not exact enough to sign. */
 export function checkpointJson(checkpoint: Checkpoint) {
   return {
     organization_id: checkpoint.organizationId,
@@ -18,10 +15,7 @@ export function checkpointJson(checkpoint: Checkpoint) {
   };
 }
 
-/**
- * Reads the newest checkpoint of each organization from exported lines, or from an array. A string
- * describes the problem.
- */
+/** Reads each organization's newest exported checkpoint. A string describes the problem. */
 export function readExported(text: string): ReadonlyMap<string, Checkpoint> | string {
   const newest = new Map<string, Checkpoint>();
   try {

@@ -79,10 +79,7 @@ function unknownIds(ids: readonly string[], models: readonly CatalogueModel[]): 
 }
 
 const MAX_SHOWN = 5;
-/**
- * Longer names are compared by their beginning, because the work grows with the square of the
- * length.
- */
+/** Longer names are compared by their beginning: the work grows with the square of the length. */
 const MAX_CHARACTERS = 128;
 
 /** Ids most similar to a mistyped one, with or without the provider. */
@@ -96,9 +93,7 @@ function nearestIds(mistyped: string, ids: readonly string[]): readonly string[]
     .map(({ id }) => id);
 }
 
-/**
- * Minimum number of insertions, deletions and replacements of characters (Levenshtein distance).
- */
+/** Fewest insertions, deletions and replacements of characters (Levenshtein distance). */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [i, character] of [...from].entries()) {

@@ -264,9 +264,7 @@ function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
 
-/**
- * Adds the reference to a message about a lost reply, so that the command can be repeated with it.
- */
+/** Adds the reference to a message about a lost reply, to repeat the command with it. */
 function withReference(result: Result, reference: string): Result {
   if (result.kind !== 'refused') return result;
   const { message } = result;

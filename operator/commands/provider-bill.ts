@@ -8,7 +8,6 @@ export type Kind = (typeof KINDS)[number];
 /** A provider's token counts for one day and model. */
 export interface BilledUsage extends Readonly<Record<Kind, number>> {
   readonly day: UtcDay;
-  /** The provider's name for the model. */
   readonly model: string;
 }
 
@@ -32,10 +31,7 @@ export async function readProviderBill(path: string): Promise<ProviderBill> {
   return file.ok ? parseProviderBill(file.text) : refuse(`${path} cannot be read: ${file.reason}.`);
 }
 
-/**
- * Parses CSV as spreadsheets write it: fields may be quoted, and lines may end with CRLF. A line
- * that does not fit is refused.
- */
+/** Parses CSV as spreadsheets write it (quotes, CRLF). A line that does not fit is refused. */
 export function parseProviderBill(text: string): ProviderBill {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
   while (lines.at(-1) === '') lines.pop();

@@ -8,9 +8,7 @@ export interface Compared {
   /** Charged and uncharged tokens together. */
   readonly gateway: number;
   readonly charged: number;
-  /**
-   * The part that the provider did not report, so that it was counted by a tokenizer or estimated.
-   */
+  /** The part that the provider did not report: it was counted by a tokenizer or estimated. */
   readonly counted: number;
 }
 

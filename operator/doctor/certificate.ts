@@ -12,10 +12,7 @@ import { type Finding, ok, problem, skipped, warning } from './check.ts';
 const SOON_DAYS = 14;
 const CONNECT_MS = 3_000;
 
-/**
- * Checks the certificate of the API listener: its dates, its key, and whether Envoy serves it.
- * Envoy may run in another container.
- */
+/** Checks the API's certificate: dates, key, and whether Envoy, maybe elsewhere, serves it. */
 export async function lookAtCertificate(
   { api, tls }: ListenConfig,
   envoyHost = loopbackFor(api.host),

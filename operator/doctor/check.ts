@@ -2,13 +2,9 @@
 export interface Finding {
   /** The checked part, such as `database clock` or `provider openai`. */
   readonly check: string;
-  /**
-   * `problem`: requests fail, or money is at stake, now or very soon. `skipped`: another problem
-   * prevented the check.
-   */
+  /** `problem`: money or requests at stake now or soon. `skipped`: another problem prevented it. */
   readonly verdict: 'ok' | 'warning' | 'problem' | 'skipped';
   readonly found: string;
-  /** Advice for the operator. */
   readonly advice?: string;
 }
 

@@ -1,10 +1,7 @@
 import type { ServerClock } from '#core/net/server-clock.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 
-/**
- * Keys expire by the gateway process's clock and are revoked by PostgreSQL's. Limits use the clock
- * of Redis.
- */
+/** Keys expire by the process's clock and are revoked by PostgreSQL's. Limits use Redis's. */
 const OFF_MS = 1_000;
 const FAR_OFF_MS = 30_000;
 

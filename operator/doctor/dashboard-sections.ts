@@ -56,10 +56,7 @@ export async function lookAtStripe(stripe: StripeConfig): Promise<readonly Findi
   }
 }
 
-/**
- * Checks the dashboard's public URL, to which Stripe and the issuer send browsers back and mails
- * link.
- */
+/** Checks the public URL, to which Stripe and the issuer return browsers and mails link. */
 export function lookAtAddress({ dashboard, signIn, stripe, mail }: DashboardProcessConfig): readonly Finding[] {
   const users = [
     ...(mail === undefined ? [] : ['mail']),

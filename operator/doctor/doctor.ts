@@ -117,9 +117,7 @@ function configuredChecks(
   ];
 }
 
-/**
- * Only run if all secrets are present. Otherwise the finding about the configuration reports it.
- */
+/** Only run if all secrets are present: the configuration's finding reports missing ones. */
 function dashboardChecks(config: DashboardProcessConfig): readonly Check[] {
   const { mail, stripe } = config;
   const { oidc } = config.signIn;

@@ -55,10 +55,7 @@ function freshOf(all: readonly ReportedProcess[]): ReportedProcess[] {
   return all.filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
 }
 
-/**
- * Processes without fresh reports. Since a clean end removes the row, they were killed or cannot
- * report.
- */
+/** Processes without fresh reports: killed or unable, because a clean end removes the row. */
 function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess[]): Finding[] {
   const replaced = new Set(fresh.map(nameOf));
   return all

@@ -7,10 +7,7 @@ const CHECK = 'dashboard proxies';
 const NAME_IT =
   'If it is your proxy, add its address to trusted_proxies. If not, close the dashboard’s address to others.';
 
-/**
- * Private networks. A sender of the header in one of them is a proxy of the operator, not an
- * outsider who forges it.
- */
+/** Private networks. A sender of the header in one is the operator's proxy, not a forger. */
 const OWN = [
   '127.0.0.0/8',
   '::1/128',

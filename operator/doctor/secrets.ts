@@ -5,9 +5,7 @@ import { type Finding, ok, problem, warning } from './check.ts';
 
 export interface SecretPlaces {
   readonly configPath: string;
-  /**
-   * Files that the configuration refers to: secrets and, with TLS, the private key and certificate.
-   */
+  /** Files of the configuration: secrets and, with TLS, the private key and certificate. */
   readonly files: readonly string[];
   /** The certificate among these files. It is public. */
   readonly certificatePath: string | undefined;
@@ -18,10 +16,7 @@ const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 const OTHERS = 0o007;
 
-/**
- * Checks the modes of secret files on this machine. Group rights are ignored, because containers
- * share files that way.
- */
+/** Checks modes of secret files, without group rights, by which containers share files. */
 export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Finding[]> {
   const { configPath, files, certificatePath, paths } = places;
   const secretFiles = files.filter((path) => path !== certificatePath);
@@ -53,10 +48,7 @@ async function readableByAll(path: string): Promise<Finding | undefined> {
   return warning('secrets', `everybody on this machine can read ${path}`, `chmod o-rwx ${path}`);
 }
 
-/**
- * Reports socket folders that all users can enter: they could use Envoy's admin interface and its
- * connections to providers.
- */
+/** Reports socket folders that all users can enter: they could use Envoy's admin interface. */
 async function open(folder: string): Promise<Finding | undefined> {
   if (((await modeOf(folder)) & OTHERS) === 0) return undefined;
   return warning('secrets', `everybody on this machine can enter ${folder}`, `chmod o-rwx ${folder}`);

@@ -6,10 +6,7 @@ import { findUserByEmail, type UserRecord } from '#database/users/user-rows.ts';
 import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '#database/users/users.ts';
 import type { Pool } from '../command-line/database.ts';
 
-/**
- * Address of the user that `npm start` creates with `demo: true`. `doctor` reports it if it still
- * exists.
- */
+/** Address of the user of `npm start` with `demo: true`. `doctor` reports it while it exists. */
 export const DEMO_EMAIL = 'demo@example.com';
 
 export interface UserWithPassword {
@@ -49,7 +46,6 @@ async function newPassword() {
   return { password, passwordHash };
 }
 
-/** JSON of a user. */
 export function userJson(user: UserRecord) {
   return {
     id: user.id,

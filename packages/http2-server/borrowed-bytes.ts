@@ -13,7 +13,6 @@ export interface BorrowedBytes {
   readonly [at: number]: number;
   /** Copies the bytes from `start` to before `end` to `target`. Returns their number. */
   copy(target: Uint8Array, targetStart: number, start: number, end: number): number;
-  /** Copies the bytes into a string. */
   toString(encoding: 'latin1' | 'hex', start: number, end: number): string;
   readUInt8(at: number): number;
   readUInt16BE(at: number): number;

@@ -30,10 +30,7 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   readonly #blocks = new HeaderBlocks();
   readonly #streams = new Map<number, Http2Stream>();
   #lastStreamId = 0;
-  /**
-   * Streams above this id came after GOAWAY and are ignored, because the client knows that they
-   * were not processed.
-   */
+  /** Streams above this id came after GOAWAY and are ignored, as the client knows. */
   #goAwayAfter = Number.POSITIVE_INFINITY;
   #settingsSeen = false;
   #receiveWindowBytes = CONNECTION_WINDOW_BYTES;

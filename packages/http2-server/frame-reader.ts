@@ -1,10 +1,7 @@
 import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
 import { Flag, FRAME_HEAD_BYTES, FrameType, Http2ErrorCode, PREFACE } from './protocol.ts';
 
-/**
- * Receives the frames. Payloads are passed as positions in borrowed bytes, because most are only
- * read once.
- */
+/** Receives frames. Payloads are positions in borrowed bytes: most are read only once. */
 export interface FrameHandler {
   /** Called with a whole frame, but for DATA only if it is padded. */
   frame(
@@ -15,9 +12,7 @@ export interface FrameHandler {
     start: number,
     end: number,
   ): Http2ErrorCode;
-  /**
-   * Called with a part of an unpadded DATA frame. `last`: it ends the frame and the stream.
-   */
+  /** Called with a part of an unpadded DATA frame. `last`: it ends frame and stream. */
   data(streamId: number, bytes: BorrowedBytes, start: number, end: number, last: boolean): Http2ErrorCode;
 }
 
@@ -32,10 +27,7 @@ export class FrameReader {
   /** A frame's head that arrived in pieces. */
   readonly #head: Buffer = Buffer.alloc(FRAME_HEAD_BYTES);
   #headBytes = 0;
-  /**
-   * Bytes of the current frame's payload that have not arrived. Negative while its head is
-   * incomplete.
-   */
+  /** Missing bytes of the current frame's payload. Negative while its head is incomplete. */
   #left = -1;
   #type = 0;
   #flags = 0;

@@ -8,10 +8,7 @@ const PRIORITY_BYTES = 5;
 /** A block within its bound needs one. The limit stops endless empty frames. */
 const MAX_CONTINUATIONS = 16;
 
-/**
- * Joins HEADERS and its CONTINUATIONs to one block and decodes it. A connection has one block at a
- * time.
- */
+/** Joins HEADERS and CONTINUATIONs to a block and decodes it: one per connection at a time. */
 export class HeaderBlocks {
   readonly #decoder = new HpackDecoder();
   /** The fields of the last block, until the next one begins. */

@@ -17,10 +17,7 @@ export class HpackDecoder {
   readonly #table: Field[] = [];
   #tableBytes = 0;
   #tableLimitBytes = MAX_TABLE_BYTES;
-  /**
-   * The last literal that is in no table, and its bytes. Envoy sends `:path` as such a literal,
-   * with the same value for each request.
-   */
+  /** The last literal that is in no table, as Envoy sends `:path`: the same for all requests. */
   #literal: Field | undefined;
   #literalBytes: Buffer = EMPTY;
   /** Borrowed, and dropped before `decode` returns. */
@@ -28,10 +25,7 @@ export class HpackDecoder {
   #at = 0;
   #end = 0;
 
-  /**
-   * Returns false for an invalid block. The table is undefined afterwards, so the connection must
-   * end.
-   */
+  /** Returns false for an invalid block. The connection must end: its table is undefined. */
   decode(bytes: BorrowedBytes, start: number, end: number, fields: RequestFields): boolean {
     this.#bytes = bytes;
     this.#at = start;

@@ -18,10 +18,7 @@ const CODE_BITS = [
 ];
 
 const END = 256;
-/**
- * Children of node n at 2n (bit 0) and 2n + 1. Negative entries are leaves: the complement of a
- * byte.
- */
+/** Children of node n: 2n (bit 0) and 2n + 1. Negative ones are leaves: a byte's complement. */
 const TREE = buildTree();
 
 function buildTree(): Int16Array {

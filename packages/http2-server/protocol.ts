@@ -59,8 +59,5 @@ export const RECEIVED_FRAME_BYTES = 32 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 /** Most streams of one connection at a time. Further ones are refused. */
 export const MAX_STREAMS = 100_000;
-/**
- * Limit of one block of headers, both compressed and decoded. The headers of a gRPC call take some
- * hundred bytes.
- */
+/** Limit of a block of headers, compressed or decoded. A gRPC call has some hundred bytes. */
 export const MAX_HEADER_LIST_BYTES = 16 * 1024;

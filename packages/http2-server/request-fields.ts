@@ -3,10 +3,7 @@ import { MAX_HEADER_LIST_BYTES } from './protocol.ts';
 /** RFC 7541, Calculating Table Size: added to the bytes of each field. */
 const FIELD_OVERHEAD_BYTES = 32;
 
-/**
- * The role of a field in a request. It is determined once for each field, because most fields come
- * from a table repeatedly.
- */
+/** Role of a field in requests, determined once per field: most come from a table repeatedly. */
 type Kind = 'method' | 'path' | 'scheme' | 'authority' | 'content_length' | 'other' | 'malformed';
 
 export class Field {

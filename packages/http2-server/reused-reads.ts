@@ -1,10 +1,7 @@
 import { Socket } from 'node:net';
 import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
 
-/**
- * Major versions of Node on which reused-reads.test.ts has passed. On others sockets are read the
- * ordinary way.
- */
+/** Major versions of Node that pass reused-reads.test.ts. Others read sockets the ordinary way. */
 const TESTED_NODE_MAJORS: readonly string[] = ['24'];
 
 /**

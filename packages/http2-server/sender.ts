@@ -10,10 +10,7 @@ import {
   MAX_WINDOW_BYTES,
 } from './protocol.ts';
 
-/**
- * A write of this size is full. It is large enough that its cost does not matter, and small enough
- * that streams take turns.
- */
+/** Size of a full write: large enough to be cheap, small enough that streams take turns. */
 const WRITE_BYTES = 256 * 1024;
 
 /**
@@ -22,10 +19,7 @@ const WRITE_BYTES = 256 * 1024;
  */
 const MAX_REPLIES_WAITING = 10_000;
 
-/**
- * When a stream is scheduled again after its turn. `nothing`: it requests a turn itself when it has
- * more.
- */
+/** When a stream is scheduled again. `nothing`: it requests a turn when it has more. */
 export type NextTurn = 'at_once' | 'when_connection_window_opens' | 'nothing';
 
 /** A stream, as the sender sees it. */
@@ -120,10 +114,7 @@ export class Sender {
     this.#schedule();
   }
 
-  /**
-   * Grows the connection's window by a WINDOW_UPDATE. Returns an error above the protocol's
-   * maximum.
-   */
+  /** Grows the connection's window by a WINDOW_UPDATE. Returns an error above the maximum. */
   widen(bytes: number): Http2ErrorCode {
     if (this.#windowBytes + bytes > MAX_WINDOW_BYTES) return Http2ErrorCode.flowControl;
     this.#windowBytes += bytes;

@@ -4,10 +4,7 @@ import { type AcceptStream, Http2Connection } from './connection.ts';
 import { withReusedReads } from './reused-reads.ts';
 
 export interface Http2ServerOptions {
-  /**
-   * Binds the server to its address. Resolves when it listens. If it rejects, so does
-   * `startHttp2Server`.
-   */
+  /** Binds the server. Resolves when it listens. If it rejects, so does `startHttp2Server`. */
   readonly listen: (server: Server) => Promise<void>;
   /** Called for each request when its headers are complete. */
   readonly accept: AcceptStream;
@@ -16,24 +13,17 @@ export interface Http2ServerOptions {
 }
 
 export interface Http2Server {
-  /**
-   * Sends GOAWAY on all connections, including those that wait to be accepted, and accepts no new
-   * ones. Streams in flight go on.
-   */
+  /** Sends GOAWAY on all connections, even waiting ones, and accepts none. Streams go on. */
   stopAccepting(): void;
   /** Resolves when the clients have closed all connections, or after this time. */
   clientsGone(withinMs: number): Promise<void>;
-  /** Cuts all connections. */
   close(): void;
 }
 
 /** Shared by all connections, because the bytes of one read are handled before the next read. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
 
-/**
- * HTTP/2 without TLS for clients that know that the server speaks it ("prior knowledge"). There is
- * no upgrade from HTTP/1.1.
- */
+/** HTTP/2 without TLS, for clients with "prior knowledge": no upgrade from HTTP/1.1. */
 export async function startHttp2Server({ listen, accept, onError }: Http2ServerOptions): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
   let onNone: (() => void) | undefined;

@@ -18,10 +18,7 @@ export interface StreamOwner {
   finished(stream: Http2Stream): void;
 }
 
-/**
- * One stream, which begins with the headers of its request. Headers and trailers of the response
- * are passed as blocks of HPACK.
- */
+/** One stream from its request's headers on. Response headers and trailers are HPACK blocks. */
 export class Http2Stream implements TurnTaker {
   readonly id: number;
   readonly #owner: StreamOwner;
@@ -76,10 +73,7 @@ export class Http2Stream implements TurnTaker {
     this.#askForTurn();
   }
 
-  /**
-   * Queues the bytes, which must not change until they are sent. The queue is unbounded: the caller
-   * has to limit it.
-   */
+  /** Queues bytes, which must not change until sent. The caller has to limit the queue. */
   sendData(bytes: Buffer): void {
     if (this.#ended || this.#closed || bytes.length === 0) return;
     if (this.#waiting === NOTHING) this.#waiting = [bytes];
@@ -87,10 +81,7 @@ export class Http2Stream implements TurnTaker {
     this.#askForTurn();
   }
 
-  /**
-   * Ends the response with trailers. Without headers and data before them they are the whole
-   * response.
-   */
+  /** Ends the response with trailers. Without headers before, they are the whole response. */
   end(trailers: Buffer): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -98,9 +89,7 @@ export class Http2Stream implements TurnTaker {
     this.#askForTurn();
   }
 
-  /**
-   * Called by the connection with bytes of a DATA frame. `flowBytes` are deducted from the window.
-   */
+  /** Called with bytes of a DATA frame. `flowBytes` are deducted from the window. */
   receive(bytes: BorrowedBytes, start: number, end: number, flowBytes: number): Http2ErrorCode {
     if (this.#remoteEnded) return Http2ErrorCode.streamClosed;
     this.#receiveWindowBytes -= flowBytes;

@@ -25,10 +25,7 @@ export interface CatalogueContent {
   readonly models: readonly CatalogueModel[];
 }
 
-/**
- * Providers that refuse temperature and top_p for some models. The targets of those models drop
- * them.
- */
+/** Providers some of whose models refuse temperature and top_p. Their targets drop them. */
 const SAMPLING_BY_MODEL = new Set(['anthropic', 'google', 'openai']);
 const SAMPLING = ['temperature', 'top_p'];
 
@@ -52,10 +49,7 @@ export function catalogueOf(
   return { providers, models: sorted };
 }
 
-/**
- * The block without settings that apply to some models only, and without fields that a file must
- * declare first.
- */
+/** The block without settings for some models only and without fields to be declared first. */
 function forAllModels(provider: string, { extra_fields: _declared, request, ...rest }: BlockProvider): BlockProvider {
   if (request === undefined) return rest;
   const { drop = [], ...others } = request;

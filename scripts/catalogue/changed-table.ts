@@ -75,9 +75,7 @@ function ratio(before: number | undefined, after: number | undefined): Factor | 
   return per === undefined || times === undefined || per === 0n || times === 0n ? undefined : { times, per };
 }
 
-/**
- * `undefined`: there is no factor, or a price would have more decimals than a price table allows.
- */
+/** `undefined`: there is no factor, or a price would have too many decimals for a table. */
 function scaled<Part extends CataloguePrices>(part: Part, factor: Factor | undefined): Part | undefined {
   if (factor === undefined) return undefined;
   let isExact = true;

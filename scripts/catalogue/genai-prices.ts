@@ -2,9 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { MAX_FILE_BYTES, withWheel } from './wheel.ts';
 
-/**
- * Prices of genai-prices: the second witness, and the only source of days on which prices change.
- */
+/** Prices of genai-prices: the second witness, and the only one for days of price changes. */
 export interface Witness {
   readonly version: string;
   readonly licence: string;

@@ -13,10 +13,7 @@ const MAX_WINDOWS = 8;
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 const HOURS = /^(\d\d):(\d\d)-(\d\d):(\d\d)$/;
 const MINUTES_A_DAY = 1440;
-/**
- * Time zones in which the map gives days of the week, in minutes ahead of UTC. Neither has summer
- * time.
- */
+/** Time zones in which the map gives weekdays, in minutes ahead of UTC, without summer time. */
 const ZONES: ReadonlyMap<unknown, number> = new Map([
   ['UTC', 0],
   ['Asia/Shanghai', 480],

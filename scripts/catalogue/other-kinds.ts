@@ -31,10 +31,7 @@ export function otherKindsOf(name: string, entry: MapEntry): readonly string[] {
   return Object.keys(kinds).filter((kind) => kinds[kind]);
 }
 
-/**
- * True for a model that searches unasked. For other models, search is a tool that the gateway
- * refuses.
- */
+/** True for a model that searches unasked. Others search by a tool, which the gateway refuses. */
 function searchesAlways(name: string, entry: MapEntry): boolean {
   const hasFee = typeof entry.search_context_cost_per_query === 'object' || entry.mode === 'search';
   return hasFee && (entry.litellm_provider === 'perplexity' || /search|deep-research/.test(name));

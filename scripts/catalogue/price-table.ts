@@ -10,10 +10,7 @@ import type { MapEntry } from './litellm-map.ts';
 import { offPeakOf } from './off-peak-hours.ts';
 import { otherKindsOf } from './other-kinds.ts';
 
-/**
- * A model's prices as far as a price table can express them, and the kinds of prices that it
- * cannot.
- */
+/** A model's prices as far as a price table has them, and the kinds that it cannot express. */
 export interface SaidPrices {
   readonly table: CataloguePeriod;
   /** Empty: the table is exact. */
@@ -73,10 +70,7 @@ export function saidPrices(name: string, entry: MapEntry): SaidPrices | undefine
   return { table, unsaid: [...inexact].sort() };
 }
 
-/**
- * Windows of lower prices. A window has no service tiers, because those of the day continue to
- * apply.
- */
+/** Windows of lower prices. They have no service tiers, because those of the day apply. */
 function hoursOf(name: string, entry: MapEntry, inexact: Set<string>): readonly CatalogueWindow[] {
   const offPeak = offPeakOf(entry);
   if (offPeak === undefined) return [];
@@ -116,10 +110,7 @@ function tieredPricing(entry: MapEntry): readonly Tiered[] {
 }
 
 function pricesOf(priced: Priced, tier: string, step: number, inexact: Set<string>): CataloguePrices {
-  /**
-   * If an entry lacks a price, LiteLLM uses the one below that length, then the one without the
-   * tier.
-   */
+  /** Without a price, LiteLLM uses the one below that length, then the one without tier. */
   const usdPerToken = (kind: Kind): number | undefined =>
     priced.get(tier)?.get(step)?.get(kind) ??
     priced.get(tier)?.get(0)?.get(kind) ??

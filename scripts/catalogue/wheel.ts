@@ -13,10 +13,7 @@ export interface Wheel {
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/**
- * Downloads a release with pip, without its dependencies and without running its code. Without a
- * version: the newest release.
- */
+/** Downloads a release (default: the newest) with pip, without dependencies or running code. */
 export function withWheel<Content>(name: string, version: string | undefined, use: (wheel: Wheel) => Content): Content {
   const folder = mkdtempSync(join(tmpdir(), 'catalogue-'));
   try {

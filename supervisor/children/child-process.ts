@@ -7,10 +7,7 @@ export interface Running {
   readonly pid: number;
   /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<Exit>;
-  /**
-   * Stops the process with its signals, then with SIGKILL. Resolves when it has ended. Further
-   * calls have no effect.
-   */
+  /** Sends its signals, then SIGKILL. Resolves when the process has ended. May be repeated. */
   stop(): Promise<void>;
 }
 
@@ -28,10 +25,7 @@ export interface StopStep {
 /** An unprivileged user as which root runs a child. */
 export interface ChildUser {
   readonly uid: number;
-  /**
-   * True if the user may enter and read every folder, so that it reaches its own folder inside a
-   * closed one such as /root.
-   */
+  /** True if the user reaches its own folder, even inside a closed one such as /root. */
   readonly searchesAll: boolean;
 }
 

@@ -4,16 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
 
-/**
- * `EX_CONFIG` of sysexits. The process refused its configuration or arguments, and has printed the
- * reason.
- */
+/** `EX_CONFIG` of sysexits: the process refused its configuration or arguments, and said why. */
 const CONFIGURATION_EXIT_CODE = 78;
 
-/**
- * Otherwise SIGUSR1 would open a debugger port, through which every user of the machine could read
- * the process's secrets.
- */
+/** Otherwise SIGUSR1 opens a debugger port, where any user could read the process's secrets. */
 const NO_DEBUGGER = '--disable-sigusr1';
 
 /**

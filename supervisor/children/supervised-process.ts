@@ -8,7 +8,6 @@ export const LONGEST_DELAY_MS = 5_000;
 /** A process that was up this long has recovered, so its next death counts as the first. */
 export const RECOVERED_AFTER_MS = 30_000;
 
-/** The failure of a start. */
 export interface StartFailure {
   readonly kind: 'start_failure';
   readonly message: string;
@@ -22,16 +21,11 @@ export interface SupervisedOptions {
   /** Resolves when the process serves. Gives up when the signal aborts. */
   start(signal: AbortSignal): Promise<Running | StartFailure>;
   report(line: string): void;
-  /**
-   * Called if a later start fails as `final` (exit code 78). The service then ends. All other
-   * failures are retried forever.
-   */
+  /** Called if a later start fails as `final` (exit 78), ending the service. Others are retried. */
   gaveUp(message: string): void;
 }
 
-/**
- * A process that the service does not need. It is restarted after every failure, but less often.
- */
+/** A process that the service does not need. It is restarted less often than others. */
 export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' | 'start' | 'report'> {
   readonly longestDelayMs: number;
 }
@@ -39,7 +33,6 @@ export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' |
 type AnyOptions = OptionalProcessOptions & Partial<SupervisedOptions>;
 
 export interface SupervisedProcess {
-  /** The running process. */
   current(): Running | undefined;
   /** Stops the process and does not restart it. */
   stop(): Promise<void>;
@@ -70,10 +63,7 @@ export interface TriedProcess extends SupervisedProcess {
   readonly tried: Promise<void>;
 }
 
-/**
- * Keeps a process running that nothing waits for. A failed first start is reported and retried like
- * any other.
- */
+/** Keeps a process running for which nothing waits. A failed first start is retried as well. */
 export function keepTrying(options: OptionalProcessOptions): TriedProcess {
   const { promise: tried, resolve } = Promise.withResolvers<void>();
   const start = (signal: AbortSignal) => options.start(signal).finally(resolve);

@@ -50,10 +50,7 @@ const STOP: readonly StopStep[] = [
 ];
 const SOCKET = '.s.PGSQL.5432';
 
-/**
- * Starts PostgreSQL on `paths.postgresDir`, which is created if missing. Rejects with a message for
- * the operator.
- */
+/** Starts PostgreSQL on `paths.postgresDir`, created if missing. Rejects with a message. */
 export async function startEmbeddedPostgres(
   paths: Pick<RuntimePaths, 'dataDir' | 'postgresDir' | 'socketDir'>,
   options: EmbeddedPostgresOptions = {},

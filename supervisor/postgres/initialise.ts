@@ -61,10 +61,7 @@ export async function initialisePostgres(
   }
 }
 
-/**
- * The builtin locale C.UTF-8 sorts by code point on every machine, so that indexes never depend on
- * the system's libraries.
- */
+/** C.UTF-8 (builtin) sorts by code point everywhere: indexes do not depend on system libraries. */
 function initArguments(target: string): string[] {
   return [
     `--pgdata=${target}`,

@@ -75,9 +75,7 @@ async function problemOf(user: ChildUser, folders: UserFolders): Promise<string 
   }
 }
 
-/**
- * Creates the folder for the user. In the temporary folder another user may have created it first.
- */
+/** Creates the user's folder. In the temporary folder another user may have made it first. */
 function ownFolder(path: string, user: ChildUser): string | undefined {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const folder = lstatSync(path);

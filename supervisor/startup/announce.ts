@@ -43,10 +43,7 @@ async function onceReachable<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Returns the banner. Others store and ship a journal, so secrets that are shown once go to a file
- * instead.
- */
+/** Returns the banner. A journal is stored and shipped, so one-time secrets go to a file. */
 function bannerFor(
   config: CheckedConfig,
   paths: RuntimePaths,

@@ -13,10 +13,7 @@ const BY = { actor: 'npm start' };
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
-/**
- * The customer in the banner: the demo organization with its key (shown once), an existing
- * organization, or none.
- */
+/** The banner's customer: the demo one with its key (shown once), an existing one, or none. */
 export type Customer =
   | { readonly kind: 'demo'; readonly organizationId: string; readonly key: string }
   | { readonly kind: 'existing'; readonly organizationId: string }
@@ -60,20 +57,14 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
   }
 }
 
-/**
- * The sign-in in the banner: the demo user with its password (shown once), an existing user, or
- * none.
- */
+/** The banner's sign-in: the demo user with its password (shown once), an existing one, or none. */
 export type SignIn =
   | { readonly kind: 'new'; readonly email: string; readonly password: string }
   /** `email` is present only for the demo user, because operators know their own address. */
   | { readonly kind: 'existing'; readonly email?: string }
   | { readonly kind: 'none' };
 
-/**
- * Creates the demo user if there is no user. It is an operator, and an owner of
- * `demoOrganizationId`.
- */
+/** Creates the demo user if there is none: an operator, and owner of `demoOrganizationId`. */
 export async function findSignIn(databaseUrl: string, demoOrganizationId: string | undefined): Promise<SignIn> {
   const pool = createPool(databaseUrl, 1, TIMEOUTS, QUIET);
   try {

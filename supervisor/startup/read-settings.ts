@@ -65,10 +65,7 @@ function listenersOf({ listen }: CheckedConfig, demoPort: number | undefined): L
   ];
 }
 
-/**
- * Connections of all gateway processes, and some for operators, the dashboard and a process that is
- * being replaced.
- */
+/** Connections of all gateway processes, of operators, dashboard and a process being replaced. */
 function connectionsFor({ workers, stores }: CheckedConfig): number {
   const ofOne = connectionsOf(stores.postgresPool);
   return 30 + 2 * ofOne + (2 + ofOne) * workers;

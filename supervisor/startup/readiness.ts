@@ -4,10 +4,7 @@ import type { Address } from '#core/config/gateway-config.ts';
 const POLL_MS = 25;
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/**
- * Waits until the gateway process reports that a request through Envoy would be served. Returns its
- * last reply if the time is up.
- */
+/** Waits until a request through Envoy would be served. Returns the last reply if time is up. */
 export async function waitUntilServing(metrics: Address, timeoutMs: number): Promise<string | undefined> {
   const url = `http://${reachable(metrics)}/ready`;
   const deadline = performance.now() + timeoutMs;

@@ -1,7 +1,4 @@
-/**
- * Owns one child until it is killed by child-process.test.ts. Arguments: signal, user id. Sends the
- * child's process id.
- */
+/** Owns a child until child-process.test.ts kills it. Arguments: signal, user id. Sends its pid. */
 import { spawn } from 'node:child_process';
 import { endingWithUs } from '../children/child-process.ts';
 
