@@ -44,10 +44,7 @@ export interface Explore {
    * sums of the ledger: `requests` counts charged ones, and there are no `failures` and times.
    */
   readonly chargedOnly?: true;
-  /**
-   * Present if not every request could be read: the time since which the figures are complete.
-   * Figures of earlier steps are too low.
-   */
+  /** Present if not all could be read: figures are complete since then, and too low before. */
   readonly partial?: { readonly completeFromMs: number };
 }
 

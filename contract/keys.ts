@@ -65,10 +65,7 @@ export interface KeyView extends KeyRestrictions {
   readonly last4: string;
   readonly state: KeyStateName;
   readonly createdAtMs: number;
-  /**
-   * E-mail address of the owner: the creator, or the user to whom the key was handed over. Absent
-   * for keys that the command line made.
-   */
+  /** Email of the owner: the creator, or who was handed the key. Absent: made by a command line. */
   readonly createdBy?: string;
   readonly revokedAtMs?: number;
   readonly lastUsedAtMs?: number;

@@ -160,10 +160,7 @@ export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
   webhookKind: { kind: 'choice', label: 'Message format', none: 'none' },
 };
 
-/**
- * Every field that the audit log may have, with its label and the word for no value, in the order
- * of display. Events with other fields do not compile.
- */
+/** Fields of the audit log, in order, with label and word for no value. Others do not compile. */
 export const AUDIT_FIELDS = {
   email: { label: 'Email' },
   isOperator: { label: 'Operator', none: 'no' },

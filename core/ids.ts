@@ -1,10 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { ID_DIGITS, type IdPrefix } from './id-form.ts';
 
-/**
- * Makes identifiers: a prefix and 26 digits of base32 (48 bits of milliseconds and 80 random bits,
- * like a ULID). Ids sort by time.
- */
+/** Ids of a prefix and 26 base32 digits: 48 bits of milliseconds, 80 random. They sort by time. */
 const PREFIX_LENGTH = 'log-'.length;
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;

@@ -124,10 +124,7 @@ export function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/**
- * The position after the closing quote of the string that opens at `start`. Throws an Error if
- * there is none, which is a bug of the caller.
- */
+/** The position after the string that opens at `start`. Throws if it does not end: a bug. */
 export function stringEnd(text: string, start: number): number {
   let at = start;
   for (;;) {

@@ -1,7 +1,4 @@
-/**
- * The kinds of tokens that are counted. The columns of the database, the members of responses, CSV
- * files and logged charges follow from this list.
- */
+/** Kinds of counted tokens, from which columns, responses, CSV files and logged charges follow. */
 export const TOKEN_KINDS = {
   promptTokens: { column: 'prompt_tokens', shownAs: 'tokens_prompt' },
   completionTokens: { column: 'completion_tokens', shownAs: 'tokens_completion' },

@@ -46,10 +46,7 @@ export function isTimeless({ periods }: PriceSchedule): boolean {
   return periods.length === 1 && periods[0].windows.length === 0;
 }
 
-/**
- * The table that prices a request which arrived at `atMs`. It is the same object for each request,
- * because texts of tables are cached by object.
- */
+/** The table for a request at `atMs`, always the same object: texts of tables are cached by it. */
 export function tableAt(schedule: PriceSchedule, atMs: number): PriceTable {
   const period = periodAt(schedule, atMs);
   return period.windows.find((window) => contains(window, atMs))?.table ?? period.table;

@@ -2,10 +2,7 @@ import type { NanoUsd } from './money.ts';
 import { byPrice, byTokens, PRICE_FIELDS, PRICE_KINDS, type PriceField, type TokenKind } from './price-kinds.ts';
 import { type TableTier, tierIn } from './service-tiers.ts';
 
-/**
- * Prices of one entry of a price table, in pico-dollars per token (USD per million tokens x 1e6).
- * They are integers, so that a charge is exact.
- */
+/** Prices of an entry in whole pico-dollars per token (USD per million x 1e6): exact charges. */
 export type Prices = Readonly<Record<PriceField, bigint>>;
 
 /** Prices of a whole request whose prompt has more tokens than this. */

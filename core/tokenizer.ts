@@ -1,10 +1,7 @@
 /** An encoding of tiktoken that can count a prompt. */
 export type Tokenizer = 'o200k_base' | 'cl100k_base';
 
-/**
- * Resolves with an upper bound of each text's tokens in that tokenizer, exact to 0.4 %.
- * `undefined`: they could not be counted in time. Never rejects.
- */
+/** Upper bounds of the texts' tokens, exact to 0.4 %. `undefined`: not in time. Never rejects. */
 export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<readonly number[] | undefined>;
 
 /** Tokens of each text, in order. Never rejects: texts are estimated if counting is too slow. */

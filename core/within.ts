@@ -1,7 +1,4 @@
-/**
- * True if the promise is fulfilled within `ms`. Without the timer the process would end while only
- * this wait is left. The timer is always cleared.
- */
+/** True if it is fulfilled within `ms`. The timer keeps the process alive, and is then cleared. */
 export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<false>((resolve) => {

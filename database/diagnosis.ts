@@ -146,10 +146,7 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
   };
 }
 
-/**
- * Reads the last entry of each organization by index. That is far less than `ledger verify` reads,
- * and enough to notice that accounts were changed.
- */
+/** Reads each organization's last entry by index: enough to notice that accounts were changed. */
 const LEDGER = sql('diagnose_ledger')`
   select (select count(*)::integer from accounts) as organizations,
       (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters",

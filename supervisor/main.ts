@@ -10,10 +10,7 @@ import type { Settings } from './settings.ts';
 import { beginStart, type StartProcess } from './start-process.ts';
 import { type Supervisor, startSupervisor } from './supervisor.ts';
 
-/**
- * `npm start` runs PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of
- * this process, on one data folder.
- */
+/** `npm start` runs PostgreSQL, demo provider, gateways, dashboard and Envoy as its children. */
 
 /** After a supervisor's kill -9 its gateways charge what they delivered, and keep their ports. */
 const FORMER_END_MS = 30_000;

@@ -45,10 +45,7 @@ export interface BufferMessages {
   readonly lost: string;
 }
 
-/**
- * Buffers items and writes them in batches, one batch at a time, in the background: no request
- * waits for a write, or fails because of one.
- */
+/** Writes items in batches, one at a time, in the background: no request waits or fails for it. */
 export class BufferedWriter<Item> {
   readonly #options: BufferedWriterOptions<Item>;
   readonly #sizeOf: (item: Item) => number;
@@ -168,10 +165,7 @@ export class BufferedWriter<Item> {
     this.#freshSize -= size;
   }
 
-  /**
-   * Writes the waiting items, and ends. Those not written within this time, in ms, are dropped.
-   * Resolves to whether all were written.
-   */
+  /** Writes waiting items, and ends. After this time, in ms, the rest is dropped (`false`). */
   async close(withinMs: number): Promise<boolean> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

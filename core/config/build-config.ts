@@ -39,7 +39,6 @@ export interface BuildInput extends SettingsInput {
   /** `checked`: the configuration contains no secrets. */
   readonly secrets: Extract<Secrets, 'gateway' | 'checked'>;
   readonly trustedCa: TrustedCa;
-  /** Missing secrets of a provider, and why. */
   missingSecrets(providerName: string): readonly { readonly path: Path; readonly reason: string }[];
 }
 

@@ -21,7 +21,6 @@ export interface BrandConfig {
   readonly accent?: string | undefined;
 }
 
-/** Ways to sign in to the dashboard. */
 export interface SignInConfig {
   readonly password: boolean;
   readonly oidc?: OidcConfig;

@@ -5,10 +5,7 @@ import type { RightParts } from './right-parts.ts';
 import type { ConfigFile, ModelEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
-/**
- * Models with the capability `embeddings` produce no text. Their output limit and their output
- * prices have no meaning, so the file may omit them.
- */
+/** Models with `embeddings` produce no text, so the file may omit output limit and prices. */
 
 /** Adds the members that embedding models may omit, so that one schema fits all models. */
 export function withoutOutput(file: unknown): unknown {

@@ -87,7 +87,6 @@ export interface DashboardConfig {
   readonly session: DashboardSessionConfig;
 }
 
-/** Duration of a session. */
 export interface DashboardSessionConfig {
   /** Ends after this time without a request. */
   readonly idleMs: number;
@@ -244,10 +243,7 @@ export interface Model<OfProvider extends KeylessProvider = Provider> extends Pr
   /** Usable targets, tried in order. Empty exactly when `problem` is set. */
   readonly targets: readonly Target<OfProvider>[];
   readonly disabled: boolean;
-  /**
-   * Reason why requests for this model get `upstream_config_error`, such as an unknown provider or
-   * a missing secret. For the log, not for clients.
-   */
+  /** Why requests get `upstream_config_error`, such as a missing secret. For the log only. */
   readonly problem?: string;
 }
 

@@ -52,10 +52,7 @@ function exactUnit(amount: number, units: Readonly<Record<string, number>>, smal
 
 const PRICE = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
 
-/**
- * Highest price. Prices are USD per million tokens with at most six decimals, which are whole
- * pico-dollars per token, so no price is ever rounded.
- */
+/** Highest price. USD per million tokens, to six decimals, are whole pico-dollars: no rounding. */
 export const MAX_PRICE_PICO_USD = 1_000_000n * 1_000_000n;
 
 export function parsePrice(value: string | number): bigint | undefined {

@@ -40,10 +40,7 @@ export function readYaml(text: string, resolve: TextResolver): YamlResult {
   return tree.problems.length > 0 ? { ok: false, problems: tree.problems } : { ok: true, tree };
 }
 
-/**
- * The parser reads such a file to its end, which takes it 10 s for 1 MB. Counts brackets of any
- * kind, in texts and comments too.
- */
+/** Counts brackets, even in texts and comments: the parser would take 10 s for 1 MB of them. */
 function tooManyOpenBrackets(text: string): YamlResult | undefined {
   let open = 0;
   for (const { 0: bracket, index } of text.matchAll(/[[\]{}]/g)) {

@@ -6,10 +6,7 @@ import type { Path } from './yaml-tree.ts';
 
 /** `request` of a provider and of a target: changes of the body that is sent to a provider. */
 
-/**
- * Fields that the gateway sets or counts, by their names in every API. Changing one would break the
- * request, or make the hold too small.
- */
+/** Fields that the gateway sets or counts, in every API. Changing one breaks requests or holds. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'input', 'instructions', 'system', 'stream', 'stream_options', 'n', 'tools'],
   ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'],

@@ -48,10 +48,7 @@ export function runtimePaths(env: Readonly<Record<string, string | undefined>>):
   };
 }
 
-/**
- * URL of a database of the embedded PostgreSQL. It names port and TLS because `pg` would otherwise
- * take them from PGPORT and PGSSLMODE.
- */
+/** URL of an embedded database, with port and TLS: `pg` would read PGPORT and PGSSLMODE. */
 export function embeddedDatabaseUrl({ socketDir }: Pick<RuntimePaths, 'socketDir'>, database = 'gateway'): string {
   return `postgres://gateway@/${database}?host=${encodeURIComponent(socketDir)}&port=5432&sslmode=disable`;
 }

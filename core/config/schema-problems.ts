@@ -32,10 +32,7 @@ function below(path: Path, issues: readonly z.core.$ZodIssue[]): readonly z.core
   return issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
-/**
- * Problems of the form of a mapping that fits best: the one with the fewest unknown names.
- * `undefined`: the value is not a mapping.
- */
+/** Problems of the form with the fewest unknown names. `undefined`: the value is no mapping. */
 function closestForm({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
   const forms = errors.filter((issues) =>
     issues.some(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),

@@ -27,10 +27,7 @@ const OF_DASHBOARD = [
   ['payments', 'stripe', 'webhook_secret'],
 ];
 
-/**
- * Sections for the dashboard alone. Another process resolves no reference in them, ignores them,
- * and needs none of their variables.
- */
+/** Sections for the dashboard alone. Other processes ignore them, and need no variables of them. */
 export const DASHBOARD_SECTIONS: readonly string[] = ['mail', 'webhooks', 'sign_in', 'payments'];
 
 export function isOfDashboard(path: Path): boolean {

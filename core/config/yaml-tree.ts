@@ -116,10 +116,7 @@ export class YamlTree {
     return Object.fromEntries(entries);
   }
 
-  /**
-   * Names are text. `4.1:` would be a number in YAML, so the source text is used. A mapping as a
-   * name, or `__proto__`, is refused.
-   */
+  /** Names are source text (`4.1:` is no number). Mappings as names and `__proto__` are refused. */
   #readName(pair: Pair): string | undefined {
     const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
     const name = isScalar(key) ? (typeof key.value === 'string' ? key.value : key.source) : undefined;

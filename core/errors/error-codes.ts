@@ -12,10 +12,7 @@ export interface ErrorEntry {
   readonly retryAfter?: number | 'window';
   /** The field, if it is always the same one. */
   readonly param?: string;
-  /**
-   * Present if a stream that has begun can end with this code. The delivered part is then charged.
-   * Absent: such a request is never billed.
-   */
+  /** Present if it can end a begun stream, whose delivered part is charged. Absent: unbilled. */
   readonly billed?: 'delivered';
   /** Advice for the client, shown in docs/errors.md and the dashboard. */
   readonly advice: string;

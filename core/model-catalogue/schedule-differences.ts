@@ -58,7 +58,6 @@ function periodAt(periods: readonly [Period, ...Period[]], atMs: number): Period
   return periods.findLast(({ fromMs }) => fromMs <= atMs) ?? periods[0];
 }
 
-/** The period of a schedule that is in force. */
 export function periodInForce(schedule: CatalogueSchedule, nowMs: number): CataloguePeriod {
   return periodAt(periodsOf(schedule), nowMs).period;
 }

@@ -90,10 +90,7 @@ function contains(range: IpRange | undefined, address: IpAddress): boolean {
   return range?.address.kind() === address.kind() && address.match(range.address, range.prefixLength);
 }
 
-/**
- * The library also reads octal, hexadecimal and shortened IPv4 (`010.0.0.1`), which proxies and
- * people use for other addresses.
- */
+/** The library also reads octal, hex and short IPv4 (`010.0.0.1`), which others read otherwise. */
 function isIpv4(text: string): boolean {
   return text.length <= 15 && /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text);
 }

@@ -6,10 +6,7 @@ import { type AppContext, sendProblem } from './http/responses.ts';
 import type { Deps } from './http/route.ts';
 import { takeStripeEvent, type WebhookAnswer } from './payments/webhook.ts';
 
-/**
- * Handles events from Stripe. They have no session; their signature is the proof. At the database
- * they take turns as if they were one user.
- */
+/** Handles Stripe's events, proved by signature. At the database they take turns like one user. */
 export async function serveStripeWebhook(
   context: AppContext,
   bodies: BodyBounds,

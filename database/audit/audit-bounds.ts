@@ -9,10 +9,7 @@ const MOST_TEXT = 500;
 const SHORT_TEXT = 100;
 const SHORTEST_TEXT = 40;
 
-/**
- * Cuts an event to its bounds, so that no user fills the database with one change. The event says
- * how many list members were omitted.
- */
+/** Cuts an event, so that no change fills the database. It has the number of omitted members. */
 export function boundedEvent(event: AuditEvent): AuditEvent {
   return { ...event, subjectName: cut(event.subjectName, MOST_NAME), changes: boundedChanges(event.changes) };
 }

@@ -9,10 +9,7 @@ export function checkpointKeyPath(dataDir: string): string {
   return join(dataDir, FILE);
 }
 
-/**
- * Reads the private key of a data folder, or creates it. Processes that create it at once get the
- * same key. Rejects if the key cannot be read.
- */
+/** Reads or creates a data folder's key, the same for all processes. Rejects if unreadable. */
 export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   const path = checkpointKeyPath(dataDir);
   const present = await readFile(path).catch((error: NodeJS.ErrnoException) => {

@@ -98,10 +98,7 @@ async function writePage(
 
 type Standing = Pick<Checkpoint, 'sequence' | 'hash' | 'balanceNanoUsd' | 'totalCreditsNanoUsd'>;
 
-/**
- * Writes one checkpoint. Its entries are read without a lock, because entries up to the account's
- * sequence are committed and never change.
- */
+/** Writes a checkpoint, without a lock: entries up to the account's sequence never change. */
 async function write(
   client: pg.PoolClient,
   organizationId: string,

@@ -1,10 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { NanoUsd } from '#core/money.ts';
 
-/**
- * The ledger of an organization up to one entry, with a hash of all entries up to it. It reveals
- * entries that were changed or lost.
- */
+/** An organization's ledger up to an entry, with a hash that reveals changed or lost entries. */
 export interface Checkpoint {
   readonly organizationId: string;
   readonly sequence: number;

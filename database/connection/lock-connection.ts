@@ -10,10 +10,7 @@ export const ANSWER_MS = 2_000;
 /** Attempts to get the lock: PostgreSQL releases that of a killed process with a delay. */
 export const TAKE_TRIES = 15;
 export const RETRY_MS = 100;
-/**
- * Detects a dead connection after 25 s. A machine that vanished closes no connection, and
- * PostgreSQL would keep it and its lock for two hours by default.
- */
+/** Detects a dead connection after 25 s. By default a lost machine keeps its lock for two hours. */
 const GONE_AFTER_25_S = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
 
 export type Mode = 'memory' | 'shared';

@@ -9,10 +9,7 @@ const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
 /** Escapes for quotes and backslashes, twice: the record is quoted within the array. */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
 
-/**
- * The columns of a record type, in its order, by the path of the value (`usage.promptTokens`). A
- * value without a column does not compile.
- */
+/** Columns of a record, in order, by path (`usage.promptTokens`). None may be missing. */
 export type RecordColumns<T> = Readonly<Record<PathOf<T>, readonly [column: string, read: (item: T) => FieldValue]>>;
 
 type PathOf<T> = {

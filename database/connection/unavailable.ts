@@ -10,10 +10,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
  */
 const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|25006)/;
 
-/**
- * Converts errors of an unreachable or overloaded PostgreSQL to StoreUnavailable. Other errors,
- * such as bugs and refused rows, are returned unchanged.
- */
+/** Converts errors of an unavailable PostgreSQL to StoreUnavailable. Others stay unchanged. */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof pg.DatabaseError) {
     return TRANSIENT.test(error.code ?? '')

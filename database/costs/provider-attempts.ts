@@ -32,10 +32,7 @@ export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
  */
 export interface ProviderAttempt {
   readonly generationId: string;
-  /**
-   * Number of the attempt within its delivery, from 1. 0 if it is unknown, because the attempt was
-   * recovered from the charge log.
-   */
+  /** Number within the delivery, from 1. 0: unknown, as it was recovered from the charge log. */
   readonly attempt: number;
   readonly organizationId: string;
   readonly keyId: string;

@@ -22,10 +22,7 @@ export interface LedgerDifference {
   readonly found: string;
 }
 
-/**
- * The part that was verified earlier: up to each organization's newest checkpoint before a moment,
- * or up to exported checkpoints.
- */
+/** Verified earlier: up to the newest checkpoints before a moment, or up to exported ones. */
 export type VerifiedBefore =
   | { readonly kind: 'moment'; readonly ms: number }
   | { readonly kind: 'exported'; readonly checkpoints: ReadonlyMap<string, Checkpoint> };

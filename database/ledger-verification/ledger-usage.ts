@@ -51,10 +51,7 @@ const USER_USAGE = `
   ) g using (day, key_id, model, user_hash)
   where u.sums is distinct from g.sums limit 100`;
 
-/**
- * Compares daily usage with `generations`, which has the sums of all generations on these days.
- * Called within one snapshot of the database.
- */
+/** Compares daily usage with the sums of `generations` on these days, within one snapshot. */
 export async function compareUsage(
   session: PatientSession,
   findings: LedgerFindings,

@@ -5,10 +5,7 @@ import type { ClaimedSettlement } from './ledger.ts';
 const KEEP_ANSWER = sql('keep_idempotent_answer')`
   select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)`;
 
-/**
- * Keeps a key claimed while its response is in the log of another process. If the response has
- * already arrived, the row stays as it is.
- */
+/** Keeps a key claimed while its response is in another process's log, unless that has arrived. */
 const KEEP_KEY = sql('keep_idempotency_key')`
     insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until, charged_at)
     values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp())
@@ -28,10 +25,7 @@ const FREE_KEY = sql('free_idempotency_key_at_charge')`
       select from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id <> $3
     ) as mine`;
 
-/**
- * Statements above this size get a longer timeout. 64 MiB took 1.6 s of the usual 3 s on a busy
- * machine with a slow disk (measured).
- */
+/** Larger statements get a longer timeout: 64 MiB took 1.6 of 3 s on a slow disk (measured). */
 const LARGE_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 const TIMEOUT_MS_PER_MIB = 250;

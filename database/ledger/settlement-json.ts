@@ -11,10 +11,7 @@ export function encodeSettlement(settlement: Settlement | ClaimedSettlement): st
   return JSON.stringify({ ...amountsAsText(settlement), prices: amountsAsText(settlement.prices), ...claim });
 }
 
-/**
- * Converts amounts to text. A replacer, which JSON.stringify() calls for each member, takes twice
- * as long, and every charge is encoded here.
- */
+/** Converts amounts to text, for every charge. A replacer of JSON.stringify takes twice as long. */
 function amountsAsText(members: object): Record<string, unknown> {
   const plain: Record<string, unknown> = { ...members };
   for (const name in plain) if (typeof plain[name] === 'bigint') plain[name] = String(plain[name]);

@@ -88,10 +88,7 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
   return new Set(members);
 }
 
-/**
- * True if the value has every member of a settlement, each of its kind. Whether the values are
- * possible is decided by the ledger.
- */
+/** True if all members are there, each of its kind. The ledger decides if they are possible. */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SHAPE);
 }

@@ -22,10 +22,7 @@ export interface HeldMemoryModeLock {
    * may not have noticed this owner. If it is in the past, no other process may.
    */
   readonly opensAtMs: number;
-  /**
-   * Releases the lock when nothing is held and nothing is left to charge. The next process, on any
-   * machine, then does not have to wait.
-   */
+  /** Releases the lock once nothing is held or left to charge: the next process need not wait. */
   leave(): Promise<void>;
 }
 

@@ -11,10 +11,7 @@ export interface VolumeMarks {
 
 const NONE: VolumeMarks = { marks: [], hasWaited: false };
 
-/**
- * Reads the file. A missing or damaged file counts as empty: the process then waits, which is safe,
- * so the file needs no fsync.
- */
+/** A missing or damaged file counts as empty: the process waits, so the file needs no fsync. */
 export async function readVolumeMarks(path: string): Promise<VolumeMarks> {
   try {
     const { marks, hasWaited } = JSON.parse(await readFile(path, 'utf8')) as Partial<VolumeMarks>;

@@ -14,19 +14,13 @@ export type AddMemberResult =
   | { readonly kind: 'already_member'; readonly member: MemberRecord }
   | { readonly kind: 'unknown_user' | 'unknown_organization' | 'organization_full' };
 
-/**
- * Result of a change of role. `last_owner`: nobody would be left to manage the organization, so
- * only an operator may do it.
- */
+/** `last_owner`: nobody would be left to manage the organization. Only an operator may do it. */
 export type SetRoleResult =
   | { readonly kind: 'done'; readonly member: MemberRecord }
   | { readonly kind: 'not_a_member' | 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
-/**
- * What happens to a leaving member's keys. They are revoked, because copies of them may exist,
- * unless an owner takes them over.
- */
+/** A leaving member's keys are revoked, because copies may exist, or an owner takes them over. */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
 /** `may_go`: the last owner may leave or become a member. Only operators may use it. */

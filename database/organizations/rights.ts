@@ -10,10 +10,7 @@ const LOCK_MAKER = sql('lock_maker')`
   select from users u where u.id = $1 and u.disabled_at is null and (u.is_operator
       or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`;
 
-/**
- * False if the user's rights in the organization have ended since the request began. Always true
- * for a command line, which has no user.
- */
+/** False if the user's rights ended since the request began. True for a command line (no user). */
 export async function stillHasRights(
   client: pg.PoolClient,
   organizationId: string,

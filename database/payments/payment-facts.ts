@@ -1,7 +1,4 @@
-/**
- * State of one payment at Stripe. Events only name the payment, and the facts are read from Stripe,
- * so a forged or outdated event has no effect.
- */
+/** State of a payment, read from Stripe, so that forged or outdated events have no effect. */
 export interface PaymentFacts {
   readonly paymentIntentId: string;
   /** Written into the payment by the dashboard. */

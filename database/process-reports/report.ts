@@ -4,15 +4,9 @@ import type { PercentChange } from '#core/price-list.ts';
 import type { ScheduleJson } from '#core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '#core/price-table-text.ts';
 
-/**
- * State that gateway processes report every two seconds for the dashboard. It is plain JSON, stored
- * in `gateway_processes`. No decision depends on it.
- */
+/** Reported by gateway processes every 2 s, as JSON in `gateway_processes`. No decision uses it. */
 export interface ProcessReports {
-  /**
-   * Writes the process's row. The configuration is written only if it is another object than last
-   * time. Rejects with StoreUnavailable.
-   */
+  /** Writes the row; the configuration only if its object is new. Rejects with StoreUnavailable. */
   write(process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration): Promise<void>;
   remove(processId: string): Promise<void>;
   /** Removes rows of processes that have not reported for an hour. */
@@ -61,10 +55,7 @@ export interface ProcessReport {
   readonly envoy: ReportedEnvoy | null;
   /** By provider name: all configured ones, and former ones called in the last five minutes. */
   readonly providers: Readonly<Record<string, ProviderHealth>>;
-  /**
-   * By model: a service tier that a response named within the last hour, but for which there are
-   * neither prices nor costs.
-   */
+  /** By model: a service tier of responses in the last hour that has neither prices nor costs. */
   readonly unknownTiers: Readonly<Record<string, string>>;
 }
 
@@ -100,10 +91,7 @@ export interface ProviderHealth {
     /** Present if the failure concerned the operator's account at the provider. */
     readonly account?: 'credentials' | 'funds';
   } | null;
-  /**
-   * True while Envoy ejects the provider after consecutive failures. Null if this process does not
-   * query Envoy, or got no reply.
-   */
+  /** True while Envoy ejects the provider. Null: no reply, or this process does not query Envoy. */
   readonly ejected: boolean | null;
   readonly restingTargets: number;
 }

@@ -6,10 +6,7 @@ const RECORD = sql('record_untrusted_proxy')`
     on conflict (address) do update set seen_at = excluded.seen_at`;
 const FORGET = sql('forget_untrusted_proxies')`delete from untrusted_proxies where seen_at < now() - interval '1 day'`;
 
-/**
- * Records an untrusted proxy for `doctor`. The table is bounded, because this is called at most
- * once a minute and rows are deleted after a day.
- */
+/** Records an untrusted proxy for `doctor`. Bounded: once a minute at most, deleted after a day. */
 export async function recordProxy(pool: pg.Pool, address: string): Promise<void> {
   await inTransaction(pool, 'begin', async (client) => {
     await run(client, RECORD, [address]);

@@ -175,10 +175,7 @@ function needs(filter: ExploreFilter, fields: readonly (keyof ExploreFilter)[]):
   });
 }
 
-/**
- * Daily money and tokens come from the ledger if it has the fields, because it is complete. The
- * request log may lose rows in a crash.
- */
+/** Daily money and tokens come from the ledger if possible: the request log may lose rows. */
 function sumsFor(query: ExploreQuery): ExploreSource {
   if (stepsOf(query.fromMs, query.toMs, HOUR_MS).stepMs < DAY_MS) return 'hours';
   return isCharged(query) ? 'days_of_ledger' : 'days';

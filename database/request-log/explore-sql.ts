@@ -147,10 +147,7 @@ interface Asked {
 
 type Sums = (figures: Figures, text: string) => string;
 
-/**
- * Charges without a user are the total less those of all users. Sums by user are read only once,
- * and subtracted from the total.
- */
+/** Charges without a user: the total less all users' sums, which are read only once. */
 function ofAllUsers({ group, names }: Asked, sums: Sums): string {
   const all = sums(OF_CHARGES, CHARGED_DAYS);
   if (group === `''`) return all;

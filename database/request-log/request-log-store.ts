@@ -1,10 +1,7 @@
 import type { NanoUsd } from '#core/money.ts';
 import type { LoggedUsage } from '#core/pricing.ts';
 
-/**
- * The request log is for people to read. No charge depends on it, and it may lose rows
- * (database/schema/tables.sql).
- */
+/** For people: no charge depends on it; rows may be lost (database/schema/tables.sql). */
 export interface RequestLogStore {
   /**
    * Writes a batch with its sums, each row once, so repeating a batch changes nothing. Resolves

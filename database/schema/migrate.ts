@@ -41,10 +41,7 @@ export interface Migrated {
   readonly roles: 'granted' | 'absent';
 }
 
-/**
- * Migrates the schema. Then sets the functions and the rights of each role to those of this
- * release, even if the schema was up to date.
- */
+/** Migrates, then sets this release's functions and rights, even without a new migration. */
 export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
   await migrate(pool);
   const files = await readSchemaFiles();

@@ -25,10 +25,7 @@ export async function createRoles(client: pg.Client | pg.PoolClient): Promise<bo
   return true;
 }
 
-/**
- * Gives the roles exactly the rights in roles.sql, if the roles exist. Must be called as the owner
- * of the tables, with the migration lock.
- */
+/** Sets the rights in roles.sql, if the roles exist. The caller owns tables and migration lock. */
 export async function grantRights(client: pg.Client | pg.PoolClient): Promise<boolean> {
   if ((await missingRoles(client)).length > 0) return false;
   const { rows } = await client.query<{ schema: string }>('select quote_ident(current_schema()) as schema');

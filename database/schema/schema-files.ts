@@ -11,7 +11,6 @@ export interface Migration {
   readonly servesFrom: number;
 }
 
-/** The schema of this code. */
 export interface SchemaFiles {
   /** The baseline and the migrations after it, in order. */
   readonly migrations: readonly Migration[];

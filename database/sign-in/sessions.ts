@@ -11,10 +11,7 @@ export interface NewSession {
   /** SHA-256 of the token. Only the browser has the token itself. */
   readonly tokenHash: Buffer;
   readonly userId: string;
-  /**
-   * Hash against which the password was verified. If the password has changed since, no session
-   * begins. Absent: the user signed in without a password.
-   */
+  /** Hash of the verified password: after a change no session begins. Absent: no password used. */
   readonly passwordHash?: string;
   /** Default: a sign-in with a password. */
   readonly beganBy?: SessionStart;
@@ -126,10 +123,7 @@ interface SignedInRow extends SessionRecord, Omit<SignedIn, 'session' | 'user'> 
   readonly isOperator: boolean;
 }
 
-/**
- * Creates a session. `false`: the user was disabled or got another password since it was verified.
- * Ends the oldest of too many sessions.
- */
+/** Creates a session, ending the oldest of too many. `false`: user disabled or password changed. */
 export async function createSession(
   pool: pg.Pool,
   session: NewSession,

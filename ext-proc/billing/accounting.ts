@@ -90,10 +90,7 @@ export class Accounting {
     this.#late.add({ holdId, organizationId, keyId, nowMs, tokensUsed: 0 });
   }
 
-  /**
-   * Settles requests that a former process left in its log. Rejects with StoreUnavailable if
-   * that is impossible now. Repeating it is safe.
-   */
+  /** Settles what a former process left. Repeating it is safe. Rejects with StoreUnavailable. */
   recover(left: readonly LeftIntent[]): Promise<void> {
     return this.#recovery.chargeLeft(left);
   }
@@ -108,10 +105,7 @@ export class Accounting {
     return this.#changes.catchUp();
   }
 
-  /**
-   * Reason why new completions are refused, such as charges that have waited for long or could not
-   * be made durable. `undefined`: none.
-   */
+  /** Why completions are refused: charges wait too long or are not durable. `undefined`: none. */
   refusesBecause(): string | undefined {
     return this.#ending ? 'the process ends' : (this.#changes.refusesBecause() ?? this.#charges.refusesBecause());
   }

@@ -42,7 +42,6 @@ export interface DeliveryService {
   sendRead(read: ReadResponse, exchange: Exchange): Promise<Refusal | undefined>;
   /** Memory of all JSON responses together. */
   readonly responseBudget: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
-  /** Counts the targets that rest now, for each of these providers. */
   restingTargets(providers: Iterable<string>): ReadonlyMap<string, number>;
   /** Ends every call in progress. Resolves when all failed attempts are recorded. */
   close(): Promise<void>;

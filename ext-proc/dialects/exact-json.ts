@@ -9,10 +9,7 @@ import { parseJson } from '#core/parse-json.ts';
  */
 const LARGE_NUMBER = /[:,[\s]-?(?:\d{16}|\d+(?:\.\d+)?[eE]\+?\d{2})/;
 
-/**
- * Parses a body that was validated. Integers above 2^53, as in JSON Schemas of 64-bit integers,
- * keep their value when `JSON.stringify` writes them.
- */
+/** Parses a validated body. Integers above 2^53 keep their value when they are written again. */
 export function parseExactly(text: string): JsonObject {
   const revive = LARGE_NUMBER.test(text) ? exactly : undefined;
   return parseJson(text, revive) as JsonObject;

@@ -58,7 +58,6 @@ export function hidingEdits(completion: Completion): MemberEdits | undefined {
   return { ...edits, choices: JSON.stringify(completion.choices.map(shownChoice)) };
 }
 
-/** True if choices have members that must be hidden. */
 export function hidesInChoices({ choices }: Completion): boolean {
   return choices.some(hidesInside);
 }

@@ -15,10 +15,7 @@ export function streamClusterName(index: number): string {
   return `gateway-stream-${index}`;
 }
 
-/**
- * Path of the bootstrap. The files with the provider clusters, the rate limit of Envoy's log and
- * the TLS secret are in the same folder.
- */
+/** Path of the bootstrap. Its folder also has provider clusters, log rate limit and TLS secret. */
 export function bootstrapPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'envoy.yaml');
 }

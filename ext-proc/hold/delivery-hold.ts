@@ -71,7 +71,6 @@ export interface DeliveryOutcome {
   readonly attempts: readonly Attempt[];
   readonly timeToFirstEventMs?: number;
   readonly clientGone: boolean;
-  /** Mismatch in the response's usage. */
   readonly usageMismatch?: TotalMismatch | undefined;
   /** The response's usage counts something about a cache that no rule reads. */
   readonly hasUnreadCache?: boolean;

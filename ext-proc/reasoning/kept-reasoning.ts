@@ -19,10 +19,7 @@ export interface FoundReasoning extends ReasoningOrigin {
   readonly tokens: ReasoningTokens;
 }
 
-/**
- * Only the account and the model that made encrypted reasoning can read it. OpenAI refuses a
- * request with reasoning of another one.
- */
+/** Only the account and model of encrypted reasoning can read it. OpenAI refuses any other's. */
 export interface ReasoningOrigin {
   readonly provider: string;
   readonly model: string;

@@ -41,10 +41,7 @@ export interface ChatWithReasoning extends ChatWithModel {
   readonly reasoning?: RequestReasoning;
 }
 
-/**
- * Finds the reasoning that a request lacks. It is added before the admission, so the hold covers it
- * as if the client had sent it.
- */
+/** Finds the reasoning that a request lacks, before admission, so that the hold covers it. */
 export function findReasoning(
   kept: KeptReasoning,
   request: ReasoningRequest,

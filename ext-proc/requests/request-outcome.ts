@@ -58,10 +58,7 @@ export function accessLine(exchange: Exchange, outcome: RequestOutcome, duration
   };
 }
 
-/**
- * True if the request cost its sender nothing: it was refused before a provider was called, or the
- * client left before there was a response.
- */
+/** True for requests refused before a provider was called, and clients gone before a response. */
 export function isFree({ code, status, notes }: RequestOutcome): boolean {
   return notes.generationId === undefined && (code !== undefined || status >= 400);
 }

@@ -10,7 +10,6 @@ export function tokenFigures(usage: TokenUsage): Readonly<Record<string, number>
   return Object.fromEntries(SHOWN.map(([kind, name]) => [name, usage[kind]]));
 }
 
-/** Sums of usage by kind. */
 export class UsageSums {
   readonly usage: Record<keyof TokenUsage, number> = { ...NO_USAGE };
 

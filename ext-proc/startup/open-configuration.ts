@@ -18,7 +18,6 @@ export interface OpenConfigurationOptions extends Omit<GatewayContext, 'config'>
 
 export interface OpenConfiguration {
   current(): GatewayConfig;
-  /** The configuration as this process reports it. */
   reported(): ReportedConfiguration;
   close(): void;
 }

@@ -12,7 +12,6 @@ import { type OpenedLimitStore, openLimitStore } from './open-limit-store.ts';
 export interface OpenStores {
   readonly kind: 'opened';
   readonly database: Postgres;
-  /** Turns in which organizations read. */
   readonly turns: ReadTurns;
   readonly databaseUrl: string;
   readonly limits: LimitStore;

@@ -11,10 +11,7 @@ export interface MemoryBudget {
   readonly held: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
 }
 
-/**
- * Interval of the timer that measures event-loop lag, in ms. The timer wakes an idle process: at
- * 20 ms it took a third of its CPU.
- */
+/** Interval of the event-loop lag timer, in ms. At 20 ms it took a third of the idle CPU. */
 const LAG_LOOK_EVERY_MS = 50;
 
 export function createProcessMetrics(metrics: MetricSet, version: string) {

@@ -19,10 +19,7 @@ export interface TransportOptions {
   readonly bodyBudgetBytes?: number;
   /** Called when a body found no memory, or was evicted. */
   readonly onMemoryRefused?: (why: BudgetRefusal) => void;
-  /**
-   * Longest duration of an exchange, above every deadline of the handler. It is read at each check,
-   * so that a reload takes effect.
-   */
+  /** Longest exchange, above the handler's deadlines. It is read at each check, for reloads. */
   readonly exchangeDeadlineMs: () => number;
   /** Most exchanges at once. For a further one an upload is ended, or it gets `no_capacity`. */
   readonly maxInFlight?: number;

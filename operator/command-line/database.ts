@@ -16,10 +16,7 @@ export interface Database extends OpenAdministration {
   readonly pool: Pool;
 }
 
-/**
- * Runs `use` on the deployment's database: the one in DATABASE_URL, else the configured one, else
- * the embedded one in GATEWAY_DATA.
- */
+/** Runs `use` on DATABASE_URL's database, else the configured one, else that of GATEWAY_DATA. */
 export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
   return withPool(env, async (pool, url) => {
     let database: OpenAdministration;

@@ -256,10 +256,7 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
   };
 }
 
-/**
- * The value of `--reference`, or a new reference. It is known before the first attempt, so
- * repeating the command books the amount only once.
- */
+/** `--reference` or a new one, known before the first attempt: a repeated command books once. */
 function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }

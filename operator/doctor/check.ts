@@ -14,10 +14,7 @@ export interface Check {
   run(): Promise<readonly Finding[]>;
 }
 
-/**
- * Runs all checks in parallel, each with a deadline, so that one that hangs does not hide the
- * others. Findings are in the order of the checks.
- */
+/** Runs all checks in parallel, with deadlines: one that hangs hides no other. Keeps the order. */
 export async function runChecks(checks: readonly Check[]): Promise<readonly Finding[]> {
   const findings = await Promise.all(checks.map(runOne));
   return findings.flat();

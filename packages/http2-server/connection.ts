@@ -18,10 +18,7 @@ import { Http2Stream, type StreamOwner, type StreamReader } from './stream.ts';
 /** Called for each request with its `:path`, before any of its data. */
 export type AcceptStream = (stream: Http2Stream, path: string) => StreamReader;
 
-/**
- * The server's side of one HTTP/2 connection (RFC 9113), without push and priorities, which gRPC
- * between two processes does not use.
- */
+/** Server's side of an HTTP/2 connection (RFC 9113), without push and priorities: gRPC has none. */
 export class Http2Connection implements FrameHandler, StreamOwner {
   readonly sender: Sender;
   readonly #accept: AcceptStream;

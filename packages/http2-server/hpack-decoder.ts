@@ -8,10 +8,7 @@ const MAX_TABLE_BYTES = 4096;
 /** More than any length that fits into a frame. Larger integers are refused, before an overflow. */
 const MAX_INTEGER = 2 ** 28;
 
-/**
- * Reads header blocks (RFC 7541). A field that is in a table costs one array access, because it was
- * decoded and checked when it first came.
- */
+/** Reads header blocks (RFC 7541). A field in a table was checked before: one array access. */
 export class HpackDecoder {
   /** The dynamic table, oldest field first. At most 128 fields fit. */
   readonly #table: Field[] = [];
@@ -70,10 +67,7 @@ export class HpackDecoder {
     return field;
   }
 
-  /**
-   * Compares the last literal with the next bytes. A literal's own bytes tell where it ends, so the
-   * bytes after it do not matter.
-   */
+  /** Compares the last literal with the next bytes. Its own bytes tell where it ends. */
   #isSameLiteral(): boolean {
     const same = this.#literalBytes;
     if (same.length === 0 || this.#at + same.length > this.#end) return false;

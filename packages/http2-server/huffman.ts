@@ -42,10 +42,7 @@ function buildTree(): Int16Array {
   return tree;
 }
 
-/**
- * Returns the text as Latin-1. `undefined`: the codes are invalid, because they contain an end
- * symbol, or padding that is longer than 7 bits or has zeros.
- */
+/** Text as Latin-1. `undefined`: an end symbol, or padding longer than 7 bits or with zeros. */
 export function decodeHuffman(bytes: BorrowedBytes, start: number, end: number): string | undefined {
   let text = '';
   let node = 0;

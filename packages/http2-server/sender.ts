@@ -13,10 +13,7 @@ import {
 /** Size of a full write: large enough to be cheap, small enough that streams take turns. */
 const WRITE_BYTES = 256 * 1024;
 
-/**
- * Most PING and SETTINGS acknowledgements and resets that may wait for a client that does not read.
- * An ordinary client causes a handful.
- */
+/** Most replies (PING, SETTINGS, resets) that wait for a client. Ordinary ones cause a handful. */
 const MAX_REPLIES_WAITING = 10_000;
 
 /** When a stream is scheduled again. `nothing`: it requests a turn when it has more. */

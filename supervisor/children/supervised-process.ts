@@ -46,10 +46,7 @@ export function isStartFailure(value: object): value is StartFailure {
   return 'kind' in value && value.kind === 'start_failure';
 }
 
-/**
- * Starts a process, and restarts it with back-off whenever it dies. If the first start fails,
- * returns that failure without another attempt.
- */
+/** Restarts a process with back-off whenever it dies. Only a failed first start is returned. */
 export async function keepRunning(
   options: SupervisedOptions,
   signal: AbortSignal,

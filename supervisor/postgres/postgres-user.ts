@@ -90,10 +90,7 @@ export function handOver(user: ChildUser | undefined, paths: readonly string[]):
   for (const path of paths) lchownSync(path, user.uid, user.uid);
 }
 
-/**
- * Makes the user the owner of every file of the database. Root may have restored some, and former
- * releases created all of them as root.
- */
+/** Gives every file of the database to the user: root may have restored or created some. */
 export function handOverDatabase(user: ChildUser | undefined, postgresDir: string): void {
   if (user === undefined) return;
   const names = readdirSync(postgresDir, { recursive: true, encoding: 'utf8' });

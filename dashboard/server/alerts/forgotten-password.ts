@@ -16,10 +16,7 @@ const BY_ACCOUNT: ChangeLimits = { perMinute: 2, perDay: 10 };
 /** Per account and network, so that nobody uses up what its owner may request elsewhere. */
 const BY_PAIR: ChangeLimits = { perMinute: 2, perDay: 4 };
 
-/**
- * Links in mails that strangers request contain the configured URL. A request may name any host,
- * and would lead whoever opens the mail there.
- */
+/** Mails requested by strangers use the configured URL, because a request may name any host. */
 export function resetsByMail({ mail, url, signIn }: Settings): boolean {
   return signIn.password && mail !== undefined && url !== undefined;
 }

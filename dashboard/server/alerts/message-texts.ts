@@ -122,10 +122,7 @@ export function alertText(
   return { subject: `${text.subject} (${wordsOf('organization', organizationName)})`, text: `${text.text}${link}` };
 }
 
-/**
- * Body for an incoming webhook of Slack: plain text in which customers' names cannot be markup,
- * links or mentions. `undefined`: the kind has no text.
- */
+/** Body for a Slack webhook. Names cannot be markup, links or mentions. `undefined`: no text. */
 export function slackBody(message: Parameters<typeof alertText>[0], base: URL | undefined): string | undefined {
   const text = alertText(message, base);
   return text && JSON.stringify({ text: escaped(`${text.subject}\n${text.text.trim()}`) });

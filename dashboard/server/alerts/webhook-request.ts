@@ -4,10 +4,7 @@ import { isIP } from 'node:net';
 import type { AttemptResult } from '#database/alerts/outbox.ts';
 import { checkedLookup, isAllowed, type PrivateNetworks, RefusedAddress } from './checked-lookup.ts';
 
-/**
- * A request to a URL that a customer chose. Only the status of the response is kept, so that a
- * customer learns nothing about services in this network.
- */
+/** A request to a customer's URL. Only the status is kept, which hides services of this network. */
 export interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

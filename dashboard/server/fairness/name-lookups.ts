@@ -4,10 +4,7 @@ import { createWorkQueue } from './work-queue.ts';
 
 type Resolve = (host: string) => Promise<LookupAddress[]>;
 
-/**
- * Names that are resolved at once. Each occupies a thread until its name servers respond, even if
- * nobody waits for the response any more (thread-pool.ts).
- */
+/** Names resolved at once. Each occupies a thread until name servers respond (thread-pool.ts). */
 export const MAX_LOOKUPS = 2;
 
 const resolveAll: Resolve = (host) => dns.lookup(host, { all: true, order: 'verbatim' });

@@ -12,10 +12,7 @@ export type Precedence = 'known' | 'stranger';
 
 export type Turn = <T>(precedence: Precedence, work: () => Promise<T>) => Promise<T | 'busy'>;
 
-/**
- * Runs at most `atOnce` tasks. Others wait in order of arrival, known callers before strangers.
- * Resolves with `busy` immediately if the queue is full.
- */
+/** Runs `atOnce` tasks. Others wait in order, known callers first. `busy`: the queue is full. */
 export function createWorkQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
   let running = 0;
   const waiting: Readonly<Record<Precedence, (() => void)[]>> = { known: [], stranger: [] };

@@ -7,10 +7,7 @@ import type { Relay } from './route.ts';
 
 const PASSED_ON = ['x-request-id', 'x-generation-id', 'retry-after'];
 
-/**
- * Opens the request to the gateway and relays its response at the pace of the browser. A browser
- * that leaves cancels the request, like any client.
- */
+/** Relays the gateway's response at the browser's pace. A browser that leaves cancels it. */
 export async function relay(context: AppContext, { open, end }: Relay, log: Log): Promise<Response> {
   const { outgoing } = context.env;
   const left = new AbortController();

@@ -7,10 +7,7 @@ import type { RequestHead } from './caller.ts';
 import type { Problem } from './problem.ts';
 import type { Table } from './table.ts';
 
-/**
- * Time in which a reader must accept a piece of 64 KiB. One that reads nothing would keep text in
- * memory, and occupy one of the few slots for tables.
- */
+/** Time to accept a piece of 64 KiB. A reader that reads nothing keeps memory and a slot. */
 const TAKE_MS = 120_000;
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;
@@ -52,7 +49,7 @@ export function sendJson(context: AppContext, view: object, bound: Bound, owner:
   return context.body(text, 200, { 'content-type': 'application/json' });
 }
 
-/** Writes a table while it is read, at its reader's pace: long tables do not fit into memory. */
+/** Writes a table while it is read, at its reader's pace: it is never wholly in memory. */
 export function streamCsv(context: AppContext, { lines, end }: Table, log: Log, takeMs: number = TAKE_MS): Response {
   const { outgoing } = context.env;
   // If nobody reads the pieces, as for HEAD, the generator does not run and cannot end the table.

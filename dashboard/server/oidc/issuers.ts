@@ -14,7 +14,7 @@ import { createWorkQueue } from '../fairness/work-queue.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { explainFailure } from './explain-failure.ts';
 
-/** For each of the four requests of a sign-in: together less than the page waits. */
+/** Time for each of up to four requests of a sign-in: together less than the page waits. */
 const REQUEST_SECONDS = 4;
 const METADATA_MS = 3_600_000;
 /** An issuer that does not respond is not called again for this time. */

@@ -26,10 +26,7 @@ export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<
   return { id: topUpId, organizationId, amountCents: BigInt(amount), paymentIntentId: id, ...automatic };
 }
 
-/**
- * Everything that Stripe currently has about a payment. `isCheckoutOver`: its payment page is
- * closed, so nobody can try another card there.
- */
+/** All that Stripe has about a payment. `isCheckoutOver`: nobody can try another card there. */
 export async function readPayment(stripe: StripeClient, id: string, isCheckoutOver = false): Promise<PaymentFacts> {
   const [payment, refunds, disputes] = await Promise.all([
     stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] }),

@@ -18,10 +18,7 @@ export class PlaygroundKeys {
   readonly #remembered = new Map<string, PlaygroundKey>();
   readonly #working = new Map<string, Promise<unknown>>();
 
-  /**
-   * Runs `work` with the holder's key after all earlier work with it. So two tabs that begin
-   * together use one key; otherwise each would revoke the other's.
-   */
+  /** Runs `work` after the holder's earlier work: else two tabs would revoke each other's key. */
   async inTurn<T>(holder: string, work: () => Promise<T>): Promise<T> {
     const before = this.#working.get(holder) ?? Promise.resolve();
     const result = before.then(work);

@@ -10,7 +10,7 @@ import { newPasswordHash } from './new-password.ts';
 import { findSignedIn, sessionView } from './session.ts';
 import { enter, provePassword } from './sign-in.ts';
 
-/** Users with an account accept with its password. For others it becomes the new account's. */
+/** Users accept with their account's password. For new users it becomes the account's. */
 export async function acceptInvitation(
   call: EntryCall,
   { tokenHash, email, id }: OpenInvitation & { readonly tokenHash: Buffer },

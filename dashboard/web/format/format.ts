@@ -76,10 +76,7 @@ export function formatRelative(atMs: number, nowMs: number): string {
 /** Significant digits of an amount below one dollar. */
 const DIGITS = 2;
 
-/**
- * An amount in nano-dollars: `$1,234.50`. Below one dollar it has two significant digits
- * (`$0.0042`), because single requests cost fractions of a cent.
- */
+/** `$1,234.50`, or two significant digits below $1 (`$0.0042`): requests cost that little. */
 export function formatMoney(nanoUsd: string): string {
   const nano = BigInt(nanoUsd);
   const magnitude = nano < 0n ? -nano : nano;

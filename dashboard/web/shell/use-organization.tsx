@@ -12,10 +12,7 @@ export function useOrganization(): OrganizationChoice {
   return useChoice(organization);
 }
 
-/**
- * The pages below `/o/$organization`. Another organization has another key, which remounts them, so
- * that no figures or forms of the former one stay.
- */
+/** Pages below `/o/$organization`. Another organization remounts them: no figure or form stays. */
 export function OrganizationPages(): ReactNode {
   const { organization } = useParams({ from: '/app/o/$organization' });
   return <Outlet key={organization} />;

@@ -3,7 +3,6 @@ import { present } from '#core/present.ts';
 import type { Asked, AskedTarget, Delivered, EndedOutput, Intent, Output } from './intent.ts';
 import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from './intent-entries.ts';
 
-/** An admitted request in the log. */
 export interface LoggedRequest {
   /** Notes that a provider is about to be called. */
   asked(target: AskedTarget): void;

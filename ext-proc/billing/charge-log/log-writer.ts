@@ -7,7 +7,6 @@ import type { SegmentFile } from './segment-files.ts';
 export interface LogWriterOptions {
   readonly disk: Disk;
   readonly clock: Clock;
-  /** Names the next segment. */
   readonly nextFile: () => SegmentFile;
   /** Entries of all unsettled requests. Each segment begins with them. */
   readonly liveEntries: () => readonly string[];

@@ -46,10 +46,7 @@ export async function readCleaned(segment: SegmentFile, onDamage: OnDamage): Pro
   return (await readSegment(segment)).lines;
 }
 
-/**
- * Replaces a segment by one with these lines changed. If the process dies meanwhile, the old file
- * remains. Returns the size of the new one.
- */
+/** Replaces lines of a segment. After a crash the old file remains. Returns the new file's size. */
 export async function rewriteSegment(
   { path }: SegmentFile,
   lines: readonly CheckedLine[],

@@ -18,10 +18,7 @@ export interface ExpiryOptions {
   readonly log: Log;
 }
 
-/**
- * Deletes keys and responses past their retention, and corrects the sums of stored bytes, while the
- * process lives. Returns a function that stops this.
- */
+/** Deletes expired keys and responses, and corrects sums of bytes. Returns a function to stop. */
 export function keepDeletingExpired(options: ExpiryOptions): () => void {
   const stop = new AbortController();
   void deleteUntil(stop.signal, options);

@@ -15,16 +15,10 @@ import {
 export interface RequestSeal {
   /** Hash that finds the row. */
   readonly keyHash: Buffer;
-  /**
-   * Hash that compares the body. It depends on the Idempotency-Key, so that a guessed body cannot
-   * be confirmed without the key.
-   */
+  /** Hash of the body with the Idempotency-Key, without which no guessed body can be confirmed. */
   readonly bodyHash: Buffer;
   seal(response: Buffer, generationId: string): Promise<Buffer>;
-  /**
-   * Returns a function that opens the segments of a response. Throws if `head`, its first bytes, is
-   * not the beginning of a sealed response.
-   */
+  /** Returns a function that opens a response's segments. Throws if `head` does not begin one. */
   segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments;
 }
 

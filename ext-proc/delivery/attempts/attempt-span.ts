@@ -26,7 +26,6 @@ export function beginAttemptSpan(admitted: AdmittedRequest, { provider, model }:
   return span;
 }
 
-/** Notes the first event in the span of the current attempt. */
 export function noteFirstEvent({ trace }: AdmittedRequest, latencyMs: number): void {
   const span = trace?.current;
   span?.event('first_event');

@@ -11,10 +11,7 @@ export interface AskedTarget {
   readonly askedMs: number;
 }
 
-/**
- * Charges the response of the last attempt with DeliveryHold.charge(). If that is refused or fails,
- * the attempt is recorded as uncharged.
- */
+/** Charges the last attempt's response, or records the attempt as uncharged if that fails. */
 export async function chargeResponse(
   delivery: ActiveDelivery,
   { target, askedMs }: AskedTarget,

@@ -3,10 +3,7 @@ import type { Target } from '#core/config/gateway-config.ts';
 /** More rests than targets exist. The oldest are dropped, so reloads cannot grow the memory. */
 const MOST_RESTS = 10_000;
 
-/**
- * Targets that asked for a pause, in this process. A target is known by its provider and its name
- * for the model, so a rest outlives a reload.
- */
+/** Targets that asked for a pause, known by provider and model, so a rest outlives a reload. */
 export class RestingTargets {
   readonly #nowMs: () => number;
   /** End of each rest, in the order in which rests began. Some have ended. */

@@ -3,10 +3,7 @@ import type { Target } from '#core/config/gateway-config.ts';
 /** Returns a random number from 0 to below 1. */
 export type Random = () => number;
 
-/**
- * Orders the targets for one request: as configured, and by weight within a step
- * (docs/interface.md, "Order of targets").
- */
+/** Orders targets as configured, by weight within steps (docs/interface.md, "Order of targets"). */
 export function drawOrder(targets: readonly Target[], random: Random): readonly Target[] {
   if (targets.length === 1 || targets.every(({ draw }) => draw === undefined)) return targets;
   const steps = Map.groupBy(targets, (target) => target.draw?.step ?? target);

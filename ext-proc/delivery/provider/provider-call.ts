@@ -40,10 +40,7 @@ const MAX_REQUEST_ID_CHARACTERS = 200;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/**
- * One request to a provider and its response, read in order: head, then pieces until the end. Every
- * wait ends by data, end, failure or a limit.
- */
+/** One request and its response, read in order. Every wait ends by data, end, failure or limit. */
 export class ProviderCall implements HasDeadline {
   /** Cleared when a connection has it or the call is over, so that its body can leave memory. */
   request: ProviderRequest | undefined;

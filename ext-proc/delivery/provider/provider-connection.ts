@@ -28,10 +28,7 @@ const ONE_WRITE_BYTES = 1024 * 1024;
 /** undici has no other origin to connect to: every connection leads to Envoy's egress socket. */
 const ORIGIN = 'http://egress';
 
-/**
- * One HTTP/1.1 connection to Envoy's egress socket, with one call at a time. An error ends the
- * connection and its call.
- */
+/** An HTTP/1.1 connection to Envoy's egress socket, with one call at a time. An error ends both. */
 export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   readonly #keeper: ConnectionKeeper;
   readonly #client: Client;

@@ -30,10 +30,7 @@ export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   return completion && { kind: 'chunk', completion };
 }
 
-/**
- * True if a chunk has output, a finish reason or a usage. Many streams begin with a chunk that only
- * names the role, before the model has worked.
- */
+/** True if a chunk has output, finish reason or usage. A first chunk often only names the role. */
 export function hasOutput({ choices, usage }: Completion): boolean {
   return isObject(usage) || choices.some((choice) => isObject(choice) && saysSomething(choice));
 }

@@ -4,10 +4,7 @@ import { editObject, membersOf } from '../../dialects/json-members.ts';
 import { shownUsage } from '../../dialects/shown-members.ts';
 import type { TotalMismatch } from '../../hold/delivery-hold.ts';
 
-/**
- * Basis of the upper bounds of a plausible usage, which are far above a model's real maximum and
- * far below the numbers of a broken counter.
- */
+/** Basis of a usage's bounds: far above a model's maximum, far below a broken counter's numbers. */
 export interface UsageBounds {
   /** The provider's window, which may be larger than the one that requests are checked against. */
   readonly contextWindow: number;
@@ -111,10 +108,7 @@ const READ: ReadonlySet<string> = new Set(
 );
 const DEEPEST_USAGE = 4;
 
-/**
- * True if a usage has a count about a cache under a name that no rule reads. The charge may then
- * differ from what the provider bills.
- */
+/** True if no rule reads a cache count of a usage: charge and provider's bill may then differ. */
 export function hasUnreadCache(usage: unknown): boolean {
   return isObject(usage) && hasUnread(usage, '', false, DEEPEST_USAGE);
 }

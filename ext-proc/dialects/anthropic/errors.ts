@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
-/** An error body in chat's envelope. */
 export function chatErrorBody(body: unknown): unknown {
   if (!isObject(body) || !isObject(body.error)) return body;
   const { message, type, code, param } = chatErrorMembers(body.error);
@@ -38,10 +37,7 @@ interface ChatErrorMembers extends JsonObject {
   readonly param: string | null;
 }
 
-/**
- * Some errors about the operator's money have the type `rate_limit_error`. Only their code
- * distinguishes them from errors about too many requests.
- */
+/** Some `rate_limit_error`s are about the operator's money. Only their code tells them apart. */
 const FUNDS_CODE = /spend_limit|billing|billable/;
 
 function chatErrorMembers(error: JsonObject): ChatErrorMembers {

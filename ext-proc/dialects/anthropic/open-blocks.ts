@@ -85,10 +85,7 @@ function keyOf(index: unknown): number {
 
 const MOST_PIECES = 256;
 
-/**
- * Text that grows by small pieces. They are joined from time to time, because each piece keeps the
- * event in memory from which it was cut.
- */
+/** Growing text. Its pieces are joined at times, because each keeps its whole event in memory. */
 class KeptText {
   length = 0;
   readonly #joined: string[] = [];

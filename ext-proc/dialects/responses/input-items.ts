@@ -81,10 +81,7 @@ function textItem(message: JsonObject, hasCalls: boolean): JsonObject[] {
   return parts.length === 0 ? [] : [{ ...item, content: parts }];
 }
 
-/**
- * OpenAI asks clients to send the phase of a message back, because models do worse without it. It
- * is a member of the message in both APIs.
- */
+/** OpenAI wants a message's phase back, because models do worse without it. Both APIs have it. */
 function phaseOf({ phase }: JsonObject): JsonObject {
   return phase === 'commentary' || phase === 'final_answer' ? { phase } : {};
 }

@@ -11,7 +11,6 @@ import { type AskedThinking, readAsked } from './asked.ts';
 import { calledFunction, endOf, failureEvents, messageHead, toolUse } from './message-object.ts';
 import { messageUsage, NO_USAGE } from './usage.ts';
 
-/** A piece of a chat stream. */
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'thought'; readonly text: string; readonly details: readonly JsonObject[] }
@@ -264,10 +263,7 @@ function charactersOf(piece: Piece): number {
   return OVERHEAD + piece.text.length + (piece.kind === 'thought' ? JSON.stringify(piece.details).length : 0);
 }
 
-/**
- * True if the input is whole JSON, so that nothing can follow. An empty input is not complete: the
- * provider may continue that call later.
- */
+/** True if the input is whole JSON. An empty one is not: the provider may continue the call. */
 function isComplete(block: CallBlock): boolean {
   return block.input.trimEnd().endsWith('}') && parseObject(block.input) !== undefined;
 }

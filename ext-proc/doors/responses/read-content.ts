@@ -11,10 +11,7 @@ export interface ReadContent {
   readonly content: unknown;
 }
 
-/**
- * Content of a message, or the output of a tool, in chat's form. A value of another kind is
- * returned unchanged, and chat's rules refuse it.
- */
+/** Content or tool output in chat's form. Other kinds stay unchanged: chat's rules refuse them. */
 export function readContent(content: unknown, place: string): ReadContent | InvalidField {
   if (!Array.isArray(content)) return { kind: 'content', content };
   const parts: JsonObject[] = [];

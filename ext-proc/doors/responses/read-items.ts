@@ -17,10 +17,7 @@ interface OpenMessage {
   readonly place: MessagePlace;
 }
 
-/**
- * Translates items of the input into messages. The items of one turn of the assistant (reasoning,
- * text and calls) become one message.
- */
+/** Translates input items to messages. A turn's reasoning, text and calls become one message. */
 export class ChatMessages {
   readonly messages: JsonObject[] = [];
   readonly places: MessagePlace[] = [];

@@ -36,10 +36,7 @@ import { createRedisReasoningStore } from './redis-reasoning-store.ts';
 import type { ScriptCalls } from './script-calls.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
-  /**
-   * A hold that is not renewed for this long goes into quarantine. A shard that lost its data
-   * admits nothing for as long.
-   */
+  /** An unrenewed hold is quarantined after this; a shard that lost data is closed for as long. */
   readonly leaseMs: number;
   /**
    * `server`: minutes, days and leases use the clock of Redis, and `nowMs` only converts times to

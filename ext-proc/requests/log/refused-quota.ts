@@ -1,7 +1,6 @@
 import { MINUTE_MS } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 
-/** The sender of a request that was refused. */
 export interface RefusedCaller {
   /** Absent: the key or the route does not exist. All such requests share one count. */
   readonly key: { readonly id: string; readonly organizationId: string } | undefined;

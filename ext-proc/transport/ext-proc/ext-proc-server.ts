@@ -11,10 +11,7 @@ import { type RequestListener, readRequestMessage } from './request-message.ts';
  */
 const METHOD = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
-/**
- * Bounds the memory of one unfinished message. Envoy's pieces of a body are far smaller, because
- * they fit into its connection buffer.
- */
+/** Bounds an unfinished message. Pieces of bodies fit into Envoy's much smaller buffer. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** ABORTED, which Envoy never uses. It marks a bug of ours, not an unavailable process. */

@@ -74,10 +74,7 @@ export class GrpcMessageReader {
   }
 }
 
-/**
- * More than the longest message with a piece of a body: Envoy's ingress reads at most 128 KiB
- * (`per_connection_buffer_limit_bytes`).
- */
+/** Above the longest piece of a body: Envoy reads 128 KiB (`per_connection_buffer_limit_bytes`). */
 const SPARE_BYTES = 160 * 1024;
 /** Most spare buffers: as many as are in use under load. Others are garbage-collected. */
 const MAX_SPARE = 16;

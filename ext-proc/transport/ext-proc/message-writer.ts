@@ -20,10 +20,7 @@ function varintBytes(value: number): number {
   return value < 2 ** 21 ? 3 : 4;
 }
 
-/**
- * Writes fields into a buffer whose length was computed before. Texts are written character by
- * character, which is cheaper for texts as short as these.
- */
+/** Writes fields into a buffer of known length. Short texts are cheaper character by character. */
 export class MessageWriter {
   readonly bytes: Buffer;
   #at = 0;

@@ -10,10 +10,7 @@ const REQUEST_TRAILERS = (5 << 3) | 2;
 const STREAMED_IMMEDIATE_RESPONSE = (11 << 3) | 2;
 const END_OF_STREAM = [2 << 3, 1] as const;
 
-/**
- * Alternating names and values. Completions and balances must not be cached, and a browser must not
- * interpret JSON as a page.
- */
+/** Alternating names and values: nothing may be cached, and no JSON be read as a page. */
 export const ON_EVERY_RESPONSE: readonly string[] = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
 
 export interface InPlaceResponse {

@@ -86,10 +86,7 @@ function isOneHost(headers: HeaderList): boolean {
 /** Start and end of a header's name and of its value in the text. */
 const NUMBERS_PER_HEADER = 4;
 
-/**
- * Headers as one text, decoded on demand: of about 20 headers the gateway reads seven. Latin-1
- * keeps every byte, as Node's own HTTP parser does.
- */
+/** Headers as one text, decoded on demand (7 of about 20). Latin-1 keeps every byte, as in Node. */
 export class HeaderList {
   readonly #text: string;
   readonly #places: readonly number[];

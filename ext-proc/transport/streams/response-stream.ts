@@ -56,10 +56,7 @@ export class HttpResponseStream {
     });
   }
 
-  /**
-   * Writes bytes, or text as UTF-8. False: wait for `drained`. After the end it is false too, so
-   * that no loop goes on writing.
-   */
+  /** Writes bytes, or text as UTF-8. False: wait for `drained`, or it is over: stop writing. */
   write(piece: Uint8Array | string): boolean {
     if (this.#isOver()) return false;
     this.#hasWritten = true;
@@ -90,10 +87,7 @@ export class HttpResponseStream {
     return this.#closed.promise;
   }
 
-  /**
-   * Cuts the response visibly. Does nothing after all of it was handed to the socket, because the
-   * connection may have another response.
-   */
+  /** Cuts the response visibly, unless all was handed over: the connection may have another. */
   abort(): void {
     this.#response.destroy();
   }

@@ -25,10 +25,7 @@ export type ExpiryChoice = keyof typeof EXPIRY_LABELS;
 
 const DAYS = { '30d': 30, '90d': 90, '1y': 365, custom: 7 } as const;
 
-/**
- * A number of days from now in the reader's calendar, at the same time of day even across a change
- * of clocks. `custom` starts with a week.
- */
+/** Days from now by the reader's calendar, at the same time of day. `custom` starts with a week. */
 export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefined {
   if (choice === 'never') return undefined;
   const at = new Date(nowMs);

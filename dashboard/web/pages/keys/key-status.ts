@@ -67,7 +67,7 @@ function isUnused({ lastUsedAtMs, createdAtMs }: KeyView, nowMs: number): boolea
   return nowMs - (lastUsedAtMs ?? createdAtMs) > UNUSED_MS;
 }
 
-/** Choices that select a key: by state and use, and by owner, the one with most keys first. */
+/** Choices that select at least one key: by state and use, and by owner, most keys first. */
 export function keyChoices(keys: readonly KeyView[], shown: readonly KeyView[], nowMs: number) {
   const all = keys.filter(isSelectable);
   const choice = (label: string, chosen: readonly KeyView[]): KeyChoice => ({ label, ids: chosen.map(({ id }) => id) });

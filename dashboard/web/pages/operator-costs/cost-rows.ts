@@ -8,10 +8,7 @@ import { COSTS_RANGE, type CostMeasure, type CostsState } from '../searches.ts';
 /** Maximum of the server. */
 const MOST_DAYS = 366;
 
-/**
- * The UTC days of an address. The last seven days are today and the six days before. A chosen range
- * includes every day that it touches.
- */
+/** UTC days of an address. Seven days include today, a range every day that it touches. */
 export function costDays({ range = COSTS_RANGE, fromMs, toMs }: CostsState, nowMs: number): readonly string[] {
   const span = spanOf({ range, fromMs, toMs }, nowMs);
   const isChosen = fromMs !== undefined || toMs !== undefined;

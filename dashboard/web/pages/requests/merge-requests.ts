@@ -1,9 +1,6 @@
 import type { RequestPage, RequestView } from '#contract/request-log.ts';
 
-/**
- * A request is logged at its end but sorted by its arrival, so a long one appears below newer ones.
- * Following therefore looks back this far.
- */
+/** Following looks back this far: requests are logged at their end, but sorted by arrival. */
 export const LOOK_BACK_MS = 5 * 60_000;
 
 /** Largest expected difference between the reader's clock and the server's. */
@@ -31,10 +28,7 @@ export function unknownRequests(page: RequestPage, known: readonly RequestView[]
   return page.requests.filter(({ id }) => !ids.has(id));
 }
 
-/**
- * True if more requests arrived than fit on a page, so that some may be missing before the known
- * ones. The list then starts over.
- */
+/** True if more arrived than fit on a page: some may be missing, so the list starts over. */
 export function leavesGap(page: RequestPage, known: readonly RequestView[]): boolean {
   // A search that stopped early found few requests, so none is missing.
   if (page.next === undefined || page.searchedToMs !== undefined) return false;
