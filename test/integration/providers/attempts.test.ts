@@ -12,31 +12,31 @@ import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from 
 import type { Act, Call } from '../../provider/call.ts';
 
 /**
- * A provider that counts for itself what it was given and made, as the bill of a real one does:
- * everything that becomes of a request has to be found in the gateway's books, charged or not.
+ * A provider that counts the tokens that it received and produced, as the bill of a real one does.
+ * The gateway must record all of them, charged or not.
  */
 let client: GatewayClient;
 let organizationId = '';
 const bill = new Map<string, { input: number; output: number }>();
 
-/** Before it is over a machine may stand still for a moment. */
+/** Long enough for a machine that stalls for a moment. */
 const LIMIT_MS = 4_000;
-/** One token each. */
+/** A word of one token. */
 const WORD = ' lake';
 const WORDS = 20;
 const MAX_TOKENS = 500;
-/** Price in the test's configuration, for input and output. */
+/** The price of input and output in the test's configuration. */
 const NANO_USD_PER_TOKEN = 1000;
-/** Costs of a target in USD per million tokens. */
+/** The operator's costs of a target in USD per million tokens. */
 const costs = (model: string) => ({ input: model === 'second' ? 0.75 : 0.5, output: 2 });
 const PROMPT = `Count these:${WORD.repeat(300)}`;
 const pieces = Array.from({ length: WORDS }, () => WORD);
 const text = WORD.repeat(WORDS);
 const usage = { prompt_tokens: countTokens(PROMPT), completion_tokens: WORDS };
-/** The first says the role. */
+/** The first event has the role. */
 const EVENTS = 1 + WORDS;
 
-/** Puts what `act` answers on the bill: the prompt, and so many tokens of output. */
+/** Runs `act`, and adds the prompt and `outputTokens` to the bill. */
 function billed(outputTokens: number, act: Act): Act {
   return (call: Call) => {
     const line = `${new Date().toISOString().slice(0, 10)},${call.seen.model}`;
@@ -58,7 +58,7 @@ const ACTS: Readonly<Record<string, readonly [Act, ...Act[]]>> = {
   late: [billed(0, stall)],
   second: [billed(WORDS, whole)],
   slow: [billed(0, stall)],
-  // The provider writes until the output limit.
+  // The provider bills output up to its limit.
   large: [billed(MAX_TOKENS, jsonAnswer({ text: 'x'.repeat(100_000) }))],
   broken: [billed(0, reset)],
   failing: [errorAnswer(500, 'oops'), billed(WORDS, jsonAnswer({ text, usage }))],
@@ -73,7 +73,7 @@ const gateway = withGateway((provider) => {
       providers: {
         fake: { base_url: provider.baseUrl },
         free: { base_url: provider.baseUrl, bill_prompt_on_disconnect: false },
-        // No server listens there.
+        // No server listens on this port.
         closed: { base_url: 'http://127.0.0.1:1/v1' },
       },
       models: {
@@ -103,7 +103,7 @@ const messages = [{ role: 'user', content: PROMPT }];
 const ask = async (model: string, stream: boolean): Promise<string> =>
   outcome(await client.chat({ model, stream, messages, max_tokens: MAX_TOKENS }));
 
-/** Leaves when the provider has the request, and the client all of its words where it has any. */
+/** Disconnects after `words` words of the response, or when the provider has the request. */
 async function leave(model: string, words = 0): Promise<void> {
   const leaving = new AbortController();
   let seen = '';
@@ -121,7 +121,7 @@ async function leave(model: string, words = 0): Promise<void> {
   await left;
 }
 
-/** One after the other, as a client does that wants its prompts read for nothing. */
+/** Disconnects repeatedly, as a client does that wants its prompts read free of charge. */
 async function leaveAgainAndAgain(model: string): Promise<void> {
   for (let times = 0; times < 10; times++) await leave(model);
 }
@@ -144,7 +144,7 @@ const uncharged = () =>
      from provider_attempts where organization_id = '${organizationId}' order by provider_model, attempt`,
   );
 
-test('everything that a provider was asked is charged, or named with its reason', async () => {
+test('every provider call is charged, or stored with the reason why not', async () => {
   const outcomes = await Promise.all([
     ask('json', false),
     ask('stream', true),
@@ -199,7 +199,7 @@ test('everything that a provider was asked is charged, or named with its reason'
     ]);
 });
 
-test('a bill of the provider is explained by it to the token, and the page of metrics tells the same', async () => {
+test('the stored calls explain a bill of the provider to the token, and metrics have the same sums', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gw-bill-'));
   const file = join(folder, 'bill.csv');
   const rows = [...bill].map(([line, { input, output }]) => `${line},${input},0,${output},`);
@@ -239,12 +239,12 @@ test('a bill of the provider is explained by it to the token, and the page of me
   });
 });
 
-test('a report of costs has what each attempt costs at its own target', async () => {
+test('a report of costs has the cost of each attempt at its own target', async () => {
   const { stack } = gateway;
   const result = await runCommandLine(['costs', 'report', '--by', 'model'], { DATABASE_URL: stack.databaseUrl });
   if (result.kind !== 'done') throw new Error(result.message);
   const prompt = usage.prompt_tokens;
-  /** Nano-dollars of a number of prompts and of output. */
+  /** The cost in USD of a number of prompts and of output tokens, rounded to nano-dollars. */
   const cost = (prompts: number, output = 0, { input, output: each } = costs('')) =>
     Math.round(1000 * (prompts * prompt * input + output * each)) / 1e9;
   const reported = result.json as readonly { model: string; revenue: number; cost: number; margin: number }[];

@@ -45,7 +45,7 @@ async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): 
   return started;
 }
 
-/** Publishes the provider at the URL; returns its cluster. */
+/** Publishes a provider at the URL. Returns its cluster. */
 async function publish(url: string, { region, service, ...keys }: AwsIdentity, limits = {}): Promise<string> {
   const aws = {
     ...{ region, service, access_key_id: keys.accessKeyId, secret_access_key: keys.secretAccessKey },
@@ -56,7 +56,7 @@ async function publish(url: string, { region, service, ...keys }: AwsIdentity, l
   return clusterOf(config, 'p');
 }
 
-/** Compares the signature of the newest request with the one that AWS would demand. */
+/** Compares the signature of the newest request with the one that AWS would require. */
 async function expectSigned(server: FakeProvider, identity: AwsIdentity): Promise<void> {
   const seen = server.requests().at(-1);
   if (seen === undefined) throw new Error('the provider saw no request');
@@ -86,7 +86,7 @@ test.each([
   }
 });
 
-test('a body of some MiB is signed whole, up to the bound and for streams as well', async () => {
+test('a body of several MiB is signed completely, up to the bound, and streams are signed too', async () => {
   const server = await provider();
   const host = `127.0.0.1:${server.port}`;
   const cluster = await publish(`http://${host}/v1`, FIRST, { request_body: '2MiB' });
@@ -105,7 +105,7 @@ test('a body of some MiB is signed whole, up to the bound and for streams as wel
   await expectSigned(server, FIRST);
 });
 
-test('other credentials are another cluster; requests in flight keep theirs', async () => {
+test('changed credentials get a new cluster, and the old file is removed', async () => {
   const server = await provider();
   const headers = { host: `127.0.0.1:${server.port}` };
   const first = await publish(`http://${headers.host}/v1`, FIRST);

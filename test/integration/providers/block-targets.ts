@@ -6,14 +6,14 @@ import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import type { GatewayOptions } from '../../harness/with-gateway.ts';
 import { timelessModel } from './timeless-model.ts';
 
-/** A model of a block with one of its targets, as a model of its own. */
+/** One target of a block's model, tested as a separate model. */
 export interface BlockTarget {
-  /** Public id: the provider's name and the model's. */
+  /** The public id, made of the names of provider and model. */
   readonly id: string;
   readonly provider: string;
   readonly model: string;
   readonly providerModel: string;
-  /** Path of its calls, behind the provider's name. */
+  /** The path of its calls, after the provider's name. */
   readonly path: string;
   readonly capabilities: readonly string[];
   readonly efforts: readonly string[];
@@ -29,7 +29,7 @@ interface Block {
 
 const read = ({ yaml }: ProviderBlock): Block => parse(yaml) as Block;
 
-/** Of a base URL, or of the first endpoint where there are several. */
+/** The path of a base URL or endpoint. */
 function pathOf(url = ''): string {
   return new URL(url).pathname;
 }
@@ -51,8 +51,8 @@ export function blockTargets(blocks: readonly ProviderBlock[]): BlockTarget[] {
 }
 
 /**
- * A gateway with the blocks' providers at `origin`, each below its name. A provider that Envoy
- * authorizes, or whose key is in a file, gets a key of its own here: other tests have those.
+ * A gateway with the blocks' providers at `origin`, each at the path of its name. All have plain
+ * keys here; other tests have the providers that Envoy authorizes and keys in files.
  */
 export function gatewayOfBlocks(targets: readonly BlockTarget[], origin: string): GatewayOptions {
   const providers: Record<string, TestProvider> = {};

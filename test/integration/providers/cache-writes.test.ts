@@ -44,14 +44,14 @@ const withPart = (mark: object) => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', ...mark }] }],
 });
 
-/** Its request as each API says it. */
+/** The cache markers in the body for each API. */
 const SENT: Readonly<Record<Api, object>> = {
   chat: withPart({ ...control('1h'), ...BREAKPOINT }),
   responses: { input: [{ content: [BREAKPOINT] }] },
   anthropic: { messages: [{ content: [control('1h')] }] },
 };
 
-test.each(APIS)('%s: writes for an hour are refused without their price, and asked for with it', async (api) => {
+test.each(APIS)('%s: cache writes for an hour are refused without their price, and sent with it', async (api) => {
   const client = await gateway.openClient();
   for (const name of Object.keys(PRICES)) {
     const model = `${name}-${api}`;

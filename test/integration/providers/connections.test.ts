@@ -14,8 +14,8 @@ import { type FakeProvider, startFakeProvider } from '../../provider/fake-provid
 import { startTokenServer } from '../../provider/token-server.ts';
 
 /**
- * How a real Envoy connects to providers by the clusters made of the configuration: TLS, HTTP
- * versions, names, failures. `URX,UF`: no connection, after the retries; `UH`: no healthy host.
+ * How a real Envoy connects to providers with clusters from the configuration: TLS, HTTP versions,
+ * names, failures. `URX,UF` means no connection after all retries, `UH` no healthy host.
  */
 
 const envoy = opened(startEnvoy);
@@ -41,7 +41,7 @@ async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): 
   return started;
 }
 
-/** Publishes one provider at the URL and calls it. */
+/** Publishes a provider at the URL and calls it. */
 async function callAt(url: string, trusted = caPath): Promise<EgressAnswer> {
   const config = await configOf(envoy, { p: url }, trusted);
   expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
@@ -106,14 +106,14 @@ test('over plain HTTP by name, whichever address family the provider listens on'
   expect((await callAt(`http://localhost:${server.port}/v1`)).status).toBe(200);
 });
 
-test('a name that does not resolve is no healthy host, and holds up nothing', async () => {
+test('a name that does not resolve is reported as no healthy host, and delays nothing', async () => {
   const startMs = performance.now();
   expect(await callAt('http://nowhere.invalid/v1')).toMatchObject({ status: 503, headers: { 'x-gw-local': 'UH' } });
   expect(performance.now() - startMs).toBeLessThan(30_000);
 });
 
 describe('a provider that refuses connections', () => {
-  test('on the loopback is tried every time, and answers the moment it is up', async () => {
+  test('on the loopback is tried every time, and serves as soon as it is up', async () => {
     const [port = 0] = await freePorts(1);
     const config = await configOf(envoy, { p: `http://127.0.0.1:${port}/v1` });
     await publisher.publish(config);
@@ -127,9 +127,9 @@ describe('a provider that refuses connections', () => {
     expect((await call(envoy, clusterOf(config, 'p'), 'p')).status).toBe(200);
   });
 
-  test('elsewhere is left alone after 20 failures, and tried again within seconds', async () => {
-    // Linux connects 0.0.0.0 to this machine, yet it is no loopback address: it stands for a
-    // provider elsewhere.
+  test('elsewhere is ejected after 20 failures, and tried again within seconds', async () => {
+    // Linux connects 0.0.0.0 to this machine, although it is not a loopback address. It stands for
+    // a provider elsewhere.
     const [port = 0] = await freePorts(1);
     const config = await configOf(envoy, { p: `http://0.0.0.0:${port}/v1` });
     await publisher.publish(config);
@@ -145,7 +145,7 @@ describe('a provider that refuses connections', () => {
   });
 });
 
-test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 500 or a 429 is the request's own", async () => {
+test('a provider elsewhere is ejected after 20 responses of 503 in a row, but not after 500 or 429', async () => {
   const server = await provider();
   const config = await configOf(envoy, { p: `http://0.0.0.0:${server.port}/v1` });
   await publisher.publish(config);
@@ -163,8 +163,8 @@ test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 5
   expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
   server.script('m', errorAnswer(503, 'overloaded'));
   expect(new Set(await statuses(20))).toEqual(new Set(['503 own']));
-  // Envoy's main thread notifies its workers, for which a busy machine takes a few more requests;
-  // far fewer than twice the 20.
+  // Envoy's main thread notifies its workers. On a busy machine this takes a few more requests, but
+  // far fewer than another 20.
   let seen: string[] = [];
   for (let i = 0; i < 15 && seen.at(-1) !== '503 UH'; i++) {
     await sleep(i * 20);

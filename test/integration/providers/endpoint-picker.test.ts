@@ -12,8 +12,8 @@ import { type FakeProvider, startFakeProvider } from '../../provider/fake-provid
 import { createGate } from '../../provider/gate.ts';
 
 /**
- * A picker of the Gateway API Inference Extension: it gets headers and body by Envoy's protocol for
- * external processing, and answers with the endpoint. This one speaks it as its documents say.
+ * A picker of the Gateway API Inference Extension receives headers and body in Envoy's ext_proc
+ * protocol, and responds with an endpoint. This one follows the extension's documents.
  */
 type Script = (call: grpc.ServerDuplexStream<Asked, object>, body: Buffer) => void;
 
@@ -37,7 +37,7 @@ const picks =
   };
 
 const picker = new grpc.Server();
-// What a picker says besides what the gateway's own service does.
+// Adds a message that pickers send and the gateway's own service does not.
 const proto = readFileSync(join(REPOSITORY, 'proto/ext_proc.proto'), 'utf8').replace(
   'BodyResponse request_body = 3;',
   'BodyResponse request_body = 3; ImmediateResponse immediate_response = 7;',
@@ -109,7 +109,7 @@ test.each([0, 1])('a request goes to endpoint %i, which the picker chose by its 
   expect(headersSeen.join('\n')).not.toContain('provider-secret');
 });
 
-test('the picker learns when the response is over, and a dead choice goes to another', async () => {
+test('the picker is told when the response ends, and a dead first choice is replaced by the second', async () => {
   script = picks(`${at(2)},${at(0)}`);
   const gate = createGate();
   for (const server of servers) server.script('m', gate.before(plainAnswer));
@@ -124,7 +124,7 @@ test('the picker learns when the response is over, and a dead choice goes to ano
   for (const server of servers) server.script('m', plainAnswer);
 });
 
-test.each(['unlisted', 'nonsense'])('it cannot lead elsewhere: %s', async (what) => {
+test.each(['unlisted', 'nonsense'])('the picker cannot choose another address: %s', async (what) => {
   script = picks(what === 'unlisted' ? at(2) : what);
   const { outcomes, more } = await send(20);
   expect(outcomes).toEqual(new Set(['200']));
@@ -132,14 +132,14 @@ test.each(['unlisted', 'nonsense'])('it cannot lead elsewhere: %s', async (what)
   expect(Math.min(more[0] ?? 0, more[1] ?? 0)).toBeGreaterThan(0);
 });
 
-test('a refusal of the picker is no_capacity, and nobody is asked', async () => {
+test('a refusal of the picker is no_capacity, and no endpoint is called', async () => {
   script = (call) => void call.write({ immediate_response: { status: { code: 429 } } });
   const { outcomes, more } = await send(2);
   expect(outcomes).toEqual(new Set(['503 no_capacity']));
   expect(more).toEqual([0, 0, 0]);
 });
 
-test('without an answer of the picker Envoy chooses, after a second at most', async () => {
+test('if the picker does not respond within a second, Envoy chooses', async () => {
   script = () => {};
   const first = performance.now();
   expect((await send(1)).outcomes).toEqual(new Set(['200']));

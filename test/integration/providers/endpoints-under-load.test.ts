@@ -12,7 +12,7 @@ import { plainAnswer, reset, slowly, streamThen } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-/** Endpoints that are slow, or die, while requests are under way. */
+/** Endpoints that are slow or end while requests are in flight. */
 
 const CHEAP = { input: 0.001, output: 0.001 };
 
@@ -24,7 +24,7 @@ describe('through the gateway', () => {
       config: {
         providers: { own: { endpoints: servers.map(({ baseUrl }) => baseUrl) } },
         models: { m: {}, cut: {}, large: { context_window: 5_000_000, usd_per_million_tokens: CHEAP } },
-        // Envoy alone repeats what failed, but for large bodies.
+        // Envoy retries failed requests, except those with large bodies.
         retries: { per_target: 1 },
       },
     };
@@ -35,7 +35,7 @@ describe('through the gateway', () => {
     return servers.reduce((sum, server) => sum + server.requests(model).length, 0);
   }
 
-  test('a stream that breaks after its first byte is not repeated, and charged once', async () => {
+  test('a stream that breaks after its first byte is not retried, and charged once', async () => {
     const client = await gateway.openClient();
     for (const server of servers) server.script('cut', streamThen(3, reset));
     const before = await balanceOf(client);
@@ -47,18 +47,18 @@ describe('through the gateway', () => {
     expect(await balanceOf(client)).toBeLessThan(before);
   });
 
-  test('a body that Envoy cannot keep is sent again by the gateway', async () => {
+  test('a body that is too large for retries in Envoy is sent again by the gateway', async () => {
     const client = await gateway.openClient();
     servers[0]?.script('large', reset);
     const messages = [{ role: 'user', content: 'x '.repeat(1_000_000) }];
-    // Each attempt asks one of three at random; two resets in a row are a failure.
+    // Each attempt calls one of three at random. Two resets in a row are a failure.
     const results: string[] = [];
     for (let i = 0; i < 30; i++) results.push(outcome(await client.chat({ model: 'large', messages, max_tokens: 5 })));
     expect(servers[0]?.requests('large').length).toBeGreaterThan(0);
     expect(results.filter((one) => one === '200').length).toBeGreaterThan(15);
   });
 
-  test('one dies under load: every request is answered and charged once', async () => {
+  test('one endpoint ends under load: every request succeeds and is charged once', async () => {
     const client = await gateway.openClient();
     for (const server of servers) server.script('m', slowly(40, plainAnswer));
     await untilNothingHeld(client);
@@ -83,7 +83,7 @@ describe('through the gateway', () => {
   });
 });
 
-describe('beside round robin', () => {
+describe('compared with round robin', () => {
   const REQUESTS = 200;
   let envoy: EnvoyProcess;
   const started: FakeProvider[] = [];
@@ -97,8 +97,8 @@ describe('beside round robin', () => {
   });
 
   /**
-   * Two good endpoints, one that answers one request for every eight of its group, and one that
-   * will die.
+   * Starts two good endpoints, one that completes one request for every eight of its group, and one
+   * that will end.
    */
   async function group(slow: Turns): Promise<readonly FakeProvider[]> {
     const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeProvider()));
@@ -115,8 +115,8 @@ describe('beside round robin', () => {
   }
 
   /**
-   * 50 requests a second for 4 s. The fourth endpoint fails after a quarter of them, and ends after
-   * half.
+   * Sends 50 requests a second for 4 s. The fourth endpoint fails after a quarter of them, and ends
+   * after half.
    */
   async function load(cluster: string, servers: readonly FakeProvider[], slow: Turns): Promise<Figures> {
     const tookMs: number[] = [];
@@ -148,7 +148,7 @@ describe('beside round robin', () => {
     return { p99Ms: p99(tookMs), p99Overtaken: p99(overtaken), failures };
   }
 
-  test('one slow and one dying endpoint cost no failure, and a wait is shorter', async () => {
+  test('a slow and an ending endpoint cause no failures, and waits are shorter', async () => {
     const slow = [turns(), turns()] as const;
     const groups = [await group(slow[0]), await group(slow[1])] as const;
     const ours = clusterTo(groups[0], 'p-000000000000-endpoints');
@@ -169,17 +169,17 @@ describe('beside round robin', () => {
 
 interface Figures {
   readonly p99Ms: number;
-  /** How many requests were sent while one waited, which no busy machine changes. */
+  /** Requests that were sent while one waited, a number that does not depend on the machine. */
   readonly p99Overtaken: number;
   readonly failures: number;
 }
 
 interface Turns {
-  /** Does `act` when it is the call's turn. */
+  /** Runs `act` when the call gets its turn. */
   before(act: Act): Act;
-  /** The call that waits longest has its turn, or the next one. */
+  /** Gives a turn to the call that waits longest, or to the next one. */
   one(): void;
-  /** From now on nothing waits. */
+  /** Gives a turn to every call from now on. */
   all(): void;
 }
 

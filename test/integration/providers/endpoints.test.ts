@@ -37,7 +37,7 @@ async function two(): Promise<readonly [FakeProvider, FakeProvider]> {
   return [await start(), await start()];
 }
 
-/** Publishes one provider with these endpoints; its cluster. */
+/** Publishes a provider with these endpoints. Returns its cluster. */
 async function publish(endpoints: readonly string[], more: object = {}, caPath?: string): Promise<string> {
   const config = await configFrom(envoy, { p: { endpoints, ...more } }, { caPath });
   expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
@@ -71,7 +71,7 @@ describe('requests', () => {
     }
   });
 
-  test('avoid an endpoint with more of them open', async () => {
+  test('avoid an endpoint with more open requests', async () => {
     const [slow, fast] = await two();
     const gate = createGate();
     slow.script('m', gate.before(plainAnswer));
@@ -82,10 +82,10 @@ describe('requests', () => {
       calls.push(sent);
       await Promise.race([sent, until(async () => asked(slow) + asked(fast) === calls.length)]);
     };
-    // Chance decides while neither has a request open.
+    // The choice is random while neither has an open request.
     while (asked(slow) === 0) await send();
     for (let i = 0; i < 200; i++) await send();
-    // Two draws out of four are both of the slow one at a quarter of the requests.
+    // Envoy draws two endpoints at random. Both are the slow one for a quarter of the requests.
     expect(asked(slow)).toBeLessThan(84);
     gate.open();
     for (const answer of await Promise.all(calls)) expect(answer.status).toBe(200);
@@ -98,7 +98,7 @@ describe('requests', () => {
     expect(first.requests('m')[0]?.headers.host).toBe(`localhost:${first.port}`);
   });
 
-  test('reach an endpoint that is added, and none that is taken out', async () => {
+  test('reach an endpoint that is added, and none that is removed', async () => {
     const [first, second] = await two();
     await statuses(await publish(urlsOf([first])), 3);
     expect([asked(first), asked(second)]).toEqual([3, 0]);
@@ -109,7 +109,7 @@ describe('requests', () => {
     expect(asked(first)).toBe(before);
   });
 
-  test('over TLS meet a certificate of the name of each endpoint, with HTTP/2', async () => {
+  test('over TLS require a certificate for the name of each endpoint, and use HTTP/2', async () => {
     const all = [await start({ tls: certificate, http2: true }), await start({ tls: certificate, http2: true })];
     const [first, second] = all;
     const caPath = join(envoy.paths.dataDir, 'ca.pem');
@@ -137,7 +137,7 @@ describe('a failure before the head of a response', () => {
     ['502', errorAnswer(502, 'bad')],
     ['503', errorAnswer(503, 'overloaded')],
     ['504', errorAnswer(504, 'late')],
-  ])('%s: another endpoint answers', async (_, act) => {
+  ])('%s: another endpoint serves', async (_, act) => {
     const [bad, good] = await two();
     bad.script('m', act);
     const cluster = await publish(urlsOf([bad, good]));
@@ -146,25 +146,25 @@ describe('a failure before the head of a response', () => {
     expect(asked(bad)).toBeGreaterThan(0);
   });
 
-  test('no connection: another endpoint answers, and the dead one is left after few failures', async () => {
+  test('no connection: another endpoint serves, and the dead one is ejected after a few failures', async () => {
     const [dead, good] = await two();
     await dead.close();
     const cluster = await publish(urlsOf([dead, good]));
     expect(new Set(await statuses(cluster, 30))).toEqual(new Set([200]));
     let hosts = await hostsOf(cluster);
-    // After seconds it is tried again, and left again.
+    // It is tried again after some seconds, and ejected again.
     await until(async () => {
       await call(envoy, cluster, 'p');
       hosts = await hostsOf(cluster);
       return hosts.find(({ port }) => port === dead.port)?.isOut === true;
     });
     expect(hosts.find(({ port }) => port === good.port)?.isOut).toBe(false);
-    // The alert ProviderEjected reads these.
+    // The alert ProviderEjected uses these metrics.
     const stats = await envoy.admin(`/stats?filter=cluster\\.${cluster}\\.membership_`);
     expect(stats).toMatch(/membership_healthy: 1\n(?:.*\n)*.*membership_total: 2\n/);
   });
 
-  test('a body of 200 kB is sent again, one of 700 kB is a failure', async () => {
+  test('a body of 200 kB is retried, one of 700 kB fails', async () => {
     const [bad, good] = await two();
     bad.script('m', reset);
     const cluster = await publish(urlsOf([bad, good]));
@@ -174,7 +174,7 @@ describe('a failure before the head of a response', () => {
     };
     for (let i = 0; i < 6; i++) expect((await send(200_000)).status).toBe(200);
     expect(good.requests('m').every(({ body }) => body.length > 200_000)).toBe(true);
-    // Each goes to one of the two by chance.
+    // Each request goes to one of the two at random.
     const failed = async () => (await send(700_000)).headers['x-gw-local'] === 'UC';
     await until(failed);
     await until(async () => !(await failed()));
@@ -183,14 +183,14 @@ describe('a failure before the head of a response', () => {
   test.each([
     ['500', errorAnswer(500, 'no'), 500],
     ['429', errorAnswer(429, 'slow down'), 429],
-  ])("%s is the endpoint's answer", async (_, act, status) => {
+  ])("%s is passed on as the endpoint's response", async (_, act, status) => {
     const all = await two();
     for (const server of all) server.script('m', act);
     expect(await statuses(await publish(urlsOf(all)), 3)).toEqual([status, status, status]);
     expect(all.reduce((sum, server) => sum + asked(server), 0)).toBe(3);
   });
 
-  test('of every endpoint is a failure, and then none is asked', async () => {
+  test('of every endpoint fails the request, and further requests are not sent', async () => {
     const all = await two();
     await Promise.all(all.map((server) => server.close()));
     const cluster = await publish(urlsOf(all));
@@ -199,7 +199,7 @@ describe('a failure before the head of a response', () => {
   });
 });
 
-test('a response that has begun is not repeated', async () => {
+test('a request whose response has begun is not retried', async () => {
   const all = await two();
   for (const server of all) server.script('m', resetAfterBytes(40));
   const cluster = await publish(urlsOf(all));
@@ -207,7 +207,7 @@ test('a response that has begun is not repeated', async () => {
   expect(all.reduce((sum, server) => sum + asked(server), 0)).toBe(1);
 });
 
-test('health checks take an endpoint out and bring it back', async () => {
+test('health checks remove an endpoint and restore it', async () => {
   const [first, second] = await two();
   const cluster = await publish(urlsOf([first, second]), { health_check: { path: '/health?of=me', interval: '1s' } });
   const checks = (server: FakeProvider) => server.requests('').filter(({ path }) => path === '/health?of=me');
@@ -215,7 +215,7 @@ test('health checks take an endpoint out and bring it back', async () => {
   expect(checks(first)[0]?.headers.authorization).toBeUndefined();
   first.script('', rawAnswer(503, {}, 'loading'));
   await until(async () => (await hostsOf(cluster)).some(({ isOut }) => isOut));
-  // Envoy's main thread says so, and its workers follow.
+  // The admin interface shows the state of Envoy's main thread, which its workers follow.
   await until(async () => {
     const before = asked(first);
     expect(new Set(await statuses(cluster, 20))).toEqual(new Set([200]));
@@ -228,13 +228,13 @@ test('health checks take an endpoint out and bring it back', async () => {
     await statuses(cluster, 20);
     return asked(first) > before;
   });
-  // Silence is no answer either.
+  // A health check without a response fails too.
   first.script('', stall);
   second.script('', stall);
   await until(async () => (await call(envoy, cluster, 'p')).headers['x-gw-local'] === 'UH');
 });
 
-test('health checks of a provider with one base_url leave it at once', async () => {
+test('health checks of a provider with one base_url apply at once', async () => {
   const server = await start();
   server.script('', rawAnswer(503, {}, 'loading'));
   const config = await configFrom(

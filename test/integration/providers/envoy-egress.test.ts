@@ -12,11 +12,11 @@ import { providerCluster } from '#ext-proc/envoy-config/provider-cluster.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
 /**
- * Provider calls through Envoy's egress socket: what providers see, and how Envoy's own responses
- * are recognized.
+ * Provider calls through Envoy's egress socket: what providers receive, and how Envoy's own
+ * responses are recognized.
  */
 let provider: Server;
-/** A provider that answers before it has read the request, and reads on. */
+/** A provider that responds before it has read the request, and then reads on. */
 let hasty: NetServer;
 let envoy: EnvoyProcess;
 let seen: IncomingMessage[] = [];
@@ -63,7 +63,7 @@ afterAll(async () => {
   hasty?.close();
 });
 
-test('a provider sees the request as it was sent, and nothing of ours', async () => {
+test('a provider receives the request as it was sent, without internal headers', async () => {
   seen = [];
   const answer = await call('up', '/v1/chat/completions?x=1', { authorization: 'Bearer secret' });
   expect(answer.status).toBe(200);
@@ -74,7 +74,7 @@ test('a provider sees the request as it was sent, and nothing of ours', async ()
   expect(headers).toEqual({ authorization: 'Bearer secret', 'content-length': '2' });
 });
 
-test("a provider's own answer carries no mark, whatever it sends", async () => {
+test("a provider's own response has no mark of Envoy, whatever it contains", async () => {
   for (const path of ['/', '/503']) {
     const answer = await call('up', path);
     expect(answer.headers['x-gw-local']).toBeUndefined();
@@ -85,7 +85,7 @@ test("a provider's own answer carries no mark, whatever it sends", async () => {
 });
 
 test.each([
-  ['a cluster that is not there', 'nowhere', '/', 503, /NC/],
+  ['an unknown cluster', 'nowhere', '/', 503, /NC/],
   ['a refused connection', 'refused', '/', 503, /UF/],
   ['a reset before the answer', 'up', '/reset', 503, /UC/],
 ])('%s is marked with its response flags', async (_, cluster, path, status, flags) => {
@@ -94,25 +94,25 @@ test.each([
   expect(answer.headers['x-gw-local']).toMatch(flags);
 });
 
-test('a refused connection is tried again; a request that was sent and got no answer is not', async () => {
+test('a refused connection is retried; a request that was sent and got no response is not', async () => {
   expect((await call('refused', '/')).headers['x-envoy-attempt-count']).toBe('3');
   seen = [];
   await call('up', '/reset');
   expect(seen.length).toBe(1);
 });
 
-test('a reset within an answer is seen at once', async () => {
+test('a reset during a response is passed on at once', async () => {
   const tookMs: number[] = [];
   for (let cut = 0; cut < 5; cut++) {
     const started = performance.now();
     await expect(call('up', '/cut')).rejects.toThrow(/aborted|ECONNRESET/);
     tookMs.push(performance.now() - started);
   }
-  // Envoy holding it back would add a second to each, a machine that stands still to one of them.
+  // A delay by Envoy would add a second to each reset, a stalling machine only to one of them.
   expect(Math.min(...tookMs)).toBeLessThan(900);
 });
 
-test('an answer that comes before the request was written to its end arrives', async () => {
+test('a response that comes before the request was written completely arrives', async () => {
   const client = new ProviderClient(envoy.paths.egressSocket);
   const headers = ['host', 'provider.example', 'x-gw-cluster', 'early'];
   const refused = async (): Promise<string> => {
@@ -121,8 +121,8 @@ test('an answer that comes before the request was written to its end arrives', a
     call.release(false);
     return 'status' in answer ? String(answer.status) : answer.result;
   };
-  // One in ten was lost while Envoy closed the connection at once: it may be closed before the
-  // answer is read.
+  // If Envoy closes the connection at once, one in ten is lost, because it may be closed before the
+  // response is read.
   for (let round = 0; round < 40; round++) {
     expect(await Promise.all([refused(), refused(), refused(), refused()])).toEqual(['429', '429', '429', '429']);
   }

@@ -22,7 +22,7 @@ import {
 } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
 
-/** Before it is over a machine may stand still for a moment, and the provider answer yet. */
+/** Long enough for the provider to respond on a machine that stalls for a moment. */
 const LIMIT_MS = 4_000;
 
 const gateway = withGateway({
@@ -35,7 +35,7 @@ const gateway = withGateway({
           { provider: 'fake', model: 'second' },
         ],
       },
-      // Models of their own, so that the tests wait for the limits side by side.
+      // Separate models, so that the tests wait for the time-outs concurrently.
       silent: {},
       stalled: {},
     },
@@ -50,8 +50,8 @@ async function newClient(protocol: Protocol): Promise<GatewayClient> {
 }
 
 /**
- * Runs `model` once against the acts: what came, how often the provider was asked, and whether
- * anything was charged.
+ * Sends one request to `model` with these acts. Returns the response, the number of provider calls
+ * and the charge.
  */
 async function once(
   client: GatewayClient,
@@ -93,7 +93,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   afterAll(() => client?.close());
 
   for (const { name, acts, expected, attempts } of BEFORE_ANY_EVENT) {
-    test.each([false, true])(`${name}: ${expected}, asked ${attempts} times (stream: %s)`, async (stream) => {
+    test.each([false, true])(`${name}: ${expected}, ${attempts} calls (stream: %s)`, async (stream) => {
       const result = await once(client, stream, acts);
       expect(outcome(result.received)).toBe(expected);
       expect(result.attempts).toBe(attempts);
@@ -102,7 +102,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     });
   }
 
-  test('a reset midway: one final event, [DONE], a clean end; what came is charged', async () => {
+  test('a reset midway: one final event, [DONE], a clean end; the delivered part is charged', async () => {
     const result = await once(client, true, [streamThen(3, reset)]);
     expect(result.received.status).toBe(200);
     expect(result.attempts).toBe(1);
@@ -113,7 +113,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
 });
 
 describe.concurrent('a provider that is silent', () => {
-  test('before the first event: 408, and not asked again, for it is paid', async () => {
+  test('before the first event: 408 without a retry, because the provider bills the call', async () => {
     const client = await newClient('http1');
     const result = await once(client, true, [stall], 'silent');
     expect(outcome(result.received)).toBe('408 request_timeout');
@@ -138,8 +138,8 @@ const FINAL_TEXTS: Readonly<Record<string, { message: string; type: string }>> =
 };
 
 /**
- * docs/interface.md, "Completions and streams", to the byte: `error` first, compact, no `event:`
- * line, then `[DONE]`.
+ * Expects the final event of docs/interface.md, "Completions and streams", byte for byte: `error`
+ * first, compact, no `event:` line, then `[DONE]`.
  */
 function expectFinalEvent(received: Received, code: string, model = 'a'): void {
   const id = String(received.headers['x-generation-id']);
@@ -165,7 +165,7 @@ test('the next target takes over before the first event, unseen by the client', 
   }
 });
 
-test("an error about the operator's account goes to the next target, is counted, and is not told", async () => {
+test("after an error about the operator's account the next target is called; it is counted and not shown to clients", async () => {
   const client = await newClient('http1');
   const counted = (kind: string) =>
     metric(gateway.stack.metricsOrigin, 'gateway_provider_account_errors_total', { provider: 'fake', kind });
@@ -199,7 +199,7 @@ test("an error about the operator's account goes to the next target, is counted,
     .toEqual([...before.map((count) => count + 2), 2]);
 });
 
-test('errors carry the advice of their code', async () => {
+test('a provider error has the retry-after of its code, and its message only if the client can act on it', async () => {
   const client = await newClient('http1');
   const busy = await once(client, false, [errorAnswer(429, 'internal words of the provider')]);
   expect(busy.received.headers['retry-after']).toBe('10');

@@ -3,7 +3,7 @@ import { type GatewayClient, gatewayClient, outcome } from '../../harness/gatewa
 import { withGateway } from '../../harness/with-gateway.ts';
 
 /**
- * Customers share the operator's account at a provider, and no cache namespace or identity there.
+ * Customers share the operator's account at a provider, but no cache namespace and no identity.
  */
 const FIELDS = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 const VALUE = 'value-sentinel-3a9c';
@@ -13,7 +13,7 @@ const gateway = withGateway({
   databaseRole: 'gateway_process',
 });
 
-/** The body that the provider saw of a request with these members. */
+/** The body that the provider received for a request with these members. */
 async function seen(client: GatewayClient, members: Record<string, unknown>): Promise<Record<string, unknown>> {
   expect(outcome(await client.chat({ model: 'a', ...members }))).toBe('200');
   return gateway.provider.requests('a').at(-1)?.json ?? {};
@@ -21,7 +21,7 @@ async function seen(client: GatewayClient, members: Record<string, unknown>): Pr
 
 const all = (value: string) => Object.fromEntries(FIELDS.map((field) => [field, value]));
 
-test('two organizations that send the same are told apart, and each is the same again, after a restart too', async () => {
+test('the same value of two organizations has different hashes, which are stable across restarts', async () => {
   const [acme, other] = [await gateway.stack.operator.customer(), await gateway.stack.operator.customer()];
   const [ofAcme, ofOther] = [
     gatewayClient(gateway.stack.origin, acme.key),
@@ -43,7 +43,7 @@ test('two organizations that send the same are told apart, and each is the same 
   for (const field of FIELDS) expect((await seen(ofAcme, { [field]: VALUE }))[field]).toBe(first[field]);
 });
 
-test('an empty value is a value; a field that is absent or null is not made up', async () => {
+test('an empty value is hashed; a field that is absent or null is not added', async () => {
   const { key } = await gateway.stack.operator.customer();
   const client = gatewayClient(gateway.stack.origin, key);
   const empty = await seen(client, all(''));

@@ -9,8 +9,8 @@ import { rawAnswer } from '../../provider/acts.ts';
 import { timelessModel } from './timeless-model.ts';
 
 /**
- * Charges in dollars of 1,000 prompt tokens, 200 of them cached, and 100 tokens of output. Where
- * the provider reports writes to its cache, 300 of the prompt tokens are some.
+ * Charges in USD for 1,000 prompt tokens, 200 of them cached, and 100 output tokens. If the
+ * provider reports cache writes, 300 of the prompt tokens are cache writes.
  */
 const USD = {
   // 500 x 0.1 + 200 x 0.01 + 300 x 0.125 + 100 x 0.5
@@ -69,13 +69,13 @@ const MESSAGE_USAGE = {
   ...{ input_tokens: 500, cache_read_input_tokens: 200, cache_creation_input_tokens: 300, output_tokens: 100 },
 };
 
-/** Response of a provider in its own API. */
+/** The response of a provider in its own API. */
 function answerOf(provider: string): object {
   if (provider === 'openai') return { ...RESPONSE, usage: RESPONSE_USAGE };
   return provider === 'anthropic' ? { ...MESSAGE, usage: MESSAGE_USAGE } : CHAT;
 }
 
-test('a request to each of ten imported models costs what a calculation by hand says', async () => {
+test('the charge for a request to each of ten imported models matches a calculation by hand', async () => {
   const client = await gateway.openClient();
   for (const [id, usd] of Object.entries(USD)) {
     const [provider = '', model = ''] = id.split('/');

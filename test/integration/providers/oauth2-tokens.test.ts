@@ -9,9 +9,9 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { type AwsIdentity, expectedAuthorization } from '../../provider/aws-signature.ts';
 import { startTokenServer, type TokenServer, token, tokenText } from '../../provider/token-server.ts';
 
-/** Providers whose requests Envoy authorizes, behind the whole gateway. */
+/** Requests through the whole gateway to providers that Envoy authorizes. */
 
-/** Every visible character of ASCII, and a space. */
+/** Every visible ASCII character, and a space. */
 const SECRET = String.fromCharCode(...Array.from({ length: 95 }, (_, at) => 0x20 + ((at + 60) % 95)));
 const AWS: AwsIdentity = {
   ...{ region: 'eu-central-1', service: 'bedrock', accessKeyId: 'AKIDENVIRONMENT' },
@@ -62,12 +62,12 @@ beforeAll(async () => {
 });
 afterAll(() => tokens?.close());
 
-/** The token or key with which the newest request for the provider's model came. */
+/** The authorization of the newest request to the provider's model. */
 function authorizationAt(name: string): string | undefined {
   return gateway.provider.requests(`at-${name}`).at(-1)?.headers.authorization;
 }
 
-test('the first requests have a token, JSON and streams, and the endpoint was asked in a form', async () => {
+test('the first requests have a token, JSON and streams, and the token endpoint received a form', async () => {
   const [json, stream] = await Promise.all([
     client.chat({ model: 'fine' }),
     client.chat({ model: 'fine', stream: true }),
@@ -93,7 +93,7 @@ test('a token is renewed before it expires', async () => {
   expect(authorizationAt('short')).toMatch(/^Bearer short-([2-9]|\d\d)/);
 });
 
-test('without a token no request is made, the next target is asked, and nothing is charged', async () => {
+test('without a token no request is sent, the next target is called, and nothing is charged', async () => {
   const customer = await gateway.stack.operator.customer({ credit: '1' });
   const client = gatewayClient(gateway.stack.origin, customer.key);
   expect(outcome(await client.chat({ model: 'refused' }))).toBe('500 upstream_config_error');
@@ -115,9 +115,9 @@ test('without a token no request is made, the next target is asked, and nothing 
   );
 });
 
-test('an endpoint that recovers is found within seconds, whatever it answered before', async () => {
+test('a token endpoint that recovers is used within seconds, whatever it responded before', async () => {
   for (const name of ['refused', 'broken', 'odd']) {
-    // No lifetime and a text in several lines: as RFC 6749 allows.
+    // RFC 6749 allows a response without a lifetime, and JSON on several lines.
     tokens.script(name, tokenText(`{\n "token_type": "Bearer",\n "access_token": "${name}\\/+=~._-"\n}`));
     const answer = async () => outcome(await client.chat({ model: name }));
     await expect.poll(answer, { interval: 200 }).toBe('200');
@@ -125,17 +125,17 @@ test('an endpoint that recovers is found within seconds, whatever it answered be
   }
 });
 
-test('a token that is valid for no time does not make the endpoint busy', async () => {
+test('tokens without a lifetime are requested at most once a second', async () => {
   tokens.script('short', token('short', { expires_in: 0 }));
   const beganMs = performance.now();
   const before = tokens.requests('short').length;
   const asked = () => tokens.requests('short').length - before;
   await expect.poll(asked).toBeGreaterThan(5);
-  // One each second. This process may have stood still, and then sees some of before late.
+  // One request a second, and some earlier ones that this process saw late if it stalled.
   expect(asked()).toBeLessThanOrEqual((performance.now() - beganMs) / 1000 + 4);
 });
 
-test('another secret is active after a reload, and no request fails meanwhile', async () => {
+test('a changed secret is used after a reload, and no request fails meanwhile', async () => {
   expect(outcome(await client.chat({ model: 'rotated' }))).toBe('200');
   const path = join(gateway.stack.paths.dataDir, 'rotated');
   writeFileSync(`${path}.new`, 'client-sentinel-2\n');
@@ -159,7 +159,7 @@ test('another secret is active after a reload, and no request fails meanwhile', 
   await expect.poll(() => secrets().at(-1)).toBe('client-sentinel-3');
 });
 
-test('a request to AWS is signed, a stream too', async () => {
+test('a request to AWS is signed, also for a stream', async () => {
   for (const stream of [false, true]) {
     expect((await client.chat({ model: 'signed', stream })).status).toBe(200);
     const seen = gateway.provider.requests('at-signed').at(-1);
@@ -168,7 +168,7 @@ test('a request to AWS is signed, a stream too', async () => {
   }
 });
 
-test('no process has written a credential or a token', () => {
+test('no process has logged a credential or a token', () => {
   const written = gateway.stack.logs();
   expect(written).not.toMatch(/sentinel|Bearer|fine-1|short-\d/);
   expect(written).not.toContain(SECRET);

@@ -1,7 +1,7 @@
 /**
- * Oddities of providers and what is done for each: by code (`file` → `symbol`), or by fields of the
- * configuration (`field`), of which docs/providers.md has the values for each provider.
- * provider-oddities.test.ts shows them with recorded answers; `tests` names those shown elsewhere.
+ * Oddities of providers and the remedy for each, in code (`by`) or in `fields` of the
+ * configuration, whose values for each provider are in docs/providers.md. They are reproduced with
+ * recorded responses by provider-oddities.test.ts, or elsewhere by `test`.
  */
 export interface Oddity {
   readonly oddity: string;

@@ -16,7 +16,7 @@ import { RECORDED_OPENAI } from './recorded-openai.ts';
 import type { RecordedError, RecordedProvider } from './recorded-provider.ts';
 
 /**
- * The blocks of docs/providers.md against providers that answer, and refuse, as the recorded ones.
+ * The blocks of docs/providers.md with providers that respond and refuse like the recorded ones.
  */
 const RECORDED = [...RECORDED_OPENAI, ...RECORDED_CLOUDS, ...RECORDED_OPEN_MODELS];
 const TARGETS = blockTargets(providerBlocks());
@@ -35,7 +35,7 @@ const TOOLS = [
   },
 ];
 
-/** Every official field, as far as the model takes it, and every extra one. */
+/** A request with every official field that the model accepts, and every extra one. */
 function requestWithAll({ id, capabilities, efforts, extraFields }: BlockTarget): JsonObject {
   const effort = efforts.find((one) => one !== 'none');
   const extra: JsonObject = {
@@ -68,7 +68,7 @@ function inStream(request: JsonObject): JsonObject {
 const JSON_TYPE = { 'content-type': 'application/json' };
 const written = ({ status, body }: RecordedError): Act => rawAnswer(status, JSON_TYPE, JSON.stringify(body));
 
-/** Answers a request that the provider would accept, and refuses another one in its words. */
+/** Runs `act` for a request that the provider would accept, and refuses others as it does. */
 function unlessRefused({ refuses, refusesRoles = [], refusal }: RecordedProvider, act: Act): Act {
   return (call) => {
     const body = call.seen.json ?? {};
@@ -96,7 +96,7 @@ describe.each(TARGETS)('$id', (target) => {
     return call;
   };
 
-  test('is sent what it knows, and its answer is charged exactly', async () => {
+  test('is sent only fields that it knows, and its response is charged exactly', async () => {
     gateway.provider.script(
       target.providerModel,
       unlessRefused(recorded, rawAnswer(200, JSON_TYPE, JSON.stringify(recorded.json))),
@@ -117,7 +117,7 @@ describe.each(TARGETS)('$id', (target) => {
     expect(response.text).not.toContain('ticks');
   });
 
-  test('says the same in a stream', async () => {
+  test('has the same response in a stream', async () => {
     gateway.provider.script(target.providerModel, unlessRefused(recorded, raw(recorded.stream)));
     const events = eventsOf(await client.chat(inStream(requestWithAll(target))));
     const gathered = gather(events);
@@ -134,7 +134,7 @@ describe.each(TARGETS)('$id', (target) => {
     expect(events.join().includes('"obfuscation":"x9K"')).toBe(isPadded);
   });
 
-  test('has errors that are named as those of others', async () => {
+  test('has errors that are translated to common codes', async () => {
     gateway.provider.script(target.providerModel, written(recorded.error));
     const refused = await client.chat({ model: target.id });
     const [named, words] = expected.error;
@@ -151,13 +151,13 @@ interface Completion {
 describe.each(Object.entries<Oddity>(ODDITIES))('the oddity %s', (name, { by, fields = [], sources, test: shown }) => {
   const read = (path: string) => readFileSync(join(import.meta.dirname, '../../..', path), 'utf8');
 
-  test('is shown by a recorded provider or a test', () => {
+  test('is reproduced by a recorded provider or a test', () => {
     const showing = RECORDED.filter(({ shows }) => shows.some((one) => one === name));
     if (shown === undefined) expect(showing).not.toEqual([]);
     else expect(read(shown[0])).toContain(shown[1]);
   });
 
-  test('is handled by what the table names', () => {
+  test('is handled by existing code or fields', () => {
     for (const [file, symbol] of by) expect(read(file), file).toMatch(new RegExp(`(?<![\\w$])${symbol}(?![\\w$])`));
     const schema = read('config/gateway.schema.json');
     const unknown = fields.flatMap((path) => path.split('.')).filter((field) => !schema.includes(`"${field}": {`));

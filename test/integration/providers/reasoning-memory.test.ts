@@ -7,7 +7,7 @@ import { type GatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 
-/** Bodies to a provider with `reasoning_memory`, for a client that drops `reasoning_content`. */
+/** Bodies for a provider with `reasoning_memory`, if the client drops `reasoning_content`. */
 const gateway = withGateway(({ baseUrl }) => ({
   config: {
     providers: {
@@ -47,7 +47,7 @@ async function chat(client: GatewayClient, members: object = {}) {
   expect(outcome(await client.chat({ ...BODY, ...members }))).toBe('200');
 }
 
-/** The messages of the last request to a target, without what nobody changes. */
+/** The `reasoning_content` of each message in the last request to a target. */
 function sentTo(target: string): readonly unknown[] {
   const { json } = gateway.provider.requests(target).at(-1) ?? {};
   const messages = json?.messages as readonly object[];
@@ -55,7 +55,7 @@ function sentTo(target: string): readonly unknown[] {
   return messages.map((message) => 'reasoning_content' in message && message.reasoning_content);
 }
 
-/** Estimate of the last body that a target was sent. */
+/** The estimate of the last body that a target was sent. */
 function sentEstimate(target: string): number {
   const { body = Buffer.alloc(0) } = gateway.provider.requests(target).at(-1) ?? {};
   const sent = readChatRequest(body, undefined);
@@ -72,7 +72,7 @@ const LOOK_AT_IT = [
 
 describe('a provider with reasoning_memory', () => {
   test.each([false, true])(
-    'gets the reasoning of tool calls, and no other customer gets it, stream: %s',
+    'gets the kept reasoning of tool calls, only for the same customer, stream: %s',
     async (stream) => {
       const said = { reasoning: REASONING, toolCalls: TOOL_CALLS };
       gateway.provider.script('first', stream ? streamAnswer(said) : jsonAnswer(said), jsonAnswer());
@@ -89,7 +89,7 @@ describe('a provider with reasoning_memory', () => {
     },
   );
 
-  test('fails over without it: another provider gets a space, one without the setting the body as it came', async () => {
+  test('fails over without reasoning: another provider gets a space, one without the setting the unchanged body', async () => {
     gateway.provider.script(
       'first',
       jsonAnswer({ reasoning: REASONING, toolCalls: TOOL_CALLS }),
@@ -106,7 +106,7 @@ describe('a provider with reasoning_memory', () => {
     expect(body?.toString()).toContain(`"messages":${JSON.stringify(CONVERSATION)}`);
   });
 
-  test('is paid for what is added: a prompt that nobody reports is counted with it', async () => {
+  test('is charged with the added reasoning: a prompt without a reported usage is counted with it', async () => {
     const long = { reasoning: REASONING.repeat(500), toolCalls: TOOL_CALLS };
     gateway.provider.script('first', jsonAnswer(long), jsonAnswer({ usage: null }));
     const client = await gateway.openClient();
@@ -120,7 +120,7 @@ describe('a provider with reasoning_memory', () => {
   });
 
   test.each(['user', 'call'])(
-    'gives a conversation of the same API key and calls none of another one: %s',
+    'gets no reasoning of another conversation with the same API key and calls: %s',
     async (same) => {
       const say = (name: string) => ({ role: 'user', content: same === 'user' ? 'Look' : `I am ${name}.` });
       const said = { reasoning: REASONING.repeat(4_000), toolCalls: TOOL_CALLS };
@@ -133,7 +133,7 @@ describe('a provider with reasoning_memory', () => {
     },
   );
 
-  test('is not paid by a target that was not sent it: nobody reports a prompt with an image', async () => {
+  test('is not charged with reasoning that another target was not sent: a prompt with an image has no usage', async () => {
     const long = { reasoning: REASONING.repeat(2_000), toolCalls: TOOL_CALLS };
     gateway.provider.script('first', jsonAnswer(long), errorAnswer(500, 'x'));
     gateway.provider.script('second', errorAnswer(500, 'x'));
@@ -147,7 +147,7 @@ describe('a provider with reasoning_memory', () => {
     expect(usage.prompt_tokens).toBeLessThanOrEqual(sentEstimate('plain'));
   });
 
-  test('is not paid by a target that was not sent it: a crash ends its stream', async () => {
+  test('is not charged with reasoning that another target was not sent: a crash ends its stream', async () => {
     const long = { reasoning: REASONING.repeat(2_000), toolCalls: TOOL_CALLS };
     gateway.provider.script('first', jsonAnswer(long), errorAnswer(500, 'x'));
     gateway.provider.script('second', errorAnswer(500, 'x'));

@@ -171,7 +171,7 @@ const azureOf = (provider: string, headers: RecordedProvider['expected']['header
   expected: {
     ...RESPONSES_EXPECTED,
     headers,
-    // As OpenAI's: 136 x 0.1 + 128 x 0.01 + 64 x 0.125 + 52 x 0.5 = 48.88 micro-dollars
+    // The usage of OpenAI: 136 x 0.1 + 128 x 0.01 + 64 x 0.125 + 52 x 0.5 = 48.88 micro-dollars
     costUsd: { 'gpt-6-luna': 0.00004888 },
     error: ['400 invalid_request', /content management policy/],
   },
@@ -180,7 +180,7 @@ const azureOf = (provider: string, headers: RecordedProvider['expected']['header
 const FORTY_ONE = 'gpt-4.1-2025-04-14';
 const CLASSIC_USAGE = { prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 };
 
-/** A deployment of the API before v1: the key in a header, the version in the query. */
+/** A deployment of the API before v1, with the key in a header and the version in the query. */
 const AZURE_CLASSIC: RecordedProvider = {
   providers: ['azure-classic'],
   shows: ['provider-headers', 'query', 'chunk-without-choices', 'usage-always-asked', 'unknown-members'],

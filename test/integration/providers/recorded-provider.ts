@@ -2,28 +2,28 @@ import type { JsonObject } from '#core/json-object.ts';
 import { eventOf } from '#ext-proc/delivery/other-apis.fixture.ts';
 import type { OddityName } from './oddities.ts';
 
-/** An error as a provider writes it. */
+/** An error in the form of a provider. */
 export interface RecordedError {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** How a provider answers, as its documentation, issues and users show it. */
+/** The responses of a provider according to its documentation, issues and users. */
 export interface RecordedProvider {
   /** Names of providers in the blocks of docs/providers.md. */
   readonly providers: readonly string[];
   readonly shows: readonly OddityName[];
-  /** Members that it refuses in a request, or all but these that it knows. */
+  /** Members that it refuses in a request, or the only ones that it accepts (`allBut`). */
   readonly refuses: readonly string[] | { readonly allBut: readonly string[] };
   readonly refusal: (member: string) => RecordedError;
   /** Roles that it refuses. */
   readonly refusesRoles?: readonly string[];
   readonly json: object;
-  /** The text of the stream that says the same. */
+  /** The text of a stream with the same response. */
   readonly stream: string;
   readonly error: RecordedError;
   readonly expected: {
-    /** Members that the provider gets of a request with everything, beside model and messages. */
+    /** Members, besides model and messages, that it is sent for a request with all members. */
     readonly sent: readonly string[];
     readonly values?: JsonObject;
     readonly headers: JsonObject;
@@ -31,14 +31,14 @@ export interface RecordedProvider {
     readonly message: JsonObject;
     readonly finishReason: string;
     readonly usage: JsonObject;
-    /** By model of the block, calculated by hand from its prices. */
+    /** The charge by model of the block, calculated by hand from its prices. */
     readonly costUsd: Readonly<Record<string, number>>;
-    /** Status and code, and what the client may read of it. */
+    /** Status and code, and a pattern of the message for the client. */
     readonly error: readonly [outcome: string, words: RegExp];
   };
 }
 
-/** Members of OpenAI's chat completions that the gateway sends on. */
+/** Members of OpenAI's chat completions that the gateway forwards. */
 export const CHAT_MEMBERS = [
   ...['frequency_penalty', 'logit_bias', 'logprobs', 'n', 'parallel_tool_calls', 'prediction', 'presence_penalty'],
   ...['prompt_cache_key', 'reasoning_effort', 'response_format', 'safety_identifier', 'seed', 'service_tier', 'stop'],
@@ -66,7 +66,7 @@ export function completion(model: string, message: object, finishReason: unknown
   return { ...AT, object: 'chat.completion', model, choices, usage, ...more };
 }
 
-/** A chunk with one choice, and with these members beside it. */
+/** A chunk with one choice and `more` members. */
 export function chunk(model: string, delta: object, finishReason: unknown = null, more: object = {}): object {
   const choices = [{ index: 0, delta, finish_reason: finishReason }];
   return { ...AT, object: 'chat.completion.chunk', model, choices, ...more };

@@ -8,7 +8,7 @@ import type { TestConfig } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, plainAnswer, streamAnswer } from '../../provider/acts.ts';
 
-/** The configured shape of a call: URL, headers, members of the body, extra fields. */
+/** The configured form of a call: URL, headers, members of the body, extra fields. */
 const KEY = 'key-sentinel-51f0a2';
 const HEADER = 'header-sentinel-77b1c9';
 const CODE = 'query-sentinel-0d4e88';
@@ -78,7 +78,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const TOOLS = [{ type: 'function', function: { name: 'f' } }];
 
-/** The call that the provider saw of a request with these members. */
+/** The call that the provider received for a request with these members. */
 async function seen(members: Record<string, unknown>, model = 'a') {
   expect(outcome(await client.chat({ model, ...members }))).toBe('200');
   const call = gateway.provider.requests(model).at(-1);
@@ -86,7 +86,7 @@ async function seen(members: Record<string, unknown>, model = 'a') {
   return call;
 }
 
-test('a call has the URL, the headers and the body that the configuration gives it', async () => {
+test('a call has the configured URL, headers and body', async () => {
   const messages = [
     { role: 'developer', content: 'Be brief.' },
     { role: 'user', content: 'Hi' },
@@ -113,7 +113,7 @@ test('a call has the URL, the headers and the body that the configuration gives 
   expect((await seen({ tools: [] })).json).not.toHaveProperty('reasoning_effort');
 });
 
-test('stream_options stay away, and the usage that nobody reports is counted', async () => {
+test('stream_options can be omitted, and the missing usage is counted', async () => {
   gateway.provider.script('a', streamAnswer({ usage: null }), plainAnswer);
   const response = await client.chat({ model: 'a', stream: true, stream_options: { include_usage: true } });
   expect(gateway.provider.requests('a').at(-1)?.json).not.toHaveProperty('stream_options');
@@ -121,7 +121,7 @@ test('stream_options stay away, and the usage that nobody reports is counted', a
   expect(JSON.parse(usage).usage).toMatchObject({ prompt_tokens: expect.any(Number), cost: expect.any(Number) });
 });
 
-test('an extra field is asked of a target that takes it, and refused where there is none', async () => {
+test('an extra field is sent to a target that accepts it, and refused if no target does', async () => {
   expect(outcome(await client.chat({ model: 'both', top_k: 1 }))).toBe('200');
   expect(gateway.provider.requests('of-shaped').at(-1)?.json).toMatchObject({ top_k: 1 });
   expect(gateway.provider.requests('of-plain')).toEqual([]);
@@ -135,12 +135,12 @@ test('an extra field is asked of a target that takes it, and refused where there
   expect(await errorOf({ model: 'absent', top_k: 1 })).toMatchObject({ code: 'model_not_found' });
 });
 
-test('a provider whose header is missing is skipped alone', async () => {
+test('a provider whose header is missing is skipped, and others serve', async () => {
   expect(outcome(await client.chat({ model: 'lacking' }))).toContain('upstream_config_error');
   expect(outcome(await client.chat({ model: 'next' }))).toBe('200');
 });
 
-test('no secret of a call is in what a client or a log sees', async () => {
+test('no secret of a call is in responses or logs', async () => {
   gateway.provider.script('a', errorAnswer(400, `bad ${KEY}, ${HEADER} and ?code=${CODE}`), plainAnswer);
   const refused = await client.chat({ model: 'a' });
   expect(outcome(refused)).toContain('invalid_request');
@@ -148,7 +148,7 @@ test('no secret of a call is in what a client or a log sees', async () => {
   for (const secret of [KEY, HEADER, CODE]) expect(gateway.stack.logs()).not.toContain(secret);
 });
 
-test('a secret that rotates and a changed shape apply to the next requests', async () => {
+test('a rotated secret and a changed form of calls apply to the next requests', async () => {
   writeFileSync(`${keyFile}.new`, 'rotated-sentinel-93aa');
   renameSync(`${keyFile}.new`, keyFile);
   await expect.poll(async () => (await seen({})).headers['api-key'], { timeout: 30_000 }).toBe('rotated-sentinel-93aa');

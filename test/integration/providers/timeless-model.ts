@@ -1,8 +1,8 @@
 import type { TestModel } from '../../harness/test-config.ts';
 
 /**
- * The model with the first table of its prices alone, so that a charge is the same on every day and
- * at every hour at which a test runs.
+ * The model with only the first table of its prices, so that charges do not depend on the day and
+ * hour at which a test runs.
  */
 export function timelessModel({ usd_per_million_tokens: prices, ...model }: TestModel): TestModel {
   if (prices === undefined) return model;
