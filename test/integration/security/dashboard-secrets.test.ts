@@ -14,7 +14,7 @@ import { createBrowser } from '../dashboard/dashboard-browser.ts';
 import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
 import { begin, startScriptedIssuer } from '../dashboard/scripted-issuer.ts';
 
-/** Mail server, Stripe and issuer refuse, and quote in their refusals the secrets that they got. */
+/** Mail server, Stripe and issuer refuse requests, and quote the received secrets in the errors. */
 const SECRETS = {
   MAIL: 'mail-sentinel-2c7d',
   OIDC_CLIENT_SECRET: 'client-sentinel-f18b',
@@ -23,7 +23,7 @@ const SECRETS = {
 };
 const OPERATOR = 'operator@example.com';
 const folder = mkdtempSync(join(tmpdir(), 'gw-dashboard-secrets-'));
-/** Texts in which each server was sent a secret. */
+/** Texts with secrets that the servers received. */
 const quoted: string[] = [];
 let smtp: TcpServer;
 let stripe: Server;
@@ -104,7 +104,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('a server that quotes them brings them into no log, no response, no row and no finding', async () => {
+test('secrets that a server quotes in an error reach no log, response, row or finding', async () => {
   const operate = async (...args: string[]) => {
     const result = await runCommandLine(args, env);
     if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
@@ -135,7 +135,7 @@ test('a server that quotes them brings them into no log, no response, no row and
   const examined = await runCommandLine(['doctor'], env);
   answers.push(JSON.stringify(examined));
 
-  // Each of them was sent to its server, and came back.
+  // Each secret was sent to its server and quoted.
   const { STRIPE_WEBHOOK_SECRET: _, ...sent } = SECRETS;
   for (const secret of Object.values(sent)) expect(quoted.join('\n')).toContain(secret);
   const places: Places = new Map([

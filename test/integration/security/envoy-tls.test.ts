@@ -38,7 +38,7 @@ afterAll(async () => {
 test.each<[Protocol, string]>([
   ['http1', 'http/1.1'],
   ['http2', 'h2'],
-])('%s is spoken where ALPN says so', async (protocol, alpn) => {
+])('%s is used if ALPN selects it', async (protocol, alpn) => {
   const client = httpClient(`https://localhost:${gateway.port}`, protocol, first.cert);
   const answer = await client.send({ path: '/x', body: 'hello' });
   expect(answer.text).toBe('{"bytes":5}');
@@ -50,11 +50,11 @@ test.each<[SecureVersion, string]>([
   ['TLSv1.2', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
   ['TLSv1.2', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
   ['TLSv1.3', 'TLS_AES_128_GCM_SHA256'],
-])('%s with %s is spoken', async (version, ciphers) => {
+])('%s with %s is accepted', async (version, ciphers) => {
   expect(await handshake(first.cert, ['h2'], { minVersion: version, maxVersion: version, ciphers })).toBe('h2');
 });
 
-/** The alert is the server's: without it, the client alone would have given up. */
+/** The error must be an alert of the server, and not a refusal of the client. */
 test.each<[string, SecureVersion, string, string]>([
   ['TLS 1.0', 'TLSv1', 'ALL', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
   ['TLS 1.1', 'TLSv1.1', 'ALL', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
@@ -70,7 +70,7 @@ test.each<[string, SecureVersion, string, string]>([
   await expect(handshake(first.cert, ['h2'], old)).rejects.toMatchObject({ code });
 });
 
-test('a certificate that is replaced by rename is served without a restart', async () => {
+test('a certificate that is replaced by a rename is used without a restart', async () => {
   await expect(handshake(second.cert, ['h2'])).rejects.toThrow();
   await put(second);
   await expect.poll(() => handshake(second.cert, ['h2']).catch(() => undefined)).toBe('h2');

@@ -9,12 +9,12 @@ import { requirement } from '../../harness/requirement.ts';
 import { chat, type Home, launch, makeHome, startService } from '../../harness/service.ts';
 import { startProcess } from '../../launchers/child-process.ts';
 
-/** Another user of the machine, who would like to have our sockets. */
+/** Another user of the machine, who tries to take over our sockets. */
 const NOBODY = 65_534;
 let home: Home;
 afterEach(() => home.remove());
 
-/** Exit status of what that user tries. */
+/** Runs a command as that user. Returns its exit status. */
 function asNobody(...[command = '', ...args]: readonly string[]): number | null {
   return spawnSync(command, args, { uid: NOBODY, gid: NOBODY, cwd: '/', stdio: 'ignore' }).status;
 }
@@ -23,16 +23,16 @@ const command = (env: NodeJS.ProcessEnv, program: string, ...args: string[]) =>
   startProcess(process.execPath, [join(REPOSITORY, program), ...args], { cwd: REPOSITORY, env });
 
 requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another user too', () => {
-  test('where PostgreSQL runs as another user, that user cannot replace a socket of ours', async () => {
+  test('if PostgreSQL runs as another user, that user cannot replace a socket of ours', async () => {
     home = await makeHome();
-    // Folders that this user gets through, on a machine that withholds the capability for closed
+    // Lets the user enter the folders, on a machine that withholds the capability to enter closed
     // ones.
     chmodSync(home.folder, 0o711);
     mkdirSync(join(home.folder, 'bin'));
     const setpriv = `#!/bin/sh\ncase "$*" in *+dac_read_search*) exit 1;; esac\nexec /usr/bin/setpriv "$@"\n`;
     writeFileSync(join(home.folder, 'bin/setpriv'), setpriv, { mode: 0o755 });
     const env = { PATH: `${join(home.folder, 'bin')}:${process.env.PATH}` };
-    // The folder of all sockets belongs to that user, who put something into it.
+    // The folder of all sockets belongs to that user, and has a file of theirs.
     const { dataDir, socketDir, egressSocket } = runtimePaths(home.env);
     mkdirSync(socketDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(socketDir, 'theirs'), '');
@@ -42,7 +42,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
     expect(lstatSync(`/proc/${service.childNamed('/postgres').pid}`).uid).toBe(NOBODY);
     expect([lstatSync(socketDir).uid, lstatSync(socketDir).mode & 0o777]).toEqual([0, 0o700]);
 
-    // The other user gets so far, and no further.
+    // The other user can enter the data folder and write beside PostgreSQL's socket, and no more.
     expect(asNobody('test', '-x', dataDir)).toBe(0);
     const mine = join(`${socketDir}-postgres`, 'mine');
     expect(asNobody('touch', mine)).toBe(0);
@@ -57,13 +57,13 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
     }
     expect(lstatSync(egressSocket).isSocket()).toBe(true);
     expect(await chat(home, service)).toMatchObject({ status: 200 });
-    // The command line finds the database where it always is.
+    // The command line finds the database at its usual path.
     const listed = command({ ...home.env, ...env }, 'operator/main.ts', 'org', 'list');
     expect([await listed.exited, listed.output()]).toEqual([0, expect.stringContaining('Demo')]);
     await service.end('SIGTERM', PATIENCE_MS);
   });
 
-  test('a folder that somebody else made in our place in the temporary folder is used by none of our programs', async () => {
+  test('none of our programs uses a socket folder that somebody else made in the temporary folder', async () => {
     home = await makeHome();
     const env = { ...home.env, GATEWAY_DATA: join(home.folder, 'x'.repeat(100)) };
     const { socketDir } = runtimePaths(env);

@@ -13,8 +13,8 @@ import { DECISIONS } from '../dashboard/dashboard-routes.ts';
 import { ask, openScene, type Scene } from '../dashboard/dashboard-scene.ts';
 
 /**
- * Every process connected as who may do its own work only (schema/roles.sql): nothing of a
- * journey is missing.
+ * Every process connects with a role that has only the rights for its work (schema/roles.sql), and
+ * every use of the gateway still works.
  */
 let asOperator: Readonly<Record<string, string>>;
 
@@ -34,7 +34,7 @@ async function operate<T>(...args: string[]): Promise<T> {
 }
 
 describe('the gateway process and the command line', () => {
-  test('serve, charge and keep what has to be kept', async () => {
+  test('serve, charge, replay, and write the request log', async () => {
     const { id } = await operate<{ id: string }>('org', 'create', '--name', 'Acme', '--credit', '5', '--rpm', '100');
     const made = ['--org', id, '--name', 'backend', '--scopes', 'chat,usage:read'];
     const { key, id: keyId } = await operate<{ key: string; id: string }>('key', 'create', ...made);
@@ -59,7 +59,7 @@ describe('the gateway process and the command line', () => {
     client.close();
   });
 
-  test('do all that a command says', async () => {
+  test('execute every command', async () => {
     const { id } = await operate<{ id: string }>('org', 'create', '--name', 'Other');
     await operate('org', 'update', id, '--rpm', '5');
     await operate('org', 'credit', id, '3', '--reference', 'r1');
@@ -77,7 +77,7 @@ describe('the gateway process and the command line', () => {
     expect(await operate('costs', 'report', '--by', 'provider')).toMatchObject([{ provider: 'fake', requests: 3 }]);
   });
 
-  test.each(['gateway_operator', 'gateway_process'] as const)('let doctor look as %s', async (role) => {
+  test.each(['gateway_operator', 'gateway_process'] as const)('let doctor run as %s', async (role) => {
     const result = await runCommandLine(['doctor'], {
       ...gateway.stack.env,
       DATABASE_URL: await loginOf(gateway.stack.databaseUrl, role),
@@ -88,13 +88,13 @@ describe('the gateway process and the command line', () => {
     expect(ofDatabase.filter(({ verdict }) => verdict === 'problem')).toEqual([]);
   });
 
-  test('are told of no missing right', () => {
+  test('log no missing right', () => {
     expect(gateway.stack.logs()).not.toMatch(/42501|permission denied|could not|cannot/);
   });
 });
 
 describe('the dashboard', () => {
-  test('starts beside the gateway and lets an operator in', async () => {
+  test('starts beside the gateway and signs an operator in', async () => {
     const DATABASE_URL = await loginOf(gateway.stack.databaseUrl, 'gateway_dashboard');
     const dashboard = await startDashboardProcess(gateway.stack, { DATABASE_URL });
     const { email, password } = await operate<{ email: string; password: string }>(
@@ -114,7 +114,7 @@ describe('the dashboard', () => {
     expect(dashboard.output()).not.toMatch(/42501|permission denied/);
   });
 
-  test('answers every question as it does with all rights', async () => {
+  test('responds to every route as it does with all rights', async () => {
     const scenes: Scene[] = await Promise.all([openScene(), openScene('gateway_dashboard')]);
     const [withAll, withFew] = await Promise.all(scenes.map(answersOf));
     expect(withAll?.size).toBe(ROUTES.length);
@@ -123,7 +123,7 @@ describe('the dashboard', () => {
   });
 });
 
-/** The operator's own account last: what it does there ends its sessions. */
+/** The status of each route, with a new session each, because some routes end sessions. */
 async function answersOf(scene: Scene): Promise<ReadonlyMap<string, number>> {
   const answers = new Map<string, number>();
   for (const route of ROUTES) {

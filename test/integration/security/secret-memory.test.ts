@@ -9,8 +9,8 @@ import { chat, type Home, makeHome, startService } from '../../harness/service.t
 import { startProcess } from '../../launchers/child-process.ts';
 
 /**
- * The gateway process has the secrets that the configuration names, and no process that can do
- * without them.
+ * Only the gateway process has the secrets of the configuration in its memory. Processes that do
+ * not need them do not.
  */
 const IN_FILES = { key: `${MARK}of-file-4be1`, header: `${MARK}of-header-file-90d7` };
 const IN_ENVIRONMENT = { KEY: `${MARK}of-variable-7c22`, HEADER: `${MARK}of-header-variable-e5f8` };
@@ -48,13 +48,13 @@ function name(secrets: Home): string {
   return path;
 }
 
-test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the demo provider do not', async () => {
+test('the gateway process has its secrets in memory; the dashboard, Envoy, PostgreSQL and the demo provider do not', async () => {
   home = await makeHome();
   const path = name(home);
   const { MAIL, CLIENT, STRIPE, EVENTS } = OF_DASHBOARD;
   const service = await startService(home, { ...IN_ENVIRONMENT, MAIL, CLIENT });
   const { pid } = service.childNamed('dashboard/server/main.ts');
-  // Its process runs while it has requests.
+  // A request starts the demo provider, whose process runs only while it has requests.
   expect((await chat(home, service)).status).toBe(200);
   expect(findInMemory(service.childNamed('ext-proc/main.ts').pid, ALL)).toEqual(ALL);
   expect(findInMemory(service.pid, Object.values(IN_FILES))).toEqual([]);
@@ -66,7 +66,7 @@ test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the dem
   for (const each of [gateway, ...others]) expect([each, findInMemory(each, own)]).toEqual([each, []]);
   expect(findInMemory(service.pid, [STRIPE, EVENTS])).toEqual([]);
 
-  // A change of the file is followed, and brings none of them in.
+  // The dashboard reloads a changed file without reading the gateway's secrets.
   writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);
   const reloaded =
     /"process":"dashboard"[^\n]*configuration reloaded|configuration reloaded[^\n]*"process":"dashboard"/;
@@ -75,7 +75,7 @@ test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the dem
   await service.end('SIGTERM', PATIENCE_MS);
 });
 
-test('a command reads no file of them, and keeps nothing of what it was given', async () => {
+test('a command reads no secret file, and keeps no secret of its environment on its heap', async () => {
   home = await makeHome();
   name(home);
   const snapshot = join(home.folder, 'snapshot');
@@ -96,7 +96,7 @@ test('a command reads no file of them, and keeps nothing of what it was given', 
   expect(findInMemory(command.pid, Object.values(IN_FILES))).toEqual([]);
   const heap = readFileSync(snapshot, 'latin1');
   expect([heap.includes('GATEWAY_CONFIG'), ALL.filter((secret) => heap.includes(secret))]).toEqual([true, []]);
-  // The environment of a command stays where the kernel put it.
+  // The environment stays where the kernel placed it.
   expect(findInMemory(command.pid, Object.values(IN_ENVIRONMENT))).toEqual(Object.values(IN_ENVIRONMENT));
   await command.end();
 });

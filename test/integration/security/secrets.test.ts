@@ -21,7 +21,7 @@ import { type FakeProvider, startFakeProvider } from '../../provider/fake-provid
 import { createBrowser } from '../dashboard/dashboard-browser.ts';
 import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
 
-/** No secret leaks: after a journey of a customer, of people in the dashboard, and of a crash. */
+/** No secret leaks during a journey of a customer and of people in the dashboard, or in a crash. */
 const PROMPT = 'prompt-sentinel-81c2';
 const COMPLETION = 'completion-sentinel-5d7e';
 const WRONG_KEY = 'sk-gw-wrong-key-sentinel-93ab';
@@ -29,7 +29,7 @@ const IDEMPOTENCY_KEY = 'idempotency-sentinel-0c4d';
 const WRONG_PASSWORD = 'wrong password sentinel 7a31';
 const OWN_PASSWORD = 'own password sentinel 52fe';
 const INVITED_PASSWORD = 'invited password sentinel b9d0';
-/** In the request log, and in no line of a process. */
+/** Values that are stored in the request log, and must be in no process log. */
 const OF_CUSTOMERS = { user: 'end-user-sentinel-27cd', metadata: { team: 'metadata-sentinel-64b8' } };
 const MESSAGES = [{ role: 'user', content: PROMPT }];
 const THINKS = { provider: 'fake', model: 'thinks', api: 'responses' };
@@ -39,7 +39,7 @@ let redis: TestRedis;
 let stack: Stack;
 let dashboard: TestProcess;
 let client: GatewayClient;
-/** By name, as they are met. */
+/** All secrets by name, added when they are created. */
 const secrets: Record<string, string> = {
   PROVIDER_SECRET,
   PROMPT,
@@ -50,7 +50,7 @@ const secrets: Record<string, string> = {
   OWN_PASSWORD,
   INVITED_PASSWORD,
 };
-/** Responses to people who may not see secrets of others. */
+/** Responses to people who must not see the secrets of others. */
 const errors: string[] = [];
 
 async function operate<T>(...args: string[]): Promise<T> {
@@ -104,7 +104,7 @@ requirement(missingRedis, () => {
       expect(findSecrets(new Map([['logs', stack.logs()]]), sentinels)).toEqual([]);
       expect(findSecrets(new Map([['the database', places.get('the database') ?? '']]), sentinels)).toHaveLength(2);
     });
-    test('would be found out', () => {
+    test('would be detected if it left a secret', () => {
       const places: Places = new Map([
         ['a', `x${secrets.cliKey}`],
         ['b', Buffer.from(`--${OWN_PASSWORD}--`).toString('base64')],
@@ -113,7 +113,7 @@ requirement(missingRedis, () => {
     });
   });
 
-  test('a crash with a charge and an answer in the log leaves none either', async () => {
+  test('a crash with a charge and a stored response in the charge log leaves no secret either', async () => {
     const name = /@\/(\w+)\?/.exec(stack.databaseUrl)?.[1] ?? '';
     const server = stack.databaseUrl.replace(`/${name}?`, '/postgres?');
     const cutDatabase = async (): Promise<void> => {
@@ -182,7 +182,7 @@ async function peopleDoEverything(): Promise<void> {
   const used = { token: secrets.linkToken, password: INVITED_PASSWORD };
   expect((await ada.send('POST', '/api/password-links/use', used)).status).toBe(200);
   noteSession('adasSession', ada);
-  // Refused, with secrets where nobody expects any.
+  // Refused requests with secrets in unexpected places.
   for (const [method, where] of [
     ['GET', '/api/session'],
     ['POST', '/api/nowhere'],
@@ -245,14 +245,14 @@ async function requestsOfEveryKind(): Promise<void> {
   ofPage.close();
 }
 
-/** A key where other texts belong: of a request that is served, and of refused ones. */
+/** Sends a key in place of other texts, in a served request and in refused ones. */
 async function sendKeyElsewhere(): Promise<void> {
   const key = secrets.cliKey ?? '';
   const headers = { 'user-agent': `sdk/1 ${key}`, 'x-request-id': key };
   const mixedUp = { user: key, metadata: { [key]: key, team: key }, messages: MESSAGES };
   provider.script('one', jsonAnswer({ text: COMPLETION }));
   expect(outcome(await client.chat({ model: 'one', ...mixedUp }, { headers }))).toBe('200');
-  // The response names the model that was requested, to the holder of the key alone.
+  // The response names the requested model, which only the holder of the key sees.
   expect(outcome(await client.chat({ model: key, ...mixedUp }, { headers }))).toBe('404 model_not_found');
   const message = { model: key, max_tokens: 1, messages: MESSAGES, metadata: { user_id: key } };
   const sent = { method: 'POST', body: JSON.stringify(message), headers };
@@ -272,7 +272,7 @@ async function agentThinks(): Promise<void> {
     );
   const { tool_calls } = (await turn(MESSAGES)).choices[0]?.message ?? {};
   const results = tool_calls?.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'seen' })) ?? [];
-  // A busy Redis may be passed over once.
+  // A slow Redis may be skipped once.
   await expect
     .poll(async () => {
       await turn([...MESSAGES, { role: 'assistant', tool_calls }, ...results]);

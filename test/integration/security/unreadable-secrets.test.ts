@@ -11,7 +11,7 @@ import { ipcMessage, startProcess } from '../../launchers/child-process.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 
-/** Processes whose user may read the configuration, and none of the secrets that it names. */
+/** Processes whose user can read the configuration, but none of its secret files. */
 const NOBODY = 65_534;
 let home: Home;
 afterEach(() => home.remove());
@@ -37,7 +37,7 @@ models: {m: {context_window: 9, max_output_tokens: 9, usd_per_million_tokens: {i
 }
 
 requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another user too', () => {
-  test('the dashboard starts without a word about them; check-config warns of them, and refuses nothing', async () => {
+  test('the dashboard starts without a warning about unreadable secrets; check-config warns, and refuses nothing', async () => {
     home = await makeHome(NOBODY);
     const service = await startService(home, {}, NOBODY);
     mkdirSync(join(home.folder, 'closed'));
@@ -51,7 +51,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     await ipcMessage(dashboard, 'listening');
-    // Its output may be read after its message.
+    // The output may arrive after the message.
     await expect.poll(() => dashboard.output()).toMatch(/the dashboard listens.*\n/);
     const lines = dashboard.output().split('\n').slice(0, -1);
     await dashboard.end();
