@@ -23,7 +23,7 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
   });
   afterAll(() => client.close());
 
-  test('a refusal before the body is read, exactly as given and with a request id', async () => {
+  test('a refusal before the body is read arrives unchanged, with a request id', async () => {
     gateway.handler = (exchange) => exchange.respond(json(401, { no: exchange.requestId }));
     const answer = await client.send({ path: '/v1/models', body: 'unread' });
     expect(answer.status).toBe(401);
@@ -32,14 +32,14 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     expect(Object.keys(answer.headers).filter((name) => name === 'server' || name.startsWith('x-envoy'))).toEqual([]);
   });
 
-  test('an answer after the body, and one without a body', async () => {
+  test('a response after the body arrives, and one without a body', async () => {
     expect((await client.send({ path: '/a', body: 'x'.repeat(100_000) })).text).toBe('{"bytes":100000}');
     expect((await client.send({ path: '/a' })).text).toBe('{"bytes":0}');
     gateway.handler = (exchange) => exchange.respond({ status: 204, headers: {}, body: Buffer.alloc(0) });
     expect((await client.send({ path: '/a' })).status).toBe(204);
   });
 
-  test.each([262_144, 262_145, 5 * MIB])('an answer of %i bytes arrives whole', async (size) => {
+  test.each([262_144, 262_145, 5 * MIB])('a response of %i bytes arrives completely', async (size) => {
     const body = Buffer.alloc(size, 'abcdefg');
     gateway.handler = async (exchange) => {
       await exchange.readBody(BOUNDS);
@@ -52,14 +52,14 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     expect(answer.body.equals(body)).toBe(true);
   });
 
-  test('a stream arrives piece by piece, its head at once, and ends cleanly', async () => {
+  test('a stream arrives piece by piece, without delay, and ends cleanly', async () => {
     let pieceSeen: (() => void) | undefined;
     gateway.handler = async (exchange) => {
       await exchange.readBody(BOUNDS);
       const stream = await exchange.openStream({ status: 200, headers: { 'content-type': 'text/event-stream' } });
       for (const piece of ['one', 'two', 'three']) {
-        // The next is written only after the client has this one: anything held back would stop
-        // here.
+        // The next piece is written only after the client has this one, so a delayed piece would
+        // block the test.
         const seen = new Promise<void>((resolve) => {
           pieceSeen = resolve;
         });
@@ -83,14 +83,14 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     expect((await client.send({ path: '/early', body: 'x'.repeat(10) })).text).toBe('done');
   });
 
-  test('HEAD gets the headers of the answer and nothing else', async () => {
+  test('HEAD gets only the headers of the response', async () => {
     const answer = await client.send({ method: 'HEAD', path: '/h' });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-length']).toBe('11');
     expect(answer.text).toBe('');
   });
 
-  test('a handler that throws, or never answers, is an internal error and is reported', async () => {
+  test('a handler that throws or never responds is an internal error and is reported', async () => {
     gateway.handler = () => Promise.reject(new Error('boom'));
     const thrown = await client.send({ path: '/t', body: 'x' });
     gateway.handler = () => Promise.resolve();
@@ -120,7 +120,7 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     await expect(answer).rejects.toThrow();
   });
 
-  test('headers that only the gateway may set, sent by a client, are not heard', async () => {
+  test('headers that only the gateway may set are removed from requests of clients', async () => {
     gateway.handler = async (exchange) => {
       const names = [
         'x-gw-stream',
@@ -157,7 +157,7 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     expect(answer.headers['x-request-id']).not.toBe('mine');
   });
 
-  test('an exchange beyond its deadline is answered, and told to stop', async () => {
+  test('an exchange that exceeds its deadline gets an error, and its handler is aborted', async () => {
     let stopped = false;
     gateway.deadlineMs = 50;
     gateway.handler = (exchange) =>
@@ -220,10 +220,13 @@ test.each([
     },
     '{{}}',
   ],
-] satisfies [string, typeof echo, string][])('a request with trailers is answered %s', async (_, handler, expected) => {
-  gateway.handler = handler;
-  const head = 'POST /t HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
-  const text = await exchangeRaw(gateway.port, `${head}5\r\nhello\r\n0\r\nx-late: 1\r\n\r\n`, /(\}\}|:5\})/);
-  expect(text).toContain('HTTP/1.1 200 OK');
-  expect(text).toContain(expected);
-});
+] satisfies [string, typeof echo, string][])(
+  'a request with trailers gets its response %s',
+  async (_, handler, expected) => {
+    gateway.handler = handler;
+    const head = 'POST /t HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
+    const text = await exchangeRaw(gateway.port, `${head}5\r\nhello\r\n0\r\nx-late: 1\r\n\r\n`, /(\}\}|:5\})/);
+    expect(text).toContain('HTTP/1.1 200 OK');
+    expect(text).toContain(expected);
+  },
+);

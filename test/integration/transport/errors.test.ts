@@ -12,8 +12,8 @@ import { eventually, exchangeRaw } from '../../harness/transport-fixture.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
 /**
- * Errors that Envoy makes: malformed HTTP, limits of Envoy, a gateway process that is unavailable
- * or wrong (docs/interface.md, "Errors").
+ * Errors that Envoy makes: for malformed HTTP, for its own limits, and for a gateway process that
+ * is unavailable or faulty (docs/interface.md, "Errors").
  */
 const paths = await temporaryPaths();
 let envoy: EnvoyProcess;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await mkdir(paths.socketDir, { recursive: true });
   envoy = await startEnvoy({ paths, threads: 2 });
   child = await startChild();
-  // Takes the ten seconds of request_headers_timeout, beside the other tests.
+  // Takes the ten seconds of request_headers_timeout while the other tests run.
   slowHeaders = exchangeRaw(envoy.port, 'GET /slow HTTP/1.1\r\nhost');
 });
 afterAll(async () => {
@@ -49,7 +49,7 @@ const NO_CAPACITY =
   '{"error":{"message":"No capacity at the moment.","type":"service_unavailable_error","code":"no_capacity","metadata":{}}}';
 
 test.each([
-  ['bytes that are no HTTP', 'BLAH\r\n\r\n', 400, MALFORMED],
+  ['bytes that are not HTTP', 'BLAH\r\n\r\n', 400, MALFORMED],
   ['no host', 'GET / HTTP/1.1\r\n\r\n', 400, MALFORMED],
   ['HTTP/1.0', 'GET / HTTP/1.0\r\nhost: a\r\n\r\n', 400, OLD_HTTP],
   ['a header name with a space', 'GET / HTTP/1.1\r\nhost: a\r\nbad name: x\r\n\r\n', 400, MALFORMED],
@@ -59,7 +59,12 @@ test.each([
     400,
     MALFORMED,
   ],
-  ['content-length that is no number', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: abc\r\n\r\n', 400, MALFORMED],
+  [
+    'a content-length that is not a number',
+    'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: abc\r\n\r\n',
+    400,
+    MALFORMED,
+  ],
   ['a broken chunk', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', 400, MALFORMED],
   [
     'a compressed transfer coding',
@@ -84,7 +89,7 @@ test.each([
   expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toBe(body);
 });
 
-test('headers of 17 and 24 KB, and 150 of them, over HTTP/2', async () => {
+test('headers of 17 and 24 KB, and 150 headers, are 413 over HTTP/2', async () => {
   const session = connectHttp2(`http://127.0.0.1:${envoy.port}`);
   const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
   for (const headers of [{ 'x-big': 'a'.repeat(17_000) }, { 'x-big': 'a'.repeat(24_000) }, many]) {
@@ -96,7 +101,7 @@ test('headers of 17 and 24 KB, and 150 of them, over HTTP/2', async () => {
   session.destroy();
 });
 
-test('a process that is away: no_capacity with retry-after, and service again once it is back', async () => {
+test('while the process is down, requests get no_capacity with retry-after, and are served once it is back', async () => {
   const client = httpClient(`http://127.0.0.1:${envoy.port}`);
   expect((await client.send({ path: '/x', body: 'x' })).text).toBe('worker 0');
   const inFlight = client.send({ path: '/hang', body: 'x' });
@@ -117,7 +122,7 @@ test('a process that is away: no_capacity with retry-after, and service again on
   client.close();
 });
 
-test('a process that dies in the middle of a stream: the answer is visibly cut', async () => {
+test('a stream whose process is killed is visibly cut', async () => {
   const client = httpClient(`http://127.0.0.1:${envoy.port}`);
   const begun = Promise.withResolvers<void>();
   const answer = client.send({ path: '/paced?events=1000&ms=10', body: 'x', onPiece: () => begun.resolve() });
@@ -134,12 +139,12 @@ test.each([
   ['our status for a bug', 10, 500, INTERNAL],
   ['UNAVAILABLE', 14, 503, NO_CAPACITY],
   ['INTERNAL', 13, 503, NO_CAPACITY],
-])('a process that ends the ext_proc stream with %s', async (_, code, status, body) => {
+])('a process that ends the ext_proc stream with %s causes an error', async (_, code, status, body) => {
   await child.end('SIGKILL');
   const processor = await wrongProcessor(code);
   const client = httpClient(`http://127.0.0.1:${envoy.port}`);
   let answer: Received | undefined;
-  // Until Envoy has connected to the new server it says that the old one is away.
+  // Until Envoy has connected to the new server, it reports that the old one is unavailable.
   await eventuallyAsync(async () => {
     answer = await client.send({ path: '/v1/models' });
     return processor.calls() > 0;
@@ -151,20 +156,20 @@ test.each([
   child = await startChild();
 });
 
-test('headers that never end', async () => {
+test('headers that never end are 408', async () => {
   const text = await slowHeaders;
   expect(text).toMatch(/^HTTP\/1.1 408 /);
   expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toBe(TIMEOUT);
 });
 
-test('what the process cannot log, Envoy does: one line each, without path or headers', async () => {
+test('Envoy logs requests that the process cannot log, one line each, without path or headers', async () => {
   const logged = () =>
     envoy
       .log()
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line));
-  // Envoy writes its log every ten seconds.
+  // Envoy flushes its log every ten seconds.
   await expect.poll(() => logged().some(({ details }) => details === 'direct_response')).toBe(true);
   await expect.poll(() => logged().filter(({ status }) => status === 503).length).toBeGreaterThan(2);
   const malformed = () => logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.'));
@@ -172,7 +177,7 @@ test('what the process cannot log, Envoy does: one line each, without path or he
   const others = ['missing_host_header', 'upgrade_failed', 'absolute_path_rejected', 'path_normalization_failed'];
   for (const details of others) await expect.poll(() => logged().map((line) => line.details)).toContain(details);
   for (const line of logged()) expect(line.request_id).toMatch(/^[0-9a-f-]{36}$/);
-  // Only the answer that was cut, none that was whole.
+  // Only the response that was cut is logged, and no complete one.
   await expect.poll(() => logged().flatMap(({ status, flags }) => (status === 200 ? [flags] : []))).toEqual(['UPE']);
   expect(new Set(logged().flatMap((line) => Object.keys(line)))).toEqual(
     new Set([
@@ -190,7 +195,7 @@ test('what the process cannot log, Envoy does: one line each, without path or he
   );
 });
 
-test('headers of 25 KB over HTTP/2 reset their stream without a response, and others of the connection go on', async () => {
+test('headers of 25 KB over HTTP/2 reset their stream without a response, and other streams of the connection continue', async () => {
   const session = connectHttp2(`http://127.0.0.1:${envoy.port}`);
   const beyond = session.request({ ':path': '/', 'x-big': 'a'.repeat(25_000) });
   const [error] = await once(beyond, 'error');
@@ -235,7 +240,7 @@ async function eventuallyAsync(condition: () => Promise<boolean>, what: string):
 }
 
 /**
- * A processor on grpc-js, reading the .proto with proto-loader, that ends every stream with one
+ * A processor on grpc-js, with the .proto of proto-loader, that ends every stream with the same
  * status.
  */
 async function wrongProcessor(code: number): Promise<{ server: Server; calls(): number }> {

@@ -15,12 +15,12 @@ beforeEach(() => {
 });
 showLogsOnFailure(() => gateway);
 
-describe.each<Protocol>(['http1', 'http2'])('a client over %s leaves', (protocol) => {
-  test('while the handler works on its answer', async () => {
+describe.each<Protocol>(['http1', 'http2'])('a client over %s disconnects', (protocol) => {
+  test('while the handler works on its response', async () => {
     const seen = onExchange(async (exchange) => {
       await exchange.readBody(BOUNDS);
       await aborted(exchange);
-      // Answering a client that left is no error, and does not wait.
+      // A response to a client that has disconnected is no error, and does not wait.
       await exchange.respond(json(200, {}));
       expect(await exchange.openStream({ status: 200, headers: {} })).toBeUndefined();
     });
@@ -30,7 +30,7 @@ describe.each<Protocol>(['http1', 'http2'])('a client over %s leaves', (protocol
     await seen.done;
   });
 
-  test('before the handler has asked for anything', async () => {
+  test('before the handler has read anything', async () => {
     const seen = onExchange((exchange) => aborted(exchange));
     const client = openRequest(protocol, '', true);
     await seen.began;
@@ -38,7 +38,7 @@ describe.each<Protocol>(['http1', 'http2'])('a client over %s leaves', (protocol
     await seen.done;
   });
 
-  test('in the middle of its upload', async () => {
+  test('during its upload', async () => {
     let result: BodyResult | undefined;
     const seen = onExchange(async (exchange) => {
       result = await exchange.readBody(BOUNDS);
@@ -67,7 +67,7 @@ describe.each<Protocol>(['http1', 'http2'])('a client over %s leaves', (protocol
     await seen.done;
   });
 
-  test('while a stream waits for it to read', async () => {
+  test('while a stream waits for the client to read', async () => {
     let written = 0;
     const seen = onExchange(async (exchange) => {
       await exchange.readBody(BOUNDS);
@@ -85,7 +85,7 @@ describe.each<Protocol>(['http1', 'http2'])('a client over %s leaves', (protocol
     await seen.done;
   });
 
-  test('while a large answer waits for it to read', async () => {
+  test('while a large response waits for the client to read', async () => {
     const seen = onExchange(async (exchange) => {
       await exchange.respond({ status: 200, headers: {}, body: Buffer.alloc(64 * MIB) });
     });
@@ -95,13 +95,13 @@ describe.each<Protocol>(['http1', 'http2'])('a client over %s leaves', (protocol
     await seen.done;
   });
 
-  test('and nothing of it is left', async () => {
+  test('and no exchange is left in flight', async () => {
     await eventually(() => gateway.transport.inFlight() === 0, 'all exchanges end');
     expect(gateway.faults).toEqual([]);
   });
 });
 
-test('a client that never reads is broken off by the handler', async () => {
+test('a handler can abort the stream of a client that never reads', async () => {
   const seen = onExchange(async (exchange) => {
     const stream = await exchange.openStream({ status: 200, headers: {} });
     while (stream?.write(Buffer.alloc(65_536)));
@@ -116,8 +116,8 @@ test('a client that never reads is broken off by the handler', async () => {
 });
 
 /**
- * Sets the handler; `began` when it was called, `done` when it has settled: rejects with whatever
- * it threw.
+ * Sets the handler. `began` resolves when it is called, `done` when it returns. `done` rejects if
+ * it throws.
  */
 function onExchange(work: (exchange: Exchange) => Promise<void>): { began: Promise<void>; done: Promise<void> } {
   const began = Promise.withResolvers<void>();
@@ -162,7 +162,7 @@ interface OpenRequest {
   leave(): void;
 }
 
-/** `ended`: the body is complete. A client that does not read leaves the response in its socket. */
+/** Sends a request, with its complete body if `ended`. Unless `reads`, the response is not read. */
 function openRequest(protocol: Protocol, body: string, ended: boolean, reads = true): OpenRequest {
   const first = Promise.withResolvers<void>();
   const onResponse = (response: NodeJS.ReadableStream) => {

@@ -9,7 +9,7 @@ import { httpClient } from '../../harness/http-client.ts';
 import { MIB } from '../../harness/transport-fixture.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
-/** Effects of many clients: resets of streams, backlogs, circuit breakers, memory. */
+/** Effects of many clients on streams, backlogs, circuit breakers and memory. */
 const paths = await temporaryPaths();
 let envoy: EnvoyProcess;
 let child: TestProcess;
@@ -47,7 +47,7 @@ test('3,000 requests in quick succession go over one ext_proc connection', async
   );
 });
 
-test('1,500 streams at once all run to their end', async () => {
+test('1,500 concurrent streams are all complete', async () => {
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
   const stream = () =>
     new Promise<string>((resolve, reject) => {
@@ -68,7 +68,7 @@ test('1,500 streams at once all run to their end', async () => {
 });
 
 test.skipIf(process.platform !== 'linux')(
-  '100 clients that never read 50 MB cost little memory, and slow nobody down',
+  '100 clients that never read 50 MB need little memory, and do not slow others down',
   async () => {
     const before = { envoy: await residentMib(envoy.pid), process: await residentMib(child.pid) };
     const sockets: Socket[] = [];
@@ -91,12 +91,12 @@ test.skipIf(process.platform !== 'linux')(
     client.close();
     const after = { envoy: await residentMib(envoy.pid), process: await residentMib(child.pid) };
     for (const socket of sockets) socket.destroy();
-    // Four of five: single ones on a shared machine wait for the scheduler, not for us.
+    // Only four of five, because on a shared machine single requests wait for the scheduler.
     const mostMs = tookMs.sort((a, b) => a - b)[40];
     console.log(JSON.stringify({ before, after, mostMs: Math.round(mostMs ?? 0) }));
     expect(after.envoy - before.envoy).toBeLessThan(100);
-    // 108 to 177 were seen in 20 runs, and more requests change nothing in them. Without
-    // back-pressure it would be 5,000.
+    // 20 runs had 108 to 177 MiB, independent of the number of requests. Without backpressure it
+    // would be 5,000 MiB.
     expect(after.process - before.process).toBeLessThan(220);
     expect(mostMs).toBeLessThan(250);
   },

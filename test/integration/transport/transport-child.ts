@@ -6,8 +6,8 @@ import type { Exchange } from '#ext-proc/transport/exchange.ts';
 import { startTransport } from '#ext-proc/transport/start.ts';
 
 /**
- * The transport in a process of its own, to be killed and measured. What a request wants stands in
- * its path.
+ * The transport in a separate process, so that it can be killed and measured. The path of a
+ * request selects the response.
  */
 const index = Number(process.env.WORKER ?? 0);
 const paths = runtimePaths(process.env);

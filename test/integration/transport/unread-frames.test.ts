@@ -3,10 +3,10 @@ import { configWith } from '../../fixtures/gateway-config.ts';
 import { startEnvoy } from '../../harness/envoy-process.ts';
 import { END_HEADERS, END_STREAM, FRAME, frame, headerBlock, openRawHttp2, setting } from '../../harness/raw-http2.ts';
 
-/** A connection may have 100 streams at once. */
+/** Streams at a time, of at most 100 on a connection. */
 const AT_ONCE = 90;
 const FRAMES_OF_RESPONSE = 2;
-/** More than `max_outbound_frames` in envoy.yaml, and far less than Envoy's default of 10,000. */
+/** More than `max_outbound_frames` in envoy.yaml, and far fewer than Envoy's default of 10,000. */
 const FRAMES = 3_000;
 const HEADER_TABLE_SIZE = 1;
 const HEAD = headerBlock([
@@ -16,16 +16,16 @@ const HEAD = headerBlock([
   [':authority', 'a'],
 ]);
 
-test('a client that does not take the frames of its responses loses its connection', async () => {
+test('a client that does not read the frames of its responses loses its connection', async () => {
   const { listen } = configWith();
-  // Beyond this bound Envoy responds by itself, at once.
+  // Above this bound Envoy itself responds at once.
   const perAddress = { ...listen.perAddress, requestsPerSecond: 1 };
   const envoy = await startEnvoy({ config: { listen: { ...listen, perAddress } } });
   onTestFinished(() => envoy.stop());
   const stat = async (name: string) => Number((await envoy.admin(`/stats?filter=^${name}$`)).split(': ')[1]);
   const ofClients = (name: string) => stat(`http.ingress.downstream_${name}`);
 
-  // Without a table of headers the responses are longer, and the sockets' buffers sooner full.
+  // Without a header table the responses are longer, and fill the sockets' buffers sooner.
   const { socket, send } = await openRawHttp2(envoy.port, { settings: setting(HEADER_TABLE_SIZE, 0) });
   onTestFinished(() => void socket.destroy());
   const window = Buffer.alloc(4);

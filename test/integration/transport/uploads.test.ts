@@ -36,9 +36,9 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     expect(same).toBe(true);
   });
 
-  test('over the limit by content-length: refused without reading', async () => {
+  test('an upload above the limit by content-length is refused without reading it', async () => {
     const started = performance.now();
-    // A client with a 413 may see its upload broken off instead; the status must come first.
+    // The client may see its upload cut instead of the 413, so either result is accepted.
     const answer = await client
       .send({ path: '/up', body: Buffer.alloc(BOUNDS.limitBytes + 1) })
       .catch((error) => error);
@@ -49,17 +49,17 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
 
 const HEAD = 'POST /up HTTP/1.1\r\nhost: a\r\n';
 
-test('over the limit by content-length: the answer comes before any of the body', async () => {
+test('an upload above the limit by content-length gets its response before any of the body', async () => {
   const text = await exchangeRaw(gateway.port, `${HEAD}content-length: ${BOUNDS.limitBytes + 1}\r\n\r\n`, /too_large/);
   expect(text).toContain('{"kind":"too_large"}');
 });
 
-test('over the limit without content-length: the answer comes in the middle of the upload', async () => {
+test('an upload above the limit without content-length gets its response during the upload', async () => {
   const socket = connect(gateway.port, '127.0.0.1');
   const sent = endlessUpload(socket, 1);
   const text = await received(socket, /too_large/);
   expect(text).toContain('{"kind":"too_large"}');
-  // The limit, and what was on its way in buffers of sockets and Envoy.
+  // The limit, and bytes in buffers of sockets and Envoy.
   expect(sent()).toBeLessThan(BOUNDS.limitBytes + 16 * MIB);
 });
 
@@ -86,7 +86,7 @@ test('an upload that stalls, and one that never ends, run into their deadlines',
   expect(results.map(({ kind }) => kind)).toEqual(['timeout', 'timeout']);
 });
 
-test('an upload that nobody reads stays at the client', async () => {
+test('an upload that the handler does not read stays at the client', async () => {
   let read: (() => void) | undefined;
   gateway.handler = async (exchange) => {
     await new Promise<void>((resolve) => {
@@ -100,17 +100,17 @@ test('an upload that nobody reads stays at the client', async () => {
   await eventually(() => read !== undefined, 'the request arrives');
   for (let before = -1; before !== sent(); await sleep(500)) {
     before = sent();
-    // Windows and buffers of process, Envoy and sockets on the loopback.
+    // The windows and buffers of process, Envoy and sockets on the loopback.
     expect(before).toBeLessThan(12 * MIB);
   }
   read?.();
   expect(await received(socket, /too_large/)).toContain('{"kind":"too_large"}');
 });
 
-test('of uploads that nobody reads yet, a little is in Envoy and less in the process', async () => {
+test('of uploads that are not read yet, Envoy buffers a little and the process less', async () => {
   const UPLOADS = 50;
   const KIB = 1024;
-  // Envoy on a busy machine may not say it the first time.
+  // Tries again, because Envoy on a busy machine may not respond the first time.
   const figure = async (path: string, pattern: RegExp): Promise<number> => {
     for (;;) {
       const found = pattern.exec((await askAdmin(gateway.paths.envoyAdminSocket, path)) ?? '')?.[1];
@@ -146,7 +146,7 @@ test('of uploads that nobody reads yet, a little is in Envoy and less in the pro
   }
 });
 
-test('one organization has half of the budget in bodies, beyond it is refused, and the body of another one is read', async () => {
+test('bodies of one organization use at most half of the budget; further ones are refused, and those of others are read', async () => {
   let release: (() => void) | undefined;
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -169,7 +169,7 @@ test('one organization has half of the budget in bodies, beyond it is refused, a
   await Promise.all(answers);
   expect(kinds.slice(0, 6).sort()).toEqual([...Array(2).fill('/b complete'), ...Array(4).fill('/b no_memory')]);
   expect(kinds.slice(6).sort()).toEqual(['/c complete', '/d complete']);
-  // The held memory is free again.
+  // The memory is free again.
   gateway.handler = echo;
   expect((await client.send({ path: '/b', body })).text).toBe(`{"bytes":${body.length}}`);
   client.close();
@@ -178,7 +178,7 @@ test('one organization has half of the budget in bodies, beyond it is refused, a
 test('nothing is left in flight afterwards', () =>
   eventually(() => gateway.transport.inFlight() === 0, 'all exchanges end'));
 
-/** Writes chunks of a megabyte for as long as somebody takes them; returns how much was taken. */
+/** Writes chunks of `sizeMib` while the server reads. Returns a function for the bytes sent. */
 function endlessUpload(socket: Socket, sizeMib: number): () => number {
   const chunk = Buffer.concat([
     Buffer.from(`${(sizeMib * MIB).toString(16)}\r\n`),

@@ -5,7 +5,7 @@ import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/env
 import { httpClient } from '../../harness/http-client.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
-/** Several gateway processes behind one Envoy, and Envoy itself coming back. */
+/** Several gateway processes behind one Envoy, and restarts of Envoy. */
 const paths = await temporaryPaths();
 let envoy: EnvoyProcess;
 const workers: TestProcess[] = [];
@@ -25,7 +25,7 @@ test('both processes get requests, and each stream goes back to the process that
   const client = httpClient(`http://127.0.0.1:${envoy.port}`);
   const answers = await Promise.all(Array.from({ length: 40 }, () => client.send({ path: '/x', body: '{}' })));
   expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['worker 0', 'worker 1']));
-  // A stream that came to the other process would be refused there with status 500.
+  // A stream that reached the other process would be refused there with status 500.
   const streams = await Promise.all(
     Array.from({ length: 40 }, () => client.send({ path: '/paced?events=2&ms=1', body: '{}' })),
   );
@@ -38,7 +38,7 @@ test('both processes get requests, and each stream goes back to the process that
   client.close();
 });
 
-test('one process that dies costs only the requests it had', async () => {
+test('after one process is killed, the other one serves all requests', async () => {
   const client = httpClient(`http://127.0.0.1:${envoy.port}`);
   await workers[0]?.end('SIGKILL');
   const answers = await Promise.all(Array.from({ length: 100 }, () => client.send({ path: '/x', body: '{}' })));
@@ -47,7 +47,7 @@ test('one process that dies costs only the requests it had', async () => {
   client.close();
 });
 
-test('Envoy comes back after it was killed, in spite of the sockets it left behind', async () => {
+test('Envoy restarts after it was killed, although its old sockets still exist', async () => {
   process.kill(envoy.pid, 'SIGKILL');
   await envoy.stop();
   envoy = await startEnvoy({ paths, threads: 2, config: { workers: 2 } });
