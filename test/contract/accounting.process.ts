@@ -17,9 +17,9 @@ import { type Customer, DAY, type TestStore } from '../harness/database.ts';
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {} };
 const ASKED = { createdAtMs: 1, streamed: false, mostOutputTokens: 1 };
 const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
-/** Of each request. */
+/** The hold of each request. */
 export const HELD = 50_000n;
-/** 37 tokens. */
+/** The output of a provider, with a usage of 37 tokens. */
 export const PRODUCED: ProviderOutput = {
   provider: 'p',
   providerModel: 'm-1',
@@ -29,7 +29,7 @@ export const PRODUCED: ProviderOutput = {
   latencyMs: 1,
   generationTimeMs: 1,
 };
-/** More than all requests cost. */
+/** More than the cost of all requests. */
 const BALANCE = 1_000_000_000n;
 const today = (): number => Math.floor(clock.nowMs() / 86_400_000);
 const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
@@ -37,14 +37,14 @@ const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
 export interface AccountingScene {
   readonly store: TestStore;
   readonly customer: Customer;
-  /** Of the charge log. */
+  /** The folder of the charge log. */
   readonly folder: string;
   readonly durableIn: () => 'log' | 'database';
-  /** Calls of the ledger that are played. */
+  /** Calls of the ledger that a test replaces. */
   readonly changes: Partial<Ledger>;
 }
 
-/** The accounting of a process with limits in its memory. */
+/** Starts the accounting of a process that keeps limits in memory. */
 export async function startAccounting({ store, customer, folder, durableIn, changes }: AccountingScene) {
   const limits = createMemoryLimitStore({ leaseMs: 60_000 });
   const holds = new HoldKeeper({ limits, clock, ...LEASES });

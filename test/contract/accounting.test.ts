@@ -17,13 +17,13 @@ import { startTestPostgres } from '../harness/postgres-server.ts';
 import { HELD, PRODUCED, startAccounting } from './accounting.process.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
-/** 37 tokens at a thousand nano-dollars. */
+/** The cost of 37 tokens at 1,000 nano-dollars. */
 const COST = 37_000n;
 const CREDIT = 1_000_000_000n;
 const BODY = Buffer.from('{"prompt":"prompt-sentinel"}');
 const ANSWER = Buffer.from('answer-sentinel');
 
-/** Charges against a server of their own, which goes away in every way that a server can. */
+/** Charges with a separate PostgreSQL server, which the tests kill, stop and make read-only. */
 describe('accounting', () => {
   const root = mkdtempSync(join(tmpdir(), 'gw-accounting-'));
   const server = opened(() => startTestPostgres({ fsync: 'off' }));
@@ -78,7 +78,7 @@ describe('accounting', () => {
     return found.kind === 'finished' ? (await replayedAnswer(found))?.toString() : found.kind;
   }
 
-  /** Keys whose leases are renewed no longer, because their attempts were settled. */
+  /** Idempotency keys whose leases are no longer renewed, because their attempts were settled. */
   const endedKeys: string[] = [];
 
   const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
@@ -87,7 +87,7 @@ describe('accounting', () => {
     await expect.poll(() => accounting.shipper.waitingFor(0)).toEqual([]);
   }
 
-  /** Before this is called the next process charges nothing that has no Idempotency-Key. */
+  /** Starts a process that delays charges without an Idempotency-Key until the result is called. */
   async function startGated(): Promise<() => void> {
     await process.end();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ describe('accounting', () => {
     return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('');
   }
 
-  it('charges, keeps the answer and frees what was held', async () => {
+  it('charges, stores the response and ends the hold', async () => {
     const openGate = await startGated();
     const plain = await process.open();
     const keyed = await openKeyed('one');
@@ -120,7 +120,7 @@ describe('accounting', () => {
       ]);
   });
 
-  it('is in the log when the response ends, and in PostgreSQL soon, or before that read', async () => {
+  it('logs a charge when the response ends, and ships it soon, or before a read', async () => {
     const openGate = await startGated();
     const [first, second] = [await process.open(), await process.open()];
     expect(await first.charge(PRODUCED)).toBeUndefined();
@@ -128,12 +128,12 @@ describe('accounting', () => {
     openGate();
     await expect.poll(spent, { interval: 5 }).toBe(COST);
     expect(await second.charge(PRODUCED)).toBeUndefined();
-    // A busy machine may need more time than a request that reads has.
+    // The time is longer than that of a read, for a busy machine.
     await process.accounting.shipper.shipOf(customer.organizationId, 60_000);
     expect([await spent(), await process.heldNanoUsd()]).toEqual([2n * COST, 0n]);
   });
 
-  it('is in PostgreSQL within half a second of the response', async () => {
+  it('ships a charge within half a second of the response', async () => {
     const shippedAfterMs = async (round: number) => {
       const hold = await process.open();
       expect(await hold.charge(PRODUCED)).toBeUndefined();
@@ -144,7 +144,7 @@ describe('accounting', () => {
     expect(await leastOf(500, 10, shippedAfterMs)).toBeLessThan(500);
   });
 
-  it('is in PostgreSQL when the response ends, where that is demanded', async () => {
+  it('commits a charge before the response ends if it must be durable in the database', async () => {
     durableIn = 'database';
     const holds = await Promise.all([process.open(), process.open()]);
     await Promise.all(holds.map((hold) => hold.charge(PRODUCED)));
@@ -154,35 +154,38 @@ describe('accounting', () => {
   it.each<[how: string, away: () => Promise<unknown>, back: () => Promise<unknown>]>([
     ['is killed', () => server.crash(), () => server.restart()],
     ['refuses to write, as after a failover', () => readOnly(true), () => readOnly(false)],
-    ['stands still', async () => stand('SIGSTOP'), async () => stand('SIGCONT')],
-  ])('keeps charge and answer in the log while PostgreSQL %s, and the hold with it', async (_, away, back) => {
-    const plain = await process.open();
-    const keyed = await openKeyed('waits');
-    endedKeys.length = 0;
-    await away();
-    const startedMs = clock.monotonicMs();
-    const outcomes = await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)]);
-    expect(clock.monotonicMs() - startedMs).toBeLessThan(20_000);
-    expect(outcomes).toEqual([undefined, undefined]);
-    expect(endedKeys.splice(0)).toEqual([]);
-    await expect.poll(() => process.accounting.refusesBecause()).toContain('charges wait for PostgreSQL');
-    await Promise.all([plain.release(), keyed.release()]);
-    expect(await process.heldNanoUsd()).toBe(2n * COST);
-    const onDisk = await contentOfLog();
-    for (const sentinel of [BODY, ANSWER]) {
-      expect(onDisk).not.toContain(sentinel.toString());
-      expect(onDisk).not.toContain(sentinel.toString('base64'));
-    }
-    await expect(process.accounting.shipper.ship()).rejects.toBeInstanceOf(StoreUnavailable);
-    await back();
-    await untilShipped(process.accounting);
-    expect(process.accounting.refusesBecause()).toBeUndefined();
-    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
-    expect([await replayOf('waits'), endedKeys]).toEqual([ANSWER.toString(), ['waits']]);
-    expect(process.chargeLog.waiting()).toEqual([]);
-  });
+    ['is frozen', async () => stand('SIGSTOP'), async () => stand('SIGCONT')],
+  ])(
+    'keeps the charge and the response in the log and the hold in the store while PostgreSQL %s',
+    async (_, away, back) => {
+      const plain = await process.open();
+      const keyed = await openKeyed('waits');
+      endedKeys.length = 0;
+      await away();
+      const startedMs = clock.monotonicMs();
+      const outcomes = await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)]);
+      expect(clock.monotonicMs() - startedMs).toBeLessThan(20_000);
+      expect(outcomes).toEqual([undefined, undefined]);
+      expect(endedKeys.splice(0)).toEqual([]);
+      await expect.poll(() => process.accounting.refusesBecause()).toContain('charges wait for PostgreSQL');
+      await Promise.all([plain.release(), keyed.release()]);
+      expect(await process.heldNanoUsd()).toBe(2n * COST);
+      const onDisk = await contentOfLog();
+      for (const sentinel of [BODY, ANSWER]) {
+        expect(onDisk).not.toContain(sentinel.toString());
+        expect(onDisk).not.toContain(sentinel.toString('base64'));
+      }
+      await expect(process.accounting.shipper.ship()).rejects.toBeInstanceOf(StoreUnavailable);
+      await back();
+      await untilShipped(process.accounting);
+      expect(process.accounting.refusesBecause()).toBeUndefined();
+      expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
+      expect([await replayOf('waits'), endedKeys]).toEqual([ANSWER.toString(), ['waits']]);
+      expect(process.chargeLog.waiting()).toEqual([]);
+    },
+  );
 
-  it('charges once what was committed although the answer to it was lost, and what a crash replays', async () => {
+  it('charges once if the reply to a commit is lost, and if a crash replays the log', async () => {
     await process.end();
     const lost = async () => Promise.reject(new StoreUnavailable('the answer was lost'));
     process = await startProcess({
@@ -194,8 +197,8 @@ describe('accounting', () => {
     expect(await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)])).toEqual([undefined, undefined]);
     await expect.poll(spent).toBe(2n * COST);
     expect(process.chargeLog.waiting()).toHaveLength(2);
-    // The process dies here; its successor finds both in the log, charges them again, and dies
-    // before it could note that.
+    // The process ends here. Its successor finds both in the log, charges them again, and ends
+    // before it notes their commits.
     const copy = `${folder}.copy`;
     await cp(folder, copy, { recursive: true });
     for (let i = 0; i < 2; i++) {
@@ -209,7 +212,7 @@ describe('accounting', () => {
     expect(await replayOf('ambiguous')).toBe(ANSWER.toString());
   });
 
-  it('charges hundreds that waited, in shared commits', async () => {
+  it('ships hundreds of waiting charges in shared commits', async () => {
     const holds = await Promise.all(Array.from({ length: 300 }, () => process.open()));
     await readOnly(true);
     await Promise.all(holds.map((hold) => hold.charge(PRODUCED)));
@@ -217,12 +220,12 @@ describe('accounting', () => {
     await readOnly(false);
     batches = 0;
     await replayAfresh();
-    // One by one they would be 300.
+    // Separate commits would be 300.
     expect(batches).toBeLessThan(10);
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 300n * COST]);
   });
 
-  it('keeps a charge that the ledger refuses as a dead letter, and frees hold and key', async () => {
+  it('dead-letters a charge that the ledger refuses, and frees its hold and key', async () => {
     const impossible = { ...PRODUCED, usage: { ...PRODUCED.usage, promptTokens: -1 } };
     const keyed = await openKeyed('refused');
     await expect(keyed.charge(impossible, ANSWER)).rejects.toThrow('refused the charge');
@@ -232,7 +235,7 @@ describe('accounting', () => {
     expect(await deadLetters()).toEqual([{ reason: expect.stringContaining('generations'), tokens: '-1' }]);
   });
 
-  it('lets no refused charge in the log keep the others waiting', async () => {
+  it('ships other charges of the log when one is refused', async () => {
     const [bad, good] = [await process.open(), await process.open()];
     await server.crash();
     const usage = { ...PRODUCED.usage, reasoningTokens: 99 };
@@ -244,7 +247,7 @@ describe('accounting', () => {
     expect(await deadLetters()).toHaveLength(1);
   });
 
-  it('charges an attempt nothing whose key another one took over, and tells its client to come back', async () => {
+  it('does not charge an attempt whose key another one took over, and refuses it with retry-after', async () => {
     const stalled = await openKeyed('taken');
     await sql(url, `update idempotency_keys set generation_id = 'gen-other' where finished_at is null`);
     const refusal = await stalled.charge(PRODUCED, ANSWER);
@@ -254,7 +257,7 @@ describe('accounting', () => {
     expect(await replayOf('taken')).toBe('running');
   });
 
-  it('drops an attempt in the log that was taken over meanwhile', async () => {
+  it('drops a charge in the log whose key was taken over meanwhile', async () => {
     const keyed = await openKeyed('taken while it waits');
     await readOnly(true);
     expect(await keyed.charge(PRODUCED, ANSWER)).toBeUndefined();
@@ -266,7 +269,7 @@ describe('accounting', () => {
     expect(process.accounting.refusesBecause()).toBeUndefined();
   });
 
-  /** One that had begun on a server that was away may fail yet. */
+  /** Ships twice, because a call that began while the server was down may still fail. */
   async function replayAfresh(): Promise<void> {
     await process.accounting.shipper.ship().catch(() => undefined);
     await process.accounting.shipper.ship();
@@ -277,7 +280,7 @@ describe('accounting', () => {
     await sql(url, 'select pg_reload_conf()');
     const shown = { default_transaction_read_only: on ? 'on' : 'off' };
     await expect.poll(async () => (await sql(url, 'show default_transaction_read_only'))[0]).toEqual(shown);
-    // A session begins only when the server has informed all others.
+    // A new session begins only when all others have the setting.
     await sql(url, 'select 1');
   }
 

@@ -29,14 +29,14 @@ test('a balance is reported once for each crossing of its threshold, and 5 % abo
   expect(await reportCrossings(database.pool, true)).toBe(0);
 });
 
-test('another threshold is another crossing', async () => {
+test('a changed threshold begins another crossing', async () => {
   const id = await organizationWith({ balanceBelowNanoUsd: usd(1) });
   expect(await reportCrossings(database.pool, true)).toBe(1);
   await changeAlertSettings(database.pool, id, (now) => ({ ...now, balanceBelowNanoUsd: usd(2) }), BY);
   expect(await reportCrossings(database.pool, true)).toBe(1);
 });
 
-test('without a mail server no mail waits, and nothing is made for an organization without receivers', async () => {
+test('without a mail server no mail is stored, and none is for an organization without receivers', async () => {
   const mailed = await organizationWith({ balanceBelowNanoUsd: usd(1) });
   const none = await organizationWith({ balanceBelowNanoUsd: usd(1), emails: [] });
   expect(await reportCrossings(database.pool, false)).toBe(0);
@@ -45,20 +45,20 @@ test('without a mail server no mail waits, and nothing is made for an organizati
     await changeAlertSettings(database.pool, id, ({ balanceBelowNanoUsd: _, ...now }) => now, BY);
 });
 
-test('a condition that nobody could be told of is reported once there is a receiver', async () => {
+test('a condition without a receiver is reported once there is one', async () => {
   const id = await organizationWith({ balanceBelowNanoUsd: usd(1), emails: [] });
   expect(await reportCrossings(database.pool, true)).toBe(0);
   await changeAlertSettings(database.pool, id, (now) => ({ ...now, emails: ['late@example.com'] }), BY);
   expect([await reportCrossings(database.pool, true), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
 });
 
-test('a condition that only mail could tell of is reported once there is a mail server', async () => {
+test('a condition with only mail receivers is reported once there is a mail server', async () => {
   await organizationWith({ balanceBelowNanoUsd: usd(1) });
   expect(await reportCrossings(database.pool, false)).toBe(0);
   expect([await reportCrossings(database.pool, true), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
 });
 
-test('a condition that a webhook was told of is not reported again with a mail server', async () => {
+test('a condition that was sent to a webhook is not reported again with a mail server', async () => {
   await organizationWith({
     balanceBelowNanoUsd: usd(1),
     webhook: { url: 'https://example.com', secret: 'whsec_1', kind: 'webhook' },
@@ -66,7 +66,7 @@ test('a condition that a webhook was told of is not reported again with a mail s
   expect([await reportCrossings(database.pool, false), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
 });
 
-test('each change of the settings is in the audit log, without the path of an URL and without its secret', async () => {
+test('each change of the settings is in the audit log, without the path of the URL and the secret', async () => {
   const webhook = { url: 'https://example.com/path-sentinel', secret: 'whsec_sentinel', kind: 'webhook' } as const;
   const id = await organizationWith({ webhook });
   await changeAlertSettings(

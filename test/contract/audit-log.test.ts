@@ -16,7 +16,7 @@ describe('the audit log', () => {
   });
   afterAll(() => database.close());
 
-  it('tells of every change of an organization: who, from where, what was and what is', async () => {
+  it('has every change of an organization with actor, address, old and new values', async () => {
     const { administration, events } = database;
     const id = newId('org', Date.now());
     const settings = { allowMultipleCompletions: false, concurrency: 8, limits: { dailyBudgetNanoUsd: 5n } };
@@ -63,7 +63,7 @@ describe('the audit log', () => {
     expect(entries).toEqual([{ actor: ADA.actor }, { actor: ADA.actor }]);
   });
 
-  it('has no row where nothing changed', async () => {
+  it('has no row if nothing changed', async () => {
     const { administration, events, addOrganization } = database;
     const id = await addOrganization();
     const { keyId } = await addKey(database, id);
@@ -83,7 +83,7 @@ describe('the audit log', () => {
     expect(await events(id)).toEqual(before);
   });
 
-  it('and the change stand or fall together', async () => {
+  it('and the change are committed or rolled back together', async () => {
     const { administration, events, addOrganization, url } = database;
     const id = await addOrganization();
     await sql(url, "alter table audit_log add constraint no_saboteur check (actor <> 'saboteur')");
@@ -96,7 +96,7 @@ describe('the audit log', () => {
     expect(await events(id)).toHaveLength(1);
   });
 
-  it('is never changed, and has no secret in it', async () => {
+  it('is append-only, and contains no secret', async () => {
     const { url, addOrganization } = database;
     const { hash } = await addKey(database, await addOrganization());
     for (const statement of ["update audit_log set actor = 'x'", 'delete from audit_log', 'truncate audit_log']) {
@@ -106,7 +106,7 @@ describe('the audit log', () => {
     expect(row?.dump).not.toContain(hash.toString('hex'));
   });
 
-  it('has the difference of two long lists only, as far as there is room, and says how many it left out', async () => {
+  it('has only the difference of two long lists, cut to a bound, with the number of omitted elements', async () => {
     const { administration, events, addOrganization, url } = database;
     const id = await addOrganization();
     const { keyId } = await addKey(database, id);
@@ -133,7 +133,7 @@ describe('the audit log', () => {
     expect(largest).toBeLessThanOrEqual(2_048);
   });
 
-  it('keeps long names of actors within bounds', async () => {
+  it('cuts long names of actors', async () => {
     const { administration, events, addOrganization } = database;
     const id = await addOrganization();
     await administration.credit(id, { amountNanoUsd: 1n }, { actor: 'é'.repeat(1_000) });
@@ -141,7 +141,7 @@ describe('the audit log', () => {
   });
 });
 
-/** The present state of a subject, computed from the log alone. */
+/** The current state of a subject, computed only from the log. */
 function replay(events: readonly Event[], subject: string): Record<string, AuditValue> {
   const state: Record<string, AuditValue> = {};
   for (const { subject_id: id, changes } of events) {
@@ -162,7 +162,7 @@ function replay(events: readonly Event[], subject: string): Record<string, Audit
   return Object.fromEntries(Object.entries(state).filter(([, value]) => value !== null));
 }
 
-/** Lists are sets: their order means nothing, and a change of it is none. */
+/** Sorts lists, which are sets, so that a changed order is no change. */
 function ordered<T>(value: T): T | string[] {
   return Array.isArray(value) ? value.toSorted() : value;
 }
@@ -173,7 +173,7 @@ const NAME = fc.constantFrom('a', 'b');
 const LIST = (...members: string[]) =>
   fc.option(fc.uniqueArray(fc.constantFrom(...members), { minLength: 1 }), { nil: null });
 const LIMITS = { requestsPerMinute: LIMIT, tokensPerMinute: LIMIT, dailyBudgetNanoUsd: BUDGET };
-/** Amounts, which the audit log has as text. */
+/** Settings whose amounts are texts in the audit log. */
 const BUDGETS = new Set(['dailyBudgetNanoUsd', 'monthlyBudgetNanoUsd', 'lifetimeBudgetNanoUsd']);
 const ORGANIZATION_CHANGE: fc.Arbitrary<OrganizationChange> = fc.record(
   { name: NAME, allowMultipleCompletions: fc.boolean(), concurrency: fc.integer({ min: 1, max: 2 }), maxTokens: LIMIT },
@@ -194,7 +194,7 @@ const KEY_CHANGE: fc.Arbitrary<KeyChange> = fc.record(
 );
 
 describe('replaying the audit log', () => {
-  it('gives every setting of organization and key as it is', async () => {
+  it('results in the current settings of organization and key', async () => {
     const database = await openAudited();
     const { administration } = database;
     await fc.assert(

@@ -31,7 +31,7 @@ async function migrated(url: string): Promise<void> {
 }
 
 describe('the audit log by months', () => {
-  it('has this month and three more, and a default for what is beyond', async () => {
+  it('has partitions for this month and three more, and a default for other times', async () => {
     const url = await createDatabase();
     await migrated(url);
     for (const ms of [month(0), month(1) - 1, month(3), month(4)]) await addEvent(url, ms);
@@ -44,7 +44,7 @@ describe('the audit log by months', () => {
     ]);
   });
 
-  it('is neither changed nor emptied, by whatever name a partition is called', async () => {
+  it('is append-only, also through the names of its partitions', async () => {
     const url = await createDatabase();
     await migrated(url);
     for (const ms of [Date.now(), month(9)]) await addEvent(url, ms);
@@ -57,7 +57,7 @@ describe('the audit log by months', () => {
     }
   });
 
-  it('is written by the dashboard through the whole table only, and nobody else makes its months', async () => {
+  it('is written by the dashboard only through the parent table, and other roles make no months', async () => {
     const ownersUrl = await createDatabase();
     const url = await migratedFor(ownersUrl, 'gateway_dashboard');
     await migrated(url);
@@ -79,13 +79,13 @@ describe('the audit log by months', () => {
     await expect(sql(url, "select make_audit_log_month('2020-01-01')")).rejects.toMatchObject({ code: '22023' });
   });
 
-  it('is measured with all of its months, by the gateway process that may not read it', async () => {
+  it('is measured with all of its months by the gateway process, which may not read it', async () => {
     const ownersUrl = await createDatabase();
     const url = await migratedFor(ownersUrl, 'gateway_process');
     const measured = Promise.withResolvers<number>();
     const store = await openStore(url, { onAuditLogBytes: measured.resolve });
     const bytes = await measured.promise;
-    // Empty indexes have a page each.
+    // Each empty index has one page.
     expect(bytes).toBeGreaterThan(4 * 2 * 8_192);
     await store.close();
     await sql(
@@ -99,7 +99,7 @@ describe('the audit log by months', () => {
     await again.close();
   });
 
-  it('gives up a month that its owner detaches, and everything else stays', async () => {
+  it('loses a month that its owner detaches, and keeps the others', async () => {
     const url = await createDatabase();
     await migrated(url);
     const [old, kept] = [await addEvent(url, month(0)), await addEvent(url, month(1))];
@@ -108,7 +108,7 @@ describe('the audit log by months', () => {
     expect(await sql(url, 'select id from audit_log')).toEqual([{ id: kept }]);
     expect(await sql(url, `select id from ${partition}`)).toEqual([{ id: old }]);
     await sql(url, `drop table ${partition}`);
-    // A late row of that month is not lost.
+    // A late row of that month goes to the default partition.
     await addEvent(url, month(0));
     expect((await partitions(url)).at(-1)).toEqual({ name: 'audit_log_other', rows: 1 });
   });

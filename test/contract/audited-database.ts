@@ -9,18 +9,17 @@ import { PATIENT } from '../fixtures/patience.ts';
 import { BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 
 /**
- * A database with everything that changes rows by hand of somebody: administration, users,
- * memberships.
+ * A database with the parts whose changes have an actor: administration, users, memberships.
  */
 export interface AuditedDatabase extends TestStore {
   readonly url: string;
   readonly pool: pg.Pool;
   addOrganization(): Promise<string>;
-  /** With a password, so one who can sign in, unless it says otherwise. */
+  /** Adds a user, who has a password and can sign in unless the options say otherwise. */
   addUser(options?: UserOptions): Promise<UserRecord>;
-  /** Makes the actor a member of the organization, as a user that is made if there is none. */
+  /** Makes the actor a member of the organization. Creates the user if there is none. */
   addMember(organizationId: string, actor: Actor): Promise<void>;
-  /** Events of one subject or organization, oldest first. */
+  /** The events of a subject or organization, oldest first. */
   events(of: string): Promise<readonly Event[]>;
 }
 
@@ -42,7 +41,7 @@ export interface Event {
   readonly changes: AuditChanges;
 }
 
-/** Somebody in a browser. */
+/** A user in a browser. */
 export const ADA: Actor = { actor: 'ada@example.com', userId: `usr-${'0'.repeat(26)}`, address: '192.0.2.7' };
 export const PASSWORD_HASH = 'what the password was hashed to';
 

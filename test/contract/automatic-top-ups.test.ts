@@ -11,7 +11,7 @@ import { openAudited } from './audited-database.ts';
 
 const database = opened(openAudited);
 
-it('organizations that have spent the most for a day, however many, keep no other one waiting', async () => {
+it('organizations at their daily limit, however many, do not delay the others', async () => {
   const organizations: string[] = [];
   for (let made = 0; made < 105; made++) organizations.push(await database.addOrganization());
   const last = organizations.at(-1) ?? '';
@@ -57,7 +57,7 @@ it.each([
   expect(await begun()).toHaveLength(1);
 });
 
-it('one that Stripe answers with errors keeps no other organization waiting', async () => {
+it('organizations for which Stripe returns errors do not delay the others', async () => {
   const stripe = await startScriptedStripe();
   await sql(database.url, 'update payment_accounts set automatic = false');
   await sql(database.url, "update top_ups set state = 'expired' where state = 'open'");
@@ -76,7 +76,7 @@ it('one that Stripe answers with errors keeps no other organization waiting', as
   await withAutomatic('cus_bad_first');
   const good = await withAutomatic('cus_good');
   for (let made = 0; made < 8; made++) await withAutomatic(`cus_bad_${made}`);
-  // Stripe answers an idempotency key again as it did first, also with 500.
+  // Stripe repeats the first response for an idempotency key, even a 500.
   stripe.instead = ({ method, path, body }) =>
     method === 'POST' && path === '/v1/payment_intents' && body.includes('cus_bad')
       ? { status: 500, body: { error: { type: 'api_error', message: 'An error occurred' } } }

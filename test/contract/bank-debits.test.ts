@@ -12,7 +12,7 @@ import { opened } from '../harness/opened.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { openAudited } from './audited-database.ts';
 
-/** Somebody pays in Checkout by a debit of a bank account, which the bank answers days later. */
+/** A payment in Checkout by a bank debit, which the bank accepts or refuses days later. */
 const NO_FUNDS = 'The bank account has insufficient funds.';
 const log = createLog('silent');
 
@@ -49,7 +49,7 @@ test('a debit that the bank refuses after Checkout fails, with one alert', async
   await followSession(await deps(), session.id);
   expect((await topUp())?.state).toBe('open');
   stripe.world.decline(payment, NO_FUNDS);
-  // Both events of it.
+  // Handles both events of the refusal.
   await settleFromStripe(await deps(), payment.id);
   await followSession(await deps(), session.id);
   expect(await topUp()).toMatchObject({ state: 'failed', failure: NO_FUNDS });

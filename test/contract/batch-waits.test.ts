@@ -3,17 +3,17 @@ import type { BatchFigures } from '#database/connection/store-figures.ts';
 import { addCustomer, createDatabase, DAY, openStore } from '../harness/database.ts';
 
 const MANY = 12;
-/** Timers go by the event loop's time, which is older than the moment in which they are set. */
+/** Timers may fire early, because they count from the event loop's time, which is slightly old. */
 const EARLY_MS = 4;
 
 /**
- * From when the one before was sent. Nothing makes it shorter; a slow machine makes it longer, so
- * the shortest of several counts.
+ * Measures from the sending of the former batch. A slow machine only makes the wait longer, so the
+ * shortest of several counts.
  */
 test.each([
   { severalProcesses: false, lookupMs: 8 },
   { severalProcesses: true, lookupMs: 16 },
-])('after a batch of many the next one waits $lookupMs ms: several processes $severalProcesses', async (expected) => {
+])('the batch after one of many items waits $lookupMs ms: several processes $severalProcesses', async (expected) => {
   const { severalProcesses, lookupMs } = expected;
   const sent: { readonly batch: BatchFigures['batch']; readonly items: number; readonly atMs: number }[] = [];
   const onBatch = ({ batch, items, tookMs }: BatchFigures): void => {

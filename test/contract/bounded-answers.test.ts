@@ -12,7 +12,7 @@ const KIB = 1024;
 const HOUR_MS = 3_600_000;
 const sha = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-describe('stored answers', () => {
+describe('stored responses', () => {
   let boundBytes = 100 * KIB;
   let evicted = 0;
   const onEvicted = (count: number) => {
@@ -20,7 +20,7 @@ describe('stored answers', () => {
   };
   const answers = { boundBytes: () => boundBytes, onEvicted };
   const db = withStore({ verified: true, options: { answers } });
-  /** A second gateway process, as far as PostgreSQL can tell. */
+  /** Connections of a second gateway process. */
   const second = opened(() => openStore(db.url, { answers }));
 
   interface Stored extends ClaimRequest {
@@ -46,7 +46,7 @@ describe('stored answers', () => {
     return attempt;
   }
 
-  /** Bytes that are stored, and bytes that are counted. */
+  /** The stored bytes and the counted bytes of an organization. */
   async function bytesOf({ organizationId }: Customer) {
     const [row] = await sql<{ stored: number; counted: number }>(
       db.url,
@@ -61,7 +61,7 @@ describe('stored answers', () => {
   const claimKind = async (customer: Customer, key: string, body?: string) =>
     (await second.idempotency.claim(attemptOf(customer, key, body))).kind;
 
-  it('of an organization are bounded: the oldest give way, and no other organization is touched', async () => {
+  it('of an organization are bounded: the oldest are evicted, and those of others stay', async () => {
     evicted = 0;
     const [customer, other] = [await addCustomer(db.store), await addCustomer(db.store)];
     const kept = await keep(other, 'other', 60 * KIB);
@@ -73,18 +73,18 @@ describe('stored answers', () => {
     expect(evicted).toBe(7);
     expect((await sealedAnswer(db.store, kept))?.length).toBe(60 * KIB);
     for (const index of [7, 8, 9]) expect(await claimKind(customer, `key ${index}`)).toBe('finished');
-    // The same body is free, and another one is not.
+    // The evicted key can be claimed with the same body, but not with another one.
     expect(await claimKind(customer, 'key 6', 'another body')).toBe('reused');
     expect(await claimKind(customer, 'key 6')).toBe('claimed');
     expect(await claimKind(customer, 'key 6')).toBe('running');
   });
 
-  it('that gave way are charged anew, and stored anew', async () => {
+  it('that were evicted are charged and stored again when the request is repeated', async () => {
     const customer = await addCustomer(db.store);
     const first = await keep(customer, 'first', 60 * KIB);
     await keep(customer, 'next', 60 * KIB);
     const again = await keep(customer, 'first', 60 * KIB);
-    // Its first settlement, once more: from the log of a process that crashed.
+    // Repeats the first settlement, as from the log of a crashed process.
     expect(await db.store.ledger.chargeClaimed(ended(first, 60 * KIB))).toBeUndefined();
     expect(again.generationId).not.toBe(first.generationId);
     expect(await claimKind(customer, 'first')).toBe('finished');
@@ -92,7 +92,7 @@ describe('stored answers', () => {
     expect((await db.store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(1_000_000n - 21n);
   });
 
-  it('are not stored where one alone is larger than the bound, and nothing gives way to it', async () => {
+  it('above the bound are not stored, and evict nothing', async () => {
     const customer = await addCustomer(db.store);
     await keep(customer, 'small', 10 * KIB);
     await keep(customer, 'exact', 90 * KIB);
@@ -128,7 +128,7 @@ describe('stored answers', () => {
     }
   });
 
-  it('that are deleted, or taken by another attempt, at the retention are counted no longer', async () => {
+  it('that are deleted or replaced after the retention are no longer counted', async () => {
     const customer = await addCustomer(db.store);
     await keep(customer, 'deleted', 30 * KIB);
     await keep(customer, 'taken', 40 * KIB);
@@ -145,7 +145,7 @@ describe('stored answers', () => {
     expect(left?.n).toBe(0);
   });
 
-  it('are brought below a bound that was lowered, in small steps', async () => {
+  it('are evicted in small steps after the bound was lowered', async () => {
     const customer = await addCustomer(db.store);
     for (let index = 0; index < 5; index++) await keep(customer, `key ${index}`, 20 * KIB);
     boundBytes = 50 * KIB;
@@ -159,7 +159,7 @@ describe('stored answers', () => {
     }
   });
 
-  it('are seen to while others store, and neither waits for the other for good', async () => {
+  it('are tidied while others are stored, without deadlocks', async () => {
     const customers = await Promise.all(Array.from({ length: 6 }, () => addCustomer(db.store)));
     let storing = true;
     const tidying = [db.store, second].map(async (one) => {
@@ -179,7 +179,7 @@ describe('stored answers', () => {
     expect([...db.store.logged, ...second.logged].filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
-  it('that somebody has locked are passed over, and give way later', async () => {
+  it('that are locked are skipped, and evicted later', async () => {
     const customer = await addCustomer(db.store);
     const { keyHash } = await keep(customer, 'locked', 50 * KIB);
     await keep(customer, 'free', 50 * KIB);

@@ -8,7 +8,7 @@ import { withStore } from '../harness/with-store.ts';
 
 const db = withStore();
 
-/** A connection that listens, as a gateway process has one. */
+/** A listening connection like that of a gateway process. */
 let listener: pg.Client;
 let told: (string | undefined)[] = [];
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => listener.end());
 
-/** What PostgreSQL tells of a change before it ends the next statement of the listener. */
+/** The notifications of a change that arrive before the listener's next statement ends. */
 async function toldOf(change: () => Promise<unknown>): Promise<readonly (string | undefined)[]> {
   told = [];
   await change();
@@ -44,17 +44,17 @@ describe('a change of callers', () => {
     ['revocation', () => db.store.administration.revokeKey(keyId(), BY)],
     ['SQL by hand', () => sql(db.url, `update keys set revoked_at = null where id = '${keyId()}'`)],
     ['SQL of an organization', () => sql(db.url, `update organizations set rpm = 7 where id = '${organizationId()}'`)],
-  ])('is told with its organization: %s', async (_name, change) => {
+  ])('is notified with its organization: %s', async (_name, change) => {
     expect(await toldOf(change)).toEqual([organizationId()]);
   });
 
-  it('of the ledger, of who keeps the limits and of fences concerns every caller', async () => {
+  it('of the ledger epoch, the keeper of the limits or the fences concerns every caller', async () => {
     expect(await toldOf(() => db.store.administration.renewLedgerEpoch())).toEqual(['']);
     expect(await toldOf(() => sql(db.url, 'update ledger_state set memory_owner = gen_random_uuid()'))).toEqual(['']);
     expect(await toldOf(() => sql(db.url, "update ledger_state set store_fences = '1'"))).toEqual(['']);
   });
 
-  it('is told by a charge that an operator repeats, and by no other, nor by new keys and connections', async () => {
+  it('is notified for a charge that an operator retries, and not for other charges or new organizations', async () => {
     const settlement = settlementOf(db.customer);
     expect(await toldOf(() => db.store.ledger.charge(settlement))).toEqual([]);
     const unheld = settlementOf(db.customer);
@@ -66,7 +66,7 @@ describe('a change of callers', () => {
     expect(await toldOf(() => db.store.administration.createOrganization({ id, ...settings }, BY))).toEqual([]);
   });
 
-  it('is told before the answer to a statement that was sent after the change was answered, under load', async () => {
+  it('is notified before the reply to any statement that was sent after the change, under load', async () => {
     const load = Array.from({ length: 4 }, async (_, at) => {
       for (let i = 0; i < 100; i++) await sql(db.url, `select ${at}, pg_notify('another', '${i}')`);
     });
@@ -84,10 +84,10 @@ describe('a change of callers', () => {
   });
 });
 
-describe('who makes a change of callers', () => {
+describe('a statement that changes callers', () => {
   const TAKEN = 'update ledger_state set memory_owner = gen_random_uuid()';
   const LEFT = 'update ledger_state set memory_owner = null';
-  /** Between the proof that a process may have just got, and a second. */
+  /** At least the life of a proof that a process may have just got, and less than a second. */
   const IN_FORCE = { fromMs: 300, toMs: 1_000 };
 
   async function tookMs(change: () => Promise<unknown>): Promise<number> {
@@ -96,7 +96,7 @@ describe('who makes a change of callers', () => {
     return performance.now() - beganMs;
   }
 
-  it('is answered when no process may use the former caller', async () => {
+  it('returns when no process may use the former caller', async () => {
     await sql(db.url, TAKEN);
     const suspend = (suspended: boolean) =>
       db.store.administration.setSuspended(db.customer.organizationId, suspended, BY);
@@ -108,7 +108,7 @@ describe('who makes a change of callers', () => {
     expect(await tookMs(() => db.store.administration.renewLedgerEpoch())).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
   });
 
-  it('is, whatever messages the database sends to others', async () => {
+  it('waits for that whatever client_min_messages is set for the database', async () => {
     await sql(db.url, TAKEN);
     const [{ name } = { name: '' }] = await sql<{ name: string }>(
       db.url,

@@ -36,7 +36,7 @@ requirement(missingRedis, () => {
 
     const charge = (n: number) => ({ organizationId: `org-${n}`, generationId: `gen-${n}`, text: `{"n":"${n}"}` });
 
-    it('are there once each, wherever their organization is, until they are removed', async () => {
+    it('are kept once each, on whatever node, until they are removed', async () => {
       const charges = Array.from({ length: 12 }, (_, n) => charge(n));
       for (const one of [...charges, ...charges]) expect(await mirror.add(one)).toBe('kept');
       const listed = (await mirror.list()).toSorted(
@@ -47,7 +47,7 @@ requirement(missingRedis, () => {
       expect(await mirror.list()).toEqual([]);
     });
 
-    it('and given up attempts exclude each other', async () => {
+    it('exclude claims that were taken over, and the other way round', async () => {
       expect(await mirror.add(charge(1))).toBe('kept');
       expect(await mirror.takeOverClaim('org-1', 'gen-1')).toBe(false);
       expect(await mirror.takeOverClaim('org-2', 'gen-2')).toBe(true);
@@ -56,7 +56,7 @@ requirement(missingRedis, () => {
       await mirror.remove(charge(1));
     });
 
-    it('are no more than there is room for, and none is large', async () => {
+    it('are bounded in number and size', async () => {
       expect(await mirror.add({ ...charge(3), text: 'x'.repeat(9_000) })).toBe('full');
       const results = new Map<string, number>();
       for (let n = 0; n < 1_010; n++) {
@@ -67,7 +67,7 @@ requirement(missingRedis, () => {
       expect(await mirror.add({ ...charge(4), generationId: 'gen-7' })).toBe('kept');
     });
 
-    it('that somebody else wrote over keep nobody from the others', async () => {
+    it('whose key was overwritten do not hide the others', async () => {
       await Promise.all(nodes.map((node) => node.empty()));
       for (let n = 0; n < 12; n++) await mirror.add(charge(n));
       const [key = ''] = (await Promise.all(nodes.map(({ admin }) => admin.keys('*:spooled-charges')))).flat();

@@ -17,7 +17,7 @@ const lossesOf = async (organizationId: string) =>
     .map(({ generationId, reason, amountNanoUsd }) => ({ generationId, reason, amountNanoUsd }));
 
 describe('a charge above its hold, or above what is left', () => {
-  it('is cut, the rest is a loss for each reason, told once however often the charge is repeated', async () => {
+  it('is cut, and the rest is a loss for each reason, reported once however often it is repeated', async () => {
     const customer = await addCustomer(db.store, 70n);
     const [first, second] = [
       settlementOf(customer, { costNanoUsd: 2_500n, holdNanoUsd: 50n, providerModel: 'large-1' }),
@@ -46,7 +46,7 @@ describe('a charge above its hold, or above what is left', () => {
     });
   });
 
-  it('takes what is left in the order of ids, in whatever order they share a batch, and a repetition takes nothing', async () => {
+  it('takes the rest of the balance in the order of ids, in any order of the batch, and once', async () => {
     const [poor, rich] = [await addCustomer(db.store, 100n), await addCustomer(db.store, 100_000n)];
     const earlier = settlementOf(poor, { costNanoUsd: 30n, holdNanoUsd: 30n });
     await db.store.ledger.charge(earlier);
@@ -72,13 +72,13 @@ describe('a charge above its hold, or above what is left', () => {
     expect(await lossesOf(rich.organizationId)).toHaveLength(6);
   });
 
-  it('is booked with what the served tier costs more, once, and the ledger prices it again', async () => {
+  it('is booked once with the loss of a more expensive tier, and the ledger verifies its price', async () => {
     const customer = await addCustomer(db.store, 10_000n);
     const dear = (tierLossNanoUsd: bigint) =>
       settlementOf(customer, { costNanoUsd: 300n, holdNanoUsd: 300n, tierLossNanoUsd });
     const [one, other, absurd] = [dear(7n), dear(9n), dear(10n ** 20n)];
     told = [];
-    // Charges that share a batch, with and without such a loss.
+    // These charges share a batch, with and without such a loss.
     const all = [one, other, absurd, settlementOf(customer, { costNanoUsd: 300n }), one];
     await Promise.all(all.map((settlement) => db.store.ledger.charge(settlement)));
     await db.store.ledger.charge(one);
@@ -105,7 +105,7 @@ describe('a charge above its hold, or above what is left', () => {
   });
 });
 
-it('any batch is charged as one by one in the order of ids, and every nano-dollar of its price is a charge or a loss', async () => {
+it('any batch is charged as if one by one in the order of ids, and all of its price is charged or lost', async () => {
   const client = new pg.Client({ connectionString: db.url });
   await client.connect();
   const charge = fc.record({

@@ -42,7 +42,7 @@ const charge = (...charges: object[]) =>
   );
 const balance = async () => (await db.store.ledger.credits(db.customer.organizationId)).balanceNanoUsd;
 
-it('charges whatever the user is named', async () => {
+it('charges for users with any name', async () => {
   const model = 'é'.repeat(500);
   for (const user of ['\0', '😀'.repeat(512), "'; drop table keys; --", '\ud800', '{"a"}']) {
     await db.store.ledger.charge(settlementOf(db.customer, { user, model, costNanoUsd: 1n }));
@@ -56,7 +56,7 @@ it('charges whatever the user is named', async () => {
   );
 });
 
-it('reads usage of more users than a page has, in order', async () => {
+it('reads the usage of more users than a page has, in order', async () => {
   const stranger = await addCustomer(db.store, 1_000n);
   const users = Array.from({ length: 2_100 }, (_, at) => `user-${String(at).padStart(5, '0')}`);
   await Promise.all(users.map((user) => db.store.ledger.charge(settlementOf(stranger, { user, costNanoUsd: 0n }))));
@@ -65,7 +65,7 @@ it('reads usage of more users than a page has, in order', async () => {
   expect(rows.map(({ user, requests }) => [user, requests])).toEqual(users.map((user) => [user, 1]));
 });
 
-it('has usage of users verified', async () => {
+it('verifies the usage of users', async () => {
   const stranger = await addCustomer(db.store, 1_000n);
   await db.store.ledger.charge(settlementOf(stranger, { user: 'ada', costNanoUsd: 1n }));
   const change = (by: string) =>
@@ -123,14 +123,14 @@ describe('charge_generations()', () => {
     [{ organization_id: `org-${'0'.repeat(26)}` }, '23503'],
     [{ key_id: `key-${'0'.repeat(26)}` }, '23503'],
     [{ key_id: null }, '23503'],
-  ])('refuses %j alone, and its neighbour in a batch with it', async (changes, code) => {
+  ])('refuses %j, and the whole batch with it', async (changes, code) => {
     const before = await balance();
     await expect(charge(chargeOf(changes))).rejects.toMatchObject({ code });
     await expect(charge(chargeOf({}), chargeOf(changes))).rejects.toMatchObject({ code });
     expect(await balance()).toBe(before);
   });
 
-  it('takes what stands at the edges', async () => {
+  it('accepts values at the bounds', async () => {
     const before = await balance();
     const free = { cached_input_pico_usd: 0, output_pico_usd: 0, cost_nano_usd: 0 };
     const edges = { cached_tokens: 5, reasoning_tokens: 4, ...free, latency_ms: 0, model: 'x'.repeat(500) };
@@ -138,7 +138,7 @@ describe('charge_generations()', () => {
     expect(await balance()).toBe(before - 1n);
   });
 
-  it('charges what is new beside what is repeated, in the same batch or an earlier one', async () => {
+  it('charges new settlements beside repeated ones, of the same batch or an earlier one', async () => {
     const before = await balance();
     const [first, second, third] = [chargeOf({}), chargeOf({ day: '2026-11-20' }), chargeOf({})];
     await charge(first);
@@ -149,7 +149,7 @@ describe('charge_generations()', () => {
     expect(row?.charged.accounts.map((account) => account[3])).toEqual(Array(2).fill(String(before - 3n)));
   });
 
-  it('refuses an organization that has no account, and charges nobody then', async () => {
+  it('refuses a batch with an organization without an account', async () => {
     const before = await balance();
     const [org, key] = [newId('org', Date.now()), newId('key', Date.now())];
     await sql(
@@ -163,7 +163,7 @@ describe('charge_generations()', () => {
   });
 });
 
-it('any batch of records reaches PostgreSQL as it was', async () => {
+it('any batch of records reaches PostgreSQL unchanged', async () => {
   const client = new pg.Client({ connectionString: db.url });
   await client.connect();
   await client.query('create type anything as (a text, b bigint, c boolean, d text)');

@@ -13,7 +13,7 @@ import { attemptWith } from '../fixtures/provider-attempt.ts';
 import { settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
-/** Costs of charged and uncharged attempts, added up by subject and by day. */
+/** Sums of the costs of charged and uncharged attempts, by subject and by day. */
 const TODAY = Math.floor(Date.now() / DAY_MS);
 const DAY = TODAY - 20;
 const AT = DAY * DAY_MS + 1000;
@@ -45,21 +45,21 @@ async function attempt(atMs: number, changes: Partial<ProviderAttempt>): Promise
   expect(await log.attempts.write([{ ...without, ...changes }])).toEqual({ refused: 0 });
 }
 
-/** Amounts of organizations without a price list. */
+/** Revenue and list price of organizations without a price list. */
 function same(revenueNanoUsd: bigint) {
   return { revenueNanoUsd, listNanoUsd: revenueNanoUsd };
 }
 
-/** Rows of the report of one day by model. */
+/** The rows of the report for one day by model. */
 async function ofDay(day: number) {
   const query = { sinceMs: day * DAY_MS, untilMs: (day + 1) * DAY_MS, by: 'model' } as const;
   return costReport(pool, query);
 }
 
 describe('costs of a report', () => {
-  it('are those of charges and of uncharged attempts, each once', async () => {
+  it('count charges and uncharged attempts, each once', async () => {
     const charged = await charge(AT, { model: 'a', costNanoUsd: 300n, providerCostNanoUsd: 200n });
-    // Repetitions, with another cost too, change nothing.
+    // Repeated charges change nothing, even with another cost.
     await db.store.ledger.charge(charged);
     await db.store.ledger.charge({ ...charged, providerCostNanoUsd: 999n });
     await charge(AT, { model: 'a', costNanoUsd: 100n, providerCostNanoUsd: 0n, user: 'one' });
@@ -68,16 +68,16 @@ describe('costs of a report', () => {
     await attempt(AT, { ...retried, generationId });
     await attempt(AT, { ...retried, generationId });
     await attempt(AT, { ...retried, generationId, attempt: 2, costNanoUsd: 5n });
-    // The provider did not work: there is nothing to pay.
+    // An error of the provider costs nothing.
     await attempt(AT, { model: 'a', reason: 'provider_error' });
-    // Lost at first, and charged after all.
+    // This attempt was recorded as not charged, and its generation was charged after all.
     await attempt(AT, { ...retried, generationId: charged.generationId, reason: 'not_charged', costNanoUsd: 200n });
     expect(await ofDay(DAY)).toEqual([
       { subject: 'a', requests: 2, ...same(400n), costNanoUsd: 245n, lossesNanoUsd: 0n },
     ]);
   });
 
-  it('are unknown with one charge or attempt whose target has none', async () => {
+  it('are unknown if the target of one charge or attempt has no costs', async () => {
     const at = AT + DAY_MS;
     await charge(at, { model: 'b', costNanoUsd: 300n, providerCostNanoUsd: 200n });
     await charge(at, { model: 'b', costNanoUsd: 10n });
@@ -103,7 +103,7 @@ describe('costs of a report', () => {
     expect(await ofDay(DAY + 2)).toEqual(before);
   });
 
-  it('have the list price of each charge, which is the charge where no other is known', async () => {
+  it('have the list price of each charge, by default the charge itself', async () => {
     const at = AT + 4 * DAY_MS;
     const listed = await charge(at, { model: 'g', costNanoUsd: 90n, listNanoUsd: 100n });
     await db.store.ledger.charge({ ...listed, listNanoUsd: 999n });
@@ -114,11 +114,11 @@ describe('costs of a report', () => {
       { subject: 'g', requests: 3, revenueNanoUsd: 112n, listNanoUsd: 117n, lossesNanoUsd: 0n },
       { subject: 'h', revenueNanoUsd: 0n, listNanoUsd: 10n ** 18n },
     ]);
-    // The first of them has no costs.
+    // The first charge has no costs.
     expect((await ofDay(DAY + 4))[0]?.costNanoUsd).toBeUndefined();
   });
 
-  it('that no column could keep do not prevent a charge', async () => {
+  it('above the range of the column do not prevent a charge', async () => {
     const at = AT + 3 * DAY_MS;
     await charge(at, { model: 'f', costNanoUsd: 1n, providerCostNanoUsd: 10n ** 30n });
     expect(await ofDay(DAY + 3)).toMatchObject([{ subject: 'f', revenueNanoUsd: 1n }]);
@@ -128,7 +128,7 @@ describe('costs of a report', () => {
 describe('the table of costs', () => {
   const days = { firstDay: DAY - 1, lastDay: DAY + 2 };
 
-  it('has the same sums by day, and a margin where the cost is known', async () => {
+  it('has the same sums by day, and a margin if the cost is known', async () => {
     const rows = await costTable(pool, { ...days, groupBy: new Set(['day']) }, 10);
     expect(
       rows.map(({ requests, costNanoUsd, marginNanoUsd, lossesNanoUsd }) => [

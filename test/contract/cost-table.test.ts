@@ -18,7 +18,7 @@ import {
 
 const LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** Revenue, cost, margin and losses of the operator's page. */
+/** Revenue, cost, margin and losses on the operator's page. */
 describe('the table of costs', () => {
   let url = '';
   let store: TestStore;
@@ -26,7 +26,7 @@ describe('the table of costs', () => {
   let acme: Customer;
   let other: Customer;
 
-  /** A request in the last millisecond of a day that is so many days before the last one. */
+  /** Charges a request in the last millisecond of the day `daysAgo` days before DAY. */
   const charge = (customer: Customer, daysAgo: number, costNanoUsd: bigint, model = 'small', holdNanoUsd?: bigint) => {
     const atMs = (DAY - daysAgo + 1) * DAY_MS - 1;
     const generationId = newId('gen', atMs);
@@ -47,7 +47,7 @@ describe('the table of costs', () => {
     await charge(acme, 0, 100n);
     await charge(acme, 1, 3_000n, 'large', 2_500n);
     await charge(other, 1, 40n);
-    // Outside of the days.
+    // Charges outside of the range of days.
     await charge(acme, 2, 7n);
     await charge(acme, -1, 7n);
   });
@@ -71,7 +71,7 @@ describe('the table of costs', () => {
     ]);
   });
 
-  it('is by provider, and by organization with its name', async () => {
+  it('groups by provider, and by organization with its name', async () => {
     expect(await costTable(database, query('provider'), 10)).toEqual([
       { provider: 'two', ...row(1, '2500', '500') },
       { provider: 'one', ...row(3, '240') },
@@ -83,7 +83,7 @@ describe('the table of costs', () => {
     expect(await costTable(database, query('day', 'organization'), 2)).toHaveLength(2);
   });
 
-  it('adds up to the report of the command line', async () => {
+  it('has the same sums as the report of the command line', async () => {
     expect(await costTotal(database, query('day', 'model'))).toEqual(row(4, '2740', '500'));
     const range = { sinceMs: (DAY - 1) * DAY_MS, untilMs: (DAY + 1) * DAY_MS };
     for (const by of ['model', 'provider', 'organization'] as const) {
@@ -107,7 +107,7 @@ describe('the table of costs', () => {
     }
   });
 
-  it('tells the known part where the cost of some requests is not known', async () => {
+  it('shows the known part if the cost of some requests is unknown', async () => {
     const charged = (costNanoUsd: bigint, providerCost: object) => {
       const atMs = (DAY - 9) * DAY_MS;
       const at = { generationId: newId('gen', atMs), createdAtMs: atMs, day: DAY - 9 };
@@ -120,7 +120,7 @@ describe('the table of costs', () => {
     expect(await costTotal(database, range)).toEqual({ ...row(2, '60'), known });
   });
 
-  it('is empty where nothing was charged', async () => {
+  it('is empty without charges', async () => {
     const before = { firstDay: DAY - 400, lastDay: DAY - 399, groupBy: new Set<CostGroupName>(['day', 'model']) };
     expect(await costTable(database, before, 10)).toEqual([]);
     expect(await costTotal(database, before)).toEqual(row(0, '0'));

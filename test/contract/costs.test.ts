@@ -19,7 +19,7 @@ const db = withStore();
 let log: OpenRequestLog;
 let other: Customer;
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
-/** In the middle of a day that is over. */
+/** The middle of yesterday. */
 const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 2;
 const date = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,cost';
@@ -94,11 +94,11 @@ describe('costs report', () => {
         { organization_id: other.organizationId, ...row(1, 1e-7, 4e-8) },
       ],
     ],
-  ])('adds up by %s, from the first moment to before the last', async (by, expected) => {
+  ])('sums by %s, from the start of the period to before its end', async (by, expected) => {
     expect((await done('costs', 'report', '--by', by, ...period)).json).toEqual(expected());
   });
 
-  it('is a table for people, and knows when there is nothing', async () => {
+  it('prints a table, or a text if there is nothing', async () => {
     const { text } = await done('costs', 'report', '--by', 'provider', ...period);
     expect(text.split('\n').map((line) => line.split(/ +/))).toEqual([
       ['PROVIDER', 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES', 'LIST'],
@@ -125,7 +125,7 @@ describe('costs reconcile', () => {
       attemptWith(attempt),
       attemptWith({ ...attempt, result: 'client_left', reason: 'client_left' }),
     ]);
-    // The request began on the day before, and the provider was asked after midnight.
+    // The request began on the day before, and the provider was called after midnight.
     const midnight = NOON + DAY_MS / 2;
     await log.attempts.write([
       attemptWith({ ...attempt, askedAtMs: midnight, generationId: newId('gen', midnight - 60_000) }),
@@ -143,7 +143,7 @@ describe('costs reconcile', () => {
     timeout: { calls: 1, input_tokens: 300, cached_tokens: 0, output_tokens: 0 },
   };
 
-  it('explains what a provider counted by charged and uncharged calls, by its days', async () => {
+  it("explains a provider's counts with charged and uncharged calls, by the provider's days", async () => {
     expect(await reconcile([`${today},up-mini,2600,200,1000,0.01`])).toMatchObject({
       kind: 'done',
       json: { ok: true, differences: [], uncharged },
@@ -153,7 +153,7 @@ describe('costs reconcile', () => {
     expect(next).toMatchObject({ kind: 'done', json: { uncharged: { timeout: { calls: 1 } } } });
   });
 
-  it('names the day and model that differ, and why, and fails', async () => {
+  it('fails, and names each day and model that differ, with the uncharged calls', async () => {
     const result = await reconcile([`${today},up-mini,2700,200,1000,`, `${today},unknown,5,0,0,`]);
     const ours = { gateway: 2600, charged: 2000, counted: 600 };
     expect(result).toMatchObject({
@@ -177,7 +177,7 @@ describe('costs reconcile', () => {
     );
   });
 
-  it('refuses a file that is none, with the lines', async () => {
+  it('refuses an invalid file with the lines, and a missing one', async () => {
     expect(await reconcile([`${today},up-mini,x,0,0,`])).toMatchObject({
       kind: 'refused',
       message: expect.stringContaining('line 2: input_tokens'),

@@ -10,7 +10,7 @@ const db = withStore();
 const run = (databaseUrl: string, ...args: string[]) => runCommandLine(args, { DATABASE_URL: databaseUrl });
 const balanceOf = async (organizationId: string) => (await db.store.ledger.credits(organizationId)).balanceNanoUsd;
 
-it('a credit whose answer was lost is booked once when it is repeated with the reference that was printed', async () => {
+it('a credit whose reply was lost is booked once when it is repeated with the printed reference', async () => {
   const { organizationId } = await addCustomer(db.store, 0n);
   const proxy = await startLostAnswerProxy(db.url);
   const failed = await run(proxy.url, 'org', 'credit', organizationId, '5');
@@ -26,7 +26,7 @@ it('a credit whose answer was lost is booked once when it is repeated with the r
   await proxy.close();
 });
 
-it('an organization whose creation with credit lost its answer is named when it is repeated with the reference', async () => {
+it('an organization whose creation with credit lost its reply is named when it is repeated with the reference', async () => {
   const proxy = await startLostAnswerProxy(db.url);
   const failed = await run(proxy.url, 'org', 'create', '--name', 'Lost', '--credit', '7');
   if (failed.kind !== 'refused') throw new Error('it was to fail');
@@ -42,7 +42,7 @@ it('an organization whose creation with credit lost its answer is named when it 
   await proxy.close();
 });
 
-it('a reference is booked for one organization, also when two ask at once', async () => {
+it('a reference is booked for one organization, also when two use it at once', async () => {
   const [one, other] = [await addCustomer(db.store, 0n), await addCustomer(db.store, 0n)];
   const entry = { amountNanoUsd: 3n, reference: newId('crd', Date.now()) };
   const results = await Promise.all(

@@ -35,7 +35,7 @@ describe('the audit log by pages', () => {
     return found;
   }
 
-  it('tells who changed what, from where, newest first, each organization its own', async () => {
+  it('shows each organization its own changes with actor and address, newest first', async () => {
     const [first, second] = [await addCustomer(store, 0n), await addCustomer(store, 0n)];
     const by = { actor: 'a@example.com', userId: 'usr-01ARZ3NDEKTSV4RRFFQ69G5FAV', address: '192.0.2.7' };
     const { organizationId } = first;
@@ -43,7 +43,7 @@ describe('the audit log by pages', () => {
     await store.administration.revokeKey(first.keyId, by);
     const events = await allPages({ organizationId }, 2);
     const actions = ['key.revoked', 'organization.updated', 'key.created', 'organization.created'];
-    // Events of the same millisecond have no order of their own.
+    // Events of the same millisecond have no order.
     expect(events.map(({ action }) => action).sort()).toEqual(actions.sort());
     const ids = events.map(({ id }) => id);
     expect(ids).toEqual(ids.toSorted().reverse());
@@ -64,7 +64,7 @@ describe('the audit log by pages', () => {
     expect(new Set(all.map((event) => event.organizationId))).toEqual(new Set([organizationId, second.organizationId]));
   });
 
-  it('names no operator to a customer, and everybody else', async () => {
+  it('hides the names of operators from customers, and shows all others', async () => {
     const { organizationId } = await addCustomer(store, 0n);
     const id = (kind: string, last: number) => `${kind}-${'0'.repeat(25)}${last}`;
     const [operator, owner, both] = [1, 2, 3].map((last) => id('usr', last));
@@ -133,7 +133,7 @@ describe('the audit log by pages', () => {
     expect(await allPages({ organizationId, toMs: 1 }, 2)).toEqual([]);
   });
 
-  it('looks at so many events for a page, whatever the filter, and says how far back it came', async () => {
+  it('reads a bounded number of events for a page, whatever the filter, and reports how far it searched', async () => {
     const { organizationId } = await addCustomer(store, 0n);
     const [rare, frequent] = [{ actor: 'rare@example.com' }, { actor: 'frequent@example.com' }];
     for (let rpm = 1; rpm <= 24; rpm++) {
@@ -151,11 +151,11 @@ describe('the audit log by pages', () => {
       page = await auditPage(database, { ...query, before: page.next }, 10);
     }
     expect(found.map(({ actor }) => actor)).toEqual(['rare@example.com']);
-    // 26 events in steps of ten; the last step finds their end.
+    // 26 events in steps of ten. The last step reaches their end.
     expect(pages).toEqual([expect.any(Number), expect.any(Number), undefined]);
   });
 
-  it('has figures of its database beside it', async () => {
+  it('comes with figures of its database', async () => {
     await sql(
       url,
       `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ('gen-1', 'org-1', 'test', '{}', true)`,

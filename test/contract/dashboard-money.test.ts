@@ -40,7 +40,7 @@ describe('the ledger by pages', () => {
     return found;
   }
 
-  it('tells each entry with its balance, charges with what they are for', async () => {
+  it('shows each entry with its balance, and charges with model and key', async () => {
     const customer = await addCustomer(store, 1_000n);
     const settlement = settlementOf(customer, { costNanoUsd: 100n });
     await store.ledger.charge(settlement);
@@ -75,9 +75,9 @@ describe('the ledger by pages', () => {
 
   const [START_MS, STEP_MS, ENTRIES] = [Date.UTC(2026, 9, 1), 20_000, 400];
 
-  it('finds a range of time, also where entries waited for each other', async () => {
+  it('finds a range of time, also if entries are out of order', async () => {
     const { organizationId } = await addCustomer(store, 0n);
-    // Times of neighbours are out of order by up to 40 s; every seventh entry is a credit.
+    // The times of neighbours are out of order by up to 40 s. Every seventh entry is a credit.
     await sql(
       url,
       `insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id, actor, created_at)
@@ -105,7 +105,7 @@ describe('the ledger by pages', () => {
     );
   });
 
-  it('is that of one organization, and empty without entries', async () => {
+  it('contains one organization, and is empty without entries', async () => {
     const { organizationId } = await addCustomer(store, 0n);
     expect(await ledgerPage(database, { forCustomer: false, organizationId, limit: 50 })).toEqual({ entries: [] });
     expect(await ledgerPage(database, { forCustomer: false, organizationId, fromMs: 5, toMs: 6, limit: 50 })).toEqual({
@@ -113,7 +113,7 @@ describe('the ledger by pages', () => {
     });
   });
 
-  it('stands beside what the organization has, spent today and in all', async () => {
+  it('comes with the balance and the spend of today and in total', async () => {
     const customer = await addCustomer(store, 1_000n);
     await store.ledger.charge(settlementOf(customer, { costNanoUsd: 100n }));
     await store.ledger.charge(settlementOf(customer, { costNanoUsd: 7n, day: DAY - 6 }));

@@ -23,7 +23,7 @@ const statusClassOf = (status: number) =>
 const SPAN_MS = 100 * HOUR_MS;
 const START_MS = Date.UTC(2026, 10, 18, 12);
 const MODELS = ['small', 'large', undefined];
-/** Status and code: served, served by a stream that broke, refused in two ways, left. */
+/** Status and code of requests: served, broken stream, two refusals, client disconnected. */
 const ENDS = [
   [200, undefined],
   [200, 'upstream_error'],
@@ -31,7 +31,7 @@ const ENDS = [
   [429, 'rpm_exceeded'],
   [499, undefined],
 ] as const;
-/** Rows that a page reads first. */
+/** Rows that a page scans in its first step. */
 const FIRST_STEP_ROWS = 2_000;
 /** More than the first step scans, so that pages need several steps. */
 const ENTRIES = 4_500;
@@ -65,8 +65,8 @@ describe('the request log by pages', () => {
   afterAll(() => close());
 
   /**
-   * Spread over 100 hours and so over several partitions, every tenth of the other organization;
-   * nothing repeats with the same period.
+   * An entry, spread over 100 hours and several partitions. Every tenth belongs to the other
+   * organization. The periods of all fields differ.
    */
   function entryNumber(i: number): RequestLogRow {
     const isOther = i % 10 === 9;
@@ -115,7 +115,7 @@ describe('the request log by pages', () => {
       const page = await findRequests(database, query, patienceMs);
       found.push(...page.rows.map(({ id }) => id));
       if (page.next === undefined) return found;
-      // Only a page that says so may be short.
+      // Only a page with `searchedToMs` may be short.
       if (page.searchedToMs === undefined) expect(page.rows).toHaveLength(limit);
       expect(before === undefined || page.next < before).toBe(true);
       before = page.next;
@@ -125,7 +125,7 @@ describe('the request log by pages', () => {
 
   const some = <Value>(...values: Value[]) => fc.subarray(values, { minLength: 1, maxLength: 2 });
 
-  /** At most three of them at once: with all, next to nothing matches. */
+  /** Combines at most three filters, because with all of them almost nothing matches. */
   const filters = () => {
     const moment = fc.integer({ min: START_MS, max: START_MS + SPAN_MS });
     const all = fc.record({
@@ -146,7 +146,7 @@ describe('the request log by pages', () => {
       );
   };
 
-  it('are, one after the other, exactly what a filter asks for, whether or not the search is broken off on the way', async () => {
+  it('together have exactly the rows of a filter, also if searches stop early', async () => {
     const limits = fc.constantFrom(1_000, 170, 50);
     const patience = fc.constantFrom(undefined, 0);
     await fc.assert(
@@ -166,7 +166,7 @@ describe('the request log by pages', () => {
     expect(await findRequest(database, otherId, others ?? '')).toBeDefined();
   });
 
-  it('of all organizations are those of each, in one order', async () => {
+  it('of all organizations have the rows of each, in one order', async () => {
     await fc.assert(
       fc.asyncProperty(filters(), async (filter) => {
         const all = [...expected(organizationId, filter), ...expected(otherId, filter)].sort().reverse();
@@ -191,11 +191,11 @@ describe('the request log by pages', () => {
     });
   }, 90_000);
 
-  it('say how far they have searched where little matches', async () => {
+  it('report how far they have searched if little matches', async () => {
     const toMs = START_MS + SPAN_MS;
     const page = await findRequests(database, { organizationId, providers: ['none'], toMs, limit: 50 }, 0);
     expect(page.rows).toEqual([]);
-    // The last two days are looked at first; they are less than a step, so a whole one follows.
+    // The last two days are searched first. They are less than a step, so a whole step follows.
     const own = expected(organizationId, {}).map(idMoment);
     const recent = own.filter((atMs) => atMs >= toMs - 48 * HOUR_MS).length;
     expect(recent).toBeLessThan(FIRST_STEP_ROWS);
@@ -210,14 +210,14 @@ describe('the request log by pages', () => {
     expect(next).toBeUndefined();
   });
 
-  it('take their bounds of time as from inclusive, to exclusive', async () => {
+  it('include `fromMs` and exclude `toMs`', async () => {
     const [newest, second] = entries.filter((entry) => entry.organizationId === organizationId);
     const [fromMs = 0, toMs = 0] = [second?.arrivedAtMs, newest?.arrivedAtMs];
     const { rows } = await findRequests(database, { organizationId, fromMs, toMs, limit: 50 });
     expect(rows.map(({ id }) => id)).toEqual([second?.id]);
   });
 
-  it('are found by request id and generation id, in their organization only', async () => {
+  it('find a request by its request id and generation id, only in its organization', async () => {
     const entry = entries.find((each) => each.organizationId === organizationId);
     const ids = [entry?.requestId ?? '', entry?.generationId ?? ''];
     for (const id of ids) {
@@ -227,7 +227,7 @@ describe('the request log by pages', () => {
     }
   });
 
-  it('say everything of a request', async () => {
+  it('have every field of a request', async () => {
     const entry = entries.find(
       (each) => each.organizationId === organizationId && each.code === undefined && each.model,
     );

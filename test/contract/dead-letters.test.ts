@@ -7,7 +7,7 @@ import { settlementOf, sql } from '../harness/database.ts';
 import { migratedFor } from '../harness/database-logins.ts';
 import { withStore } from '../harness/with-store.ts';
 
-/** URL of a database user with an operator's rights and no more. */
+/** URL of a database user with only an operator's rights. */
 let operatorUrl = '';
 const db = withStore({ creditNanoUsd: 1_000_000n });
 beforeAll(async () => {
@@ -19,7 +19,7 @@ const balance = async () => (await db.store.ledger.credits(db.customer.organizat
 const audited = () =>
   sql(db.url, `select action, subject_id, actor <> '' as by from audit_log where action like 'charge.%' order by id`);
 
-/** Refused because of what somebody did to the table, and possible again afterwards. */
+/** Leaves a dead letter by a temporary change of the table, so that it can be charged later. */
 async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
   const settlement = settlementOf(db.customer, {
     generationId: newId('gen', Date.now()),
@@ -37,7 +37,7 @@ async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
   return settlement;
 }
 
-it('lists dead letters, charges one again or books it as a loss, and keeps who did it', async () => {
+it('lists dead letters, charges one again or books it as a loss, and records who did so', async () => {
   const [retried, forgiven] = [await leaveLetter(700n), await leaveLetter(50n)];
   expect(await run('list')).toMatchObject({
     kind: 'done',
@@ -77,7 +77,7 @@ it('lists dead letters, charges one again or books it as a loss, and keeps who d
   expect([before - (await balance()), (await audited()).length]).toEqual([700n, 2]);
 });
 
-it('refuses what nobody knows, and says why a letter still cannot be charged', async () => {
+it('refuses unknown letters, and says why a letter still cannot be charged', async () => {
   for (const command of ['retry', 'forgive'])
     expect(await run(command, 'gen-nobody')).toMatchObject({
       kind: 'refused',

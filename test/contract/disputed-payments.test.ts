@@ -13,7 +13,7 @@ const stripe = opened(startScriptedStripe);
 
 const balance = async (id: string) => Number((await database.administration.organization(id))?.balanceNanoUsd) / 1e9;
 
-/** Ten dollars that were paid, and are disputed: the balance after each status. */
+/** Pays ten dollars and disputes them. Returns the balance after each status of the dispute. */
 async function balancesIn(statuses: readonly string[]): Promise<readonly number[]> {
   const organizationId = await database.addOrganization();
   const id = newId('top', Date.now());
@@ -40,14 +40,14 @@ describe('the amount of a dispute', () => {
     'appeal_needs_response',
     'appeal_under_review',
     'new_at_stripe',
-  ])('is out of the balance in the status %s', async (status) => expect(await balancesIn([status])).toEqual([0]));
+  ])('is deducted in the status %s', async (status) => expect(await balancesIn([status])).toEqual([0]));
 
   test.each(['won', 'prevented', 'warning_needs_response', 'warning_under_review', 'warning_closed'])(
     'is in the balance in the status %s',
     async (status) => expect(await balancesIn([status])).toEqual([10]),
   );
 
-  test('stays out while a lost one is appealed, and comes back when the appeal is won', async () => {
+  test('stays deducted during an appeal of a lost dispute, and is credited when the appeal is won', async () => {
     const statuses = ['lost', 'appeal_needs_response', 'appeal_under_review', 'lost', 'won'];
     expect(await balancesIn(statuses)).toEqual([0, 0, 0, 0, 10]);
   });

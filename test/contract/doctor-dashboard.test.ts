@@ -9,7 +9,7 @@ import type { Finding } from '#operator/doctor/check.ts';
 import { type MailServer, startMailServer } from '../integration/dashboard/alert-receivers.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 
-/** Sections for the dashboard alone: mail, sign-in by an issuer, payments. */
+/** The doctor's checks of sections for the dashboard: mail, sign-in by an issuer, payments. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-dashboard-'));
 const configPath = join(folder, 'gateway.yaml');
 const SECRETS = {
@@ -23,7 +23,7 @@ let mail: MailServer;
 let stripe: ScriptedStripe;
 let issuer: Server;
 let origin = '';
-/** As the metadata has it. */
+/** The issuer's name in its metadata. */
 let describedAs = '';
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ async function doctor(env: Readonly<Record<string, string>>): Promise<readonly s
     .map(({ check, verdict, found }) => `${verdict} ${check}: ${found}`);
 }
 
-it('works: the doctor logs in to the mail server, discovers the issuer, and asks Stripe', async () => {
+it('if all works, the doctor logs in to the mail server, discovers the issuer, and calls Stripe', async () => {
   configure('dashboard: {url: https://dashboard.example.com}');
   const before = [mail.mails.length, stripe.calls.length];
   expect(await doctor({ ...SECRETS, SMTP_URL: smtpUrl() })).toEqual([
@@ -92,7 +92,7 @@ it('works: the doctor logs in to the mail server, discovers the issuer, and asks
   expect(live.at(-1)).toMatch(/in live mode: cards are charged$/);
 });
 
-it('fails: each in words', async () => {
+it('each failure is described in words', async () => {
   configure();
   describedAs = 'https://another.example.com';
   stripe.away = true;
@@ -107,7 +107,7 @@ it('fails: each in words', async () => {
   ]);
 });
 
-it('is summed up by check-config, and not looked at where its secrets are missing', async () => {
+it('check-config summarizes the sections, and doctor skips them if their secrets are missing', async () => {
   configure();
   expect((await run('check-config', { ...SECRETS, SMTP_URL: smtpUrl() })).text.split('\n').slice(0, 4)).toEqual([
     `${configPath} is valid.`,

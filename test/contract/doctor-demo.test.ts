@@ -6,7 +6,7 @@ import { runCommandLine } from '#operator/command-line.ts';
 import type { Finding } from '#operator/doctor/check.ts';
 import { createDatabase, sql } from '../harness/database.ts';
 
-/** A demonstration that is left on: in the configuration, and in the database. */
+/** A demonstration that was left enabled in the configuration and in the database. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));
 const configPath = join(folder, 'gateway.yaml');
 let url = '';
@@ -23,7 +23,7 @@ async function told(config: string): Promise<string[]> {
   return findings.filter(({ check }) => check === 'demo').map(({ verdict, found }) => `${verdict}: ${found}`);
 }
 
-test('is named by the doctor, until it is off', async () => {
+test('the doctor reports the demonstration until it is off', async () => {
   expect(await told('demo: true\n')).toEqual(['warning: `demo: true` is configured']);
   const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });
   for (const email of ['demo@example.com', 'own@example.com'])

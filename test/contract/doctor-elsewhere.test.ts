@@ -16,15 +16,15 @@ async function findings(more: Record<string, string>): Promise<readonly Finding[
   return (result.json as { readonly findings: readonly Finding[] }).findings;
 }
 
-describe('the doctor where there is no configuration', () => {
-  it('looks at the database that it is given, and says what it could not look at', async () => {
+describe('the doctor without a configuration', () => {
+  it('checks the given database, and reports which checks it skipped', async () => {
     const found = await findings({ DATABASE_URL: await createDatabase() });
     expect(found[0]).toMatchObject({ check: 'configuration', verdict: 'warning' });
     expect(found[0]?.found).toMatch(/there is no .*none\.yaml here: Redis, .* and providers were not checked/);
     expect(found.find(({ check }) => check === 'database')?.verdict).toBe('ok');
   });
 
-  it('tells whoever has no database either that a file is missing', async () => {
+  it('reports the missing file if there is no database either', async () => {
     expect((await findings({}))[0]).toMatchObject({ check: 'configuration', verdict: 'problem' });
   });
 });

@@ -42,7 +42,7 @@ async function doctor(more: Record<string, string>): Promise<Told> {
   return { ...(result.json as Omit<Told, 'text'>), text };
 }
 
-/** The doctor's findings about one check: `ok` and the like, with the text if it is not well. */
+/** The doctor's findings of one check: `ok`, or another verdict with its text. */
 async function of(check: string, more: Record<string, string>): Promise<string[]> {
   const { findings } = await doctor(more);
   return findings
@@ -68,7 +68,7 @@ describe('the doctor on a database', () => {
 
   const look = (check: string) => of(check, { DATABASE_URL: url });
 
-  it('that is well finds nothing wrong with it, and changes nothing', async () => {
+  it('without problems reports none, and changes nothing', async () => {
     const dump = () =>
       sql(
         url,
@@ -85,7 +85,7 @@ describe('the doctor on a database', () => {
     expect(await dump()).toEqual(before);
   });
 
-  it('tells of schemas that are missing, older, newer and other than this release', async () => {
+  it('reports schemas that are missing, older, newer or different from this release', async () => {
     const empty = await createEmptyDatabase();
     expect(await of('database schema', { DATABASE_URL: empty })).toEqual(['problem: there is none']);
     expect(await of('ledger', { DATABASE_URL: empty })).toEqual(['skipped: the database cannot be read']);
@@ -102,13 +102,13 @@ describe('the doctor on a database', () => {
     expect(await schema()).toEqual(['problem: made before release 0.2.0, and cannot be upgraded']);
   });
 
-  it('tells of a server that takes no writes', async () => {
+  it('reports a read-only server', async () => {
     const name = new URL(url.replace('@/', '@host/')).pathname.slice(1);
     await sql(url, `alter database ${name} set default_transaction_read_only = on`);
     expect(await look('database')).toEqual([expect.stringMatching(/^problem: PostgreSQL .* read-only$/)]);
   });
 
-  it('tells of a user who may not read it', async () => {
+  it('reports a user without the right to read', async () => {
     const role = `r_${randomUUID().slice(0, 8)}`;
     await sql(url, `create role ${role} login`);
     const asReader = { DATABASE_URL: url.replace('gateway@', `${role}@`) };
@@ -119,7 +119,7 @@ describe('the doctor on a database', () => {
     expect(await of('ledger', asReader)).toEqual(['skipped: the database cannot be read']);
   });
 
-  it('tells of balances that are not what their entries say, and of charges that the ledger refused', async () => {
+  it('reports balances that differ from their entries, and charges that the ledger refused', async () => {
     const [organization] = await sql<{ id: string }>(url, 'select organization_id as id from accounts');
     await sql(
       url,
@@ -134,7 +134,7 @@ describe('the doctor on a database', () => {
     expect(await look('dead letters')).toEqual(['problem: 1 charge was refused by the ledger']);
   });
 
-  it('tells of processes that are gone, not ready, of other versions and configurations, and of their Envoy', async () => {
+  it('reports processes that are gone, not ready or differ in version or configuration, and their Envoy', async () => {
     expect(await look('gateway processes')).toEqual(['problem: none has reported in the last ten seconds']);
     const process = (changes: Partial<ReportingProcess> = {}): ReportingProcess => {
       return { id: randomUUID(), host: 'a', worker: 0, pid: 1, startedAtMs: 1, ...changes };
@@ -194,7 +194,7 @@ describe('the doctor without a database', () => {
   });
   afterAll(() => silent.close());
 
-  it('tells why, without the password, and looks at everything else; a server that is silent is not waited for', async () => {
+  it('reports the reason without the password, and does all other checks; a silent server has a time-out', async () => {
     for (const [at, why] of [
       [1, /ECONNREFUSED/],
       [port, /timeout/],
@@ -214,7 +214,7 @@ describe('the doctor without a database', () => {
     }
   });
 
-  it('ends as a command does, with everything as JSON, although a server never answered', async () => {
+  it('exits with all findings as JSON, although a server never responds', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, '../../operator/main.ts'), 'doctor', '--json'], {
       env: { PATH: process.env.PATH, ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }) },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -228,7 +228,7 @@ describe('the doctor without a database', () => {
     expect(problems.map(({ check }: Finding) => check)).toEqual(['database', 'readiness']);
   });
 
-  it('tells what is wrong with a configuration that is refused', async () => {
+  it('reports the problem of an invalid configuration', async () => {
     const broken = join(folder, 'broken.yaml');
     writeFileSync(broken, 'workers: many\n');
     const { ok, findings } = await doctor({ GATEWAY_CONFIG: broken });
@@ -248,13 +248,13 @@ requirement(missingRedis, () => {
     const look = (check: string, url = redis.url) =>
       of(check, { DATABASE_URL: 'postgres://127.0.0.1:1/x', REDIS_URL: url });
 
-    it('that is well finds nothing wrong with it', async () => {
+    it('without problems reports none', async () => {
       for (const check of ['redis', 'redis memory', 'redis connections', 'redis clock'])
         expect(await look(check)).toEqual(['ok']);
       expect(await look('redis latency')).toEqual([expect.stringMatching(/^(ok|warning: Redis answers in [\d.]+ ms)/)]);
     });
 
-    it('tells of eviction, of memory that is full, and of a replica', async () => {
+    it('reports eviction, full memory and a replica', async () => {
       await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
       expect(await look('redis memory')).toEqual([expect.stringMatching(/^problem: .* of 100\.0 MiB, allkeys-lru$/)]);
       await redis.admin.config('SET', 'maxmemory', '1mb', 'maxmemory-policy', 'noeviction');
@@ -266,7 +266,7 @@ requirement(missingRedis, () => {
       expect(await look('redis')).toEqual(['ok']);
     });
 
-    it('tells of a cluster that does not serve every slot', async () => {
+    it('reports a cluster that does not serve every slot', async () => {
       const [busPort] = await freePorts(1);
       const settings = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
       const node = await startTestRedis({ settings });
@@ -278,7 +278,7 @@ requirement(missingRedis, () => {
       await node.stop();
     });
 
-    it('tells of one that is away or wants a password, and never tells that', async () => {
+    it('reports one that is unreachable or requires a password, without showing the password', async () => {
       expect(await look('redis', 'redis://127.0.0.1:1')).toEqual([
         expect.stringMatching(/^problem: not usable: .*ECONNREFUSED/),
       ]);

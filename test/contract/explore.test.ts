@@ -17,7 +17,7 @@ import { addCustomer, addKey, type Customer, createDatabase, openStore, settleme
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const END_MS = utcDay(Date.now()) * DAY_MS;
-/** Hours, and days that are summed up. */
+/** A range with hours, and with days that have sums. */
 const SPAN_MS = 40 * DAY_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
@@ -47,7 +47,7 @@ describe('the explorer', () => {
   });
   afterAll(() => close());
 
-  /** Most of them in the last two days; nothing repeats with the same period. */
+  /** An entry, most of which are in the last two days. The periods of all fields differ. */
   function entryNumber(i: number): RequestLogRow {
     const failed = i % 7 === 3;
     const charged = {
@@ -125,7 +125,7 @@ describe('the explorer', () => {
     };
   }
 
-  /** Of rows alone. */
+  /** The tokens per second, computed from rows. */
   function speed(of: readonly RequestLogRow[]): number | undefined {
     const timed = of.filter(({ streamed, code, usage, durationMs, firstEventMs = Infinity }) => {
       return streamed && code === undefined && (usage?.completionTokens ?? 0) > 0 && durationMs > firstEventMs;
@@ -160,7 +160,7 @@ describe('the explorer', () => {
   };
   const groupings: ExploreGrouping[] = ['none', 'key', 'model', 'code', 'status', 'user', 'provider', 'metadata.team'];
 
-  it('agrees with the requests themselves, whatever it reads', async () => {
+  it('agrees with the requests, from whatever source it reads', async () => {
     const [ranges, organizations] = [
       [0.3, 5, 30, 70, 600, 960],
       [one, undefined],
@@ -177,7 +177,7 @@ describe('the explorer', () => {
             ...asked,
             ...(organizationId === undefined ? {} : { organizationId }),
           });
-          // No charge is in the ledger here: days take their money from it.
+          // These requests have no charges in the ledger, from which days take their money.
           fc.pre(explored.source !== 'days_of_ledger');
           const view = exploreView(explored, true);
           const [startMs = 0] = view.stepStartsMs;
@@ -213,7 +213,7 @@ describe('the explorer', () => {
     return exploreView(await explore(database, { ...asked, ...query }, mostRows), showsMargin);
   };
 
-  it('says since when its figures are complete where rows are too many, and takes sums where it can', async () => {
+  it('reports since when its figures are complete if there are too many rows, and prefers sums', async () => {
     const [fromMs, minDurationMs] = [END_MS - 6 * HOUR_MS, 1];
     for (const organizationId of [one, undefined]) {
       const scope = organizationId === undefined ? {} : { organizationId };
@@ -263,12 +263,12 @@ describe('the explorer', () => {
     ]);
   });
 
-  it('shows what providers are paid to operators alone', async () => {
+  it('shows the costs of providers only to operators', async () => {
     expect(JSON.stringify(await view({ organizationId: one }))).not.toMatch(/provider|Revenue/i);
     expect((await view({ by: 'organization' }, undefined, true)).totals.providerCostNanoUsd).not.toBe('0');
   });
 
-  it('takes sums of days whose requests were dropped, and says where it has none', async () => {
+  it('uses sums for days whose requests were dropped, and reports if it has none', async () => {
     const customer: Customer = await addCustomer(store, 1_000_000_000n);
     const { organizationId, keyId } = customer;
     for (const daysAgo of [1, 20]) {
@@ -291,7 +291,7 @@ describe('the explorer', () => {
       const recent = await view({ ...scope, fromMs: END_MS - 10 * DAY_MS, by: 'metadata.team', compare: true });
       expect([recent.partial, recent.before]).toEqual([undefined, undefined]);
     }
-    // Sums have the dropped ones too, by which all organizations' rows are counted.
+    // The rows of all organizations are counted by sums, which include the dropped requests.
     const query = { fromMs: END_MS - 20 * DAY_MS, by: 'metadata.team' } as const;
     const all = await view(query);
     expect(await view(query, all.totals.requests + 5)).toMatchObject({ partial: all.partial, totals: all.totals });

@@ -39,7 +39,7 @@ describe('the explorer', () => {
   });
   afterAll(() => Promise.all([store.close(), database.end()]));
 
-  /** The rows of the log that its statement reads, as PostgreSQL counts them. */
+  /** The rows of the log that the explorer's statements read, as PostgreSQL counts them. */
   async function rowsRead(by: ExploreGrouping, filter: ExploreFilter): Promise<number> {
     const counted: number[] = [];
     const counting = Object.assign(Object.create(database) as pg.Pool, {
@@ -63,7 +63,7 @@ describe('the explorer', () => {
     return (plan.Plans ?? []).reduce((sum, one) => sum + readBy(one), own);
   }
 
-  it('reads the newest omitted requests alone, and says since when', async () => {
+  it('reads only the newest omitted requests, and reports since when', async () => {
     const { organizationId: refused } = await addCustomer(store, 0n);
     const toMs = Date.now();
     const minute = Math.floor(toMs / MINUTE_MS);
@@ -79,18 +79,18 @@ describe('the explorer', () => {
     const { cells, ...explored } = await ask('user');
     expect(explored).toMatchObject({ source: 'rows', completeFromMs });
     expect(cells.find(({ step }) => step === null)?.requests).toBe(150_000);
-    // Sums have all of them, so these need no bound.
+    // Sums include all omitted requests, so they need no bound.
     expect(await ask('code')).toMatchObject({ source: 'hours' });
-    // The oldest minute that is read may have more.
+    // The oldest minute that is read may be incomplete.
     const leftOutSinceMs = completeFromMs + MINUTE_MS;
     expect(await countOmitted(database, { ...range, ...filter })).toEqual({ leftOut: 150_000, leftOutSinceMs });
     const shorter = await explore(database, { ...range, fromMs: toMs - DAY_MS, by: 'user', compare: true, filter });
     expect(shorter.completeFromMs).toBeUndefined();
-    // The day before, too, has fewer than the bound.
+    // The day before has fewer than the bound too.
     expect(shorter.before).toBeDefined();
   });
 
-  it('reads the sums of users back to a bound, and says since when', async () => {
+  it('reads the sums of users up to a bound, and reports since when', async () => {
     const toMs = Date.now();
     const query = { organizationId, fromMs: toMs - 3 * DAY_MS, toMs, by: 'user', compare: true, filter: {} } as const;
     const requestsOf = async (of: string) => {
@@ -190,7 +190,7 @@ describe('the explorer', () => {
     ['none', { statusClasses: ['5xx'], users: ['user-1'] }],
   ])('reads no more rows than it has counted: by %s, %j', async (by, filter) => {
     const read = await rowsRead(by, filter);
-    // Of groups that clients name, the first reading finds those that are shown.
+    // If clients name the groups, a first reading finds the groups to show.
     const readings = by === 'none' ? 1 : 2;
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThanOrEqual(readings * MOST_ROWS);

@@ -3,7 +3,7 @@ import { addCustomer, addKey, createDatabase, openStore } from '../harness/datab
 import { fillLedger } from '../load/fill-ledger.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 
-it('a filled ledger agrees with itself, and with the request log that it was filled from', async () => {
+it('a filled ledger verifies, and agrees with the request log that it was filled from', async () => {
   const url = await createDatabase();
   const store = await openStore(url);
   const { organizationId } = await addCustomer(store, 0n);

@@ -4,7 +4,7 @@ import { idFloor } from '#core/ids.ts';
 import { addCustomer, addKey, createDatabase, openStore, sql } from '../harness/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 
-/** Measurements of pages are worth something only on rows like those that the gateway writes. */
+/** The rows must be like those of the gateway, or measurements of pages mean nothing. */
 test('a filled log spans its days, agrees with its sums, and can be filled again', async () => {
   const url = await createDatabase();
   const store = await openStore(url);

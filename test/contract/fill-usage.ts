@@ -1,6 +1,6 @@
 import { DAY, sql } from '../harness/database.ts';
 
-/** Usage of so many keys on each of so many days up to DAY, a request each. */
+/** Writes the usage of keys on each of the days up to DAY, one request each. */
 export async function fillUsage(url: string, organizationId: string, keys: number, days: number): Promise<void> {
   await sql(
     url,

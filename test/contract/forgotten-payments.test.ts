@@ -14,7 +14,7 @@ import { opened } from '../harness/opened.ts';
 import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { openAudited } from './audited-database.ts';
 
-/** Payments whose top-up the database has lost, as after a restore, or never had. */
+/** Payments whose top-up is not in the database, for example after a restore. */
 const database = opened(openAudited);
 const stripe = opened(startScriptedStripe);
 let organizationId: string;
@@ -42,7 +42,7 @@ interface Given {
   readonly currency?: string;
 }
 
-/** Somebody has paid. */
+/** Makes a successful payment at Stripe. Returns its id. */
 function paid({ metadata, amount = 1000, currency = 'usd' }: Given = {}): string {
   const payment = stripe.world.addPayment({
     ...{ amount, currency, customer: null },
@@ -55,8 +55,8 @@ function paid({ metadata, amount = 1000, currency = 'usd' }: Given = {}): string
   return payment.id;
 }
 
-describe('a payment that the database has forgotten', () => {
-  test('is credited once, however often and at once it is told of, and listed as it was', async () => {
+describe('a payment whose top-up was lost', () => {
+  test('is credited once, also for repeated and concurrent events, and listed with its time', async () => {
     const id = paid();
     await Promise.all([settle(id), settle(id), settle(id), settle(id)]);
     await settle(id);
@@ -68,7 +68,7 @@ describe('a payment that the database has forgotten', () => {
     expect((await database.administration.verifyLedger()).differences).toEqual([]);
   });
 
-  test('is credited less its refund and dispute, also when these are told of first', async () => {
+  test('is credited less its refund and dispute', async () => {
     const id = paid();
     const refund = stripe.world.refund(id, 300);
     stripe.world.dispute(id, 200);
@@ -106,7 +106,7 @@ describe('a payment that the database has forgotten', () => {
     ]);
   });
 
-  test('and not been paid is kept open, with its payment, so that nobody asks for another one', async () => {
+  test('and is not paid yet is kept open with its payment, so that no other one is requested', async () => {
     const topUpId = newId('top', Date.now());
     const metadata = { gateway_top_up: topUpId, gateway_organization: organizationId, gateway_automatic: 'true' };
     const payment = stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata, customer: null });
@@ -139,12 +139,12 @@ describe('a payment that the database has forgotten', () => {
   });
 });
 
-describe('one line and nothing else follows from a payment', () => {
+describe('only a log line follows from a payment', () => {
   test.each<[string, Record<string, string>, number?]>([
-    ['of an organization that is elsewhere', { gateway_organization: newId('org', 1) }],
+    ['of an unknown organization', { gateway_organization: newId('org', 1) }],
     ['that names no organization', { gateway_organization: '' }],
     ['that names something else', { gateway_organization: "' or true --" }],
-    ['that no dashboard described', { gateway_automatic: '' }],
+    ['without the metadata of a dashboard', { gateway_automatic: '' }],
     ['above any top-up', {}, 99_999_901],
   ])('%s', async (_, metadata, amount = 1000) => {
     await settle(paid({ metadata, amount }));
@@ -160,7 +160,7 @@ describe('one line and nothing else follows from a payment', () => {
   });
 });
 
-describe('another ledger epoch', () => {
+describe('a changed ledger epoch', () => {
   const round = () => topUpAutomatically(stripe.config, { database: database.pool, nowMs: Date.now, log });
   const states = async () => (await topUps()).map(({ state }) => state);
 
@@ -177,7 +177,7 @@ describe('another ledger epoch', () => {
     expect([stripe.world.charges, await balance()]).toEqual([1, 20]);
   });
 
-  /** As a backup from before the payment. `keep`: the top-up had begun by then. */
+  /** Restores the state before the payment, with the open top-up if `keep`. */
   async function restore(keep = false): Promise<void> {
     const of = `organization_id = '${organizationId}'`;
     await sql(
@@ -202,7 +202,7 @@ describe('another ledger epoch', () => {
   test.each([
     ['was not there', false],
     ['had begun days ago', true],
-  ])('charges no card twice for a top-up that %s, and credits it', async (_, keep) => {
+  ])('does not charge a card twice for a top-up that %s, and credits it', async (_, keep) => {
     await restore(keep);
     await Promise.all([round(), round()]);
     await round();
@@ -228,21 +228,21 @@ describe('another ledger epoch', () => {
           if (of === id) stripe.world.failRefund(refund);
       },
     ],
-  ])('gives back the money of %s in the lost time', async (_, take, taken, giveBack) => {
+  ])('credits the money of %s during the lost time', async (_, take, taken, giveBack) => {
     const text = `select payment_intent_id as id from top_ups where organization_id = '${organizationId}'`;
     const [{ id } = { id: '' }] = await sql<{ id: string }>(database.url, text);
     take(id);
     await settle(id);
     expect(await balance()).toBe(taken);
     giveBack(id);
-    // The balance is below the threshold by now.
+    // Turns off automatic top-ups, because the balance is below the threshold.
     await sql(database.url, 'update payment_accounts set automatic = false');
     await sql(database.url, 'update ledger_state set epoch = gen_random_uuid()');
     await round();
     expect(await balance()).toBe(20);
   });
 
-  test('begins no automatic top-up before Stripe has answered', async () => {
+  test('begins no automatic top-up before Stripe has responded', async () => {
     await restore();
     stripe.away = true;
     await expect(round()).rejects.toThrow();
@@ -254,7 +254,7 @@ describe('another ledger epoch', () => {
     expect([stripe.world.charges, await balance()]).toEqual([1, 20]);
   });
 
-  test('brings back more than a page of payments, and what was given back of known ones', async () => {
+  test('restores more than a page of payments, and refunds of known ones', async () => {
     const [known] = (
       await database.pool.query('select payment_intent_id as id from top_ups where organization_id = $1', [
         organizationId,
@@ -276,7 +276,7 @@ describe('another ledger epoch', () => {
   });
 });
 
-test('a payment of another program at the same account says nothing', async () => {
+test('a payment of another program at the same account is ignored silently', async () => {
   await settle(paid({ metadata: { gateway_top_up: 'order-7' } }));
   expect([await balance(), lines]).toEqual([0, []]);
 });

@@ -10,7 +10,7 @@ import { settlementOf, sql, type TestStore } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
-/** Longer than the process may stand still between two renewals. */
+/** Longer than the process may stall between two renewals. */
 const LEASE_MS = 5_000;
 const RENEW_EVERY_MS = 100;
 const EXPIRED = { timeout: 10 * LEASE_MS, interval: 50 };
@@ -41,18 +41,18 @@ describe('claims of a gateway process', () => {
     return claimed.claim;
   }
 
-  it('are renewed while the attempt lives, and expire with its process', async () => {
+  it('are renewed during the attempt, and expire after its process ends', async () => {
     const [alive, other] = [open(), open()];
     await attempt(alive, 'alive');
     await sleep(1.5 * LEASE_MS);
     expect((await claim(other, 'alive')).kind).toBe('running');
-    // The process ends without a word.
+    // The process ends without freeing its claims.
     alive.close();
     await expect.poll(async () => (await claim(other, 'alive')).kind, EXPIRED).toBe('claimed');
     other.close();
   });
 
-  it('are given back once, and are not renewed after that', async () => {
+  it('are freed once, and not renewed after that', async () => {
     let renewed = 0;
     const claims = open({
       renew: async (...call) => {
@@ -77,7 +77,7 @@ describe('claims of a gateway process', () => {
     claims.close();
   });
 
-  it('that cannot be renewed or given back are reported, and tried again', async () => {
+  it('that cannot be renewed or freed are reported, and renewals are retried', async () => {
     warnings = [];
     let away = true;
     const refuse = async () => Promise.reject(new StoreUnavailable('away'));
@@ -98,7 +98,7 @@ describe('claims of a gateway process', () => {
     other.close();
   });
 
-  it('find the answer that an earlier attempt sealed, and only with its body', async () => {
+  it('find the response that an earlier attempt sealed, only for the same body', async () => {
     const claims = open();
     const { keyHash, bodyHash, seal, ended } = await attempt(claims, 'sealed');
     const [row] = await sql<{ generation_id: string }>(
@@ -122,7 +122,7 @@ describe('claims of a gateway process', () => {
     claims.close();
   });
 
-  it('are deleted at their retention for as long as the process lives, also when PostgreSQL was away', async () => {
+  it('are deleted after their retention until the process ends, also after an outage of PostgreSQL', async () => {
     const rows = async () =>
       (await sql<{ n: number }>(db.url, 'select count(*)::int as n from idempotency_keys'))[0]?.n;
     await sql(

@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 describe('the idempotency store', () => {
   let url = '';
   let store: TestStore;
-  /** A second gateway process, as far as PostgreSQL can tell. */
+  /** Connections of a second gateway process. */
   let second: TestStore;
   let customer: Customer;
   beforeAll(async () => {
@@ -27,7 +27,8 @@ describe('the idempotency store', () => {
     store = await openStore(url);
     second = await openStore(url);
     customer = await addCustomer(store, 1_000_000n);
-    // Leases expire at their time only once the server has been up for as long.
+    // Leases expire only when the server has been up for the length of a lease. Here they expire at
+    // their time.
     await sql(
       url,
       `create or replace function lease_is_over(lease_until timestamptz, lease_ms bigint) returns boolean language sql as
@@ -64,7 +65,7 @@ describe('the idempotency store', () => {
     return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
   }
 
-  /** Its process has renewed nothing for a lease. */
+  /** Simulates that the process has not renewed the claim for the length of a lease. */
   const expire = ({ generationId }: ClaimRequest) =>
     sql(
       url,
@@ -74,14 +75,14 @@ describe('the idempotency store', () => {
   const isCharged = async ({ generationId }: Claim) =>
     (await store.ledger.findGeneration(customer.organizationId, generationId)) !== undefined;
 
-  it('gives a key to one of 60 attempts at once, in two processes', async () => {
+  it('gives a key to one of 60 concurrent attempts in two processes', async () => {
     const first = attempt();
     const attempts = Array.from({ length: 60 }, () => again(first));
     const results = await Promise.all(attempts.map((one, i) => (i % 2 === 0 ? store : second).idempotency.claim(one)));
     expect(results.map(({ kind }) => kind).sort()).toEqual(['claimed', ...Array(59).fill('running')]);
   });
 
-  it('says that another body is there, also while the first runs, and in other organizations nothing', async () => {
+  it('reports another body as reused, during and after the first attempt, only in the same organization', async () => {
     const first = attempt();
     expect(await store.idempotency.claim(first)).toEqual({ kind: 'claimed' });
     expect(await store.idempotency.claim(again(first, { bodyHash: sha('other') }))).toEqual({ kind: 'reused' });
@@ -91,7 +92,7 @@ describe('the idempotency store', () => {
     expect(await store.idempotency.claim(again(first, { organizationId }))).toEqual({ kind: 'claimed' });
   });
 
-  it('keeps the answer with the charge, and gives it back as it is', async () => {
+  it('stores the response with the charge, and returns it unchanged', async () => {
     const first = attempt();
     const answer = randomBytes(300_000).toString('latin1');
     await store.idempotency.claim(first);
@@ -111,7 +112,7 @@ describe('the idempotency store', () => {
     expect((await store.idempotency.claim(again(first))).kind).toBe('finished');
   });
 
-  it('keeps large answers, also many at once, and those that end where a piece ends', async () => {
+  it('stores large responses, also concurrently, and of exactly the size of a piece', async () => {
     const sizes = [4 * 1024 * 1024 - 1, 4 * 1024 * 1024, 9_000_000, 9_000_000, 5_000_000];
     const answers = sizes.map((size) => ({ of: attempt(), bytes: randomBytes(size) }));
     await Promise.all(answers.map(({ of }) => store.idempotency.claim(of)));
@@ -124,7 +125,7 @@ describe('the idempotency store', () => {
     for (const { of, bytes } of answers) expect((await sealedAnswer(store, of))?.equals(bytes)).toBe(true);
   });
 
-  it('charges a settlement that is repeated once, and keeps its first answer', async () => {
+  it('charges a repeated settlement once, and keeps its first response', async () => {
     const first = attempt();
     await store.idempotency.claim(first);
     const before = await store.ledger.credits(customer.organizationId);
@@ -140,7 +141,7 @@ describe('the idempotency store', () => {
     await store.idempotency.free(first);
     const retry = again(first);
     expect(await store.idempotency.claim(retry)).toEqual({ kind: 'claimed' });
-    // Too late: the retry has the key.
+    // A late free changes nothing, because the retry has the key.
     await store.idempotency.free(first);
     expect((await store.idempotency.claim(again(first))).kind).toBe('running');
     await store.ledger.chargeClaimed(ended(retry));
@@ -148,7 +149,7 @@ describe('the idempotency store', () => {
     expect(await store.idempotency.claim(again(first, { bodyHash: sha('new body') }))).toEqual({ kind: 'claimed' });
   });
 
-  it('hands the key of a dead attempt to the next, and charges the dead one nothing', async () => {
+  it('gives the key of an expired attempt to the next, and does not charge the expired one', async () => {
     const dead = attempt();
     await store.idempotency.claim(dead);
     const next = again(dead);
@@ -166,7 +167,7 @@ describe('the idempotency store', () => {
     expect((await sealedAnswer(store, next))?.toString()).toBe('in time');
   });
 
-  it('waits for attempts that renew their lease', async () => {
+  it('keeps the keys of attempts that renew their lease', async () => {
     const alive = attempt();
     const dead = attempt();
     for (const one of [alive, dead]) {
@@ -178,7 +179,7 @@ describe('the idempotency store', () => {
     expect((await store.idempotency.claim(again(dead))).kind).toBe('claimed');
   });
 
-  it('keeps the answer of a dead attempt whose key nobody took', async () => {
+  it('stores the response of an expired attempt whose key nobody took over', async () => {
     const stalled = attempt();
     await store.idempotency.claim(stalled);
     await expire(stalled);
@@ -188,7 +189,7 @@ describe('the idempotency store', () => {
     expect((await sealedAnswer(store, forgotten))?.toString()).toBe('from the log');
   });
 
-  it('forgets keys after the retention, running or finished, in small pieces', async () => {
+  it('deletes running and finished keys after the retention, in small batches', async () => {
     const done = Array.from({ length: 5 }, () => attempt());
     for (const one of done) {
       await store.idempotency.claim(one);
@@ -229,7 +230,7 @@ describe('the idempotency store', () => {
     expect(before.balanceNanoUsd - after.balanceNanoUsd).toBe(120n * 7n);
   });
 
-  it('keeps a charge that PostgreSQL refuses, with the reason and without the answer, and commits its neighbours', async () => {
+  it('dead-letters a refused charge with the reason and without the response, and commits its neighbours', async () => {
     const [good, bad] = [attempt(), attempt()];
     await Promise.all([store.idempotency.claim(good), store.idempotency.claim(bad)]);
     const impossible = { ...ended(bad, 'secret answer'), costNanoUsd: -5n };
@@ -251,13 +252,13 @@ describe('the idempotency store', () => {
     for (const { reason } of letters) expect(reason).toContain('check');
     expect(JSON.parse(letters[0]?.settlement ?? '')).toMatchObject({ costNanoUsd: '-5', keyId: customer.keyId });
     expect(letters[0]?.settlement).not.toContain('claim');
-    // The transaction was rolled back: the claim still holds the key, and frees it.
+    // The transaction was rolled back, so the claim still holds the key.
     expect((await store.idempotency.claim(again(bad))).kind).toBe('running');
   });
 });
 
 describe('leases after a restart of the server', () => {
-  it('do not expire before everybody could renew them', async () => {
+  it('do not expire before all processes could renew them', async () => {
     const url = await createDatabase();
     const store = await openStore(url);
     try {

@@ -37,7 +37,7 @@ describe('invitations in the database', () => {
     expect(await membersOf(database.pool, organizationId)).toHaveLength(MAX_MEMBERS);
   });
 
-  it('end when their person becomes a member by another way', async () => {
+  it('end when the invited user becomes a member in another way', async () => {
     const organizationId = await database.addOrganization();
     const user = await database.addUser();
     await inviteTo(organizationId, user.email);

@@ -13,7 +13,7 @@ import {
 } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 
-/** The stores of a process that keeps the limits, so it may keep callers. */
+/** The stores of a process that keeps the limits, which may therefore keep callers. */
 let store: TestStore;
 let url: string;
 const found = { memory: 0, database: 0 };
@@ -26,14 +26,14 @@ afterEach(() => store.close());
 
 const find = ({ hash }: Customer) => store.keys.findByHash(hash, DAY);
 
-/** Where the next request finds its caller. */
+/** Finds a caller as a request does. Returns where it was found. */
 async function findsIn(customer: Customer): Promise<'memory' | 'database'> {
   const { memory } = found;
   await find(customer);
   return found.memory > memory ? 'memory' : 'database';
 }
 
-/** A customer who is in memory, with a proof that holds. */
+/** A customer whose caller is in memory with a valid proof. */
 async function keptCustomer(): Promise<Customer> {
   const customer = await addCustomer(store);
   await expect.poll(() => findsIn(customer), { interval: 5 }).toBe('memory');
@@ -47,7 +47,7 @@ describe('a caller in memory', () => {
   it('is used while requests come, and read again after a pause', async () => {
     const customer = await keptCustomer();
     let fewestReads = Number.POSITIVE_INFINITY;
-    // On a busy machine a pause between two requests, or before a proof, is long enough for a read.
+    // On a busy machine a delay between requests, or of a proof, may be long enough for a read.
     for (let round = 0; round < 10 && fewestReads > 0; round++) {
       const before = found.database;
       for (let i = 0; i < 30; i++) {
@@ -58,12 +58,12 @@ describe('a caller in memory', () => {
     }
     expect(fewestReads).toBe(0);
     const afterPauses: string[] = [];
-    // A proof may arrive later than the request that asked for it, and then holds over one pause.
+    // A proof may arrive after the request that needed it, and then is valid through one pause.
     for (let pause = 0; pause < 5; pause++) afterPauses.push(await sleep(260).then(() => findsIn(customer)));
     expect(afterPauses).toContain('database');
   });
 
-  it('costs an idle process no statement', async () => {
+  it('needs no statements in an idle process', async () => {
     await keptCustomer();
     await sleep(300);
     const last = `select state_change ${LOCK_CONNECTION}`;
@@ -72,11 +72,11 @@ describe('a caller in memory', () => {
       await sleep(250);
       seen.push(JSON.stringify(await sql(url, last)));
     }
-    // At most the look of every five seconds has come between.
+    // The check of every five seconds may have run once.
     expect(new Set(seen).size).toBeLessThanOrEqual(2);
   });
 
-  it('is the new one for every request after the answer, while a load of requests goes on', async () => {
+  it('is the changed one for every request after the reply to the change, under load', async () => {
     const customer = await keptCustomer();
     let busy = true;
     const load = Array.from({ length: 8 }, async () => {
@@ -99,7 +99,7 @@ describe('a caller in memory', () => {
     expect(found.memory).toBeGreaterThan(memory + 100);
   });
 
-  it('is dropped by SQL within a second, although requests go on', async () => {
+  it('is dropped within a second after a change by SQL, while requests continue', async () => {
     const customer = await keptCustomer();
     const seenAfterMs = async (statement: string, isSeen: (caller: Awaited<ReturnType<typeof find>>) => boolean) => {
       await sql(url, statement);
@@ -126,7 +126,7 @@ describe('a caller in memory', () => {
     expect((await find(customer))?.key.scopes.size).toBe(1);
   });
 
-  it('is revoked at the time that was planned, by the clock of PostgreSQL', async () => {
+  it('is revoked at the planned time by the clock of PostgreSQL', async () => {
     const lateMs = async () => {
       const customer = await keptCustomer();
       const earliestMs = performance.now() + 600;
@@ -144,11 +144,11 @@ describe('a caller in memory', () => {
       expect(performance.now()).toBeGreaterThan(earliestMs - 50);
       return performance.now() - plannedMs;
     };
-    // A caller is kept for ten seconds.
+    // Without a check of the time it would be kept for ten seconds.
     expect(await leastOf(1_500, 5, lateMs)).toBeLessThan(1_500);
   });
 
-  it('is read while the connection is lost that would tell of changes, and kept again with the next one', async () => {
+  it('is read while the connection for notifications is lost, and kept again with the next one', async () => {
     const customer = await keptCustomer();
     await sql(url, `select pg_terminate_backend(pid) ${LOCK_CONNECTION}`);
     await sql(url, `update organizations set rpm = 77 where id = '${customer.organizationId}'`);
@@ -157,7 +157,7 @@ describe('a caller in memory', () => {
     await expect.poll(() => findsIn(customer)).toBe('memory');
   });
 
-  it('has the epoch of the ledger', async () => {
+  it('has the current epoch of the ledger', async () => {
     const customer = await keptCustomer();
     const epoch = await store.administration.renewLedgerEpoch();
     expect((await find(customer))?.account.ledgerEpoch).toBe(epoch);

@@ -72,7 +72,7 @@ test('no key is reported that has expired, is revoked, is being replaced or belo
   expect(await report()).toBe(0);
 });
 
-test('budgets of a month and of a lifetime are reported at 80 and 100 %, and a larger budget ends it', async () => {
+test('monthly and lifetime budgets are reported at 80 and 100 %, until the budget is raised', async () => {
   const { administration, url } = database;
   const usd = (dollars: number) => BigInt(dollars) * NANO_PER_USD;
   const id = await addKey({ limits: { monthlyBudgetNanoUsd: usd(10), lifetimeBudgetNanoUsd: usd(100) } });
@@ -93,7 +93,7 @@ test('budgets of a month and of a lifetime are reported at 80 and 100 %, and a l
   await look();
   await spend(28, firstOfMonth);
   await look();
-  // A look that reads no sums ends nothing.
+  // A check without sums ends no crossing.
   expect(await reportCrossings(database.pool, true, false)).toBe(0);
   await look();
   // 28 of 40 is 70 %.

@@ -19,7 +19,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
   const readKey = async ({ hash }: Customer, date: string) =>
     (await db.store.keys.findByHash(hash, day(date)))?.account.key;
 
-  it('know what a key spent before they were set, by the UTC month of the day that is asked for', async () => {
+  it('count the spend before they were set, in the UTC month of the requested day', async () => {
     const customer = await addCustomer(db.store);
     const other = { ...customer, ...(await addKey(db.store, customer.organizationId)) };
     for (const [date, cost] of [
@@ -54,7 +54,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
     expect(await readKey(customer, '2026-02-28')).not.toHaveProperty('monthSpentNanoUsd');
   });
 
-  it('come back with each charge of their key, and with no other', async () => {
+  it('are returned with each charge of their key, and with no other', async () => {
     const customer = await addCustomer(db.store);
     const other = { ...customer, ...(await addKey(db.store, customer.organizationId)) };
     await setBudgets(customer, { monthlyBudgetNanoUsd: 5n, lifetimeBudgetNanoUsd: 6n });
@@ -67,7 +67,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
       monthSpentNanoUsd: 320n,
       lifetimeSpentNanoUsd: 321n,
     });
-    // A repetition of a charge brings the state of now.
+    // A repeated charge returns the current state.
     const repeated = settlementOf(customer, { day: day('2026-02-02'), costNanoUsd: 50n });
     for (let i = 0; i < 2; i++) {
       expect((await db.store.ledger.charge(repeated)).key).toMatchObject({
@@ -77,7 +77,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
     }
   });
 
-  it('are set after the charges of the organization that did not see them', async () => {
+  it('are set only after charges in progress that did not see them', async () => {
     const customer = await addCustomer(db.store);
     const settlement = settlementOf(customer, { day: day('2026-02-01'), costNanoUsd: 20n });
     const client = new pg.Client({ connectionString: db.url });

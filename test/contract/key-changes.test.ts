@@ -34,7 +34,7 @@ describe('changes of keys', () => {
   const isRevoked = async (hash: Buffer) => (await database.keys.findByHash(hash, DAY))?.key.revokedAtMs !== undefined;
 
   describe('editing', () => {
-    it('changes what is named, in force for the next request, and null clears', async () => {
+    it('changes the given fields from the next request on, and null clears', async () => {
       const { administration, keys } = database;
       const { id, hash, organizationId, key } = await addKey({ models: ['m-1'], limits: { tokensPerMinute: 5 } });
       const change = {
@@ -76,7 +76,7 @@ describe('changes of keys', () => {
       expect(await administration.key(organizationId, id)).toEqual(cleared);
     });
 
-    it('is refused above the organization, but for a limit that stood there before', async () => {
+    it('is refused above the limits of the organization, except for an unchanged limit', async () => {
       const { administration } = database;
       const { id, organizationId, key } = await addKey({ limits: { requestsPerMinute: 100 } });
       await administration.updateOrganization(organizationId, { requestsPerMinute: 50, dailyBudgetNanoUsd: 9n }, BY);
@@ -85,7 +85,7 @@ describe('changes of keys', () => {
       expect(await update({ name: 'New', requestsPerMinute: 51 })).toEqual(above);
       expect(await update({ dailyBudgetNanoUsd: 10n })).toMatchObject({ limit: 'dailyBudgetNanoUsd' });
       expect(await administration.key(organizationId, id)).toEqual(key);
-      // A page sends back what it was shown.
+      // A page sends unchanged fields back.
       expect(await update({ name: 'New', requestsPerMinute: 100 })).toMatchObject({ key: { name: 'New' } });
       expect(await update({ requestsPerMinute: 50, dailyBudgetNanoUsd: 9n })).toMatchObject({ kind: 'updated' });
       expect(await update({ requestsPerMinute: 100 })).toEqual(above);
@@ -103,7 +103,7 @@ describe('changes of keys', () => {
       expect(await administration.updateKey(organizationId, id, { name: 'x' }, BY)).toEqual({ kind: 'revoked', key });
     });
 
-    it('and a lowered limit of the organization take turns', async () => {
+    it('and lowering a limit of the organization are serialized', async () => {
       const { administration } = database;
       for (let round = 0; round < 10; round++) {
         const { id, organizationId } = await addKey();
@@ -112,7 +112,7 @@ describe('changes of keys', () => {
           administration.updateOrganization(organizationId, { requestsPerMinute: 50 }, BY),
         ]);
         const order = (await database.events(organizationId)).map(({ action }) => action).slice(-2);
-        // Either the key was first, or it was refused.
+        // The key was changed first, or refused.
         if (updated.kind === 'updated') expect(order).toEqual(['key.updated', 'organization.updated']);
         else expect(updated).toMatchObject({ kind: 'above_organization', organizationLimit: 50 });
       }
@@ -120,7 +120,7 @@ describe('changes of keys', () => {
   });
 
   describe('revoking', () => {
-    it('keeps to the organization that is named, and to the first time', async () => {
+    it('applies only in the named organization, and keeps the first time', async () => {
       const { administration, addOrganization } = database;
       const { id, hash, organizationId } = await addKey();
       expect(await administration.revokeKey(id, ADA, await addOrganization())).toBeUndefined();
@@ -133,14 +133,14 @@ describe('changes of keys', () => {
       expect((await database.events(id)).map(({ action }) => action)).toEqual(['key.created', 'key.revoked']);
     });
 
-    it('happens once when many do it at the same time', async () => {
+    it('takes effect once when it is done concurrently', async () => {
       const { id } = await addKey();
       const all = await Promise.all(Array.from({ length: 6 }, () => database.administration.revokeKey(id, BY)));
       expect(new Set(all.map((key) => key?.revokedAtMs)).size).toBe(1);
       expect(await database.events(id)).toHaveLength(2);
     });
 
-    it('on the spot holds though the clock of the database is set back', async () => {
+    it('at once holds even if the clock of the database is set back', async () => {
       const { administration, url } = database;
       const { id, hash, organizationId } = await addKey();
       await administration.revokeKey(id, BY);
@@ -157,7 +157,7 @@ describe('changes of keys', () => {
   });
 
   describe('replacing', () => {
-    it('makes a key with the same settings and revokes the old one now', async () => {
+    it('makes a key with the same settings and revokes the old one at once', async () => {
       const { administration, events } = database;
       const settings = { scopes: ['usage:read'] as const, models: ['m'], ipRanges: ['::1'], expiresAtMs: 4e12 };
       const old = await addKey({ ...settings, note: 'Kept', limits: { requestsPerMinute: 7, dailyBudgetNanoUsd: 8n } });
@@ -179,7 +179,7 @@ describe('changes of keys', () => {
       expect(await events(id)).toMatchObject([{ action: 'key.created', changes: { replaces: [null, old.id] } }]);
     });
 
-    it('can leave the old one until later, by the clock of the database', async () => {
+    it('can revoke the old one later, by the clock of the database', async () => {
       const { administration, url } = database;
       const { id, hash, organizationId } = await addKey();
       const oldRevokedAtMs = Date.now() + 3_600_000;
@@ -189,7 +189,7 @@ describe('changes of keys', () => {
       expect(await administration.updateKey(organizationId, id, { name: 'Leaving' }, BY)).toMatchObject({
         key: { name: 'Leaving', revoked: false, revokedAtMs: oldRevokedAtMs },
       });
-      // Time passes.
+      // Simulates the planned time.
       await sql(
         url,
         `update keys set revoked_at = now() - interval '1 ms', revocation_decided_at = now() - interval '1 hour' where id = '${id}'`,
@@ -199,7 +199,7 @@ describe('changes of keys', () => {
       expect(await administration.updateKey(organizationId, id, { name: 'x' }, BY)).toMatchObject({ kind: 'revoked' });
     });
 
-    it('with a time that is past revokes now, and a later revocation comes before the plan', async () => {
+    it('with a past time revokes at once, and an immediate revocation overrides a planned one', async () => {
       const { administration, events } = database;
       const past = await addKey();
       await administration.replaceKey(past.organizationId, past.id, { ...newIdentity(), oldRevokedAtMs: 5 }, BY);
@@ -218,7 +218,7 @@ describe('changes of keys', () => {
       });
     });
 
-    it('happens once when two do it at the same time, also where the first left the old one for later', async () => {
+    it('takes effect once when two do it concurrently, also if the old key is revoked later', async () => {
       const { administration } = database;
       for (const later of [{}, { oldRevokedAtMs: Date.now() + 3_600_000 }]) {
         const { id, organizationId } = await addKey();
@@ -232,7 +232,7 @@ describe('changes of keys', () => {
       }
     });
 
-    it('and editing at the same time never loses the edit', async () => {
+    it('and a concurrent edit never lose the edit', async () => {
       const { administration } = database;
       for (let round = 0; round < 10; round++) {
         const { id, organizationId } = await addKey();
@@ -245,7 +245,7 @@ describe('changes of keys', () => {
       }
     });
 
-    it('gives the new key the expiry that is named, and the old one keeps its own', async () => {
+    it('sets the given expiry on the new key, and the old one keeps its own', async () => {
       const { administration } = database;
       for (const expiresAtMs of [4_100_000_000_000, null]) {
         const { id, organizationId } = await addKey({ expiresAtMs: 4e12 });
@@ -269,7 +269,7 @@ describe('changes of keys', () => {
       expect(await administration.keys(organizationId)).toHaveLength(1);
     });
 
-    it('keeps limits above an organization whose own were lowered since', async () => {
+    it('keeps limits above those of the organization that were lowered since', async () => {
       const { administration } = database;
       const { id, organizationId } = await addKey({ limits: { requestsPerMinute: 100 } });
       await administration.updateOrganization(organizationId, { requestsPerMinute: 50 }, BY);

@@ -30,7 +30,7 @@ async function rulesBroken(...flags: string[]): Promise<string[]> {
   const { differences } = result.json as { differences: { rule: string }[] };
   return [...new Set(differences.map(({ rule }) => rule))];
 }
-/** Tampers as somebody with the database's password could. */
+/** Changes rows as somebody with the database's password could. */
 const tamper = (statements: string) => sql(db.url, `set session_replication_role = replica; ${statements}`);
 const LOSE_TAIL = `
   delete from generations where cost_nano_usd > 1;
@@ -43,7 +43,7 @@ const LOSE_TAIL = `
   insert into key_daily_spend select key_id, day, 1 from generations`;
 
 describe('checkpoints', () => {
-  it('say where each organization stands, signed, an hour apart, and only where something was booked', async () => {
+  it('have the signed state of each organization, at most hourly, and only if something was booked', async () => {
     const idle = await addCustomer(db.store, 0n);
     const startedMs = Date.now();
     expect(await write(startedMs)).toBe(1);
@@ -65,12 +65,12 @@ describe('checkpoints', () => {
     expect(await rulesBroken()).toEqual([]);
   });
 
-  it('are written once when several processes are at it', async () => {
+  it('are written once by several processes', async () => {
     await Promise.all([write(), write(), write()]);
     expect(await db.store.checkpoints.since(0)).toHaveLength(1);
   });
 
-  it('are several where there is much to cover, and verified in pieces', async () => {
+  it('are split for many entries, and verified in pieces', async () => {
     await tamper(`
       insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, actor)
         select '${db.customer.organizationId}', 4 + n, 'credit', 2, 994 + 2 * n, 'test' from generate_series(1, 45000) n;
@@ -82,24 +82,24 @@ describe('checkpoints', () => {
     expect(await rulesBroken()).toEqual(['entries are those that their checkpoint has seen']);
   });
 
-  it('show a past that was changed in all places alike', async () => {
+  it('reveal a past entry that was changed consistently', async () => {
     await write();
     await tamper(`update ledger_entries set note = 'promised' where kind = 'credit'`);
     expect(await rulesBroken()).toEqual(['entries are those that their checkpoint has seen']);
   });
 
-  it('show an end that was lost whole, which agrees with itself', async () => {
+  it('are needed to reveal a consistent loss of the newest entries', async () => {
     await tamper(LOSE_TAIL);
     expect(await rulesBroken()).toEqual([]);
   });
 
-  it('show it where there is one of later', async () => {
+  it('reveal such a loss if there is a checkpoint after it', async () => {
     await write();
     await tamper(LOSE_TAIL);
     expect(await rulesBroken()).toEqual(['the ledger reaches every checkpoint']);
   });
 
-  it('show it from their exported copies where they were lost as well', async () => {
+  it('reveal such a loss by exported copies if the checkpoints were lost too', async () => {
     const file = join(folder, 'exported.jsonl');
     await write();
     const printed = await run('ledger', 'checkpoints');
@@ -113,7 +113,7 @@ describe('checkpoints', () => {
     );
   });
 
-  it('are where a later verification begins', async () => {
+  it('are the start of a later verification', async () => {
     await write();
     await charge(4n);
     const later = new Date(Date.now() + 60_000).toISOString();
@@ -124,7 +124,7 @@ describe('checkpoints', () => {
     expect(await rulesBroken('--since', later)).toEqual(['every entry carries the balance after it']);
   });
 
-  it('count only when they are signed, and by a key that is known', async () => {
+  it('are valid only with a signature of a known key', async () => {
     await write();
     const [mine, other] = [join(folder, 'mine.pem'), join(folder, 'other.pem')];
     await writeFile(mine, privateKey.export({ format: 'pem', type: 'pkcs8' }));
@@ -136,7 +136,7 @@ describe('checkpoints', () => {
   });
 
   it.each(['update ledger_checkpoints set sequence = 9', 'delete from ledger_checkpoints'])(
-    'are not for changing: %s',
+    'are append-only: %s',
     async (statement) => {
       await write();
       await expect(sql(db.url, statement)).rejects.toThrow('ledger_checkpoints is append-only');
@@ -145,7 +145,7 @@ describe('checkpoints', () => {
 });
 
 describe('the command line', () => {
-  it('writes them with a key that it keeps in the data folder, for nobody else to read', async () => {
+  it('writes checkpoints with a key in the data folder that only the user can read', async () => {
     const [first, second] = [await run('ledger', 'checkpoint-key'), await run('ledger', 'checkpoint-key')];
     expect(first).toEqual(second);
     const { file, public_key } = (first.kind === 'done' ? first.json : {}) as { file: string; public_key: string };

@@ -14,12 +14,12 @@ describe('the ledger epoch', () => {
   });
   afterEach(() => store.close());
 
-  /** As the gateway sees it, through connections that it has or makes. */
+  /** The epoch that the gateway reads, through existing or new connections. */
   async function epoch(hash: Buffer): Promise<string | undefined> {
     return (await store.keys.findByHash(hash, DAY))?.account.ledgerEpoch;
   }
 
-  it('stays the same over reconnects and restarts, and is part of what a settlement brings back', async () => {
+  it('stays the same over reconnects and restarts, and is returned by a charge', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
     expect(before).toMatch(/^[0-9a-f-]{36}$/);
@@ -34,7 +34,7 @@ describe('the ledger epoch', () => {
   it('changes before the first read from a server that was promoted or restored', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
-    // A promoted standby: the row was written under a timeline that is no longer the server's.
+    // Simulates a promoted standby, whose timeline differs from the one in the row.
     await sql(url, `update ledger_state set identity[2] = '0000002A'; ${CUT_ALL}`);
     const seen: (string | undefined)[] = [];
     await expect
@@ -48,7 +48,7 @@ describe('the ledger epoch', () => {
     expect(row?.timeline).toBe('00000001');
   });
 
-  it('changes before the first read from a copy, also on the same server, and once', async () => {
+  it('changes once before the first read from a copy, also on the same server', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
     await store.close();
@@ -62,7 +62,7 @@ describe('the ledger epoch', () => {
     await expect.poll(() => epoch(customer.hash).catch(() => 'away')).toBe(after);
   });
 
-  it.each([1, 4])('changes where part %i of what the database is known by is another', async (place) => {
+  it.each([1, 4])("changes if part %i of the database's identity differs", async (place) => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
     await sql(url, `update ledger_state set identity[${place}] = '7'; ${CUT_ALL}`);
@@ -75,7 +75,7 @@ describe('the ledger epoch', () => {
     ]);
   });
 
-  it('changes when an account is read as it was before, through a connection that nobody cut', async () => {
+  it('changes when an account is read in an older state, through an uninterrupted connection', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
     await store.ledger.charge(settlementOf(customer));
@@ -87,7 +87,7 @@ describe('the ledger epoch', () => {
     expect(store.logged.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  it('changes when the operator says so', async () => {
+  it('changes when the operator renews it', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
     const renewed = await store.administration.renewLedgerEpoch();

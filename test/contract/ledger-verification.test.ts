@@ -23,19 +23,19 @@ describe('ledger verification', () => {
   }
 
   async function rulesBrokenBy(tampering: string): Promise<string[]> {
-    // Tampers as somebody with the database's password could; triggers stop everybody else.
+    // Changes rows as somebody with the database's password could; triggers stop everybody else.
     await sql(url, `set session_replication_role = replica; ${tampering}`);
     return [...new Set((await verify()).differences.map(({ rule }) => rule))];
   }
 
-  it('agrees with what the gateway wrote', async () => {
+  it('finds no difference in rows that the gateway wrote', async () => {
     expect(await verify()).toEqual({
       ...{ organizations: 1, entries: 4, generations: 3, deadLetters: 0, spooledCharges: 0 },
       differences: [],
     });
   });
 
-  it('names rule, place, what should be and what is there', async () => {
+  it('names the rule, the place, the expected and the found value', async () => {
     await sql(url, 'update daily_usage set requests = 2');
     expect((await verify()).differences).toEqual([
       {
@@ -137,7 +137,7 @@ describe('ledger verification', () => {
     expect(await rulesBrokenBy(tampering)).toContain(rule);
   });
 
-  it('is not ok with dead letters that nobody decided about, nor with charges that wait', async () => {
+  it('is not ok with unresolved dead letters or waiting charges', async () => {
     const report = JSON.stringify({ spool: { charges: 3, bytes: 2000 } });
     await sql(
       url,
@@ -153,7 +153,7 @@ describe('ledger verification', () => {
     });
   });
 
-  it('leaves out what belongs to months that were detached, and no more', async () => {
+  it('skips only rows of detached months', async () => {
     await sql(
       url,
       `create table generations_2026_08 partition of generations

@@ -9,7 +9,7 @@ import { type Customer, DAY, settlementOf } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { usageOf } from './usage-of.ts';
 
-/** A ledger, and what the gateway and its operators do around it. */
+/** A ledger, with the calls of the gateway and its operators around it. */
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
   /** A new organization with one key, which has a monthly and a lifetime budget. */
@@ -25,7 +25,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
   describe(`${name} as a ledger`, () => {
     const on = opened(open);
 
-    it('charges once, and answers a repetition with the account as it stands', async () => {
+    it('charges once, and returns the current account for a repeated charge', async () => {
       const customer = await on.addCustomer(1_000n);
       const settlement = settlementOf(customer, { costNanoUsd: 300n });
       const first = await on.ledger.charge(settlement);
@@ -38,7 +38,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect(later.organization).toEqual({ sequence: 3, balanceNanoUsd: 600n, day: DAY, spentNanoUsd: 400n });
     });
 
-    it('tells every reader what was committed before, with a sequence that grows with every entry', async () => {
+    it('returns all committed entries to every reader, with a sequence that grows with each entry', async () => {
       const customer = await on.addCustomer(1_000n);
       const before = await on.read(customer, DAY);
       expect(before.organization).toEqual({ sequence: 1, balanceNanoUsd: 1_000n, day: DAY, spentNanoUsd: 0n });
@@ -62,7 +62,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect((await on.read(other, DAY)).organization).toMatchObject({ balanceNanoUsd: 1_000n, spentNanoUsd: 0n });
     });
 
-    it('charges at most the hold, and at most what is left of the balance', async () => {
+    it('charges at most the hold and at most the rest of the balance', async () => {
       const customer = await on.addCustomer(100n);
       const above = settlementOf(customer, { costNanoUsd: 2_000n, holdNanoUsd: 40n });
       expect((await on.ledger.charge(above)).organization).toMatchObject({ balanceNanoUsd: 60n, spentNanoUsd: 40n });
@@ -78,7 +78,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect(await on.ledger.credits(customer.organizationId)).toMatchObject({ totalUsageNanoUsd: 100n });
     });
 
-    it('rejects what cannot be a charge, and changes nothing', async () => {
+    it('rejects an impossible charge, and changes nothing', async () => {
       const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
       const taken = settlementOf(stranger, { costNanoUsd: 1n });
       await on.ledger.charge(taken);
@@ -92,7 +92,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect((await on.read(customer, DAY)).organization).toMatchObject({ sequence: 1, balanceNanoUsd: 1_000n });
     });
 
-    it('charges each of many at once, some of them twice', async () => {
+    it('charges each of many concurrent settlements once, also if some are repeated', async () => {
       const customer = await on.addCustomer(100_000n);
       const settlements = Array.from({ length: 60 }, (_, i) => settlementOf(customer, { costNanoUsd: BigInt(i) }));
       const snapshots = await Promise.all(
@@ -105,7 +105,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect(newest).toEqual(account);
     });
 
-    it('says which of many are charged, and in which epoch it is', async () => {
+    it('returns which of many are charged, and its epoch', async () => {
       const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
       const [one, two, never] = [customer, stranger, customer].map((of) => settlementOf(of, { costNanoUsd: 1n }));
       const { ledgerEpoch } = await on.ledger.charge(one as Settlement);
@@ -116,7 +116,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect(await on.ledger.currentEpoch()).toBe(ledgerEpoch);
     });
 
-    it('finds what it stored for its organization only, and sums it up', async () => {
+    it('finds generations only for their organization, and sums them', async () => {
       const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
       const settlement = settlementOf(customer, { costNanoUsd: 30n, model: 'a', finishReason: 'stop', api: 'chat' });
       const { organizationId, day, prices: _, holdNanoUsd: __, ...stored } = settlement;
@@ -142,7 +142,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       ]);
     });
 
-    it('sums up by user, exactly, in any grouping, also what is charged again', async () => {
+    it('sums by user exactly, in any grouping, also with repeated charges', async () => {
       const users = [undefined, '', 'ada', 'Ada', '😀'.repeat(512)];
       const request = fc.record({
         user: fc.constantFrom(...users),

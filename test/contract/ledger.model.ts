@@ -2,8 +2,8 @@ import { firstOfMonth } from '#core/clock.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 
 /**
- * PostgreSQL's part of the money, as plainly as it can be said: what has been committed, and what a
- * read of it returns.
+ * A minimal model of PostgreSQL's part of the money: the committed entries, and what a read of them
+ * returns.
  */
 export function createLedgerModel(openingNanoUsd: bigint) {
   const entries = new Map<string, { nanoUsd: bigint; keyId?: string; day?: number; holdId?: string }[]>();

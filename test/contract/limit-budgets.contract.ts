@@ -3,7 +3,7 @@ import { utcDay } from '#core/clock.ts';
 import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { admitFresh, NOON_ISH, releaseOf, requestOf, type SnapshotParts, snapshotOf } from './limit-store.fixtures.ts';
 
-/** Monthly and lifetime budgets of keys, which are rules like the balance. */
+/** The monthly and lifetime budgets of keys, which are rules like the balance. */
 export function budgetsContract(storeOf: () => LimitStore): void {
   const OCTOBER_ENDS = Date.parse('2026-11-01');
   const LAST_OF_OCTOBER = utcDay(OCTOBER_ENDS) - 1;
@@ -19,7 +19,7 @@ export function budgetsContract(storeOf: () => LimitStore): void {
   };
 
   describe('monthly and lifetime budgets', () => {
-    it('name the scarcest: of equal ones the month, then the lifetime, then the balance', async () => {
+    it('are named in a refusal if scarcest: if equal, first the month, then the lifetime, then the balance', async () => {
       const keyLimits = { ...monthly, ...lifetime };
       const of = async (month: bigint, ever: bigint, balance: bigint, sequence: number) =>
         ask({ keyLimits, holdNanoUsd: 400n, snapshot: spent(month, ever, { balance, sequence }) });
@@ -36,12 +36,12 @@ export function budgetsContract(storeOf: () => LimitStore): void {
       expect(await ask({ ...mine, holdId: 'a', holdNanoUsd: 400n })).toBe('admitted');
       const charged = spent(150n, 250n, { sequence: 2 });
       await storeOf().release(releaseOf('a', { snapshot: charged }));
-      // This caller read before the charge.
+      // This caller read its snapshot before the charge.
       expect(await ask({ ...mine, holdNanoUsd: 251n })).toEqual(['lifetime_budget', 250n, NOON_ISH]);
       expect(await ask({ ...mine, holdNanoUsd: 250n })).toBe('admitted');
     });
 
-    it('of a month begin anew with it, in UTC, and that of the lifetime never', async () => {
+    it('of a month are reset with the UTC month, and that of the lifetime never', async () => {
       const late = { nowMs: OCTOBER_ENDS - 1, holdNanoUsd: 300n };
       const october = { day: LAST_OF_OCTOBER };
       const keys = { monthly: { keyLimits: monthly }, lifetime: { keyLimits: lifetime, keyId: 'key-2' } };
@@ -73,7 +73,7 @@ export function budgetsContract(storeOf: () => LimitStore): void {
       ]);
     });
 
-    it('take the charge of a hold of last month for that month', async () => {
+    it("count the charge of last month's hold in that month", async () => {
       const october = { day: LAST_OF_OCTOBER };
       const mine = { keyLimits: { ...monthly, ...lifetime } };
       expect(
@@ -94,7 +94,7 @@ export function budgetsContract(storeOf: () => LimitStore): void {
       expect(await ask({ ...early, keyLimits: monthly, holdNanoUsd: 500n })).toBe('admitted');
     });
 
-    it('are not exceeded by sixty-four at once', async () => {
+    it('are not exceeded by sixty-four concurrent requests', async () => {
       const keyLimits = { lifetimeBudgetNanoUsd: 1_050n };
       const snapshot = spent(0n, 0n, { balance: 1_000_000n });
       const results = await Promise.all(

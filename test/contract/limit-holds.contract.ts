@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
-/** State that every store keeps between calls. */
+/** The state that every store keeps between calls. */
 export function holdsContract(storeOf: () => LimitStore): void {
   const release = (...args: Parameters<typeof releaseOf>) => storeOf().release(releaseOf(...args));
   describe('holds', () => {
-    it('end once: what is released again, or never was, changes nothing', async () => {
+    it('end once: a repeated release, or one of an unknown hold, changes nothing', async () => {
       await admitFresh(storeOf(), { holdId: 'a', concurrency: 2, tokens: 50 });
       await admitFresh(storeOf(), { holdId: 'b', concurrency: 2, tokens: 50 });
       await release('a', { tokensUsed: 10 });
@@ -22,7 +22,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       expect(await admitFresh(storeOf(), { concurrency: 2 })).toMatchObject({ rule: 'concurrency' });
     });
 
-    it('are taken once: asking again for one that is held takes nothing more', async () => {
+    it('are taken once: a repeated admission takes nothing more', async () => {
       const request = { holdId: 'a', concurrency: 2, organizationLimits: { requestsPerMinute: 2 } };
       await admitFresh(storeOf(), request);
       expect(await admitFresh(storeOf(), request)).toMatchObject({
@@ -34,7 +34,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       expect(await storeOf().heldNanoUsd('org-1', NOON_ISH)).toBe(0n);
     });
 
-    it('give way to the charge in one step: never both missing, never both counted afterwards', async () => {
+    it('are replaced by the charge in one step, so that both are never missing or counted together', async () => {
       await admitFresh(storeOf(), { holdId: 'a', holdNanoUsd: 700n });
       await release('a', { snapshot: snapshotOf({ sequence: 2, balance: 600n, spent: 400n }) });
       expect(await admitFresh(storeOf(), { holdNanoUsd: 601n })).toMatchObject({
@@ -71,7 +71,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('are not believed before the caller was told to read: nor one that another caller read long ago', async () => {
+    it('are not trusted before the caller was told to read again, also if another caller was told before', async () => {
       const old = snapshotOf({ sequence: 1, balance: 1_000n });
       const first = requestOf({ snapshot: old });
       const second = requestOf({ snapshot: old });
@@ -85,7 +85,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('of a key are not believed either, before its first caller was told to read', async () => {
+    it('of a key are not trusted either before its first caller was told to read again', async () => {
       await admitFresh(storeOf());
       const request = requestOf({ keyId: 'key-2', keyLimits: { dailyBudgetNanoUsd: 150n } });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
@@ -99,7 +99,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       expect(await storeOf().admit(requestOf({ snapshot: yesterday }))).toEqual({ kind: 'read_again', day: DAY });
     });
 
-    it('of another epoch make everybody read again, and what comes back then counts, whatever its sequence', async () => {
+    it('of another epoch make all callers read again, and then replace the state, whatever their sequence', async () => {
       await admitFresh(storeOf(), { holdId: 'a', snapshot: snapshotOf({ sequence: 50, balance: 5_000n }) });
       const restored = snapshotOf({ epoch: 'epoch-2', sequence: 3, balance: 250n });
       const [one, two] = [
@@ -109,7 +109,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       expect(await storeOf().admit(one)).toEqual({ kind: 'read_again', day: DAY });
       expect(await storeOf().admit(two)).toEqual({ kind: 'read_again', day: DAY });
       expect(await storeOf().admit(one)).toMatchObject({ kind: 'admitted' });
-      // The first hold goes on counting; the one who read before the restore reads again.
+      // The first hold still counts. The caller that read before the restore must read again.
       expect(await storeOf().heldNanoUsd('org-1', NOON_ISH)).toBe(200n);
       expect(await storeOf().admit(two)).toEqual({ kind: 'read_again', day: DAY });
       expect(await storeOf().admit({ ...two, snapshot: restored })).toMatchObject({
@@ -118,13 +118,13 @@ export function holdsContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('of another epoch are not believed of who read before a charge whose hold is free again', async () => {
+    it('of another epoch are not trusted if read before a charge whose hold was released since', async () => {
       await admitFresh(storeOf(), { holdId: 'a', holdNanoUsd: 600n });
       const before = snapshotOf({ epoch: 'epoch-2', sequence: 5, balance: 1_000n });
       const request = requestOf({ holdNanoUsd: 600n, snapshot: before });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
-      // The second request reads, then the first one's charge commits and frees its hold, then the
-      // second asks again.
+      // The second request reads, then the first one's charge commits and ends its hold, then the
+      // second is admitted again.
       const charged = snapshotOf({ epoch: 'epoch-2', sequence: 6, balance: 400n });
       await release('a', { snapshot: charged });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
@@ -134,7 +134,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('of another epoch, brought by a release, are not mixed with what is known', async () => {
+    it('of another epoch in a release are not mixed with the known state', async () => {
       await admitFresh(storeOf(), { holdId: 'a', snapshot: snapshotOf({ sequence: 50, balance: 5_000n }) });
       await release('a', { snapshot: snapshotOf({ epoch: 'epoch-2', sequence: 60, balance: 9_999n }) });
       const request = requestOf({ snapshot: snapshotOf({ sequence: 50, balance: 5_000n }) });

@@ -12,7 +12,7 @@ import {
   TOTAL_MS,
 } from './limit-store.fixtures.ts';
 
-/** A hold whose response has ended, and whose charge is durable and not committed yet. */
+/** Holds whose response has ended, and whose charge is durable but not committed yet. */
 export function owedContract(storeOf: () => LimitStore): void {
   const at = (ms: number) => NOON_ISH + ms;
   const held = (ms: number) => storeOf().heldNanoUsd('org-1', at(ms));
@@ -37,7 +37,7 @@ export function owedContract(storeOf: () => LimitStore): void {
   const KNOWN = { takenBack: [], exposed: [], failed: [] };
 
   describe('an owed hold', () => {
-    it('has no slot, the tokens that were used, and the money of its charge until that is committed', async () => {
+    it('has no slot, its used tokens, and the amount of its charge until the commit', async () => {
       const mine = { concurrency: 1, organizationLimits: { tokensPerMinute: 10 }, keyLimits: { tokensPerMinute: 10 } };
       await ask({ ...mine, holdId: 'a', holdNanoUsd: 700n, tokens: 9 });
       await owe('a', 1, 250n, 4);
@@ -52,12 +52,12 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(await ask({ ...mine, holdNanoUsd: 0n, tokens: 0 })).toEqual(['concurrency', 0n]);
     });
 
-    it('is owed once and ends once: repeated, late and reordered releases change nothing', async () => {
+    it('becomes owed once and ends once: repeated, late and reordered releases change nothing', async () => {
       const mine = { concurrency: 2, organizationLimits: { tokensPerMinute: 10 } };
       await ask({ ...mine, holdId: 'a', holdNanoUsd: 700n, tokens: 9 });
       for (const owed of [250n, 250n, 100n, 600n]) await owe('a', 1, owed, 4);
       expect(await held(1)).toBe(250n);
-      // A repeated admission takes nothing either.
+      // A repeated admission takes nothing more either.
       expect(await ask({ ...mine, holdId: 'a', holdNanoUsd: 700n, tokens: 9 })).toBe('admitted');
       const charged = { snapshot: snapshotOf({ sequence: 2, balance: 750n }), tokensUsed: 4 };
       for (let i = 0; i < 2; i++) await release('a', 2, charged);
@@ -75,14 +75,14 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(await ask({ ...mine, organizationLimits: {} })).toBe('admitted');
     });
 
-    it('whose owed release was lost ends with the other one, with its tokens', async () => {
+    it('ends with its tokens at the final release if the owed release was lost', async () => {
       const mine = { concurrency: 1, organizationLimits: { tokensPerMinute: 10 } };
       await ask({ ...mine, holdId: 'a', tokens: 9 });
       await release('a', 1, { snapshot: snapshotOf({ sequence: 2, balance: 950n }), tokensUsed: 4 });
       expect(await ask({ ...mine, holdNanoUsd: 950n, tokens: 6 })).toBe('admitted');
     });
 
-    it('changes with one message what others may take in the same moment', async () => {
+    it('frees its slot and money for other requests of the same call', async () => {
       await ask({ holdId: 'a', holdNanoUsd: 700n });
       const next = requestOf({ concurrency: 1, holdNanoUsd: 750n });
       const [, early, , late] = await Promise.all([
@@ -95,13 +95,13 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(late).toMatchObject({ rule: 'balance', availableNanoUsd: 0n });
     });
 
-    it('leaves trust as it is', async () => {
+    it('does not change trust', async () => {
       await ask({ holdId: 'a' });
       await owe('a', 1, 50n);
       expect(await storeOf().admit(requestOf({ nowMs: at(2) }))).toMatchObject({ kind: 'admitted' });
     });
 
-    it('ends without a charge, too: who reads after that is believed', async () => {
+    it('can end with an unknown charge: only snapshots read after that are trusted', async () => {
       await ask({ holdId: 'a', holdNanoUsd: 700n });
       await owe('a', 1, 250n);
       await release('a', 2, { mayBeCharged: true });
@@ -111,7 +111,7 @@ export function owedContract(storeOf: () => LimitStore): void {
   });
 
   describe('the lease of an owed hold', () => {
-    it('ends in quarantine, which keeps what is owed until no request can be as old', async () => {
+    it('is followed by a quarantine, which keeps the owed amount until no request can be as old', async () => {
       await ask({ holdId: 'a', holdNanoUsd: 700n });
       await owe('a', LEASE_MS - 1, 250n);
       expect(await held(QUARANTINE_MS - 1)).toBe(250n);
@@ -120,7 +120,7 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(await storeOf().admit(requestOf({ nowMs: at(QUARANTINE_MS) }))).toMatchObject({ kind: 'read_again' });
     });
 
-    it('is renewed for as long as its charge waits, without a slot, whatever the renewal knows', async () => {
+    it('is renewed while its charge waits, without a slot, whether or not the renewal has the amount', async () => {
       await ask({ holdId: 'a', holdNanoUsd: 700n });
       await owe('a', 1, 250n);
       let ms = 0;
@@ -134,7 +134,7 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(await held(expiresMs + QUARANTINE_MS)).toBe(0n);
     });
 
-    it('begins anew when a hold in quarantine is owed, and none gets a slot back', async () => {
+    it('begins again when a hold in quarantine becomes owed, without a slot', async () => {
       await ask({ holdId: 'a', holdNanoUsd: 700n });
       expect(await held(LEASE_MS)).toBe(700n);
       await owe('a', QUARANTINE_MS - 1, 250n);
@@ -146,7 +146,7 @@ export function owedContract(storeOf: () => LimitStore): void {
     });
   });
 
-  it('an unknown hold is not registered again as owed: another process made its charge and released it', async () => {
+  it('an unknown hold is not registered as owed, because another process committed its charge and released it', async () => {
     const owed = { owedNanoUsd: 250n };
     await ask({ holdId: 'a', holdNanoUsd: 700n });
     await release('a', 1, { snapshot: snapshotOf({ sequence: 2, balance: 750n }) });

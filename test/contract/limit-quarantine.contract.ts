@@ -13,7 +13,7 @@ import {
   TOTAL_MS,
 } from './limit-store.fixtures.ts';
 
-/** A hold that its process does not renew: its slot is free, its money is not. */
+/** Holds that their process does not renew: the slot is free, but not the money. */
 export function quarantineContract(storeOf: () => LimitStore): void {
   const at = (ms: number) => NOON_ISH + ms;
   const live = (holdId: string): Hold => ({
@@ -28,7 +28,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
   const UNKNOWN = { takenBack: ['a'], exposed: ['a'], failed: [] };
 
   describe('a hold that is not renewed', () => {
-    it('gives up its slot after a lease, and holds its money until no request can be as old', async () => {
+    it('loses its slot after a lease, and keeps its money until no request can be as old', async () => {
       const mine = { concurrency: 1, organizationLimits: { dailyBudgetNanoUsd: 1_000n } };
       await admitFresh(storeOf(), { ...mine, holdId: 'lost', holdNanoUsd: 700n });
       const before = { ...mine, nowMs: at(LEASE_MS - 1), holdNanoUsd: 300n };
@@ -49,7 +49,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(await admitFresh(storeOf(), free)).toMatchObject({ kind: 'admitted' });
     });
 
-    it('that is free again may have been charged: only who reads after that is believed', async () => {
+    it('may have been charged when its money is free: only snapshots read after that are trusted', async () => {
       const budget = { organizationLimits: { dailyBudgetNanoUsd: 1_000n } };
       await admitFresh(storeOf(), { holdId: 'lost', holdNanoUsd: 700n });
       const trusted = requestOf({ ...budget, nowMs: at(QUARANTINE_MS - 1), holdNanoUsd: 301n });
@@ -64,7 +64,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('is taken back with its slot by a process that renews it late, whatever the limits are', async () => {
+    it('gets its slot back from a late renewal, whatever the limits are', async () => {
       await admitFresh(storeOf(), { holdId: 'a', concurrency: 1 });
       const nowMs = at(LEASE_MS);
       expect(await admitFresh(storeOf(), { holdId: 'b', nowMs, concurrency: 1 })).toMatchObject({ kind: 'admitted' });
@@ -78,7 +78,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(await held(LEASE_MS + QUARANTINE_MS)).toBe(100n);
     });
 
-    it('ends with its late release and its charge, once', async () => {
+    it('ends once with its late release and charge', async () => {
       await admitFresh(storeOf(), { holdId: 'a', holdNanoUsd: 700n, tokens: 50 });
       expect(await held(LEASE_MS)).toBe(700n);
       const snapshot = snapshotOf({ sequence: 2, balance: 600n, spent: 400n });
@@ -93,7 +93,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(await held(QUARANTINE_MS)).toBe(600n);
     });
 
-    it('leaves a slot to nobody when it is released from quarantine', async () => {
+    it('frees no slot when it is released from quarantine', async () => {
       await admitFresh(storeOf(), { holdId: 'a' });
       await admitFresh(storeOf(), { holdId: 'b', nowMs: at(LEASE_MS) });
       const nowMs = at(LEASE_MS + 1);
@@ -104,7 +104,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(next).toMatchObject({ rule: 'concurrency' });
     });
 
-    it('is in quarantine anew when it was renewed for longer than requests live: its charge waits', async () => {
+    it('goes to quarantine again if it was renewed for longer than a request lives, because its charge waits', async () => {
       await admitFresh(storeOf(), { holdId: 'a' });
       for (let ms = 0; ms < 2 * QUARANTINE_MS; ms += 10_000) await renew(['a'], ms);
       const expiresMs = 2 * QUARANTINE_MS - 10_000 + LEASE_MS;
@@ -127,7 +127,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
   });
 
   describe('a hold that the store does not know', () => {
-    it('is taken back in by its renewal, beyond the balance too, and the caller is told', async () => {
+    it('is registered again by its renewal, even above the balance, and the renewal reports this', async () => {
       await admitFresh(storeOf(), { holdNanoUsd: 950n });
       expect(await renew(['a'], 1)).toEqual(UNKNOWN);
       expect(await renew(['a', 'a'], 2)).toEqual(KNOWN);
@@ -140,14 +140,14 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(await held(3)).toBe(950n);
     });
 
-    it('is in quarantine like any other when its process dies after that', async () => {
+    it('goes to quarantine like any other if its process dies after that', async () => {
       expect(await renew(['a'], 0)).toEqual(UNKNOWN);
       expect(await held(QUARANTINE_MS - 1)).toBe(100n);
       expect(await held(QUARANTINE_MS)).toBe(0n);
     });
   });
 
-  it('a release by who does not know whether it was charged makes everybody read again', async () => {
+  it('a release with an unknown charge makes all callers read again', async () => {
     await admitFresh(storeOf(), { holdId: 'a', holdNanoUsd: 600n });
     const old = requestOf({ holdNanoUsd: 600n });
     await release('a', 1, { mayBeCharged: true });

@@ -3,7 +3,7 @@ import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
-/** Rules of an admission. */
+/** The rules of an admission. */
 export function rulesContract(storeOf: () => LimitStore): void {
   const release = (...args: Parameters<typeof releaseOf>) => storeOf().release(releaseOf(...args));
 
@@ -29,7 +29,7 @@ export function rulesContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('admit exactly ten of sixty at once against a balance worth ten', async () => {
+    it('admit exactly ten of sixty concurrent requests with a balance for ten', async () => {
       const results = await Promise.all(Array.from({ length: 60 }, () => admitFresh(storeOf())));
       const kinds = results.map((result) => (result.kind === 'refused' ? result.rule : result.kind));
       expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(10);
@@ -53,7 +53,7 @@ export function rulesContract(storeOf: () => LimitStore): void {
       });
     });
 
-    it('of reads are each key its own', async () => {
+    it('of reads are separate for each key', async () => {
       for (let i = 0; i < 3; i++) expect(await storeOf().takeRead('key-1', 3, NOON_ISH + i)).toEqual({ allowed: true });
       const refused = { allowed: false, resetsAtMs: NOON_ISH + MINUTE_MS };
       expect(await storeOf().takeRead('key-1', 3, NOON_ISH + 5)).toEqual(refused);
@@ -70,11 +70,11 @@ export function rulesContract(storeOf: () => LimitStore): void {
       expect(await storeOf().countRefused('key-1', 2, NOON_ISH)).toEqual({ refused: 2, resetsAtMs });
       const next = { refused: 3, resetsAtMs: resetsAtMs + MINUTE_MS };
       expect(await storeOf().countRefused('org-1', 3, resetsAtMs)).toEqual(next);
-      // This one was sent a moment earlier, and came later.
+      // This call was sent a moment earlier and arrived later.
       expect(await storeOf().countRefused('org-1', 1, resetsAtMs - 1)).toMatchObject({ refused: 4 });
     });
 
-    it('have no part in reads and admissions', async () => {
+    it('do not count as reads or admissions', async () => {
       await storeOf().countRefused('key-1', 100, NOON_ISH);
       await storeOf().countRefused('org-1', 100, NOON_ISH);
       expect(await storeOf().takeRead('key-1', 1, NOON_ISH)).toEqual({ allowed: true });
@@ -84,7 +84,7 @@ export function rulesContract(storeOf: () => LimitStore): void {
   });
 
   describe('daily budgets', () => {
-    it('begin anew at midnight, while yesterday’s holds go on counting against the balance', async () => {
+    it('are reset at midnight, while yesterday’s holds still count against the balance', async () => {
       const organizationLimits = { dailyBudgetNanoUsd: 100n };
       const midnight = (DAY + 1) * DAY_MS;
       const late = { organizationLimits, nowMs: midnight - 1 };
@@ -101,7 +101,7 @@ export function rulesContract(storeOf: () => LimitStore): void {
         kind: 'admitted',
         day: DAY + 1,
       });
-      // A charge of yesterday changes the balance, not today's spend.
+      // A charge of yesterday changes the balance, but not today's spend.
       const settled = snapshotOf({ day: DAY, balance: 1_000n, sequence: 3, spent: 100n });
       await release('late', { nowMs: midnight + 1, snapshot: settled });
       expect(await admitFresh(storeOf(), { ...early, snapshot: today, holdNanoUsd: 50n })).toMatchObject({

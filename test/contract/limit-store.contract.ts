@@ -7,7 +7,7 @@ import { quarantineContract } from './limit-quarantine.contract.ts';
 import { rulesContract } from './limit-rules.contract.ts';
 import { LEASE_MS } from './limit-store.fixtures.ts';
 
-/** Opens an empty store. Tests pass the time in, so a store must take it from the calls. */
+/** Opens an empty store, which takes the time from its calls. */
 export type OpenLimitStore = (options: { readonly leaseMs: number }) => Promise<LimitStore>;
 
 /** Guarantees of every limit store, in memory or in Redis. */

@@ -5,7 +5,7 @@ import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from 
 
 export const LEASE_MS = 15_000;
 /**
- * `timeouts.total` of a request, and for how long its money is in quarantine, from the admission.
+ * `timeouts.total` of a request, and the end of the quarantine of its money after its admission.
  */
 export const TOTAL_MS = 120_000;
 export const QUARANTINE_MS = 180_000;
@@ -63,7 +63,7 @@ export function requestOf(changes: Partial<AdmissionRequest> = {}): AdmissionReq
   };
 }
 
-/** As the gateway does it: asks again with the same snapshot, as if it had just been read. */
+/** Admits as the gateway does: repeats with the same snapshot, as if it had been read again. */
 export async function admitFresh(store: LimitStore, changes: Partial<AdmissionRequest> = {}): Promise<AdmissionResult> {
   const request = requestOf(changes);
   const first = await store.admit(request);

@@ -8,9 +8,9 @@ import { createLedgerModel } from './ledger.model.ts';
 import { NOON_ISH } from './limit-store.fixtures.ts';
 
 /**
- * One thing that happens. Reads, admissions, ends, commits and releases of a request are moves of
- * their own, with any others in between, so that snapshots come late, twice and in any order, and
- * organizations are evicted while snapshots of them are on their way.
+ * One move of a history. Reads, admissions, ends, commits and releases of a request are separate
+ * moves with any others in between, so that snapshots arrive late, twice and in any order, and
+ * organizations are evicted while snapshots of them are in transit.
  */
 export const move = fc.oneof(
   {
@@ -40,20 +40,20 @@ export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 interface Hold {
   readonly request: AdmissionRequest;
   readonly day: number;
-  /** No living request is older. */
+  /** The time at which the request must have ended. */
   readonly requestEndsAtMs: number;
   expiresAtMs: number;
   /** The exact charge, known when the response has ended. */
   dueNanoUsd?: bigint;
-  /** The store was told so. */
+  /** The store knows that the hold is owed. */
   owed: boolean;
   charged: boolean;
-  /** Snapshot of the commit, on its way to the store. */
+  /** The snapshot of the commit, in transit to the store. */
   snapshot?: AccountSnapshot;
 }
 
 /**
- * Leases that never expire, because a living process renews them; and leases that expire into
+ * Leases that never expire, as if a living process renewed them, and leases that expire into
  * quarantine.
  */
 export const INTERLEAVING_LEASES_MS = [365 * 24 * 60 * MINUTE_MS, 15_000];
@@ -62,9 +62,9 @@ const KEY_LIMITS = { monthlyBudgetNanoUsd: 900n, lifetimeBudgetNanoUsd: 1_300n }
 const OPENING = 1_000n;
 
 /**
- * Plays the moves and checks at every admission what was promised: docs/design.md, "Invariants", 3,
- * and the same for the budgets of the day, the month and the lifetime. What is held is checked
- * after every move, and the slots at the end.
+ * Plays the moves. Checks invariant 3 of docs/design.md, "Invariants", at every admission, and the
+ * same for the budgets of the day, the month and the lifetime. Held amounts are checked after every
+ * move, and slots at the end.
  */
 export async function neverBeyond(store: LimitStore, leaseMs: number, moves: readonly Move[]): Promise<void> {
   const ledger = createLedgerModel(OPENING);
@@ -77,8 +77,8 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   async function admit(request: AdmissionRequest): Promise<void> {
     const result = await store.admit(request);
     const { organizationId, keyId } = request;
-    // A caller that has to read again asks after other moves: its snapshot may be old again by
-    // then.
+    // A caller that has to read again is admitted after other moves, when its snapshot may be
+    // outdated again.
     if (result.kind === 'read_again')
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
     if (result.kind !== 'admitted') return;
@@ -114,7 +114,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     hold.owed = true;
   }
 
-  /** Ends requests without a renewal: their processes died, charged or not, and never return. */
+  /** Passes time. Requests without a renewal end, as if their processes had died. */
   function pass(minutes: number): void {
     nowMs += minutes * MINUTE_MS;
     for (const hold of [...holds]) {
@@ -131,7 +131,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     hold.expiresAtMs = nowMs + leaseMs;
   }
 
-  /** Exactly the slots that no message freed are taken. */
+  /** Expects exactly the slots of live holds to be taken. */
   async function checkSlots(organization: number): Promise<void> {
     const organizationId = `org-${organization}`;
     const keyId = `${organizationId} key-0`;
@@ -173,7 +173,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       const [request] = asked.splice(at, 1);
       if (request) await admit({ ...request, nowMs, holdNanoUsd: request.holdNanoUsd || current.holdNanoUsd });
     } else if (current.kind === 'owe') {
-      // What is owed may be told late, and again.
+      // A hold may become owed late, and repeatedly.
       const hold = oneOf([...holds, ...released.filter(({ dueNanoUsd }) => dueNanoUsd !== undefined)], current.pick);
       if (hold) await owe(hold, current.share);
     } else if (current.kind === 'commit') {
@@ -184,7 +184,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       if (hold) commit(hold, current.share);
     } else {
       const isAbandoned = current.kind === 'abandon';
-      // A release may be repeated long after.
+      // A release may be repeated long after the first.
       const hold = oneOf(
         isAbandoned
           ? holds.filter(({ charged }) => !charged)
@@ -220,7 +220,7 @@ function oneOf<T>(list: readonly T[], pick: number): T | undefined {
   return list[pick % Math.max(1, list.length)];
 }
 
-/** What may still be charged. */
+/** The highest amount that may still be charged. */
 const mostDue = ({ dueNanoUsd, request }: Hold) => dueNanoUsd ?? request.holdNanoUsd;
 
 function sumOf(holds: readonly Hold[], of = mostDue): bigint {

@@ -14,7 +14,7 @@ import {
 interface Admission {
   readonly request: Hold;
   readonly atMs: number;
-  /** Minute of the windows. Absent: the hold was taken back in, and the windows do not know it. */
+  /** Minute of the windows. Absent if the hold was registered again, which windows do not count. */
   readonly minute?: number;
   tokens: number;
   owedNanoUsd?: bigint;
@@ -22,11 +22,11 @@ interface Admission {
   renewedAtMs: number;
 }
 
-/** The rules of docs/interface.md, computed for each question from the list of all admissions. */
+/** The rules of docs/interface.md, computed for each call from the list of all admissions. */
 export function createLimitModel(leaseMs: number) {
   const admissions: Admission[] = [];
 
-  /** The name and the rest of the funds with the least left. */
+  /** The name and the rest of the scarcest funds. */
   function scarcestFunds(
     { keyLimits, snapshot, nowMs }: AdmissionRequest,
     heldOfKey: readonly Admission[],
@@ -138,7 +138,7 @@ export function createLimitModel(leaseMs: number) {
         admission.renewedAtMs = nowMs;
       }
     },
-    /** The ids that were not known, and are now. */
+    /** Registers holds. Returns those that were unknown. */
     renew: (holds: readonly Hold[], nowMs: number) =>
       holds.filter((hold) => {
         const admission = findHeld(hold.holdId, nowMs);

@@ -18,18 +18,18 @@ const UNKNOWN = {
   ...{ nowMs: NOON_ISH, day: DAY, holdNanoUsd: 1n, totalTimeoutMs: TOTAL_MS },
 };
 const RUNS = propertyRuns(150);
-/** On a machine that is busy; a Redis takes some ten thousand calls. */
+/** Long enough for some ten thousand calls to Redis on a busy machine. */
 const TIMEOUT_MS = 120_000;
-/** Short sequences reach nothing that could go wrong. */
+/** Long sequences, because short ones reach no interesting state. */
 const LONG = { minLength: 1, maxLength: 100, size: 'max' } as const;
 const ORGANIZATIONS = ['org-1', 'org-2'];
 const KEYS = ['key-a', 'key-b'];
 
-/** Laws that hold for every sequence of calls. */
+/** Properties of every sequence of calls. */
 export function limitStoreProperties(name: string, open: OpenForProperties): void {
   describe(`${name} under random sequences`, () => {
     it(
-      'decides as a model that counts everything from the list of all that happened',
+      'decides like a model that computes everything from the list of all calls',
       () =>
         fc.assert(
           fc.asyncProperty(fc.array(step, LONG), (steps) => sameAsModel(open, steps)),
@@ -41,7 +41,7 @@ export function limitStoreProperties(name: string, open: OpenForProperties): voi
     );
 
     it.each(INTERLEAVING_LEASES_MS)(
-      'never admits beyond the committed balance or budget, however late, repeated or reordered snapshots and releases are (leases of %i ms)',
+      'never admits above the committed balance or budget, with late, repeated or reordered snapshots and releases (leases of %i ms)',
       (leaseMs) =>
         fc.assert(
           fc.asyncProperty(fc.array(move, LONG), async (moves) =>
@@ -120,7 +120,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** Every snapshot is fresh here, so that each answer is determined. */
+/** Compares store and model. Every snapshot is fresh here, so that each result is determined. */
 async function sameAsModel(open: OpenForProperties, steps: readonly Step[]): Promise<void> {
   const leaseMs = 15_000;
   const store = await open({ leaseMs, idleMs: 60_000 });
@@ -176,7 +176,7 @@ async function sameAsModel(open: OpenForProperties, steps: readonly Step[]): Pro
   await store.close();
 }
 
-/** Keys belong to one organization. */
+/** The id of a key, which belongs to one organization. */
 function keyOf({ organizationId, keyId }: { organizationId: string; keyId: string }): string {
   return `${organizationId} ${keyId}`;
 }

@@ -1,8 +1,7 @@
 import { createShardFences, type ReadFences } from '#database/limits-ownership/shard-fences.ts';
 
 /**
- * Fences of a Redis that no database belongs to: the processes of one test file share what they
- * raise.
+ * Fences for a Redis without a database. All processes of a test file share them.
  */
 const row = { written: '0' };
 

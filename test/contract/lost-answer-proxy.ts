@@ -5,16 +5,16 @@ import pg from 'pg';
 export interface LostAnswerProxy {
   /** URL of the database through the proxy. */
   readonly url: string;
-  /** Commits whose answer was dropped. */
+  /** Number of commits whose reply was dropped. */
   lost(): number;
-  /** From now on every answer arrives. */
+  /** Forwards every reply from now on. */
   mend(): void;
   close(): Promise<void>;
 }
 
 /**
- * Stands before PostgreSQL and cuts a connection once the server has answered its COMMIT, which the
- * client never learns.
+ * Starts a proxy in front of PostgreSQL that cuts a connection when the server replies to its
+ * COMMIT, so that the client does not know its result.
  */
 export async function startLostAnswerProxy(databaseUrl: string): Promise<LostAnswerProxy> {
   const { host, port, user, database } = new pg.Client({ connectionString: databaseUrl });

@@ -17,7 +17,7 @@ import { opened } from '../harness/opened.ts';
 import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { openAudited } from './audited-database.ts';
 
-/** Stripe is asked to charge a saved card, its answer is lost, and no event arrives. */
+/** Charges of a saved card whose response is lost, and for which no event arrives. */
 const database = opened(openAudited);
 const stripe = opened(startScriptedStripe);
 let organizationId: string;
@@ -25,7 +25,7 @@ let customerId: string;
 
 beforeEach(async () => {
   stripe.world.charges = 0;
-  // A round is for every organization.
+  // A round charges every organization, including those of earlier tests.
   await sql(database.url, 'update payment_accounts set automatic = false');
   await sql(database.url, "update top_ups set state = 'expired' where state = 'open'");
   organizationId = await database.addOrganization();
@@ -65,7 +65,7 @@ const alerts = async () =>
 const isCharge = ({ method, path }: { readonly method: string; readonly path: string }) =>
   method === 'POST' && path === '/v1/payment_intents';
 
-/** A round that Stripe does not answer. */
+/** A round in which Stripe does not process the charge. */
 async function unansweredRound(): Promise<void> {
   stripe.instead = (call) =>
     isCharge(call) ? { status: 500, body: { error: { type: 'api_error', message: 'Away' } } } : undefined;
@@ -84,7 +84,7 @@ async function chargedWithoutAnswer(): Promise<void> {
 }
 
 describe('an automatic top-up that was charged is credited', () => {
-  test('although the card was replaced meanwhile, and charges no other card', async () => {
+  test('although the card was replaced meanwhile, without a charge of the new card', async () => {
     stripe.instead = (call) => (isCharge(call) ? 'lost' : undefined);
     await expect(round()).rejects.toThrow();
     stripe.instead = undefined;
@@ -119,7 +119,7 @@ describe('an automatic top-up that was charged is credited', () => {
     expect([await alerts(), await stopped()]).toEqual([0, undefined]);
   });
 
-  test('although Stripe was away when the payment was looked for', async () => {
+  test('although Stripe was unreachable when the payment was looked up', async () => {
     await chargedWithoutAnswer();
     await turnOff();
     stripe.away = true;
@@ -146,7 +146,7 @@ describe('an automatic top-up that was not charged ends with its reason', () => 
     expect([await alerts(), await stopped()]).toEqual([0, undefined]);
   });
 
-  test('where Stripe does not have the customer any more', async () => {
+  test('if Stripe no longer has the customer', async () => {
     await unansweredRound();
     await turnOff();
     const error = { type: 'invalid_request_error', code: 'resource_missing', message: 'No such customer' };
@@ -156,7 +156,7 @@ describe('an automatic top-up that was not charged ends with its reason', () => 
     expect(await topUps()).toEqual([['failed', 'Automatic top-up was turned off.']]);
   });
 
-  test('where the card was replaced, and stops automatic top-up with an alert', async () => {
+  test('if the card was replaced, and stops automatic top-up with an alert', async () => {
     await unansweredRound();
     const error = { type: 'idempotency_error', message: 'Keys for idempotent requests …' };
     stripe.instead = (call) => (isCharge(call) ? { status: 400, body: { error } } : undefined);
@@ -166,7 +166,7 @@ describe('an automatic top-up that was not charged ends with its reason', () => 
     expect([await topUps(), await stopped(), await alerts()]).toEqual([[['failed', reason]], reason, 1]);
   });
 
-  test('where Stripe did not answer from the begin of a day to its end', async () => {
+  test('if Stripe did not respond for a day', async () => {
     await unansweredRound();
     await age('created_at', '24 hours');
     await laterRound();
@@ -174,7 +174,7 @@ describe('an automatic top-up that was not charged ends with its reason', () => 
     expect([await topUps(), await stopped(), await alerts()]).toEqual([[['failed', reason]], reason, 1]);
   });
 
-  test('where Stripe was not asked for most of a day, and the next one begins', async () => {
+  test('if Stripe was not called for most of a day, and the next top-up begins', async () => {
     await unansweredRound();
     await age('created_at', '24 hours');
     await age('asked_at', '20 hours');
@@ -191,7 +191,7 @@ describe('an automatic top-up that was not charged ends with its reason', () => 
     ]);
   });
 
-  test('at once where Stripe was never asked', async () => {
+  test('at once if Stripe was never called', async () => {
     await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
     await turnOff();
     expect(await topUps()).toEqual([['failed', 'Automatic top-up was turned off.']]);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** As on a volume where no process ran before; it goes with the test. */
+/** The path of marks on a new volume. The folder is removed after the test. */
 export function newMarksPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gw-marks-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

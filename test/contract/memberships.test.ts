@@ -16,7 +16,7 @@ import { ADA, openAudited } from './audited-database.ts';
 describe('memberships', () => {
   const database = opened(openAudited);
 
-  it('begin, change and end, with their rows in the log of the organization', async () => {
+  it('begin, change and end with audit events in the organization', async () => {
     const { pool, addOrganization, addUser, events } = database;
     const organizationId = await addOrganization();
     const owner = await addUser({ owner: organizationId });
@@ -45,7 +45,7 @@ describe('memberships', () => {
     ]);
   });
 
-  it('end with the alerts that went to the member', async () => {
+  it('end with the alerts for the member', async () => {
     const { pool, addOrganization, addUser, events } = database;
     const [organizationId, other] = [await addOrganization(), await addOrganization()];
     const [ana, ben] = [await addUser({ owner: organizationId }), await addUser({ owner: organizationId })];
@@ -61,7 +61,7 @@ describe('memberships', () => {
     });
   });
 
-  it('end with the alerts that wait for the mail server', async () => {
+  it('end with alerts that wait for the mail server', async () => {
     const { pool, addOrganization, addUser } = database;
     const organizationId = await addOrganization();
     await addUser({ owner: organizationId });
@@ -73,7 +73,7 @@ describe('memberships', () => {
     expect((await leaseMessages(pool, 9)).map(({ receiver }) => receiver)).toEqual(['team@example.com']);
   });
 
-  it('tell how many keys of a member work, which are revoked with it or handed to an owner', async () => {
+  it('have the number of usable keys, which are revoked with the member or handed to an owner', async () => {
     const { pool, addOrganization, addUser, events, administration } = database;
     const organizationId = await addOrganization();
     const [ana, ben] = [await addUser({ member: organizationId }), await addUser({ member: organizationId })];
@@ -118,7 +118,7 @@ describe('memberships', () => {
     ]);
   });
 
-  it('are of users and organizations that exist', async () => {
+  it('need an existing user and organization', async () => {
     const { pool, addOrganization, addUser } = database;
     const organizationId = await addOrganization();
     const { id } = await addUser();
@@ -131,7 +131,7 @@ describe('memberships', () => {
     expect(await membersOf(pool, nowhere)).toEqual([]);
   });
 
-  it('that end leave the user, whether or not he came', async () => {
+  it('that end do not delete the user, invited or not', async () => {
     const { pool, addOrganization, addUser } = database;
     const organizationId = await addOrganization();
     const came = await addUser({ owner: organizationId });
@@ -143,12 +143,12 @@ describe('memberships', () => {
     }
   });
 
-  it('leave an organization its last owner, unless an operator ends that', async () => {
+  it('of the last owner can be ended only by an operator', async () => {
     const { pool, addOrganization, addUser } = database;
     const organizationId = await addOrganization();
     const owner = await addUser({ owner: organizationId });
     await addUser({ member: organizationId });
-    // Owners who cannot sign in are no help.
+    // Owners who cannot sign in do not count.
     await addUser({ owner: organizationId, isInvited: true });
     await setDisabled(pool, (await addUser({ owner: organizationId })).id, true, BY);
     const demote = (who: 'must_stay' | 'may_go') => setRole(pool, organizationId, owner.id, 'member', who, BY);
@@ -160,7 +160,7 @@ describe('memberships', () => {
     expect(await removeMember(pool, organizationId, owner.id, 'may_go', BY)).toEqual({ kind: 'removed' });
   });
 
-  it('let an owner go while another signs in at the issuer and has no password', async () => {
+  it('of an owner can end if another owner signs in at the issuer without a password', async () => {
     const { pool, url, addOrganization, addUser } = database;
     const organizationId = await addOrganization();
     const [first, second] = [
@@ -171,11 +171,11 @@ describe('memberships', () => {
     expect(await demote()).toEqual({ kind: 'last_owner' });
     await sql(url, `insert into user_identities (issuer, subject, user_id) values ('i', 's', '${second.id}')`);
     expect(await demote()).toMatchObject({ kind: 'done', member: { role: 'member' } });
-    // Now the second one is the last.
+    // The second owner is the last one now.
     expect(await removeMember(pool, organizationId, second.id, 'must_stay', BY)).toEqual({ kind: 'last_owner' });
   });
 
-  it('leave an owner when owners remove and demote each other at the same time', async () => {
+  it('keep one owner when owners remove and demote each other concurrently', async () => {
     const { pool, addOrganization, addUser } = database;
     for (let round = 0; round < 8; round++) {
       const organizationId = await addOrganization();
@@ -193,7 +193,7 @@ describe('memberships', () => {
     }
   });
 
-  it('are one when several add the same user', async () => {
+  it('are created once when several add the same user', async () => {
     const { pool, addOrganization, addUser, events } = database;
     const organizationId = await addOrganization();
     const { id } = await addUser();

@@ -11,26 +11,26 @@ interface Entry {
 }
 
 /**
- * A ledger for ten thousand histories: PostgreSQL takes milliseconds where this takes microseconds.
- * It is held to the same contract (ledger.contract.ts), and can be restored to an earlier state as
- * no database of a test can be in passing. All keys have monthly and lifetime budgets.
+ * A ledger for ten thousand histories: it takes microseconds where PostgreSQL takes milliseconds.
+ * It fulfils the same contract (ledger.contract.ts), and can be restored to an earlier state, which
+ * is slow with a database. All keys have monthly and lifetime budgets.
  */
 export interface MemoryLedger extends Ledger {
   addKey(organizationId: string, keyId: string): void;
   credit(organizationId: string, amountNanoUsd: NanoUsd): void;
   /** The account snapshot that the authentication of a request reads. */
   read(organizationId: string, keyId: string, day: UtcDay): AccountSnapshot;
-  /** As they were charged, in the order of their commits. */
+  /** The charged settlements, in the order of their commits. */
   charges(): readonly Settlement[];
-  /** Cost of this generation that was not charged. */
+  /** The cost of this generation that was not charged. */
   lostNanoUsd(generationId: string): NanoUsd;
-  /** Sum over all organizations. */
+  /** The sum of all credits. */
   creditedNanoUsd(): NanoUsd;
   entryCount(): number;
   readonly epoch: string;
   /**
-   * Forgets the last entries, as a restored or promoted server does, and says so by a new epoch.
-   * Returns the charges that are gone.
+   * Removes the last entries and changes the epoch, like a restored or promoted server. Returns the
+   * lost charges.
    */
   restore(lostEntries: number): readonly Settlement[];
 }
@@ -100,9 +100,9 @@ export function createMemoryLedger(): MemoryLedger {
       return lost.flatMap(({ settlement }) => (settlement ? [settlement] : []));
     },
     charge: async (settlement) => commit(settlement),
-    // No keys are claimed here: only the money.
+    // Claims are not part of this model, only money.
     chargeClaimed: async (settlement) => commit(settlement),
-    // Only those of charges are kept here.
+    // Only losses of charges are stored here.
     lose: async () => undefined,
     deadLetter: async () => undefined,
     findGeneration: async (organizationId, generationId) => {

@@ -10,7 +10,7 @@ const CUT_LOCK_CONNECTIONS =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
 
 describe('the memory-mode lock', () => {
-  it('lets one process in, and the next after it has gone', async () => {
+  it('admits one process, and the next after it has ended', async () => {
     const url = await createDatabase();
     const [first, second] = await Promise.all([openStore(url), openStore(url)]);
     expect((await first.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
@@ -21,7 +21,7 @@ describe('the memory-mode lock', () => {
     await second.close();
   });
 
-  it('lets only one of several in that start together', async () => {
+  it('admits only one of several processes that start together', async () => {
     const url = await createDatabase();
     const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
     const locks = await Promise.all(stores.map((store) => store.memoryModeLock(newMarksPath(), () => {})));
@@ -29,14 +29,14 @@ describe('the memory-mode lock', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('is not there before the charges have ended that a dead process left under way', async () => {
+  it('is not held before the charges in progress of a dead process have ended', async () => {
     const url = await createDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
     const dead = new pg.Client({ connectionString: url });
     await dead.connect();
     await dead.query('begin');
-    // As charge_generations() begins.
+    // Takes the row lock with which charge_generations() begins.
     await dead.query('select from accounts where organization_id = $1 for update', [customer.organizationId]);
     let isHeld = false;
     const taking = store
@@ -54,7 +54,7 @@ describe('the memory-mode lock', () => {
     await Promise.all([dead.end(), store.close()]);
   });
 
-  it('is taken again by itself when its connection is lost', async () => {
+  it('is taken again automatically when its connection is lost', async () => {
     const url = await createDatabase();
     const [store, other] = await Promise.all([openStore(url), openStore(url)]);
     const customer = await addCustomer(store);
@@ -74,7 +74,7 @@ describe('the memory-mode lock', () => {
     ['by a request', async () => {}],
     ['when its connection is lost', (url: string) => sql(url, CUT_LOCK_CONNECTIONS)],
   ])(
-    'when it is lost to another process: from then on nobody is authenticated here, and the process is told %s',
+    'after it is lost to another process, nobody is authenticated here, and the process is notified %s',
     async (_how, happens) => {
       const url = await createDatabase();
       const [store, bystander] = await Promise.all([openStore(url), openStore(url)]);
@@ -83,7 +83,7 @@ describe('the memory-mode lock', () => {
       await store.memoryModeLock(newMarksPath(), (told) => {
         reason = told;
       });
-      // The mark of a process that took the lock in between.
+      // Simulates the mark of a process that took the lock meanwhile.
       await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');
       await happens(url);
       await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
@@ -95,7 +95,7 @@ describe('the memory-mode lock', () => {
   );
 
   describe('taken over', () => {
-    /** A process on the volume with this file, which ends as a kill does. */
+    /** A process with the volume of this file, which ends without leaving, as if killed. */
     async function own(url: string, marksPath: string) {
       const store = await openStore(url, { timeouts: BRIEF });
       const lock = await store.memoryModeLock(marksPath, () => {});
@@ -103,12 +103,12 @@ describe('the memory-mode lock', () => {
       return { waitsMs: lock.opensAtMs - performance.now(), leave: lock.leave, end: store.close };
     }
     /**
-     * The longest that `own` waits for the former owner: a look, its time-out, a pause, four
-     * answers; cancelling and counting; two commits.
+     * The longest wait of `own` for the former owner: a check, its time-out, a pause, four replies,
+     * cancelling and counting, two commits.
      */
     const WAIT_MS = 5_000 + 2_000 + 500 + 4 * 2_000 + 2_000 + 5_000 + 2 * 5_000;
 
-    it('admits at once where it is the first, or comes after itself, also where it was killed before PostgreSQL knew', async () => {
+    it('admits at once if first or after its own volume, also if it was killed before its mark was stored', async () => {
       const url = await createDatabase();
       const here = newMarksPath();
       for (let starts = 0; starts < 3; starts++) {
@@ -124,7 +124,7 @@ describe('the memory-mode lock', () => {
       await next.end();
     });
 
-    it('waits where the former owner ran elsewhere, anew after each restart, wherever', async () => {
+    it('waits if the former owner ran elsewhere, again after each restart', async () => {
       const url = await createDatabase();
       const [here, there, elsewhere] = [newMarksPath(), newMarksPath(), newMarksPath()];
       await (await own(url, here)).end();
@@ -136,7 +136,7 @@ describe('the memory-mode lock', () => {
       }
     });
 
-    it('waits where a damaged file does not say who was here', async () => {
+    it('waits if the file of marks is damaged', async () => {
       const url = await createDatabase();
       const here = newMarksPath();
       await (await own(url, here)).end();
@@ -146,7 +146,7 @@ describe('the memory-mode lock', () => {
       await owner.end();
     });
 
-    it('need not wait for an owner that left, unless that one was still waiting itself', async () => {
+    it('does not wait for an owner that left, unless that one was still waiting', async () => {
       const url = await createDatabase();
       const first = await own(url, newMarksPath());
       await first.leave();
@@ -162,7 +162,7 @@ describe('the memory-mode lock', () => {
       await fourth.end();
     });
 
-    it('leaves the mark of whoever came meanwhile', async () => {
+    it('does not delete the mark of a later owner when it leaves', async () => {
       const url = await createDatabase();
       const owner = await own(url, newMarksPath());
       await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');

@@ -38,7 +38,7 @@ describe('migrations', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('apply once, when several processes start together too', async () => {
+  it('apply once, also when several processes start together', async () => {
     const pools = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: url }));
     const applied = await Promise.all(pools.map((each) => migrate(each)));
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
@@ -46,7 +46,7 @@ describe('migrations', () => {
     await Promise.all(pools.map((each) => each.end()));
   });
 
-  it('run after the baseline of an empty database, and after that of one which has it', async () => {
+  it('run after the baseline, in an empty database and in one that has it already', async () => {
     await write(1);
     const { migrations } = await readSchemaFiles();
     const names = migrations.map(({ name }) => name);
@@ -59,7 +59,7 @@ describe('migrations', () => {
     await other.end();
   });
 
-  it('let code start on the schema of the migration after it: in the middle of a roll-out an old process may have to', async () => {
+  it('let code start on the schema of the next migration, because old processes may start during a roll-out', async () => {
     await write(1);
     await migrate(pool, theirs());
     expect(await migrate(pool)).toEqual([]);
@@ -76,7 +76,7 @@ describe('migrations', () => {
   it.each([
     [0, 'starts'],
     [1, 'refuses'],
-  ])('may say themselves which code they serve: from %i above ours on, it %s', async (above, outcome) => {
+  ])('can state which code they serve: from version ours + %i on, our code %s', async (above, outcome) => {
     await write(1);
     await write(2, `-- Last.\n-- Serves code from version ${ours + above} on.\ncreate table last (id integer)`);
     await migrate(pool, theirs());
@@ -94,7 +94,7 @@ describe('migrations', () => {
     await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(1)} differs from the one that was applied`);
   });
 
-  it('leave nothing of a file that fails', async () => {
+  it('roll back a file that fails', async () => {
     await write(1, 'create table half (id integer); select 1 / 0');
     await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(1)} failed and was rolled back`);
     expect(
@@ -102,7 +102,7 @@ describe('migrations', () => {
     ).toEqual([{ half: null, version: ours }]);
   });
 
-  it('leave nothing of the last file where the functions after it cannot be made', async () => {
+  it('roll back the last file if the functions after it cannot be made', async () => {
     await migrate(pool);
     await sql(url, 'alter function id_floor(text, timestamptz) rename to other_floor');
     await sql(
@@ -116,12 +116,12 @@ describe('migrations', () => {
     ).toEqual([{ later: null, version: ours }]);
   });
 
-  it('refuse files that are not numbered one after the other', async () => {
+  it('refuse files with a gap in their numbers', async () => {
     await write(2);
     await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(2)} is out of sequence`);
   });
 
-  it('refuse a database of before the baseline, and change nothing there', async () => {
+  it('refuse a database from before the baseline, and change nothing', async () => {
     await sql(
       url,
       `create table schema_migrations (version integer primary key, name text not null, checksum text not null,
@@ -145,14 +145,14 @@ describe('functions', () => {
   const CHANGE =
     "create or replace function id_floor(prefix text, moment timestamptz) returns text language sql as $$ select 'x' $$";
 
-  it('are those of the code that starts, with their rights, unless newer code made the schema', async () => {
+  it('are replaced by those of the code that starts, with their rights, unless the schema is newer', async () => {
     const url = await createEmptyDatabase();
     const pool = new pg.Pool({ connectionString: url });
     await migrateWithRoles(pool);
     const [ours] = await source(url);
     const rights =
       "select has_function_privilege('gateway_process', 'charge_generations(charge[], text[], bigint[], bigint[])', 'execute') as may";
-    // As code with other functions at the same version left it.
+    // Simulates code with other functions at the same version.
     await sql(url, `${CHANGE}; update schema_migrations set functions = 'others'`);
     expect(await migrate(pool)).toEqual(['functions']);
     expect(await source(url)).toEqual([ours]);
@@ -171,14 +171,14 @@ describe('functions', () => {
     await pool.end();
   });
 
-  it('that were never made stop a process that may not make them; others of the same version serve it', async () => {
+  it('that are missing stop a process without the right to make them; others of the same version do not', async () => {
     const url = await createEmptyDatabase();
     const pool = new pg.Pool({ connectionString: await migratedFor(url, 'gateway_process') });
     await sql(url, 'update schema_migrations set functions = null');
     const refused = migrate(pool);
     await expect(refused).rejects.toThrow(SchemaMismatch);
     await expect(refused).rejects.toThrow(/ lacks its functions, .* may not change it\. Run `gateway migrate` first/);
-    // In the middle of a roll-out an old process may have to start.
+    // During a roll-out an old process may have to start.
     await sql(url, "update schema_migrations set functions = 'others'");
     expect(await migrate(pool)).toEqual([]);
     await pool.end();
@@ -197,7 +197,7 @@ describe('functions', () => {
 });
 
 describe('partitions of generations', () => {
-  it('are made for this month and three more, and take the ids of their months', async () => {
+  it('are made for this month and three more, and contain the ids of their months', async () => {
     const url = await createEmptyDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
@@ -223,7 +223,7 @@ describe('partitions of generations', () => {
     await store.close();
   });
 
-  it('are made by one of the processes that start together', async () => {
+  it('are made once by processes that start together', async () => {
     const url = await createEmptyDatabase();
     await (await openStore(url)).close();
     const warnings: string[] = [];
@@ -235,7 +235,7 @@ describe('partitions of generations', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('that cannot be made are reported, and nothing else breaks', async () => {
+  it('that cannot be made are reported, and others are made', async () => {
     const url = await createEmptyDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
@@ -251,7 +251,7 @@ describe('partitions of generations', () => {
       url,
       "select count(*)::int as n from pg_inherits where inhparent = 'generations'::regclass",
     );
-    // The default, four from opening the store, and the three months after the one that is blocked.
+    // The default, four from opening the store, and the three months after the blocked one.
     expect(made?.n).toBeGreaterThanOrEqual(8);
     await store.close();
   });

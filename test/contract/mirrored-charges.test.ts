@@ -34,7 +34,7 @@ const BODY = Buffer.from('{}');
 const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
 
 /**
- * Charges of two processes on one PostgreSQL and one Redis, the first of which can be cut off from
+ * Charges of two processes with one PostgreSQL and one Redis. Processes can be cut off from
  * PostgreSQL.
  */
 requirement(missingRedis, () => {
@@ -124,7 +124,7 @@ requirement(missingRedis, () => {
     const claim = (claims: Claims, idempotencyKey: string, generationId = newId('gen', Date.now())): Promise<Claimed> =>
       claims.claim({ ...customer, idempotencyKey, body: BODY, generationId, retentionMs: 3_600_000 });
 
-    /** Settlement and claim of a request whose lease has expired since. */
+    /** The settlement and claim of a request whose lease has expired. */
     async function attemptOf(process: Process, idempotencyKey: string): Promise<[ClaimedSettlement, IdempotencyClaim]> {
       const settlement = settlementOf(customer, { costNanoUsd: COST });
       const claimed = await claim(process.claims, idempotencyKey, settlement.generationId);
@@ -145,7 +145,7 @@ requirement(missingRedis, () => {
     const losses = async ({ generationId }: Settlement) =>
       (await store.administration.losses(0)).filter((loss) => loss.generationId === generationId);
 
-    it('another one charges, and frees what was held for it, also when the first never comes back', async () => {
+    it('is shipped by another one, which ends its hold, even if the first never returns', async () => {
       const [first, second] = [await startProcess(), await startProcess()];
       first.isolate(true);
       const settlement = settlementOf(customer, { costNanoUsd: COST });
@@ -153,14 +153,14 @@ requirement(missingRedis, () => {
       await expect.poll(spent).toBe(COST);
       await expect.poll(() => second.released).toContain(settlement.generationId);
       await expect.poll(copies).toBe(0);
-      // Its volume is found after all.
+      // The volume of the first is found after all.
       await first.end();
       const successor = await startProcess(first.folder);
       await successor.charges.shipper.ship();
       expect(await spent()).toBe(COST);
     });
 
-    it('is answered once: its Idempotency-Key is taken until the answer comes', async () => {
+    it('keeps its Idempotency-Key until its response is stored, so there is one response', async () => {
       const [first, second] = [await startProcess(), await startProcess()];
       const [settlement, attempt] = await attemptOf(first, 'answered');
       first.isolate(true);
@@ -180,7 +180,7 @@ requirement(missingRedis, () => {
       expect([await spent(), await losses(settlement)]).toEqual([COST, []]);
     });
 
-    it('frees the Idempotency-Key after the retention when its answer never comes', async () => {
+    it('frees its Idempotency-Key after the retention if its response is never stored', async () => {
       const [first, second] = [await startProcess(), await startProcess()];
       const [settlement, attempt] = await attemptOf(first, 'never');
       first.isolate(true);
@@ -190,26 +190,26 @@ requirement(missingRedis, () => {
       expect((await claim(second.claims, 'never')).kind).toBe('claimed');
     });
 
-    it('is not given where another attempt has the key by then: it is a loss', async () => {
+    it('becomes a loss if another attempt has taken over its key', async () => {
       const [first, second] = [await startProcess(), await startProcess()];
       const [settlement, attempt] = await attemptOf(first, 'too late');
       first.isolate(true);
       const next = await claim(second.claims, 'too late');
       if (next.kind !== 'claimed') throw new Error(`the key is ${next.kind}`);
       expect(await first.charges.charge(settlement, attempt)).toBe('taken_over');
-      // The request that took the claim over failed and freed the key: no client knows of a charge.
+      // The request that took over the claim failed and freed the key: no client expects a charge.
       await next.claim.free();
       await first.end();
       const successor = await startProcess(first.folder);
       await successor.charges.shipper.ship();
       expect(await spent()).toBe(0n);
-      // The handler of the first request has recorded it.
+      // The handler of the first request has already recorded the loss.
       expect(successor.uncharged).toEqual([]);
       expect(await losses(settlement)).toMatchObject([{ reason: 'taken_over', amountNanoUsd: COST }]);
       expect((await claim(second.claims, 'too late')).kind).toBe('claimed');
     });
 
-    it('is charged by another one also when Redis was away when it came, or the process is a new one', async () => {
+    it('is mirrored later if Redis was down, and by the next process of its volume', async () => {
       const first = await startProcess(undefined, {
         ...limits.chargeMirror,
         add: (charge) => (redisAway ? Promise.reject(new StoreUnavailable('away')) : limits.chargeMirror.add(charge)),
@@ -229,7 +229,7 @@ requirement(missingRedis, () => {
       await expect.poll(spent).toBe(COST);
     });
 
-    it('waits as well while Redis does not answer', async () => {
+    it('waits in the log while Redis does not respond', async () => {
       const away = () => Promise.reject(new StoreUnavailable('away'));
       const mirror = { add: away, list: away, remove: away, takeOverClaim: away } as ChargeMirror;
       const process = await startProcess(undefined, mirror);

@@ -6,14 +6,14 @@ import type { MemoryLedger } from './memory-ledger.ts';
 import type { Backing } from './money-machine.mode.ts';
 import type { Reach } from './money-machine.store.ts';
 
-/** The ledger as processes reach it; with a real one behind, both have to answer the same. */
+/** The ledger as processes reach it. If a real ledger backs it, both must return the same. */
 export class Books {
   reach: Reach = 'here';
   readonly #ledger: MemoryLedger;
   readonly #backing: Backing | undefined;
   readonly #checked: (check: () => void) => void;
 
-  /** `checked`: a check that fails inside a call would look like an answer of the ledger. */
+  /** `checked` runs checks, whose failure inside a call would look like a failure of the ledger. */
   constructor(ledger: MemoryLedger, backing: Backing | undefined, checked: (check: () => void) => void) {
     this.#ledger = ledger;
     this.#backing = backing;
@@ -26,8 +26,8 @@ export class Books {
   };
 
   /**
-   * `onCommit`: of a charge that was not there before. Where the reach is `deaf` the commit happens
-   * and its answer is lost.
+   * Charges, and calls `onCommit` for a new charge. If the reach is `deaf`, the commit happens and
+   * its reply is lost.
    */
   async charge(settlement: Settlement, onCommit: () => void): Promise<AccountSnapshot> {
     if (this.reach === 'away') throw new StoreUnavailable('played');
@@ -44,8 +44,8 @@ export class Books {
   }
 
   /**
-   * The last entries are gone, but not the first ones. A real server only says that it may have
-   * gone back.
+   * Removes the last entries, but not the first ones. A real server only reports that it may have
+   * gone back in time.
    */
   async restore(
     lostEntries: number,

@@ -1,8 +1,8 @@
 import { principalWith } from '../fixtures/principal.ts';
 
 /**
- * Budgets of every key in a history. In the first month that of the month binds, in the second that
- * of the lifetime.
+ * The budgets of every key in a history. The monthly one is scarcest in the first month, the
+ * lifetime one in the second.
  */
 export function keyLimits(dailyBudgetNanoUsd: bigint) {
   return {

@@ -2,7 +2,7 @@ import { NO_USAGE } from '#core/pricing.ts';
 import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
 import { doneWith } from '../fixtures/chat-request.ts';
 
-/** A chat as `admit` looks at it. */
+/** The parts of a chat that `admit` reads. */
 export const CHAT = {
   stream: true,
   includeUsage: false,

@@ -8,7 +8,7 @@ export interface Customer {
   readonly keyIds: readonly string[];
 }
 
-/** A real ledger, of which the one in memory is then the mirror: both must answer the same. */
+/** A real ledger behind the one in memory. Both must return the same. */
 export interface Backing {
   read(organizationId: string, keyId: string, day: UtcDay): Promise<AccountSnapshot>;
   charge(settlement: Settlement): Promise<AccountSnapshot>;
@@ -16,38 +16,38 @@ export interface Backing {
   renewEpoch(): Promise<void>;
 }
 
-/** A part of what a server keeps of one organization. */
+/** A part of a server's data about one organization. */
 export type StorePart = 'organization' | 'holds' | 'leases';
 
 export interface StoreServer {
   flush(): Promise<void>;
-  /** One key is deleted or evicted. */
+  /** Deletes one key, as an eviction does. */
   lose(organizationId: string, part: StorePart): Promise<void>;
   /**
-   * The touch that every process makes each five seconds. The server's clock is trusted from one
-   * touch to the next.
+   * The touch of every process each five seconds. The server's clock is trusted between two
+   * touches.
    */
   touch(): Promise<void>;
 }
 
-/** How a history keeps its limits and its money. */
+/** The stores of limits and money in a history. */
 export interface Mode {
   readonly processes: number;
-  /** Infinite: the store dies with its process, and lives nowhere else. */
+  /** Infinite if the store is in the memory of its process. */
   readonly leaseMs: number;
   /**
-   * A store for a history that begins; with a store per process, for each start. `serverNowMs`: the
-   * clock of a shared store's own server.
+   * Opens a store for a new history or, with a store per process, for a new process. `serverNowMs`
+   * is the clock of a shared store's server.
    */
   open(serverNowMs: () => number): Promise<LimitStore>;
-  /** Accidents of a store that is a server of its own, whose clock may step. */
+  /** Accidents of a store on a separate server, whose clock may step. */
   readonly server?: StoreServer;
-  /** Each with two keys and `OPENING`. */
+  /** Customers with two keys and the balance `OPENING` each. */
   readonly customers?: readonly Customer[];
   readonly backing?: Backing;
 }
 
-/** Customers of a machine that keeps limits in memory. */
+/** The customers if money is kept in memory. */
 export const CUSTOMERS: readonly Customer[] = ['org-0', 'org-1'].map((organizationId) => ({
   organizationId,
   keyIds: [`${organizationId}-key-0`, `${organizationId}-key-1`],

@@ -6,7 +6,7 @@ import type { MemoryLedger } from './memory-ledger.ts';
 import { keyLimits } from './money-machine.budgets.ts';
 import type { Ask } from './money-machine.process.ts';
 
-/** A process, as far as the model looks at it. */
+/** The part of a process that the model reads. */
 interface Owner {
   readonly stalled?: boolean;
 }
@@ -15,27 +15,26 @@ interface Obligation {
   readonly request: AdmissionRequest;
   readonly day: number;
   readonly owner: Owner;
-  /** Or taken back in by a store that did not know it any more. */
+  /** The time of the admission, or of the registration in a store that had lost the hold. */
   admittedAtMs: number;
   expiresAtMs: number;
   /** When the store lost the hold; absent again once the hold is registered. */
   forgottenAtMs: number | undefined;
-  /** Why its lease could not be renewed since it was the last time. */
+  /** Why its lease could not be renewed since the last renewal. */
   cutOff: CutOff | undefined;
   /** The exact charge, once the response has ended and the charge waits. */
   owedNanoUsd?: bigint;
 }
 
 /**
- * Causes that keep a process from renewing in time. Only they excuse a charge that comes when its
- * hold is gone.
+ * Causes that prevent a process from renewing in time. Only these excuse a charge after the end of
+ * its hold.
  */
 export type CutOff = 'stalled' | 'dead' | 'the store is away' | 'its renewal is on its way';
 
 /**
- * The invariants, computed without any part of the machine: a list of what was admitted and may
- * still be charged, and the ledger at that moment. Invariants 1 to 4 of docs/design.md,
- * "Invariants".
+ * Invariants 1 to 4 of docs/design.md, "Invariants", computed without any part of the machine, from
+ * a list of what was admitted and may still be charged, and the ledger at that moment.
  */
 export class MoneyModel {
   readonly #ledger: MemoryLedger;
@@ -47,11 +46,11 @@ export class MoneyModel {
   readonly #promised = new Map<string, bigint>();
   readonly #forgotten = new Set<string>();
   /**
-   * Charges after the expiry of their hold, or repeated after a restore: the machine cannot know of
-   * them.
+   * Charges after the expiry of their hold, or repeated after a restore, which the machine cannot
+   * expect.
    */
   #lateNanoUsd = 0n;
-  /** Credits that a restore took back, which only those may not know of who read before it. */
+  /** Credits that a restore removed, which requests that read before it still count. */
   #lostCreditsNanoUsd = 0n;
   completed = 0;
   late = 0;
@@ -66,7 +65,7 @@ export class MoneyModel {
     this.#asks.set(ask.generationId, ask);
   }
 
-  /** Invariant 3, and the same for the budgets, at the moment of every admission. */
+  /** Checks invariant 3, and the same for the budgets, at every admission. */
   admitted(request: AdmissionRequest, { day }: Admitted, owner: Owner, nowMs: number): void {
     const { holdId, organizationId, keyId } = request;
     const known = this.#obligations.get(holdId);
@@ -98,7 +97,7 @@ export class MoneyModel {
     expect(spentEver, 'spend and holds of the lifetime').toBeLessThanOrEqual(lifetimeBudgetNanoUsd);
   }
 
-  /** Invariant 1: what a provider is asked for was admitted. It may produce more. */
+  /** Checks invariant 1: every provider call was admitted. The provider may produce more. */
   providerCalled(ask: Ask, holdNanoUsd: bigint, owner: object): void {
     const obligation = this.#obligations.get(ask.generationId);
     expect(obligation?.request.holdNanoUsd).toBe(holdNanoUsd);
@@ -117,14 +116,14 @@ export class MoneyModel {
       obligation.expiresAtMs = Math.max(obligation.expiresAtMs, nowMs + this.#leaseMs);
       if (owedNanoUsd !== undefined) obligation.owedNanoUsd = owedNanoUsd;
       obligation.forgottenAtMs = undefined;
-      // A renewal that was sent before the stall says nothing of those that should follow it.
+      // A renewal that was sent before the stall does not excuse missing later ones.
       obligation.cutOff = obligation.owner.stalled ? 'stalled' : undefined;
     }
   }
 
   /**
-   * The store lost everything, or a key of one organization. Nothing is admitted there for a lease,
-   * and live holds are registered again meanwhile.
+   * The store lost everything, or a key of one organization. It admits nothing for one lease, in
+   * which live holds are registered again.
    */
   forgotten(nowMs: number, organizationId?: string): void {
     for (const obligation of this.#obligations.values()) {
@@ -148,13 +147,13 @@ export class MoneyModel {
     this.#obligations.delete(holdId);
   }
 
-  /** No charge takes a balance below zero, whatever was late, lost or restored. */
+  /** Checks that no charge leaves a balance below zero, whatever was late, lost or restored. */
   committed(settlement: Settlement, isCovered: boolean, nowMs: number): void {
     const { generationId, organizationId, keyId, day, costNanoUsd } = settlement;
     const obligation = this.#obligations.get(generationId);
     if (!isCovered && !(obligation && this.#isHeld(obligation, nowMs))) {
       this.#lateNanoUsd += dueNanoUsd(settlement);
-      // A message that was repeated after a restore brings a charge back whose hold is long free.
+      // A message repeated after a restore commits a charge again whose hold has long ended.
       if (!this.#forgotten.has(generationId)) {
         this.late += 1;
         expect(obligation?.cutOff, `why the charge of ${generationId} comes when its hold is gone`).toBeDefined();
@@ -168,7 +167,7 @@ export class MoneyModel {
       expect(unpaidNanoUsd, 'what the balance had not left').toBe(0n);
   }
 
-  /** Invariant 4: a complete response has been charged durably by then. */
+  /** Checks invariant 4: a complete response has been charged durably. */
   completedAnswer(ask: Ask, isLogged: boolean): void {
     this.completed += 1;
     this.#promised.set(ask.generationId, BigInt(ask.tokens));
@@ -181,7 +180,7 @@ export class MoneyModel {
     this.#lostCreditsNanoUsd += lostCreditsNanoUsd;
   }
 
-  /** A process is no more; with a store of its own, what it held is gone too. */
+  /** A process died. If the store was in its memory, its holds are gone too. */
   died(owner: object, withItsStore: boolean): void {
     for (const [generationId, runner] of this.#running) if (runner === owner) this.#running.delete(generationId);
     if (!withItsStore) {
@@ -194,8 +193,8 @@ export class MoneyModel {
   }
 
   /**
-   * Invariants 2 and 4 when all is quiet: each charge once and right, and none missing that was
-   * promised.
+   * Checks invariants 2 and 4 at the end: each charge is committed once with the right amount, and
+   * none is missing.
    */
   verify(): void {
     const charges = this.#ledger.charges();
@@ -223,7 +222,7 @@ export class MoneyModel {
     );
   }
 
-  /** A store that forgot it admits nothing for a lease. */
+  /** A store that lost the hold admits nothing for one lease. */
   #isHeld(obligation: Obligation, nowMs: number): boolean {
     const { forgottenAtMs } = obligation;
     return forgottenAtMs === undefined ? heldUntilMs(obligation) > nowMs : forgottenAtMs + this.#leaseMs > nowMs;
@@ -234,7 +233,7 @@ export class MoneyModel {
   }
 }
 
-/** Its lease, or the quarantine that follows (limit-store.ts). */
+/** The end of its lease, or of the quarantine that follows (limit-store.ts). */
 function heldUntilMs({ request, admittedAtMs, expiresAtMs }: Obligation): number {
   const requestEndsAtMs = admittedAtMs + quarantineMs(request);
   return expiresAtMs < requestEndsAtMs ? requestEndsAtMs : expiresAtMs + quarantineMs(request);

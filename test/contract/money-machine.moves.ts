@@ -4,7 +4,7 @@ const slot = fc.nat(1);
 const pick = fc.nat(1_000);
 
 /**
- * One thing that happens in a history. Faults are rare beside steps, but every history has some.
+ * One move of a history. Faults are rarer than steps, but every history has some.
  */
 export const move = fc.oneof(
   {
@@ -12,13 +12,13 @@ export const move = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('ask'),
       slot,
-      /** Several at once, because what goes wrong goes wrong between them. */
+      /** Several requests at once, because errors come from their interaction. */
       times: fc.constantFrom(1, 1, 2, 3),
       organization: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1),
       key: fc.nat(1),
-      /** Large parts of what is there, so that the next one may be too much. */
+      /** Large parts of the balance, so that the next request may exceed it. */
       limitNanoUsd: fc.constantFrom(1, 100, 200, 300, 400, 500, 700, 900),
-      /** Share of the output limit. Some providers produce more than they were asked for. */
+      /** Share of the output limit in percent. Some providers produce more than the limit. */
       share: fc.constantFrom(0, 50, 100, 100, 100, 100, 200, 300),
       ending: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'nothing'),
     }),
@@ -67,7 +67,7 @@ export const move = fc.oneof(
 export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Most histories begin near midnight; in some the daily budget is what binds, in others the
+ * Most histories begin near midnight. In some the daily budget is scarcest, in others the
  * balance.
  */
 export const beginning = fc.record({

@@ -18,7 +18,7 @@ import { CHAT, producedOf } from './money-machine.chat.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
 import { Waits } from './money-machine.waits.ts';
 
-/** Request: an output limit at a nano-dollar per token, and the tokens that will be produced. */
+/** A request with an output limit at a nano-dollar per token, and the tokens it will produce. */
 export interface Ask {
   readonly generationId: string;
   readonly organizationId: string;
@@ -34,7 +34,7 @@ export interface Observer {
   providerCalled(ask: Ask, admission: Admission): void;
   /** The client has received a complete answer. */
   completed(ask: Ask, costNanoUsd: number): void;
-  /** The provider produces nothing more for it. */
+  /** The provider produces nothing more for the request. */
   providerEnded(ask: Ask): void;
   /** The request ended without a response. */
   failed(ask: Ask): void;
@@ -44,14 +44,14 @@ export interface Observer {
 export interface ProcessOptions {
   readonly scheduler: Scheduler;
   readonly ledger: MemoryLedger;
-  /** As this process reaches it: fails when it is away. */
+  /** Reads the ledger. Fails if this process cannot reach it. */
   readonly read: (organizationId: string, keyId: string, day: UtcDay) => Promise<AccountSnapshot>;
   readonly charge: MemoryLedger['charge'];
   readonly limits: LimitStore;
-  /** A call to it takes a way on which it may be late. */
+  /** Set if calls to the limit store pass the scheduler, where they may be late. */
   readonly limitsAreShared: boolean;
   readonly clock: Clock;
-  /** Of the charge log. */
+  /** The folder of the charge log. */
   readonly folder: string;
   readonly observer: Observer;
   readonly budgetNanoUsd: bigint;
@@ -63,7 +63,7 @@ const MODEL = modelWith({
 });
 const CONFIG = { ...configWith(MODEL), timeouts: { totalMs: 900_000, heartbeatMs: 15_000 } };
 const RENEW_EVERY_MS = 4_000;
-/** Longest wait of a client for a store. The call may be executed all the same. */
+/** The time-out of calls to a store. The call may still be executed. */
 const ANSWERED_WITHIN_MS = 10_000;
 const metrics = createMetrics();
 const log = { warn() {}, error() {}, info() {} } as unknown as AccountingOptions['log'];
@@ -78,7 +78,7 @@ export class GatewayProcess implements Runner {
   readonly #accounting: Accounting;
   readonly #holds: HoldKeeper;
   readonly #timers: readonly (() => void)[];
-  /** Timers that come due once. */
+  /** Timers that fire once. */
   readonly #due = new Set<() => void>();
   readonly #waits: Waits;
 
@@ -114,7 +114,7 @@ export class GatewayProcess implements Runner {
         limits,
         attempts: { record: () => undefined },
         holds,
-        // The disk takes its time too.
+        // Calls to the disk are scheduled too.
         chargeLog: {
           open: (intent) => chargeLog.open(intent),
           append: (settlement) => disk('append', () => chargeLog.append(settlement)),
@@ -142,7 +142,7 @@ export class GatewayProcess implements Runner {
     this.#timers = played.timers;
   }
 
-  /** Its intervals come due. */
+  /** Fires the intervals of the process. */
   tick(): void {
     if (!this.alive || this.stalled) return;
     this.#waits.endLate();
@@ -165,7 +165,7 @@ export class GatewayProcess implements Runner {
     await this.chargeLog.close();
   }
 
-  /** As main.ts does it: nobody is admitted before what the log has is in the balances. */
+  /** Like main.ts, admits nobody before the charges of the log are in the balances. */
   async #ship(): Promise<void> {
     while (this.alive && !this.ready) {
       await this.#accounting.shipper.ship().then(
@@ -177,7 +177,7 @@ export class GatewayProcess implements Runner {
     }
   }
 
-  /** `requests/complete.ts` with a provider that is played. Never rejects. */
+  /** `requests/complete.ts` with a simulated provider. Never rejects. */
   async serve(ask: Ask): Promise<void> {
     const { observer } = this.#options;
     try {
@@ -264,7 +264,7 @@ export class GatewayProcess implements Runner {
   }
 }
 
-/** Makes something whose intervals come due only when the history says so. */
+/** Calls `make` so that the history fires the intervals that it sets. */
 function playTimers<T>(make: () => T): { readonly made: T; readonly timers: readonly (() => void)[] } {
   const timers: (() => void)[] = [];
   const real = globalThis.setInterval;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** A runner of code: it may die, or stand still while the world goes on. */
+/** A runner of code, which may die, or stall while others continue. */
 export interface Runner {
   alive: boolean;
   stalled: boolean;
@@ -9,8 +9,8 @@ export interface Runner {
 interface Event {
   readonly owner: Runner;
   /**
-   * `call`: on its way to a store, which does it whatever became of the caller. `answer`: on its
-   * way back, for a caller that runs.
+   * `call` is a message to a store, which executes it whatever became of the caller. `answer` is
+   * a reply, which needs a running caller.
    */
   readonly kind: 'call' | 'answer';
   readonly name: string;
@@ -18,12 +18,12 @@ interface Event {
 }
 
 export interface CallOptions {
-  /** The message may arrive once more, later. */
+  /** Set if the message may arrive again later. */
   readonly repeatable?: boolean;
 }
 
 /**
- * Decides when each call of a process to a store happens and when its answer arrives, so that a
+ * Decides when each call of a process to a store is executed and when its reply arrives, so that a
  * history can put anything in between: another process, a crash, a minute. Nothing else in a
  * history takes time.
  */
@@ -50,8 +50,8 @@ export class Scheduler {
   readonly #repeatable = new WeakMap<Event['run'], () => Promise<unknown>>();
 
   /**
-   * One thing happens; false when there is nothing that could. `again`: a message that may be
-   * repeated comes once more later.
+   * Runs one event. Returns false if there is none. If `again`, a repeatable message arrives again
+   * later.
    */
   async step(pick: number, again = false): Promise<boolean> {
     const possible = this.#events.filter(({ kind, owner }) => kind === 'call' || (owner.alive && !owner.stalled));
@@ -66,8 +66,8 @@ export class Scheduler {
   }
 
   /**
-   * Decides the messages of a dead process: each arrives now or never. Returns the names of those
-   * that never do.
+   * Ends the messages of a dead process: each arrives now or never. Returns the names of the lost
+   * ones.
    */
   async bury(owner: Runner, arrives: (name: string) => boolean): Promise<string[]> {
     const sent = this.#events.filter((event) => event.owner === owner);
@@ -81,13 +81,13 @@ export class Scheduler {
     return lost;
   }
 
-  /** True: the call or its answer is on its way. */
+  /** Whether the call or its reply is in transit. */
   isUnderWay(owner: Runner, name: string): boolean {
     return this.#events.some((event) => event.owner === owner && event.name === name);
   }
 }
 
-/** Everything that can run without another answer has run. */
+/** Resolves when everything that can run without another reply has run. */
 export async function settled(): Promise<void> {
   await turn();
 }

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import type { MoneyModel } from './money-machine.model.ts';
 
-/** `deaf`: what is asked is done, and its answer lost. */
+/** `deaf` means that calls are executed and their replies are lost. */
 export type Reach = 'here' | 'away' | 'deaf';
 
 export interface Watch {
@@ -10,13 +10,13 @@ export interface Watch {
   readonly owner: () => object;
   readonly reach: () => Reach;
   readonly nowMs: () => number;
-  /** By which the store goes: its own clock, or that of the process that it is in. */
+  /** The store's clock: that of its server, or of the process that it is in. */
   readonly storeNowMs: () => number;
-  /** A check that fails inside a call would look like an answer of the store. */
+  /** Runs checks, whose failure inside a call would look like a failure of the store. */
   readonly check: (check: () => void) => void;
 }
 
-/** The store as a process reaches it, and the model as it hears what the store decided. */
+/** The store as a process reaches it. The model observes its decisions. */
 export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, storeNowMs, check }: Watch): LimitStore {
   const reached = async <T>(work: () => Promise<T>): Promise<T> => {
     if (reach() === 'away') throw new StoreUnavailable('played');

@@ -16,18 +16,18 @@ import { beginning, move } from './money-machine.moves.ts';
 import { World } from './money-machine.world.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 
-/** Histories for each way of keeping limits; the full proof: MONEY_HISTORIES=10000. */
+/** Histories for each way of keeping limits. MONEY_HISTORIES=10000 is the full test. */
 const HISTORIES = Number(process.env.MONEY_HISTORIES ?? propertyRuns(300));
 const SEED = Number(process.env.MONEY_SEED ?? '20261121');
 const MOST_MOVES = 90;
-/** For one history, which takes two: one that hangs is a counterexample. */
+/** The time-out of one history, which takes 2 ms. One that hangs is a counterexample. */
 const MOST_MS = 10_000;
 const LEASE_MS = 15_000;
-/** With real stores. Fewer would hardly meet what can go wrong. */
+/** Histories with real stores. Fewer would hardly find errors. */
 const REAL_HISTORIES = Math.max(12, Math.ceil(HISTORIES / 25));
 const LIMIT_MS = 60_000 + HISTORIES * 200;
 
-/** Histories that stayed quiet prove nothing: how much happened in all of them. */
+/** Plays histories, and checks that enough happened in them to prove anything. */
 async function playAll(
   open: () => Mode | Promise<Mode>,
   histories: number,
@@ -60,7 +60,7 @@ async function playAll(
 
 describe('the money machine, whatever happens in whatever order', () => {
   test(
-    'of one process with limits in its memory',
+    'holds for one process with limits in memory',
     async () => {
       const leaseMs = Number.POSITIVE_INFINITY;
       const mode: Mode = { processes: 1, leaseMs, open: async () => createMemoryLimitStore({ leaseMs }) };
@@ -72,7 +72,7 @@ describe('the money machine, whatever happens in whatever order', () => {
   );
 
   test(
-    'of two processes with one store of leases',
+    'holds for two processes with a shared store of leases',
     async () => {
       const mode: Mode = {
         processes: 2,
@@ -86,7 +86,7 @@ describe('the money machine, whatever happens in whatever order', () => {
   );
 
   test(
-    'of two processes with their money in PostgreSQL',
+    'holds for two processes with money in PostgreSQL',
     async () => {
       const store = await openStore(await createDatabase());
       const open = async (): Promise<Mode> => ({
@@ -108,7 +108,7 @@ describe('the money machine, whatever happens in whatever order', () => {
 
   requirement(missingRedis, () => {
     test(
-      'of two processes with their limits in Redis, which may forget',
+      'holds for two processes with limits in Redis, which may lose data',
       async () => {
         const redis = await startTestRedis();
         const mode: Mode = {
@@ -128,7 +128,7 @@ describe('the money machine, whatever happens in whatever order', () => {
   });
 });
 
-/** Processes share the store: what one touches is touched for all. */
+/** Limits in Redis. Processes share the store, so a touch of one counts for all. */
 function limitsIn(redis: TestRedis): Pick<Mode, 'open' | 'server'> {
   let store: RedisLimitStore | undefined;
   return {
@@ -144,7 +144,7 @@ function limitsIn(redis: TestRedis): Pick<Mode, 'open' | 'server'> {
   };
 }
 
-/** Two new customers in this database. */
+/** Money of two new customers in this database. */
 async function moneyIn(store: TestStore): Promise<Pick<Mode, 'customers' | 'backing'>> {
   const hashes = new Map<string, Buffer>();
   const customers: Customer[] = [];
@@ -153,7 +153,7 @@ async function moneyIn(store: TestStore): Promise<Pick<Mode, 'customers' | 'back
     const second = await addKey(store, customer.organizationId);
     for (const { keyId, hash } of [customer, second]) {
       hashes.set(keyId, hash);
-      // Any amount brings the spend; the played process brings the budgets.
+      // Any budget makes reads return the spend. The simulated process has the real budgets.
       await store.administration.updateKey(customer.organizationId, keyId, keyLimits(1n), BY);
     }
     customers.push({ organizationId: customer.organizationId, keyIds: [customer.keyId, second.keyId] });

@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A crash cut a line short. */
+/** Cuts the last line, as a crash does. */
 export function tearLastLine(folder: string): void {
   const last = readdirSync(folder)
     .filter((name) => name.startsWith('log-'))

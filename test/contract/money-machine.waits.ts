@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock.ts';
 
-/** Time limits of a played process: they are over when it looks at its clock, and not before. */
+/** Time-outs of a simulated process. They end only when the process checks its clock. */
 export class Waits {
   readonly #clock: Clock;
   readonly #waits = new Set<{ readonly untilMs: number; readonly end: () => void }>();
@@ -9,7 +9,7 @@ export class Waits {
     this.#clock = clock;
   }
 
-  /** Settles as `work` does, or with what `late` makes of it when the time is over. */
+  /** Settles like `work`, or with the result of `late` when the time is over. */
   async within<T>(ms: number, work: Promise<T>, late: () => T | Promise<never>): Promise<T> {
     const ended = Promise.withResolvers<T>();
     const wait = { untilMs: this.#clock.monotonicMs() + ms, end: () => ended.resolve(late()) };

@@ -16,11 +16,11 @@ import { tearLastLine } from './money-machine.torn-log.ts';
 const MIDNIGHT = Date.parse('2026-12-01');
 const LOOK_EVERY_MS = 1_000;
 const MOST_FINAL_ROUNDS = 400;
-/** As long as the default of `timeouts.total` makes it. */
+/** The quarantine for the default of `timeouts.total`. */
 const QUARANTINE_MS = 960_000;
 const TOUCH_EVERY_MS = 5_000;
 
-/** Clocks, stores and processes around the machine. Plays moves and asks the model. */
+/** Clocks, stores and processes around the machine. Plays moves and checks the model. */
 export class World {
   readonly ledger = createMemoryLedger();
   readonly model: MoneyModel;
@@ -151,7 +151,7 @@ export class World {
       this.#nowMs += Math.min(left, LOOK_EVERY_MS);
       if (this.#nowMs >= this.#touchAtMs) await this.#touch();
       for (const process of this.#slots) await this.#tick(process);
-      // Leases of an hour's length are nothing that happens second by second.
+      // Long waits skip to their last minute, because nothing else happens every second.
       if (left > 60_000) {
         this.#nowMs += left - 60_000;
         left = 60_000;
@@ -159,7 +159,7 @@ export class World {
     }
   }
 
-  /** As long as there is a process that does it and reaches the store. */
+  /** Touches the store if a running process reaches it. */
   async #touch(): Promise<void> {
     this.#touchAtMs = this.#nowMs + TOUCH_EVERY_MS;
     const anybody = this.#running().some(({ stalled }) => !stalled);
@@ -184,7 +184,7 @@ export class World {
     let bit = 0;
     const lost = await this.#scheduler.bury(process, () => ((arrives >> (bit++ % 8)) & 1) === 1);
     await process.close();
-    // The remains of a write in progress.
+    // Leaves the rest of an interrupted write.
     if (lost.includes('log append')) tearLastLine(this.#logOf(slot));
     this.model.died(process, !this.#storeIsShared);
     this.#slots[slot] = undefined;
@@ -221,7 +221,7 @@ export class World {
   }
 
   #committed(settlement: Settlement, owner: object): void {
-    // A process with a store of its own admits only after its replay.
+    // A process with its own store admits only after it has replayed its log.
     const isReplay = !this.#storeIsShared && owner instanceof GatewayProcess && !owner.ready;
     this.#checked(() => this.model.committed(settlement, isReplay, this.#nowMs));
   }
@@ -255,7 +255,7 @@ export class World {
     }
   }
 
-  /** All come back and everything ends: what is then in the ledger is final. */
+  /** All processes and stores return and all requests end, so that the ledger is final. */
   async #finish(): Promise<void> {
     this.#books.reach = 'here';
     this.#storeReach = 'here';
@@ -273,14 +273,14 @@ export class World {
     }
     if (this.#storeIsShared) await this.#passQuarantine();
     for (const { organizationId } of this.#customers) {
-      // A partly deleted hold stays held until its organization was idle, by a real server's time.
+      // A partly deleted hold stays until its organization was idle, by a real server's clock.
       if (this.#partlyLost.has(organizationId)) continue;
       const held = await this.#store?.heldNanoUsd(organizationId, this.#nowMs + this.#wallOffsetMs);
       if (held !== 0n) throw new Error(`${held} is held of ${organizationId} and nothing is under way`);
     }
   }
 
-  /** Touches the store every five seconds, so that its clock is trusted. */
+  /** Passes the quarantine. Touches the store every five seconds, so that its clock is trusted. */
   async #passQuarantine(): Promise<void> {
     const endMs = this.#nowMs + this.#mode.leaseMs + QUARANTINE_MS + TOUCH_EVERY_MS;
     const stepMs = this.#mode.server ? TOUCH_EVERY_MS : endMs - this.#nowMs;

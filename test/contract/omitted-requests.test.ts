@@ -51,8 +51,8 @@ const statsOf = (organizationId: string) =>
     `select hour, code, requests from request_stats where organization_id = '${organizationId}' order by hour, code`,
   );
 
-describe('counts of requests without a line', () => {
-  it('are in the sums by hour once, however often they come', async () => {
+describe('counts of omitted requests', () => {
+  it('are in the hourly sums once, however often they are written', async () => {
     const organizationId = newOrganization();
     const write = (requests: number) => one.omitted.write([countedWith({ organizationId, requests })]);
     for (const requests of [5, 5, 12, 5, 12]) await write(requests);
@@ -61,7 +61,7 @@ describe('counts of requests without a line', () => {
     expect(await countOmitted(database, { organizationId })).toEqual({ leftOut: 12 });
   });
 
-  it('of two processes are added up', async () => {
+  it('of two processes are summed', async () => {
     const organizationId = newOrganization();
     const counted = { organizationId, requests: 7 };
     await Promise.all([one.omitted.write([countedWith(counted)]), other.omitted.write([countedWith(counted)])]);
@@ -69,7 +69,7 @@ describe('counts of requests without a line', () => {
     expect((await statsOf(organizationId)).map(({ requests }) => requests)).toEqual(['14']);
   });
 
-  it('are found by what the page filters for, and by the minute', async () => {
+  it('are found by the filters of the page, and by minute', async () => {
     const organizationId = newOrganization();
     const at = (requests: number, more: Partial<OmittedRequests> = {}) =>
       countedWith({ organizationId, requests, ...more });
@@ -100,7 +100,7 @@ describe('counts of requests without a line', () => {
     expect(await countOmitted(database, { organizationId: newOrganization() })).toEqual({ leftOut: 0 });
   });
 
-  it('tell when a key was used last', async () => {
+  it('update the last use of a key', async () => {
     const organizationId = newOrganization();
     const keyId = newId('key', Date.now());
     await one.omitted.write([countedWith({ organizationId, keyId, lastAtMs: MINUTE * MINUTE_MS + 7 })]);
@@ -109,7 +109,7 @@ describe('counts of requests without a line', () => {
     ]);
   });
 
-  it('go with the lines of their time', async () => {
+  it('are deleted with the rows of their time', async () => {
     const organizationId = newOrganization();
     await one.omitted.write([
       countedWith({ organizationId, minute: MINUTE - 3 * 1440 }),

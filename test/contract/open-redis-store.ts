@@ -5,13 +5,12 @@ import { localFences } from './local-fences.ts';
 export interface OpenRedisStoreOptions {
   readonly leaseMs: number;
   readonly idleMs?: number;
-  /** The clock of a server that may step. Default: the times that calls pass in. */
+  /** The clock of a server that may step. By default the times of the calls are used. */
   readonly clock?: () => number;
 }
 
 /**
- * A store that goes by the times that calls pass in, over an empty Redis that is open to
- * admissions.
+ * Opens a store that uses the times of its calls, with an empty Redis that is open for admissions.
  */
 export async function openEmptyStore(
   redis: Pick<TestRedis, 'url' | 'empty'>,
@@ -24,7 +23,7 @@ export async function openEmptyStore(
   return store;
 }
 
-/** One more process on the same Redis. An answer that comes late on a busy machine is no outage. */
+/** Opens another process's store. Its time-out is long, because a busy machine may be late. */
 export async function openStore(url: string, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
   const store = await createRedisLimitStore({
     url,
@@ -34,7 +33,7 @@ export async function openStore(url: string, options: OpenRedisStoreOptions): Pr
     replyMs: 20_000,
     ...options,
   });
-  // Opens the store as a shared one: no other process opens a new incarnation here.
+  // Gives the store a name, without which it opens no incarnation.
   store.lossDetection.keepName('of the test', () => {});
   return store;
 }

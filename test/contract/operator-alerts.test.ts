@@ -9,7 +9,7 @@ const database = opened(openAudited);
 
 const PROCESS = randomUUID();
 
-/** A gateway process reports this as a provider's last failure. Returns the number of alerts. */
+/** The number of alerts after a process reported this failure of a provider. */
 function alertsAfter(failure: object): Promise<number> {
   return alertsOf({ providers: { openai: { lastFailure: { result: 'rejected', atMs: 1, ...failure } } } });
 }
@@ -24,7 +24,7 @@ async function alertsOf(report: object): Promise<number> {
   return reportOperatorCrossings(database.pool, ['operator@example.com'], undefined);
 }
 
-test('a provider without funds that fails otherwise in between is reported once, and again after an hour', async () => {
+test('a provider without funds is reported once, also with other failures in between, and again after an hour', async () => {
   const [funds, other] = [{ account: 'funds' }, {}];
   const reported: number[] = [];
   for (const failure of [funds, other, funds, other, funds]) reported.push(await alertsAfter(failure));
@@ -33,7 +33,7 @@ test('a provider without funds that fails otherwise in between is reported once,
   expect([await alertsAfter(funds), await alertsAfter(other), await alertsAfter(funds)]).toEqual([0, 0, 1]);
 });
 
-test('a service tier that no table knows is reported once a day for each model', async () => {
+test('an unknown service tier is reported once a day for each model', async () => {
   const tiers = (unknownTiers: object) => alertsOf({ providers: {}, unknownTiers });
   expect(await tiers({ 'gpt-6': 'turbo' })).toBe(1);
   expect(await tiers({ 'gpt-6': 'warp' })).toBe(0);

@@ -16,7 +16,7 @@ describe('keys on the operator command line', () => {
   const newKey = async (org: string, ...flags: string[]) =>
     String((await done('key', 'create', '--org', org, '--name', 'CI', '--scopes', 'chat', ...flags)).id);
 
-  it('makes a key that authenticates, shows it once, and stores its hash only', async () => {
+  it('creates a key that authenticates, shows it once, and stores only its hash', async () => {
     const org = await newOrganization('--rpm', '100');
     const flags =
       '--scopes chat,usage:read --models a,b --ips 10.0.0.0/8 --expires 2027-01-31 --rpm 100 --daily-budget 1 --monthly-budget 20 --lifetime-budget 0.5';
@@ -57,7 +57,7 @@ describe('keys on the operator command line', () => {
     expect((await database.keys.findByHash(hash, DAY))?.key.revokedAtMs).toBeDefined();
   });
 
-  it('revokes several keys in one step, or none, and lists keys as CSV', async () => {
+  it('revokes all of several keys or none, and lists keys as CSV', async () => {
     const org = await newOrganization();
     const make = async (name: string) =>
       String((await done('key', 'create', '--org', org, '--name', name, '--scopes', 'chat')).id);
@@ -86,7 +86,7 @@ describe('keys on the operator command line', () => {
     ]);
   });
 
-  it('names the state of a key in the list, alone and in the CSV alike, also while it is being replaced', async () => {
+  it('shows the same state of a key in the list, in its details and in the CSV, also during a replacement', async () => {
     const org = await newOrganization();
     const old = await newKey(org);
     const { identity } = newKeySecret(Date.now());
@@ -109,7 +109,7 @@ describe('keys on the operator command line', () => {
     }
   });
 
-  it('updates what is named and nothing else; none clears; the audit log says who', async () => {
+  it('updates only the given settings; none clears; the audit log has the actor', async () => {
     const org = await newOrganization();
     const id = await newKey(
       org,
@@ -149,7 +149,7 @@ describe('keys on the operator command line', () => {
     });
   });
 
-  it('refuses to update what cannot be, and changes nothing then', async () => {
+  it('refuses an impossible update, and changes nothing', async () => {
     const org = await newOrganization('--rpm', '10', '--daily-budget', '2');
     const id = await newKey(org);
     const before = await done('key', 'show', id);

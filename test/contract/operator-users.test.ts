@@ -47,7 +47,7 @@ describe('users on the operator command line', () => {
     });
   });
 
-  it('are members or operators where the flags say so', async () => {
+  it('are members or operators according to the flags', async () => {
     const organizationId = await database.addOrganization();
     await done('user', 'create', '--email', 'm@example.com', '--org', organizationId, '--role', 'member');
     expect(await listed('m@example.com')).toMatchObject({ organizations: [{ id: organizationId, role: 'member' }] });
@@ -78,7 +78,7 @@ describe('users on the operator command line', () => {
     expect(await opens('r@example.com', reset.password)).toBe(true);
   });
 
-  it('are disabled and enabled, but for the last operator', async () => {
+  it('are disabled and enabled, except the last operator', async () => {
     await done('user', 'create', '--email', 'd@example.com');
     expect(await done('user', 'disable', 'd@example.com')).toMatchObject({ state: 'disabled' });
     expect(await done('user', 'disable', 'd@example.com')).toMatchObject({ state: 'disabled' });
@@ -89,7 +89,7 @@ describe('users on the operator command line', () => {
     expect(await listed('last@example.com')).toMatchObject({ state: 'active' });
   });
 
-  it('are disabled together with their keys, unless these are kept', async () => {
+  it('are disabled together with their keys, unless the keys are kept', async () => {
     const organizationId = await database.addOrganization();
     const disabled = async (email: string, ...flags: string[]) => {
       const { id } = (await done('user', 'create', '--email', email, '--org', organizationId)) as { id: string };
@@ -103,7 +103,7 @@ describe('users on the operator command line', () => {
     expect(await done('user', 'disable', 'kept@example.com')).toMatchObject({ state: 'disabled', revoked_keys: 1 });
   });
 
-  it('are refused where they cannot be', async () => {
+  it('are refused if they are invalid or unknown', async () => {
     await done('user', 'create', '--email', 'twice@example.com');
     const twice = await refusal('refused', 'user', 'create', '--email', 'TWICE@example.com', '--operator');
     expect(twice).toBe('The user twice@example.com exists already.');
@@ -119,7 +119,7 @@ describe('users on the operator command line', () => {
     }
   });
 
-  it('sign in by a link, which the command shows and nothing stores', async () => {
+  it('sign in by a link that the command shows and does not store', async () => {
     await done('user', 'create', '--email', 'way@example.com', '--operator');
     const made = await done('user', 'sign-in-link', 'way@example.com');
     expect(made).toMatchObject({ email: 'way@example.com', path: expect.stringMatching(/^\/link#[\w-]{43}$/) });
@@ -128,7 +128,7 @@ describe('users on the operator command line', () => {
     expect(await refusal('refused', 'user', 'sign-in-link', 'nobody@example.com')).toContain('There is no user');
   });
 
-  it('are unbound from a user of the issuer, who is then no operator by claim', async () => {
+  it('are unbound from their identity, and are then no operators by claim', async () => {
     const { id } = await done('user', 'create', '--email', 'bound@example.com');
     await sql(
       database.url,
@@ -159,11 +159,11 @@ describe('users on the operator command line', () => {
     ],
     [['user', 'disable'], 'EMAIL is missing.'],
     [['user', 'frob'], 'user reset-password EMAIL'],
-  ])('answers %j with what is accepted', async (args, text) => {
+  ])('refuses %j with the accepted form', async (args, text) => {
     expect(await refusal('usage', ...args)).toContain(text);
   });
 
-  it('are listed however many they are', async () => {
+  it('are listed completely, also above one page', async () => {
     await sql(
       database.url,
       `insert into users (id, email) select 'usr-' || lpad(n::text, 26, '0'), n || '@many.example' from generate_series(1, 1100) n`,

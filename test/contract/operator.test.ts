@@ -18,7 +18,7 @@ describe('the operator command line', () => {
   const newOrganization = async (...flags: string[]) =>
     String((await done('org', 'create', '--name', 'Acme', ...flags)).id);
 
-  it('creates an organization with the defaults, or with what the flags say', async () => {
+  it('creates an organization with the defaults, or with the flags', async () => {
     const id = expect.stringMatching(/^org-[0-9A-Z]{26}$/);
     const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     const defaults = { rpm: null, tpm: null, concurrency: 64, daily_budget: null, max_tokens: null, price_list: null };
@@ -34,7 +34,7 @@ describe('the operator command line', () => {
     });
   });
 
-  it('updates what is named and nothing else; none clears', async () => {
+  it('updates only the given settings; none clears', async () => {
     const id = await newOrganization(
       '--rpm',
       '60',
@@ -100,7 +100,7 @@ describe('the operator command line', () => {
     expect(organizations.at(-1)).toMatchObject({ id, suspended: false });
   });
 
-  it('refuses with status 1 what is well formed but cannot be', async () => {
+  it('refuses well-formed but impossible commands with status 1', async () => {
     const org = await newOrganization('--rpm', '10', '--daily-budget', '2');
     const key = ['key', 'create', '--org', org, '--name', 'k', '--scopes', 'chat'];
     expect(await refusal('refused', ...key, '--rpm', '11')).toBe("--rpm is above the organization's limit of 10.");
@@ -129,11 +129,11 @@ describe('the operator command line', () => {
     [['org', 'show'], 'ID is missing.'],
     [['org', 'credit', `org-${'0'.repeat(26)}`, '1e5'], 'USD takes an amount'],
     [['key', 'create', '--name', 'x'], '--org ID is required.'],
-  ])('answers %j with what is accepted', async (args, text) => {
+  ])('refuses %j with the accepted form', async (args, text) => {
     expect(await refusal('usage', ...args)).toContain(text);
   });
 
-  it('finds something wrong in the ledger, and says so in both forms', async () => {
+  it('reports a difference in the ledger as text and as JSON', async () => {
     const broken = await createDatabase();
     await (await openStore(broken)).close();
     const env = { DATABASE_URL: broken };
@@ -144,7 +144,7 @@ describe('the operator command line', () => {
     expect(result.kind === 'refused' && result.message).toContain('the balance is the sum of the entries');
   });
 
-  it('brings an empty database up to date, says where none answers, and never shows a password', async () => {
+  it('migrates an empty database, reports an unreachable one, and never shows a password', async () => {
     const empty = await createEmptyDatabase();
     expect(await runCommandLine(['org', 'list'], { DATABASE_URL: empty })).toMatchObject({
       json: { organizations: [] },

@@ -7,7 +7,7 @@ import { openAudited } from './audited-database.ts';
 describe('finding organizations', () => {
   const database = opened(openAudited);
 
-  it('goes page by page from the newest, by part of the name or by id', async () => {
+  it('returns pages from the newest, by part of the name or by id', async () => {
     const { administration } = database;
     const ids: string[] = [];
     for (let index = 0; index < 7; index++) {
@@ -29,7 +29,7 @@ describe('finding organizations', () => {
       (await administration.searchOrganizations({ search, limit: 10, ...more })).map(({ id }) => ids.indexOf(id));
     expect(await found('oDD')).toEqual([1, 3, 5]);
     expect(await found('odd', { beforeId: ids[1] })).toEqual([3, 5]);
-    // Neither is a wildcard.
+    // Neither `_` nor `%` is a wildcard.
     expect(await found('_100%')).toEqual([0, 2, 4, 6]);
     expect(await found('O%d')).toEqual([]);
     expect(await found(ids[2] ?? '')).toEqual([2]);

@@ -26,7 +26,7 @@ describe('the outbox', () => {
 
   const add = (organizationId: string, receiver: string, number: number) =>
     addMessage(database.pool, { organizationId, channel: 'mail', receiver, kind: 'balance.low', content: { number } });
-  /** Waiting times and leases end. */
+  /** Ends all delays and leases. */
   const passTime = () =>
     sql(database.url, "update outbox set next_attempt_at = now(), leased_until = leased_until - interval '1 hour'");
   const only = async (): Promise<LeasedMessage> => {
@@ -35,7 +35,7 @@ describe('the outbox', () => {
     return message;
   };
 
-  it('sends everything, in order for each receiver, whatever fails and whoever ends', async () => {
+  it('sends every message, in order for each receiver, despite failures and crashes', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ do: fc.constant('add' as const), to: fc.integer({ min: 0, max: 2 }) }) },
       { weight: 3, arbitrary: fc.record({ do: fc.constant('lease' as const), by: fc.integer({ min: 0, max: 2 }) }) },
@@ -59,7 +59,7 @@ describe('the outbox', () => {
         const receive = ({ receiver, content }: LeasedMessage) => received.get(receiver)?.push(Number(content.number));
         const lease = async (by: number) => {
           const messages = await leaseMessages(database.pool, 10);
-          // No message is with two dashboards whose leases last, and none of one receiver twice.
+          // No message is leased by two dashboards, and no receiver has two leased messages.
           expect(new Set(messages.map(({ receiver }) => receiver)).size).toBe(messages.length);
           dashboards[by]?.push(...messages);
         };
@@ -100,7 +100,7 @@ describe('the outbox', () => {
     );
   });
 
-  it('lets no organization wait for another that has the same receiver', async () => {
+  it('does not delay an organization by another with the same receiver', async () => {
     const organizations = [await database.addOrganization(), await database.addOrganization()];
     for (const one of organizations) for (const number of [0, 1]) await add(one, 'shared@example.com', number);
     const leased = await leaseMessages(database.pool, 10);
@@ -110,7 +110,7 @@ describe('the outbox', () => {
     await sql(database.url, "update outbox set finished_at = now(), outcome = 'delivered' where finished_at is null");
   });
 
-  it('drops alerts that wait for an address which an owner takes out, and no invitation', async () => {
+  it('drops waiting alerts for an address that an owner removes, but no invitation', async () => {
     const [organizationId, other] = [await database.addOrganization(), await database.addOrganization()];
     const typo = 'typo@stranger.example';
     const receive = (id: string, emails: readonly string[]) =>
@@ -121,7 +121,7 @@ describe('the outbox', () => {
     }
     const invitation = { organizationId, channel: 'mail', receiver: typo, kind: 'invitation', content: {} } as const;
     await addMessage(database.pool, invitation);
-    // One attempt is under way.
+    // Attempts are in flight.
     const leased = await leaseMessages(database.pool, 10);
     await receive(organizationId, ['right@example.com']);
     for (const message of leased) await endAttempt(database.pool, message, result('failed'));
@@ -136,7 +136,7 @@ describe('the outbox', () => {
     await sql(database.url, "update outbox set finished_at = now(), outcome = 'delivered' where finished_at is null");
   });
 
-  it('is sent by one of several dashboards that look at once', async () => {
+  it('is leased by only one of several concurrent dashboards', async () => {
     const organizationId = await database.addOrganization();
     for (const receiver of ['a', 'b', 'c', 'd']) await add(organizationId, `${receiver}@once`, 0);
     const leased = await Promise.all(Array.from({ length: 6 }, () => leaseMessages(database.pool, 3)));
@@ -175,7 +175,7 @@ describe('the outbox', () => {
     expect(await leaseMessages(database.pool, 10)).toEqual([]);
   });
 
-  it('takes so many waiting messages of an organization, and shows that it dropped another', async () => {
+  it('bounds the waiting messages of an organization, and shows dropped ones', async () => {
     const [full, other] = [await database.addOrganization(), await database.addOrganization()];
     for (let number = 0; number <= MAX_WAITING; number++) await add(full, 'many@example.com', number);
     await add(other, 'other@example.com', 0);
@@ -186,7 +186,7 @@ describe('the outbox', () => {
     expect((await listDeliveries(database.pool, other)).map(({ state }) => state)).toEqual(['waiting']);
   });
 
-  it('has places for the operators that strangers who ask for new passwords do not take', async () => {
+  it('has room for operator alerts that requests for new passwords cannot use up', async () => {
     const mail = (kind: string) => ({ channel: 'mail', receiver: `${kind}@example.com`, kind, content: {} }) as const;
     for (let number = 0; number < MAX_WAITING; number++)
       expect(await addMessage(database.pool, mail('forgotten'))).toBe(true);
@@ -204,7 +204,7 @@ describe('the outbox', () => {
     await sql(database.url, 'delete from outbox where organization_id is null');
   });
 
-  it('says how many of the operators are sent a test, where too many messages wait already', async () => {
+  it('reports how many operators are sent a test if too many messages wait', async () => {
     const waiting = { channel: 'mail', receiver: 'busy@example.com', kind: 'ledger.losses', content: {} } as const;
     for (let number = 1; number < MAX_WAITING; number++) await addMessage(database.pool, waiting);
     expect(await sendOperatorsTest(database.pool, ['a@example.com', 'b@example.com'])).toBe(1);
@@ -213,14 +213,14 @@ describe('the outbox', () => {
     expect(tests.map(({ state }) => state).sort()).toEqual(['dropped', 'waiting']);
   });
 
-  it('sends one address so many mails of an organization in a day, and fewer that a person asked for', async () => {
+  it('bounds the daily mails of an organization to one address, and more strictly those that people request', async () => {
     const [spammer, other] = [await database.addOrganization(), await database.addOrganization()];
     const taken = async (organizationId: string, kind: string, attempts: number, receiver = 'stranger@example.com') => {
       let sent = 0;
       for (let made = 0; made < attempts; made++) {
         const message = { organizationId, channel: 'mail', receiver, kind, content: {} } as const;
         if (await addMessage(database.pool, message)) sent += 1;
-        // A delivered mail that has been forgotten still counts.
+        // A delivered mail still counts after its row is deleted.
         await sql(database.url, `delete from outbox where organization_id = '${organizationId}'`);
       }
       return sent;

@@ -51,7 +51,7 @@ describe('links that set a password', () => {
     ]);
   });
 
-  it('are used by one of several who try at the same time', async () => {
+  it('can be used by only one of several at the same time', async () => {
     const { pool, addUser } = database;
     for (let round = 0; round < 5; round++) {
       const user = await addUser({ isInvited: true });
@@ -64,11 +64,11 @@ describe('links that set a password', () => {
     }
   });
 
-  it('and another link for the same user never wait for each other', async () => {
+  it('and another link for the same user do not deadlock', async () => {
     const { addUser, pool, url } = database;
     const { id } = await addUser({ isInvited: true });
     const link = await makeLink(id, 'invitation');
-    /** Until so many statements wait for a lock. */
+    /** Resolves when this number of statements wait for a lock. */
     const waiting = async (count: number) => {
       const blocked = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
       while ((await sql(url, blocked)).length < count) await setTimeout(5);
@@ -82,11 +82,11 @@ describe('links that set a password', () => {
     await waiting(2);
     await holder.query('commit');
     holder.release();
-    // The new link came first, and made the other one worthless.
+    // The new link came first, and invalidated the other one.
     expect([(await made).result.kind, await used]).toEqual(['created', undefined]);
   });
 
-  it('are worth nothing once they expire, a newer one is made, a password is set or the user is disabled', async () => {
+  it('are invalid once they expire, a newer one is made, a password is set or the user is disabled', async () => {
     const { pool, addUser, url } = database;
     const { id } = await addUser();
     const expired = await makeLink(id, 'reset');
@@ -118,7 +118,7 @@ describe('links that set a password', () => {
     expect(await findSession(pool, tokenHash)).toBeUndefined();
   });
 
-  it('are no invitation for who is here, and for nobody who is not', async () => {
+  it('cannot invite a user who has a password, or an unknown one', async () => {
     const here = await database.addUser();
     expect((await makeLink(here.id, 'invitation')).result).toEqual({ kind: 'has_password' });
     expect((await makeLink(here.id, 'reset')).result.kind).toBe('created');
@@ -127,7 +127,7 @@ describe('links that set a password', () => {
     expect((await makeLink(`usr-${'0'.repeat(26)}`, 'reset')).result).toEqual({ kind: 'unknown_user' });
   });
 
-  it('are kept as a hash, and forgotten when they have expired', async () => {
+  it('are stored as a hash, and deleted after they have expired', async () => {
     const { addUser, url } = database;
     const forgotten = await makeLink((await addUser()).id, 'reset');
     await sql(url, 'update password_links set expires_at = now()');

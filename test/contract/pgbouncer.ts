@@ -8,7 +8,7 @@ import { endingWithUs } from '#supervisor/children/child-process.ts';
 import { sql } from '../harness/database.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
-/** PgBouncer between a test and the run's PostgreSQL, on a port of loopback. */
+/** PgBouncer between a test and the test run's PostgreSQL, on a loopback port. */
 export interface PgBouncer {
   /** URL of the same database through PgBouncer. */
   urlOf(url: string): string;
@@ -18,7 +18,7 @@ export interface PgBouncer {
 const START_MS = 30_000;
 const NOBODY = 65_534;
 
-/** Debian keeps it out of the path of ordinary users. */
+/** Debian installs it outside of the path of ordinary users. */
 const PATH = `${process.env.PATH}:/usr/sbin`;
 
 export const missingPgBouncer: string | undefined =
@@ -36,7 +36,7 @@ export async function startPgBouncer(mode: 'transaction' | 'session', socketDir:
     unix_socket_dir: '',
     auth_type: 'any',
     pool_mode: mode,
-    // Clients send this setting at the start of a connection, and PgBouncer does not keep it.
+    // Clients send this setting when they connect, and PgBouncer does not support it.
     ignore_startup_parameters: 'extra_float_digits',
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);

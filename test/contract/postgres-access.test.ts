@@ -9,7 +9,7 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { makeCertificate } from '../provider/certificate.ts';
 import { newMarksPath } from './marks-path.ts';
 
-/** PostgreSQL on another machine, with an authority of its own and users who have passwords. */
+/** PostgreSQL as on another machine, with a private authority and users with passwords. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-postgres-tls-'));
 const { key, cert } = makeCertificate();
 const authority = join(folder, 'ca.pem');
@@ -37,7 +37,7 @@ beforeAll(async () => {
     chownSync(path, uid, gid);
   }
   const access = join(dataFolder, 'pg_hba.conf');
-  // The folder of its socket depends on the user that it runs as, so its owner comes over TCP too.
+  // The folder of its socket depends on its user, so its owner connects over TCP too.
   const rules = [
     'hostnossl all gateway 127.0.0.1/32 trust',
     'hostssl all app all scram-sha-256',
@@ -61,7 +61,7 @@ const url = (host: string, query: string, password = 'hush-hush') =>
   `postgres://app:${password}@${host}:${port}/postgres?${query}`;
 const verified = `sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`;
 
-test('a URL with sslmode=verify-full and sslrootcert: every connection is encrypted, and money moves', async () => {
+test('with sslmode=verify-full and sslrootcert every connection is encrypted, and charges work', async () => {
   const store = await openStore(url('localhost', verified));
   const customer = await addCustomer(store);
   await store.ledger.charge(settlementOf(customer));
@@ -74,7 +74,7 @@ test('a URL with sslmode=verify-full and sslrootcert: every connection is encryp
   await store.close();
 });
 
-describe('the doctor tells what keeps it from', () => {
+describe('the doctor reports why it cannot connect', () => {
   test.each([
     [
       'another authority',
@@ -100,7 +100,7 @@ describe('the doctor tells what keeps it from', () => {
   });
 });
 
-test('pools are as large as the configuration says', async () => {
+test('pools have the configured sizes', async () => {
   const store = await openStore(url('localhost', verified), { pool: { idempotency: 7, administration: 3 } });
   expect(store.pools().map(({ pool, limit }) => [pool, limit])).toEqual([
     ['requests', 4],

@@ -25,7 +25,7 @@ describe('keys in PostgreSQL', () => {
   });
   afterAll(() => store.close());
 
-  it('returns key, organization, limits, balance and the spend of the day that was asked for', async () => {
+  it('returns key, organization, limits, balance and the spend of the requested day', async () => {
     const { administration, keys, ledger } = store;
     const customer = await addCustomer(store, 5_000n, { requestsPerMinute: 60, dailyBudgetNanoUsd: 900n });
     const other = await addKey(store, customer.organizationId);
@@ -64,7 +64,7 @@ describe('keys in PostgreSQL', () => {
     expect(tomorrow?.account.key.spentNanoUsd).toBe(0n);
   });
 
-  it('does not find what is not there, among those that are', async () => {
+  it('finds no unknown keys in a batch with known ones', async () => {
     const customer = await addCustomer(store);
     const found = await Promise.all([
       store.keys.findByHash(randomBytes(32), DAY),
@@ -83,7 +83,7 @@ describe('keys in PostgreSQL', () => {
     expect(found.map((principal) => principal?.account.key.day)).toEqual([undefined, DAY, undefined, DAY + 1, DAY]);
   });
 
-  it('sees every commit that was there when it was called, under load', async () => {
+  it('sees every earlier commit, under load', async () => {
     const customer = await addCustomer(store);
     let busy = true;
     const load = Array.from({ length: 20 }, async () => {
@@ -102,7 +102,7 @@ describe('keys in PostgreSQL', () => {
     await Promise.all(load);
   });
 
-  it('refuses a key whose limits are above its organization, at the limit it accepts', async () => {
+  it('refuses a key with limits above its organization, and accepts equal ones', async () => {
     const { organizationId } = await addCustomer(store, 0n, { tokensPerMinute: 100, dailyBudgetNanoUsd: 5n });
     const create = (limits: object) =>
       store.administration.createKey(
@@ -131,7 +131,7 @@ describe('keys in PostgreSQL', () => {
     });
   });
 
-  it('keeps no more of a key than its hash and last four characters', async () => {
+  it('stores only the hash and the last four characters of a key', async () => {
     const customer = await addCustomer(store);
     const [record] = (await store.administration.keys(customer.organizationId)) ?? [];
     expect(record).not.toHaveProperty('hash');
@@ -139,7 +139,7 @@ describe('keys in PostgreSQL', () => {
     expect(await store.administration.keys(`org-${'0'.repeat(26)}`)).toBeUndefined();
   });
 
-  it('lists the newest revoked ones, at a cost that grows only as their number does', async () => {
+  it('lists the newest revoked keys at linear cost', async () => {
     const customer = await addCustomer(store);
     const count = 20_000;
     await sql(
@@ -160,7 +160,7 @@ describe('keys in PostgreSQL', () => {
     expect(await listed(count)).toHaveLength(count + 1);
     const before = spentMs();
     expect(await listed(count - 1)).toHaveLength(count);
-    // Some 30 ms; where each is compared with all others, some 3 s.
+    // It takes some 30 ms, or some 3 s if each key is compared with all others.
     expect(spentMs() - before).toBeLessThan(800);
   });
 });

@@ -16,8 +16,8 @@ import { opened } from '../harness/opened.ts';
 import { startTestPostgres } from '../harness/postgres-server.ts';
 import { usageOf } from './usage-of.ts';
 
-/** A server of its own: these tests kill it. */
-describe('PostgreSQL going away', () => {
+/** A separate server, because these tests kill it. */
+describe('PostgreSQL', () => {
   const server = opened(startTestPostgres);
   let url = '';
   let store: TestStore;
@@ -27,7 +27,7 @@ describe('PostgreSQL going away', () => {
   });
   afterEach(() => store.close());
 
-  it('killed under load: every settlement that resolved is there, and each that is repeated is charged once', async () => {
+  it('that is killed under load keeps every resolved settlement, and charges repeated ones once', async () => {
     const customers = [await addCustomer(store, 10n ** 12n), await addCustomer(store, 10n ** 12n)];
     const resolved = new Set<string>();
     let failures = 0;
@@ -37,7 +37,7 @@ describe('PostgreSQL going away', () => {
       const customer = customers[caller % 2];
       while (customer && !ending) {
         const settlement = settlementOf(customer, { costNanoUsd: 3n });
-        // As the shipper does it: the same settlement until it is durable.
+        // Like the shipper, repeats the same settlement until it is durable.
         while (!resolved.has(settlement.generationId)) {
           try {
             await store.ledger.charge(settlement);
@@ -66,7 +66,7 @@ describe('PostgreSQL going away', () => {
     expect(await store.administration.verifyLedger()).toMatchObject({ generations: resolved.size, differences: [] });
   });
 
-  /** Every way to ask PostgreSQL, at once: how the calls ended, and how long the slowest took. */
+  /** Makes every kind of call at once. Returns their outcomes and the time of the slowest. */
   async function everyCall(customer: Customer): Promise<{ outcomes: readonly string[]; slowestMs: number }> {
     const { organizationId, hash } = customer;
     const startedMs = performance.now();
@@ -89,28 +89,28 @@ describe('PostgreSQL going away', () => {
     return { outcomes: [...new Set(outcomes)], slowestMs: performance.now() - startedMs };
   }
 
-  it('stopped: every call is StoreUnavailable at once, and answers again when it is back', async () => {
+  it('that is stopped fails every call with StoreUnavailable at once, and serves again when it is back', async () => {
     const customer = await addCustomer(store);
     await server.shutDown();
     expect((await everyCall(customer)).outcomes).toEqual(['unavailable']);
-    // The quickest of several: the machine may stand still.
+    // The fastest of several counts, because the machine may stall.
     await expect.poll(async () => (await everyCall(customer)).slowestMs).toBeLessThan(1_500);
     await expect(openStore(url)).rejects.toBeInstanceOf(StoreUnavailable);
     await server.restart();
     await expect.poll(async () => (await everyCall(customer)).outcomes).toEqual(['answered']);
   });
 
-  it('frozen: every call is StoreUnavailable within its bound, and answers again when it goes on', async () => {
+  it('that is frozen fails every call with StoreUnavailable within its time-out, and serves again after it', async () => {
     const customer = await addCustomer(store);
     await everyCall(customer);
-    // A backend whose connection has just been closed may be gone before its turn.
+    // A backend whose connection was just closed may end before its signal.
     const frozen = server.processes().filter((pid) => signalled(pid, 'SIGSTOP'));
     try {
-      // Twice: with connections that were there before, and with new ones that nobody accepts.
+      // The first round has existing connections, the second new ones, which nobody accepts.
       for (let round = 0; round < 2; round++) {
         const away = await everyCall(customer);
         expect(away.outcomes).toEqual(['unavailable']);
-        // Without a bound it would be for as long as the server is frozen.
+        // Without a time-out, calls would wait for as long as the server is frozen.
         expect(away.slowestMs).toBeLessThan(20_000);
       }
     } finally {
@@ -120,7 +120,7 @@ describe('PostgreSQL going away', () => {
   });
 });
 
-/** False: the process has ended. */
+/** Sends a signal. Returns false if the process has ended. */
 function signalled(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

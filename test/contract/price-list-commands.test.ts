@@ -6,7 +6,7 @@ import { runCommandLine } from '#operator/command-line.ts';
 import type { Finding } from '#operator/doctor/check.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
-/** Price lists of organizations, by the command line. */
+/** Commands for the price lists of organizations. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-price-lists-'));
 const path = join(folder, 'gateway.yaml');
 let env: Record<string, string> = {};
@@ -40,7 +40,7 @@ async function doctor(): Promise<string[]> {
   return findings.filter(({ check }) => check === 'price lists').map(({ verdict, found }) => `${verdict}: ${found}`);
 }
 
-test('an organization is created with a list, gets another, and loses it', async () => {
+test('an organization is created with a list, changed to another, and to none', async () => {
   configure('partner', 'wholesale');
   const created = await done('org', 'create', '--name', 'A', '--price-list', 'partner');
   expect(created).toMatchObject({ price_list: 'partner' });
@@ -65,7 +65,7 @@ test('an organization is created with a list, gets another, and loses it', async
   expect(changes.at(-1)).toEqual(['partner', null]);
 });
 
-test('a list that the configuration lacks is given with a warning; a malformed name is refused', async () => {
+test('an unknown list is set with a warning; a malformed name is refused', async () => {
   configure('partner');
   const { id, warning } = await done('org', 'create', '--name', 'A', '--price-list', 'partnr');
   expect(warning).toContain('has no price list partnr');
@@ -83,7 +83,7 @@ test('a list that the configuration lacks is given with a warning; a malformed n
   expect(await done('org', 'update', id, '--price-list', 'none')).not.toHaveProperty('warning');
 });
 
-test('the doctor names the organizations whose list the configuration does not have', async () => {
+test('the doctor names the organizations with unknown lists', async () => {
   configure('partner');
   expect(await doctor()).toEqual(['ok: no price list is in use']);
   const ids: string[] = [];

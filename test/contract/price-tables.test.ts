@@ -29,7 +29,7 @@ describe('a charge by a price table', () => {
     settlementOf(db.customer, { usage: USAGE, prices: PRICES, costNanoUsd: COST, ...changes });
   const differences = async () => (await db.store.administration.verifyLedger()).differences;
 
-  it('keeps its counts, prices, tier and entry, so that the ledger can price it again', async () => {
+  it('stores its counts, prices, tier and price entry, so that the ledger can verify it', async () => {
     expect(chargeNanoUsd(PRICES, USAGE)).toBe(COST);
     const one = written({ serviceTier: 'priority', pricedTier: 'flex', pricedAboveTokens: 99, user: 'ada' });
     await Promise.all([db.store.ledger.charge(one), db.store.ledger.charge(written())]);

@@ -15,10 +15,10 @@ import { createDatabase, openStore, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { startTestPostgres } from '../harness/postgres-server.ts';
 
-/** A report takes milliseconds; a busy machine may need its time. */
+/** A report takes milliseconds, but more on a busy machine. */
 const SOON = { timeout: 20_000 };
 
-/** A server of its own: this test kills it. */
+/** A separate server, because this test kills it. */
 const server = opened(() => startTestPostgres({ fsync: 'off' }));
 let url = '';
 
@@ -56,7 +56,7 @@ const reportedIds = async () =>
 const lastReport = async () =>
   (await sql<{ at: string }>(url, 'select max(reported_at)::text as at from gateway_processes'))[0]?.at;
 
-it('reports again and again, comes back after the server crashed and forgot, and says each of it once', async () => {
+it('reports periodically, again after a crash of the server that lost its row, and logs each change once', async () => {
   const id = randomUUID();
   const lines: Line[] = [];
   const reporter = startReporter(id, lines);
@@ -79,7 +79,7 @@ it('reports again and again, comes back after the server crashed and forgot, and
   expect(await reportedIds()).toEqual([]);
 });
 
-it('takes away the rows of processes that were forgotten', async () => {
+it('deletes the rows of processes that ended without deleting them', async () => {
   const forgotten = randomUUID();
   const closing: Line[] = [];
   const former = startReporter(forgotten, closing);
@@ -93,7 +93,7 @@ it('takes away the rows of processes that were forgotten', async () => {
   await reporter.close();
 });
 
-it('ends in time while PostgreSQL is away', async () => {
+it('closes in time while PostgreSQL is frozen', async () => {
   const reporter = startReporter(randomUUID(), [], { connectMs: 1_000, statementMs: 1_000 });
   await expect.poll(reportedIds, SOON).toHaveLength(1);
   const frozen = server.processes();
@@ -108,7 +108,7 @@ it('ends in time while PostgreSQL is away', async () => {
   }
 });
 
-/** The backend of the connection that this test just closed may be gone by now. */
+/** Sends a signal to processes, some of which may have ended. */
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

@@ -36,7 +36,7 @@ describe('process reports', () => {
   const age = (id: string, ms: number) =>
     sql(url, `update gateway_processes set reported_at = now() - interval '${ms} milliseconds' where id = '${id}'`);
 
-  it('are read as they were written, the newest of each process, whatever text an operator wrote', async () => {
+  it('are read as they were written, the newest of each process, with any text of an operator', async () => {
     const process = processWith();
     const configuration = configurationWith({ path: 'a\0b\ud800c "\\u0000" é' });
     await reports.write(process, reportWith(), configuration);
@@ -58,7 +58,7 @@ describe('process reports', () => {
     expect(await currentConfiguration(pool)).toBeUndefined();
   });
 
-  it('carry the configuration only when it has changed, and always with a row that was taken away', async () => {
+  it('write the configuration only when it has changed, or when their row was deleted', async () => {
     const process = processWith();
     const first = configurationWith();
     await reports.write(process, reportWith(), first);
@@ -74,7 +74,7 @@ describe('process reports', () => {
     expect((await listProcesses(pool)).map(({ id }) => id)).toEqual([process.id]);
   });
 
-  it('tell of all price lists only the one that is asked for', async () => {
+  it('return only the requested price list', async () => {
     const list = { models: {}, others: { percentParts: -100_000 } };
     const priceLists = { partner: list, other: list };
     await reports.write(processWith(), reportWith(), configurationWith({ priceLists }));
@@ -83,7 +83,7 @@ describe('process reports', () => {
     expect((await currentConfiguration(pool, 'unknown'))?.priceLists).toEqual({});
   });
 
-  it('tell the configuration of a process that reports before that of one that is gone, the last loaded first', async () => {
+  it('prefer the configuration of a live process, and then the one that was loaded last', async () => {
     const loaded = (loadedAtMs: number) => configurationWith({ loadedAtMs, fingerprint: `of ${loadedAtMs}` });
     const [gone, old, fresh] = [processWith(), processWith(), processWith()];
     await reports.write(gone, reportWith(), loaded(3_000));
@@ -96,7 +96,7 @@ describe('process reports', () => {
     expect((await currentConfiguration(pool))?.fingerprint).toBe('of 3000');
   });
 
-  it('add up what is held against an organization, without processes that are gone', async () => {
+  it('sum the holds of an organization, without processes that are gone', async () => {
     const large = String(2n ** 53n + 1n);
     const [one, two, gone] = [processWith(), processWith(), processWith()];
     const held = (organizations: Parameters<typeof holdsOf>[0]) => reportWith({ holds: holdsOf(organizations) });
@@ -109,7 +109,7 @@ describe('process reports', () => {
     expect(await heldNow(pool, 'org-3')).toEqual({ heldNanoUsd: 0n, holds: 0 });
   });
 
-  it('of processes that have been gone for an hour are removed, others not', async () => {
+  it('of processes are deleted after they have been gone for an hour', async () => {
     const [gone, late, fresh] = [processWith({ worker: 0 }), processWith({ worker: 1 }), processWith({ worker: 2 })];
     for (const process of [gone, late, fresh]) await reports.write(process, reportWith(), configurationWith());
     await age(gone.id, 3_601_000);
@@ -118,7 +118,7 @@ describe('process reports', () => {
     expect((await listProcesses(pool)).map(({ id }) => id)).toEqual([late.id, fresh.id]);
   });
 
-  it('do not wait for the disk', async () => {
+  it('are in an unlogged table, so that they do not wait for the disk', async () => {
     await reports.write(processWith(), reportWith(), configurationWith());
     const [row] = await sql<{ relpersistence: string }>(
       url,

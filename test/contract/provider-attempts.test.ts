@@ -31,7 +31,7 @@ const rowsOf = (organizationId: string) =>
     `select * from provider_attempts where organization_id = '${organizationId}' order by generation_id, attempt`,
   );
 
-test('an attempt is kept once, with all that is known of it', async () => {
+test('an attempt is stored once, with all of its fields', async () => {
   const organizationId = newId('org', Date.now());
   const usage = { ...NO_USAGE, promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 };
   const whole = attemptWith({ organizationId, upstreamId: 'chat"\0cmpl-1', tokens: { usage, source: 'reported' } });
@@ -82,7 +82,7 @@ test('an attempt is kept once, with all that is known of it', async () => {
   ]);
 });
 
-test('a loss is booked with its attempt, once, and added to that of an attempt before', async () => {
+test('a loss is booked once with its attempt, and added to that of an earlier attempt', async () => {
   const organizationId = newId('org', Date.now());
   const loss = { reason: 'timeout', amountNanoUsd: 70n } as const;
   const first = attemptWith({ organizationId, loss });
@@ -107,7 +107,7 @@ test('a loss is booked with its attempt, once, and added to that of an attempt b
   expect(await sql(url, lost)).toEqual([row, tooLarge].sort((a, b) => (a.generation_id < b.generation_id ? -1 : 1)));
 });
 
-test('calls of providers are generations and attempts together, and what was charged after all is there once', async () => {
+test('provider calls are generations and attempts together, each once if it was charged after all', async () => {
   const database = await openStore(url);
   const customer = await addCustomer(database);
   const { organizationId, keyId } = customer;
@@ -140,7 +140,7 @@ test('calls of providers are generations and attempts together, and what was cha
   ]);
 });
 
-test('attempts are dropped by days with the request log, and those without a day too', async () => {
+test('attempts are dropped by days with the request log, including those outside of partitions', async () => {
   const organizationId = newId('org', Date.now());
   const pool = new pg.Pool({ connectionString: url });
   const nowMs = utcDay(Date.now()) * DAY_MS + DAY_MS / 2;
@@ -155,7 +155,7 @@ test('attempts are dropped by days with the request log, and those without a day
   await pool.end();
 });
 
-test('what is recorded while PostgreSQL is in the way is written afterwards, and its tokens are counted at once', async () => {
+test('attempts that are recorded while their table is locked are written later, and counted at once', async () => {
   const organizationId = newId('org', Date.now());
   const metrics = createMetrics();
   const { attempts, requestLog } = openRequestLogs({

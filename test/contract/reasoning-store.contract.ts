@@ -8,7 +8,7 @@ export type OpenReasoningStore = (options: ReasoningStoreOptions) => Promise<Rea
 
 const MiB = 1024 * 1024;
 
-/** Guarantees of every store of reasoning, in memory or in Redis. */
+/** The guarantees of every store of reasoning, in memory or in Redis. */
 export function reasoningStoreContract(name: string, open: OpenReasoningStore): void {
   describe(`${name} as a store of reasoning`, () => {
     let stores: ReasoningStore[] = [];
@@ -35,7 +35,7 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
 
     const message = (organizationId: string, name: string, bytes = 8) => ({
       ...{ organizationId, name },
-      // Every byte comes back as it was.
+      // Covers every byte value.
       sealed: Buffer.from(Array.from({ length: bytes }, (_, at) => (at * 37 + name.length) % 256)),
     });
 
@@ -43,7 +43,7 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
       return (await store.find(organizationId, names, MiB)).map((sealed) => sealed !== undefined);
     }
 
-    it('finds what it has kept, in the order of the names, and nothing else', async () => {
+    it('finds only kept messages, in the order of the names', async () => {
       const store = await openStore();
       const [one, two] = [message('org-1', 'one', 300), message('org-1', 'two', 1)];
       expect(await store.keep(one)).toBe('kept');
@@ -52,7 +52,7 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
       expect(await store.find('org-1', ['two'], MiB)).toEqual([two.sealed]);
     });
 
-    it('finds neither of two messages of one name', async () => {
+    it('finds neither of two messages with the same name', async () => {
       const store = await openStore();
       await store.keep(message('org-1', 'call_0', 5));
       await store.keep(message('org-1', 'call_0', 9));
@@ -64,7 +64,7 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
     it.each([
       ['larger than allowed', 1_001, 'full'],
       ['empty', 0, 'kept'],
-    ])('finds no message of a name that another one has which is %s, before or after', async (_, bytes, result) => {
+    ])('finds no message if another one with its name is %s, before or after', async (_, bytes, result) => {
       const store = await openStore({ messageBytes: 1_000 });
       await store.keep(message('org-1', 'before'));
       expect(await store.keep(message('org-1', 'before', bytes))).toBe(result);
@@ -73,28 +73,28 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
       expect(await found(store, 'org-1', ['before', 'after'])).toEqual([false, false]);
     });
 
-    it('finds no more than the bytes that were asked for, the first names first', async () => {
+    it('finds at most the requested bytes, beginning with the first names', async () => {
       const store = await openStore();
       for (const name of ['a', 'b', 'c']) await store.keep(message('org-1', name, 3_000));
       const sizes = (await store.find('org-1', ['c', 'b', 'a'], 6_000)).map((sealed) => sealed?.length);
       expect(sizes).toEqual([3_000, 3_000, undefined]);
     });
 
-    it('keeps no message that is larger than allowed', async () => {
+    it('keeps no message above the size limit', async () => {
       const store = await openStore({ messageBytes: 1_000 });
       expect(await store.keep(message('org-1', 'large', 1_001))).toBe('full');
       expect(await store.keep(message('org-1', 'small', 1_000))).toBe('kept');
       expect(await found(store, 'org-1', ['large', 'small'])).toEqual([false, true]);
     });
 
-    it('forgets after the time', async () => {
+    it('deletes messages after their time', async () => {
       const store = await openStore({ expiresAfterMs: 50 });
       await store.keep(message('org-1', 'one'));
       await expect.poll(() => found(store, 'org-1', ['one'])).toEqual([false]);
     });
 
-    it('evicts the oldest messages of an organization that has kept more than its bound, and of no other', async () => {
-      // In Redis a message is a third larger.
+    it('evicts the oldest messages only of an organization above its bound', async () => {
+      // A message is a third larger in Redis.
       const store = await openStore({ organizationBytes: 8 * 3_500 });
       await store.keep(message('org-2', 'other', 2_000));
       const names = Array.from({ length: 20 }, (_, n) => `message-${n}`);
@@ -109,7 +109,7 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
       expect(store.heldBytes()).toBeLessThanOrEqual(9 * 3_500);
     });
 
-    it('evicts messages of the organization that has kept the most when all of them are too many', async () => {
+    it('evicts messages of the largest organization if all together are too many', async () => {
       const store = await openStore({ totalBytes: 12 * 3_500 });
       await store.keep(message('small', 'first', 2_000));
       for (let n = 0; n < 20; n++) await store.keep(message('large', `large-${n}`, 2_000));

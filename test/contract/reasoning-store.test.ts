@@ -45,7 +45,7 @@ requirement(missingRedis, () => {
       return first().keepReasoning(settings);
     });
 
-    it('lets every process find what another one has kept', async () => {
+    it('lets every process find messages that another one has kept', async () => {
       await Promise.all(nodes.map((node) => node.empty()));
       await first().keepReasoning(options).keep(message);
       expect(await second().keepReasoning(options).find('org-1', ['one'], 1_000)).toEqual([message.sealed]);
@@ -63,7 +63,7 @@ requirement(missingRedis, () => {
         { ...message, name: 'after' },
       ];
       await store.keep(before);
-      // More than is used, and less than twice as much.
+      // More than the used memory, and less than twice as much.
       const used = await Promise.all(nodes.map(async ({ admin }) => usedBytes(await admin.info('memory'))));
       await limit(Math.ceil(1.5 * Math.max(...used)));
       for (const one of [before, after]) expect(await store.keep(one)).toBe('full');

@@ -19,7 +19,7 @@ it.each([
   ['logged_request', LOGGED_COLUMNS],
   ['left_out_count', OMITTED_COLUMNS],
   ['provider_attempt', ATTEMPT_COLUMNS],
-])('a %s is written with the columns that PostgreSQL has, in its order', async (type, columns) => {
+])('a %s is written with the columns of PostgreSQL, in their order', async (type, columns) => {
   const attributes = await sql<{ name: string }>(
     url,
     `select attname as name from pg_attribute

@@ -21,7 +21,7 @@ const PRICES = { ...NO_PRICES, inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_0
 const CREDIT = 1_000_000n;
 const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100, lastAtMs: 1_700_000_000_400 };
 
-/** The next process settles in PostgreSQL what a killed one left. */
+/** The next process settles the requests of a killed one in PostgreSQL. */
 describe('recovery', () => {
   const db = withStore();
   let customer: Customer;
@@ -76,7 +76,7 @@ describe('recovery', () => {
     };
   }
 
-  /** The estimate of its prompt is in the usage. */
+  /** The recorded fields of the request. The prompt's estimate is in the usage instead. */
   const recorded = ({ asked: { promptTokens: _, ...asked } }: LeftIntent) => asked;
 
   const generation = ({ generationId }: LeftIntent) =>
@@ -96,7 +96,7 @@ describe('recovery', () => {
     return db.store.idempotency.claim({ ...claim, organizationId, generationId, leaseMs: 1, retentionMs: 60_000 });
   }
 
-  it('charges what was delivered of a stream and its prompt, once, however often it is begun', async () => {
+  it('charges the delivered part of a stream and its prompt once, also if recovery is repeated', async () => {
     const one = left();
     const away = () => Promise.reject(new StoreUnavailable('away'));
     await expect(chargeLeft([one], { chargedAmong: away })).rejects.toThrow(StoreUnavailable);
@@ -119,13 +119,13 @@ describe('recovery', () => {
     [undefined, undefined, 50_000n, 0n, 50_000n],
     [undefined, 'flex', 25_000n, 0n, 25_000n],
   ])(
-    'charges flex that was sent as %s and named as %s like a living process',
+    'charges flex that was sent as %s and named as %s as a live process does',
     async (sent, named, charged, lost, billed) => {
       const half = { ...PRICES, inputPicoUsd: 500_000n, outputPicoUsd: 500_000n };
       const priceTable = { ...flatTable(PRICES), serviceTiers: new Map([['flex', flatTable(half)]]) };
       const tier = named === undefined ? {} : { serviceTier: named };
       const ended = { usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 }, usageCounted: false, ...tier };
-      // The organization has a price list of half of the model's own prices.
+      // The organization's price list is half of the model's own prices.
       const ownTable = changedByPercent(priceTable, 100 * PERCENT_PARTS);
       const one = left({ priceTable, ownTable, askedTier: 'flex', delivered: { ...DELIVERED, ended } });
       const asked = { ...one.asked, costTable: priceTable, ...(sent === undefined ? {} : { sentTier: sent }) };
@@ -161,7 +161,7 @@ describe('recovery', () => {
     expect([(await generation(atDoor))?.api, (await generation(chat))?.api]).toEqual(['responses', 'chat']);
   });
 
-  it('charges no more output than was asked for, and no more than the hold', async () => {
+  it('charges at most the output limit and at most the hold', async () => {
     const long = left({ delivered: { ...DELIVERED, tokens: 1_000 } });
     const dear = left({ holdNanoUsd: 10_000n });
     await chargeLeft([long, dear]);
@@ -169,7 +169,7 @@ describe('recovery', () => {
     expect((await generation(dear))?.costNanoUsd).toBe(10_000n);
   });
 
-  it('charges the prompt as the provider had reported it, and the output that has come since', async () => {
+  it('charges the reported prompt, and the output that was delivered since the report', async () => {
     const usage = { ...NO_USAGE, promptTokens: 9, cachedTokens: 8 };
     const begun = left({ delivered: { ...DELIVERED, reported: { usage } } });
     const counted = { ...usage, completionTokens: 40 };
@@ -179,14 +179,14 @@ describe('recovery', () => {
     expect(await generation(told)).toMatchObject({ usage: counted, serviceTier: 'flex' });
   });
 
-  it('charges a stream that had ended what it is known to have used', async () => {
+  it('charges a stream that had ended by its known usage', async () => {
     const usage = { ...NO_USAGE, promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
     const one = left({ delivered: { ...DELIVERED, ended: { usage, usageCounted: false } } });
     await chargeLeft([one]);
     expect(await generation(one)).toMatchObject({ usage, usageCounted: false, costNanoUsd: 10_000n });
   });
 
-  it('leaves alone what was charged just before the crash, and frees its hold', async () => {
+  it('does not charge again what was charged just before the crash, and ends its hold', async () => {
     const one = left();
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
     const usage = { ...NO_USAGE, promptTokens: 1, completionTokens: 1 };
@@ -206,7 +206,7 @@ describe('recovery', () => {
   it.each<[string, Partial<LeftIntent>]>([
     ['JSON', { streamed: false }],
     ['a stream that had not begun', {}],
-  ])('charges nothing for %s, keeps a record of the attempt and frees the key', async (_, changes) => {
+  ])('charges nothing for %s, records the attempt and frees the key', async (_, changes) => {
     const { delivered: _delivered, ...begun } = await claimed(left(changes));
     await chargeLeft([begun]);
     expect([await spent(), released]).toEqual([0n, [begun.generationId]]);
@@ -231,7 +231,7 @@ describe('recovery', () => {
     expect(await claimAgain(one)).toEqual({ kind: 'claimed' });
   });
 
-  it('charges nothing where another attempt has the key by now: that is a loss', async () => {
+  it('books a loss instead of a charge if another attempt has taken over the key', async () => {
     const one = await claimed(left());
     await expect.poll(() => claimAgain(one)).toEqual({ kind: 'claimed' });
     await chargeLeft([one]);
@@ -239,7 +239,7 @@ describe('recovery', () => {
     expect(attempts[0]?.loss).toEqual({ reason: 'taken_over', amountNanoUsd: 50_000n });
   });
 
-  it('records the attempt of one that the ledger refuses, and charges the others', async () => {
+  it('records the attempt of a request that the ledger refuses, and charges the others', async () => {
     const [refused, one] = [left({ keyId: newId('key', Date.now()) }), left()];
     await chargeLeft([refused, one]);
     expect(await spent()).toBe(50_000n);

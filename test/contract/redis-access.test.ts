@@ -15,8 +15,8 @@ import { reasoningStoreContract } from './reasoning-store.contract.ts';
 import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
 
 /**
- * Redis as others run it: TLS with an authority of their own, certificates of clients, and a user
- * with the rights of docs/stores.md and no more.
+ * Redis with TLS, a private authority, client certificates, and a user with only the rights of
+ * docs/stores.md.
  */
 const USER = 'gateway:hush%2Dhush@';
 
@@ -45,7 +45,7 @@ async function setUser({ admin }: TestRedis, words: readonly string[]): Promise<
   await admin.call('ACL', 'SETUSER', 'gateway', 'reset', ...words);
 }
 
-/** Why a gateway process would not start on it. */
+/** Why a gateway process would not start with this URL. */
 async function problemWith(url: string): Promise<string> {
   const opened = await openStore(url, { leaseMs: LEASE_MS }).catch((error: Error) => error);
   if (opened instanceof Error) return `${opened.name}: ${opened.message}`;
@@ -89,7 +89,7 @@ requirement(missingRedis, () => {
       return finding?.advice ?? '';
     };
 
-    test('TLS: an unknown authority, a host that the certificate does not name, no certificate of the client, no such file', async () => {
+    test('TLS problems are named: an unknown authority, another host, no client certificate, no such file', async () => {
       const at = (host: string, query: string) => `rediss://${USER}${host}:${tlsPort}${query}`;
       const client = `sslcert=${certificate}&sslkey=${privateKey}`;
       for (const [url, why] of [
@@ -110,7 +110,7 @@ requirement(missingRedis, () => {
       );
     });
 
-    test('a wrong password, and a user there is not', async () => {
+    test('a wrong password and an unknown user are named', async () => {
       for (const user of ['gateway:wrong@', 'nobody:hush-hush@']) {
         const url = `redis://${user}127.0.0.1:${redis.port}`;
         expect(await problemWith(url)).toMatch(/^StoreUnavailable: Redis: WRONGPASS/);
@@ -118,8 +118,8 @@ requirement(missingRedis, () => {
       }
     });
 
-    test('every right of the line is needed: without it a process refuses to start, and the doctor says why', async () => {
-      // ioredis warns there if INFO is refused.
+    test('every documented right is needed: without it a process refuses to start, and the doctor says why', async () => {
+      // ioredis warns on the console if INFO is refused.
       const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
       const url = `redis://${USER}127.0.0.1:${redis.port}`;
       expect(await problemWith(url)).toBe('none');
@@ -138,13 +138,13 @@ requirement(missingRedis, () => {
       said.mockRestore();
     });
 
-    test('a right that is taken away while processes run is an outage, and over when it is given back', async () => {
+    test('revoking a right while processes run is an outage until it is granted again', async () => {
       const store = await openStore(`redis://${USER}127.0.0.1:${redis.port}`, { leaseMs: LEASE_MS });
       await setUser(
         redis,
         rights.filter((word) => word !== '+hset'),
       );
-      // Changing a user cuts off nobody; the next script meets it.
+      // A changed user keeps its connections. The next script fails.
       await expect(store.takeRead('key-1', 5, 0)).rejects.toThrow(/^Redis: .*hset|^Redis: .*run this command/i);
       await expect(store.takeRead('key-1', 5, 0)).rejects.toHaveProperty('name', 'StoreUnavailable');
       await setUser(redis, rights);
@@ -166,7 +166,7 @@ requirement(missingRedis, () => {
     });
     afterAll(() => Promise.all(nodes.map((node) => node.stop())));
 
-    test('serves every organization, and is well, says the doctor', async () => {
+    test('serves every organization, and has no problems for the doctor', async () => {
       const url = `rediss://${USER}127.0.0.1:${ports[0]}${files}`;
       const store = await openEmptyStore({ url, empty: () => emptyNodes(nodes) }, { leaseMs: LEASE_MS });
       for (let n = 0; n < 20; n++) expect(await store.takeRead(`key-${n}`, 5, 0)).toEqual({ allowed: true });
@@ -175,7 +175,7 @@ requirement(missingRedis, () => {
       expect(await diagnoseRedis(url)).toMatchObject({ mode: 'cluster', clusterState: 'ok' });
     });
 
-    test('does not without the rights for clusters', async () => {
+    test('does not serve without the rights for clusters', async () => {
       for (const node of nodes) await setUser(node, rights);
       expect(await problemWith(`rediss://${USER}127.0.0.1:${ports[0]}${files}`)).toMatch(/^StoreUnavailable: Redis:/);
     });

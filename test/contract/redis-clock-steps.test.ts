@@ -10,8 +10,8 @@ import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_M
 import { localFences } from './local-fences.ts';
 
 /**
- * The clock of Redis is set, or Redis stands still (a resumed machine): nothing expires and nothing
- * is given away because of that.
+ * Steps of the clock of Redis, as by a change of the time or on a resumed machine. They let nothing
+ * expire and free nothing.
  */
 requirement(missingRedis, () => {
   const redis = opened(startTestRedis);
@@ -34,7 +34,7 @@ requirement(missingRedis, () => {
   afterEach(() => store.close());
 
   const TOUCH_MS = 5_000;
-  /** Time as it passes while processes live. */
+  /** Passes time as with running processes, which touch Redis. */
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= TOUCH_MS) {
       serverMs += Math.min(left, TOUCH_MS);
@@ -46,7 +46,7 @@ requirement(missingRedis, () => {
     ...{ day: DAY, holdNanoUsd: 700n, totalTimeoutMs: TOTAL_MS },
   };
   const held = () => store.heldNanoUsd('org-1', 0);
-  /** Takes a hold on the day of Redis's clock. */
+  /** Takes a hold on the day of the clock of Redis. */
   const take = (holdId: string, holdNanoUsd: bigint, concurrency = 64) => {
     const snapshot = snapshotOf({ day: Math.floor(serverMs / DAY_MS) });
     return admitFresh(store, { holdId, holdNanoUsd, concurrency, snapshot }).then(
@@ -55,7 +55,7 @@ requirement(missingRedis, () => {
     );
   };
 
-  test('as it passes while processes live, a lease expires after a lease, and its money is free after the quarantine', async () => {
+  test('without steps, a hold loses its slot after a lease and its money after the quarantine', async () => {
     expect(await take('live', 700n)).toBe('admitted');
     await pass(LEASE_MS - 1);
     expect(await take('more', 1n, 1)).toBe('concurrency');
@@ -70,7 +70,7 @@ requirement(missingRedis, () => {
   describe.each([16_000, 120_000, 299_000, 3_600_000, 26 * 3_600_000])('steps %i ms forward', (stepMs) => {
     const isLong = stepMs > 300_000;
 
-    test('what is held stays held, and in its slot', async () => {
+    test('a live hold keeps its money and its slot', async () => {
       expect(await take('live', 700n)).toBe('admitted');
       await pass(TOUCH_MS);
       serverMs += stepMs;
@@ -83,13 +83,13 @@ requirement(missingRedis, () => {
       expect(await held()).toBe(700n);
     });
 
-    test('what is in quarantine stays there for as long as before', async () => {
+    test('a quarantine does not get shorter', async () => {
       expect(await take('dead', 700n)).toBe('admitted');
       await pass(2 * LEASE_MS);
       expect(await take('too much', 301n)).toBe('balance');
       serverMs += stepMs;
       expect(await held()).toBe(700n);
-      // Time since the last touch is unknown and not counted.
+      // The time since the last touch is unknown and does not count.
       await pass(QUARANTINE_MS - 2 * LEASE_MS - 1);
       expect(await held()).toBe(700n);
       await pass(1);
@@ -97,7 +97,7 @@ requirement(missingRedis, () => {
     });
   });
 
-  test('a step so long that keys expired with it: live holds are taken back in before anything is admitted', async () => {
+  test('after a step so long that keys expired, live holds are registered again before anything is admitted', async () => {
     expect(await take('live', 700n)).toBe('admitted');
     await pass(TOUCH_MS);
     serverMs += 5 * 3_600_000;
@@ -109,7 +109,7 @@ requirement(missingRedis, () => {
     expect(await take('fits', 300n)).toBe('admitted');
   });
 
-  test('releases are taken while memory is full, also after a gap that nothing could be written about', async () => {
+  test('releases are accepted while memory is full, also after a step that could not be recorded', async () => {
     expect(await take('live', 700n)).toBe('admitted');
     serverMs += 120_000;
     await redis.admin.config('SET', 'maxmemory', '1mb');
@@ -119,7 +119,7 @@ requirement(missingRedis, () => {
     expect(await held()).toBe(0n);
   });
 
-  test('an hour back: leases and quarantines go on as before', async () => {
+  test('after a step of an hour back, leases and quarantines continue', async () => {
     expect(await take('live', 700n)).toBe('admitted');
     await pass(TOUCH_MS);
     serverMs -= 3_600_000;
@@ -130,7 +130,7 @@ requirement(missingRedis, () => {
     expect(await held()).toBe(0n);
   });
 
-  test('back and forth, again and again, frees nothing before its time', async () => {
+  test('repeated steps back and forth free nothing before its time', async () => {
     expect(await take('dead', 700n)).toBe('admitted');
     for (let step = 0; step < 30; step++) {
       serverMs += step % 2 === 0 ? 200_000 : -200_000;

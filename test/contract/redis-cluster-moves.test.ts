@@ -8,14 +8,14 @@ import { admitFresh, DAY, LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { beginMoving, emptyNodes, type MovingSlot, startClusterNodes } from './redis-cluster-nodes.ts';
 
-/** A slot moves to a node that knows no script yet, while a process uses it. */
+/** A slot moves to a node without the scripts, while a process uses it. */
 requirement(missingRedis, () => {
-  /** Id of the organization and of the key, so that all data is in one slot. */
+  /** The id of both organization and key, so that all data is in one slot. */
   const ID = 'somebody';
   let nodes: TestRedis[] = [];
   let store: RedisLimitStore;
   let slot: number;
-  /** Has the slot, and the other one not. */
+  /** The node that has the slot. */
   let home: TestRedis;
   let other: TestRedis;
   let reads: number;
@@ -36,7 +36,7 @@ requirement(missingRedis, () => {
   afterEach(() => store?.close());
 
   /**
-   * One more read is allowed, and counted behind those before: no call was lost, and none was done
+   * Expects exactly one more read to be allowed, so that no call was lost and none was executed
    * twice.
    */
   async function countsOn(): Promise<void> {
@@ -51,12 +51,12 @@ requirement(missingRedis, () => {
     [home, other] = [other, home];
   }
 
-  test('calls follow it (MOVED)', async () => {
+  test('calls follow the slot (MOVED)', async () => {
     await finish(await beginMoving(slot, home, other));
     await countsOn();
   });
 
-  test('calls follow its keys while they move (ASK)', async () => {
+  test('calls follow the keys of the slot while they move (ASK)', async () => {
     const moving = await beginMoving(slot, home, other);
     await countsOn();
     await moving.moveKeys();
@@ -65,7 +65,7 @@ requirement(missingRedis, () => {
     await countsOn();
   });
 
-  test('calls follow it where it is on its way back already (MOVED, then ASK)', async () => {
+  test('calls follow a slot that is moving back already (MOVED, then ASK)', async () => {
     await finish(await beginMoving(slot, home, other));
     const back = await beginMoving(slot, home, other);
     await back.moveKeys();
@@ -74,17 +74,17 @@ requirement(missingRedis, () => {
     await finish(back);
   });
 
-  test('a call for keys of which some have moved finds Redis away until all have (TRYAGAIN)', async () => {
+  test('a call for keys of which some have moved is StoreUnavailable until all have (TRYAGAIN)', async () => {
     expect(await admitFresh(store, { organizationId: ID, keyId: ID })).toMatchObject({ kind: 'admitted' });
     const moving = await beginMoving(slot, home, other);
     await moving.moveKeys(':shard');
     await expect(store.heldNanoUsd(ID, NOON_ISH)).rejects.toThrow(StoreUnavailable);
     await finish(moving);
-    // The new server knows no hold yet.
+    // The new node has no holds yet.
     expect(await store.heldNanoUsd(ID, NOON_ISH)).toBe(0n);
   });
 
-  test('another node is another server: live holds are registered there, and who comes waits for one lease', async () => {
+  test('a new node is a new incarnation: live holds are registered there, and admissions wait for one lease', async () => {
     const asked = { organizationId: ID, keyId: ID, holdId: 'live' };
     expect(await admitFresh(store, asked)).toMatchObject({ kind: 'admitted' });
     await finish(await beginMoving(slot, home, other));

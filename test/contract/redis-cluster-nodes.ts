@@ -5,9 +5,9 @@ import { freePorts } from '../launchers/free-ports.ts';
 const FORM_MS = 20_000;
 
 export interface ClusterNodesOptions {
-  /** More of the command line of each node. */
+  /** Further arguments for each node. */
   readonly settings?: (index: number) => readonly string[];
-  /** Port between nodes, if it is not the clients' port without TLS. */
+  /** The port between nodes, if it is not the clients' port without TLS. */
   readonly meetPort?: number;
 }
 
@@ -22,7 +22,7 @@ export async function startClusterNodes({ settings, meetPort }: ClusterNodesOpti
   const [first, second] = nodes as [TestRedis, TestRedis];
   await first.admin.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8191);
   await second.admin.call('CLUSTER', 'ADDSLOTSRANGE', 8192, 16_383);
-  // Otherwise both begin with epoch 0 and would first have to settle which is newer.
+  // Both begin with epoch 0, and would first have to resolve that conflict.
   await second.admin.call('CLUSTER', 'SET-CONFIG-EPOCH', 2);
   await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', meetPort ?? second.port, busPorts[1] ?? 0);
   const deadline = performance.now() + FORM_MS;
@@ -39,15 +39,15 @@ export async function emptyNodes(nodes: readonly TestRedis[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.empty()));
 }
 
-/** A slot on its way from one node to another, in the steps of `redis-cli --cluster reshard`. */
+/** A slot that moves between nodes, in the steps of `redis-cli --cluster reshard`. */
 export interface MovingSlot {
-  /** Moves the keys whose names end so; by default all. */
+  /** Moves the keys whose names end with `nameEnd`, by default all. */
   moveKeys(nameEnd?: string): Promise<void>;
-  /** Both know that it is the other's now. */
+  /** Tells both nodes that the slot has moved. */
   end(): Promise<void>;
 }
 
-/** From now on each says of a key that it has not: ask the other. */
+/** Begins the move. From now on the old node redirects calls for keys that it does not have. */
 export async function beginMoving(slot: number, from: TestRedis, to: TestRedis): Promise<MovingSlot> {
   const idOf = ({ admin }: TestRedis) => admin.call('CLUSTER', 'MYID').then(String);
   const [fromId, toId] = [await idOf(from), await idOf(to)];

@@ -26,14 +26,14 @@ requirement(missingRedis, () => {
   describe('on Redis Cluster', () => {
     const organizations = Array.from({ length: 12 }, (_, n) => ({ organizationId: `org-${n}`, keyId: `key-${n}` }));
 
-    test('every call is of one slot, and organizations are on every node', async () => {
+    test('every call uses one slot, and organizations are distributed over all nodes', async () => {
       const store = await openEmptyStore(wholeCluster(), { leaseMs: LEASE_MS });
       for (const subject of organizations) expect(await admitFresh(store, subject)).toMatchObject({ kind: 'admitted' });
       for (const { admin } of nodes) expect((await admin.keys('*:holds:*')).length).toBeGreaterThan(0);
       await store.close();
     });
 
-    test('several first nodes may be named, and one of them be away', async () => {
+    test('several nodes may be named, and one of them may be down', async () => {
       const [away] = await freePorts(1);
       const url = `redis://127.0.0.1:${away},127.0.0.1:${nodes[1]?.port}`;
       const log = { info: () => {}, warn: () => {} };
@@ -48,7 +48,7 @@ requirement(missingRedis, () => {
       await store.close();
     });
 
-    test('losing one node closes only the organizations that were on it', async () => {
+    test('the loss of one node closes only the organizations on it', async () => {
       const store = await openEmptyStore(wholeCluster(), { leaseMs: LEASE_MS });
       for (const subject of organizations) await admitFresh(store, subject);
       await nodes[0]?.empty();

@@ -12,9 +12,9 @@ import { LEASE_MS, NOON_ISH, QUARANTINE_MS, TOTAL_MS } from './limit-store.fixtu
 import { openEmptyStore } from './open-redis-store.ts';
 
 /**
- * The store in memory is the executable specification of the one in Redis: whatever is called, in
- * whatever order, with snapshots of any age, day and epoch, both answer the same. Only amounts
- * beyond 2^53 are not compared here (ext-proc/limits/redis/amounts.ts).
+ * The store in memory is the executable specification of the one in Redis. Both return the same for
+ * any calls in any order, with snapshots of any age, day and epoch. Only amounts above 2^53 are not
+ * compared here (ext-proc/limits/redis/amounts.ts).
  */
 type Ask = (store: LimitStore) => Promise<unknown>;
 
@@ -33,7 +33,7 @@ const keyLimits: fc.Arbitrary<KeyLimits> = fc.record(
   { ...LIMITS, monthlyBudgetNanoUsd: nano, lifetimeBudgetNanoUsd: nano },
   { requiredKeys: [] },
 );
-/** Days and moments are relative to the time of the call. */
+/** A snapshot with days and times relative to the time of the call. */
 const snapshot = fc.record({
   epoch: fc.constantFrom('epoch-1', 'epoch-1', 'epoch-1', 'epoch-2'),
   sequence: fc.integer({ min: 0, max: 6 }),
@@ -102,7 +102,7 @@ const command = fc.oneof(
         9 * 60 * MINUTE_MS,
         DAY_MS,
         3 * DAY_MS,
-        // Most of them a turn of the month.
+        // Most of these change the month.
         10 * DAY_MS,
         31 * DAY_MS,
       ),
@@ -135,7 +135,7 @@ function snapshotAt(given: Snapshot, nowMs: number): AccountSnapshot {
   };
 }
 
-/** Calls for both stores: each by itself, because a hold id belongs to one request for ever. */
+/** Calls for both stores. A hold id always belongs to one request. */
 function questions(commands: readonly Command[]): Ask[] {
   const owners = new Map<string, Pick<AdmissionRequest, 'organizationId' | 'keyId'>>();
   function ownerOf(id: string) {
@@ -186,7 +186,7 @@ function questions(commands: readonly Command[]): Ask[] {
         const request = { ...asked, ...owner, ...at, totalTimeoutMs: TOTAL_MS };
         return [
           (store) => store.admit(request),
-          // A caller that has to read again asks again; and a message may come twice.
+          // A caller that has to read again repeats its call, and a message may arrive twice.
           (store) => store.admit(request),
           (store) => store.heldNanoUsd(owner.organizationId, atMs),
         ];
@@ -198,8 +198,8 @@ function questions(commands: readonly Command[]): Ask[] {
 }
 
 /**
- * Beyond exact doubles only one of the two reports a negative amount to the nano-dollar, and which
- * of two such amounts is less.
+ * A result without amounts below -2^53, which only one of the stores compares and returns
+ * exactly.
  */
 function comparable(answer: unknown): unknown {
   const lowest = -(2n ** 53n);
@@ -216,7 +216,7 @@ function comparable(answer: unknown): unknown {
 requirement(missingRedis, () => {
   const redis = opened(startTestRedis);
 
-  test('the stores in memory and in Redis answer every sequence of calls alike', { timeout: 120_000 }, () =>
+  test('the stores in memory and in Redis return the same for every sequence of calls', { timeout: 120_000 }, () =>
     fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 60 }), async (commands) => {
         const memory = createMemoryLimitStore({ leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });

@@ -4,14 +4,14 @@ import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/re
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 
-/** Processes that open the same shards give their fences in another order than they raised them. */
+/** Processes that open the same shards write fences in another order than they raised them. */
 const LEASE_MS = 300;
 const log = { info: () => {}, warn: () => {} };
 
 interface Process {
   readonly store: RedisLimitStore;
   readonly fences: ReadFences;
-  /** Resolves when PostgreSQL has the fence of this process; Redis gets it after `give()`. */
+  /** Resolves when PostgreSQL has the fence of this process. Redis gets it after `give()`. */
   readonly raised: Promise<void>;
   readonly give: () => void;
 }
@@ -59,7 +59,7 @@ requirement(missingRedis, () => {
     ['raised last', 0, 1],
     ['raised first', 1, 0],
   ])(
-    'a shard has the newest fence and opens, also when the process that %s is the last to give',
+    'a shard has the newest fence and opens, also when the process that %s is the last to write',
     async (_, one, other) => {
       const processes = [await startProcess(), await startProcess()] as const;
       const opening: Promise<number>[] = [];
@@ -77,7 +77,7 @@ requirement(missingRedis, () => {
     },
   );
 
-  test('a process that ends between raising and giving does not keep a shard closed', async () => {
+  test('a process that ends between raising and writing its fence does not keep a shard closed', async () => {
     const [ends, other] = [await startProcess(), await startProcess()];
     void ends.store.lossDetection.opensInMs().catch(() => undefined);
     await ends.raised;
@@ -88,7 +88,7 @@ requirement(missingRedis, () => {
     ends.give();
   });
 
-  test('a process does not raise while another one is about to give', async () => {
+  test('a process does not raise a fence while another one is about to write its own', async () => {
     const [one, other] = [await startProcess(), await startProcess()];
     const opening = one.store.lossDetection.opensInMs();
     await one.raised;
@@ -98,7 +98,7 @@ requirement(missingRedis, () => {
     expect([written, await fence()]).toEqual(['1', '1']);
   });
 
-  test('a process gives the fence that it raised, not one of another server that it read meanwhile', async () => {
+  test('a process writes the fence that it raised, not one that it read meanwhile', async () => {
     const { store, fences, raised, give } = await startProcess();
     const opening = store.lossDetection.opensInMs();
     await raised;

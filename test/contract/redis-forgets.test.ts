@@ -20,7 +20,7 @@ import {
 } from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
 
-/** Redis loses its memory in more than one way; what is held must never be lost with it. */
+/** Redis loses its data in several ways. Holds must never be lost with it. */
 requirement(missingRedis, () => {
   const redis = opened(startTestRedis);
   let store: RedisLimitStore;
@@ -48,7 +48,7 @@ requirement(missingRedis, () => {
 
   describe.each(Object.keys(losses))('a Redis that was %s', (how) => {
     beforeEach(async () => {
-      // State of a restored dump: a trusted organization with an old balance.
+      // The restored dump has a trusted organization with an old balance.
       if (how.startsWith('restored')) {
         await admitFresh(store, { holdId: 'old', holdNanoUsd: 1n });
         await redis.admin.save();
@@ -62,7 +62,7 @@ requirement(missingRedis, () => {
       if (how.startsWith('restored')) await redis.admin.save();
     });
 
-    test('admits nothing for one lease, and knows the live holds after it', async () => {
+    test('admits nothing for one lease, and has the live holds after it', async () => {
       await expect(store.admit(requestOf({ nowMs: at(1) }))).rejects.toBeInstanceOf(StoreUnavailable);
       expect(await store.renew([live], at(5_000))).toEqual({ takenBack: ['live'], exposed: [], failed: [] });
       expect(await store.renew([live], at(10_000))).toEqual({ takenBack: [], exposed: [], failed: [] });
@@ -84,7 +84,7 @@ requirement(missingRedis, () => {
       expect(await admitFresh(store, { ...after, holdNanoUsd: 300n })).toMatchObject({ kind: 'admitted' });
     });
 
-    test('takes a hold back in once, and releases it once', async () => {
+    test('registers a hold again once, and releases it once', async () => {
       await store.renew([live], at(1));
       await store.renew([live, live], at(2));
       expect(await store.heldNanoUsd('org-1', at(2))).toBe(700n);
@@ -93,14 +93,14 @@ requirement(missingRedis, () => {
       await store.release(release);
       expect(await store.heldNanoUsd('org-1', at(4))).toBe(0n);
       const organizationLimits = { tokensPerMinute: 10 };
-      // The window was forgotten, and is not corrected for what it does not have.
+      // The window was lost, so the release does not correct its tokens.
       expect(await admitFresh(store, { nowMs: at(1 + LEASE_MS), organizationLimits, tokens: 10 })).toMatchObject({
         kind: 'admitted',
         windows: { tokens: { remaining: 0 } },
       });
     });
 
-    test('takes an owed hold back in without a slot: it forgot it, nobody released it', async () => {
+    test('registers an owed hold again without a slot', async () => {
       const owed = { ...live, owedNanoUsd: 300n };
       expect(await store.renew([owed], at(1))).toEqual({ takenBack: ['live'], exposed: [], failed: [] });
       expect(await store.renew([owed, live], at(2))).toEqual({ takenBack: [], exposed: [], failed: [] });
@@ -112,13 +112,13 @@ requirement(missingRedis, () => {
       expect(await store.heldNanoUsd('org-1', nowMs)).toBe(700n);
     });
 
-    test('says of what was not renewed in time that its money could be given away, and holds it again', async () => {
+    test('reports a hold that was not renewed in time as exposed, and registers it again', async () => {
       await expect(store.admit(requestOf({ nowMs: at(0) }))).rejects.toBeInstanceOf(StoreUnavailable);
       expect(await store.renew([live], at(LEASE_MS))).toEqual({ takenBack: ['live'], exposed: ['live'], failed: [] });
       expect(await store.heldNanoUsd('org-1', at(LEASE_MS))).toBe(700n);
     });
 
-    test('believes no snapshot that was read before it forgot', async () => {
+    test('does not trust snapshots that were read before the loss', async () => {
       const told = requestOf({ nowMs: at(0) });
       await expect(store.admit(told)).rejects.toBeInstanceOf(StoreUnavailable);
       const late = { ...told, nowMs: at(LEASE_MS), snapshot: snapshotOf({ balance: 9_999n }) };
@@ -138,7 +138,7 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, other)).toMatchObject({ kind: 'admitted' });
   });
 
-  test('a clock that goes back keeps nobody out for longer than a lease, and nobody at all once it is open', async () => {
+  test('a clock that goes back closes a shard for at most one lease, and an open shard not at all', async () => {
     await redis.empty();
     const HOUR_MS = 3_600_000;
     const isOut = (ms: number) =>
@@ -150,7 +150,7 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, { holdId: 'earlier', nowMs: at(-2 * HOUR_MS) })).toMatchObject({ kind: 'admitted' });
   });
 
-  test('a process that begins while others live does not open what they closed', async () => {
+  test('a process that starts does not open shards that others have closed', async () => {
     const second = await openStore(redis.url, { leaseMs: LEASE_MS });
     expect(await second.lossDetection.opensInMs()).toBe(0);
     const beginning = await second.lossDetection.startOver();
@@ -163,7 +163,7 @@ requirement(missingRedis, () => {
     await second.close();
   });
 
-  test('whatever is lost whenever: no balance is admitted beyond', { timeout: 60_000 }, () =>
+  test('no balance is exceeded, whenever data is lost', { timeout: 60_000 }, () =>
     fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 80, size: 'max' }), (moves) =>
         neverBeyond(redis, moves),
@@ -183,7 +183,7 @@ const move = fc.oneof(
     weight: 10,
     arbitrary: fc.record({ kind: fc.constant('advance'), ms: fc.constantFrom(1, 2_000, 5_000, 5_000, 5_000) }),
   },
-  // Rare, because nothing is admitted for a lease after it.
+  // Rare, because nothing is admitted for one lease after it.
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('flush') }) },
   {
     weight: 2,
@@ -203,8 +203,8 @@ interface Held extends Hold {
 }
 
 /**
- * Processes renew every five seconds at the latest, as the gateway's do; charges commit before
- * their holds are released.
+ * Processes renew at least every five seconds, as the gateway does. Charges commit before their
+ * holds are released.
  */
 async function neverBeyond(redis: TestRedis, moves: readonly Move[]): Promise<void> {
   const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });

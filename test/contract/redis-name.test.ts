@@ -6,8 +6,8 @@ import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
 
 /**
- * A name identifies one Redis. It survives every loss of data, as long as a process lives that
- * knows it.
+ * A name identifies one Redis. It survives every loss of data while a process with this name is
+ * alive.
  */
 const log = { info: () => {}, warn: () => {} };
 
@@ -17,7 +17,7 @@ requirement(missingRedis, () => {
   const open = () =>
     createRedisLimitStore({ url: redis.url, log, leaseMs: 1_000, clock: 'server', fences: localFences() });
 
-  test('it is given once, and given back by a living process; one that finds another is told', async () => {
+  test('a name is set once and restored by a live process, and a process that finds another name is notified', async () => {
     const [one, two] = await Promise.all([open(), open()]);
     expect(await one.lossDetection.name()).toBeUndefined();
     const given = await Promise.all([one.lossDetection.name('a'), two.lossDetection.name('b')]);
@@ -32,7 +32,7 @@ requirement(missingRedis, () => {
     await expect.poll(() => two.lossDetection.name(), { timeout: one.lossDetection.renamedWithinMs }).toBe(name);
     expect(isOther).toBe(false);
 
-    // The first process may name it again in between; then the second one gets this name.
+    // The first process may restore its name in between. Then the second one gets that name.
     const takeOver = async (): Promise<boolean> => {
       await redis.empty();
       return (await two.lossDetection.name('another')) === 'another';
@@ -42,7 +42,7 @@ requirement(missingRedis, () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test('without the name that counts nothing is opened: the fence of a stranger would shut everybody else out', async () => {
+  test('without the right name no shard is opened, because a foreign fence would close it for all others', async () => {
     await redis.empty();
     const fences = localFences();
     const store = await createRedisLimitStore({ url: redis.url, log, leaseMs: 100, clock: 'server', fences });

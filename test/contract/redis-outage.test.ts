@@ -20,7 +20,7 @@ function open(url: string, log = silent): Promise<RedisLimitStore> {
   return createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server', fences: localFences() });
 }
 
-/** How the call ended, and after how long. */
+/** The result of a call, and the time that it took. */
 async function timed(call: Promise<unknown>): Promise<{ result: unknown; ms: number }> {
   const began = performance.now();
   const result = await call.catch((error: unknown) => error);
@@ -31,7 +31,7 @@ requirement(missingRedis, () => {
   const redis = opened(() => startTestRedis({ password: 'hunter2' }));
   const urlWith = (credentials: string) => redis.url.replace('//', `//${credentials}@`);
 
-  describe('a Redis that is away', () => {
+  describe('a Redis that is unavailable', () => {
     let store: RedisLimitStore;
     let lines: string[];
     beforeEach(async () => {
@@ -41,7 +41,7 @@ requirement(missingRedis, () => {
     });
     afterEach(() => store.close());
 
-    /** Quickest of several refusals: the process may stand still during one. */
+    /** The fastest of several refusals, because the process may stall during one. */
     async function quickestRefusalMs(): Promise<number> {
       let quickestMs = Number.POSITIVE_INFINITY;
       for (let call = 0; call < 5; call++) {
@@ -52,7 +52,7 @@ requirement(missingRedis, () => {
       return quickestMs;
     }
 
-    test('because it was killed: calls are refused at once, and served again when it is back', async () => {
+    test('because it was killed refuses calls at once, and serves again when it is back', async () => {
       process.kill(redis.pid, 'SIGKILL');
       const calls = await Promise.all(Array.from({ length: 20 }, () => timed(store.takeRead('key-1', 9, 0))));
       for (const { result } of calls) expect(result).toBeInstanceOf(StoreUnavailable);
@@ -68,7 +68,7 @@ requirement(missingRedis, () => {
       expect(lines).toEqual(['Redis is unavailable', 'Redis is back']);
     });
 
-    test('because it is frozen: calls are refused soon, then at once', async () => {
+    test('because it is frozen refuses calls after a time-out, and then at once', async () => {
       process.kill(redis.pid, 'SIGSTOP');
       try {
         const first = await timed(store.takeRead('key-1', 9, 0));
@@ -88,7 +88,7 @@ requirement(missingRedis, () => {
   });
 
   describe('at the start', () => {
-    test('nobody there: unavailable', async () => {
+    test('a Redis that is not running is unavailable', async () => {
       const [port] = await freePorts(1);
       const { result, ms } = await timed(open(`redis://127.0.0.1:${port}`));
       expect(result).toBeInstanceOf(StoreUnavailable);
@@ -96,7 +96,7 @@ requirement(missingRedis, () => {
     });
 
     test.each([':wrong', 'nobody:wrong', 'default:wrong'])(
-      'the credentials %s: unavailable, and they are not told',
+      'a Redis that refuses the credentials %s is unavailable, and they are not logged',
       async (given) => {
         const told: unknown[] = [];
         const log = (...line: unknown[]) => void told.push(line);
@@ -106,7 +106,7 @@ requirement(missingRedis, () => {
       },
     );
 
-    test('a user whose rights end at our keys: enough', async () => {
+    test('a user with rights only on our keys suffices', async () => {
       const rights = ['on', '>pass', '~gateway:*', 'resetchannels', '+@all', '-@dangerous', '+info'];
       await redis.admin.call('ACL', 'SETUSER', 'app', ...rights);
       const store = await open(urlWith('app:pass'));
@@ -118,7 +118,7 @@ requirement(missingRedis, () => {
       await store.close();
     });
 
-    test('an eviction policy that could take holds: refused, with what to change', async () => {
+    test('an eviction policy that could evict holds is refused, with the setting to change', async () => {
       await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
       const { result } = await timed(open(urlWith(':hunter2')));
       await redis.admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
@@ -127,7 +127,7 @@ requirement(missingRedis, () => {
     });
   });
 
-  test('an eviction policy that is set later is told, once', async () => {
+  test('an eviction policy that is set later is logged once', async () => {
     const lines: string[] = [];
     const log = (_fields: object, message: string) => void lines.push(message);
     const store = await open(urlWith(':hunter2'), { info: log, warn: log });
@@ -141,7 +141,7 @@ requirement(missingRedis, () => {
     expect(lines).toEqual([expect.stringContaining('noeviction')]);
   });
 
-  test('a full Redis refuses instead of forgetting', async () => {
+  test('a full Redis refuses admissions instead of evicting holds', async () => {
     const store = await openEmptyStore({ url: urlWith(':hunter2'), empty: redis.empty }, { leaseMs: LEASE_MS });
     const hold = requestOf();
     await admitFresh(store, hold);
@@ -158,7 +158,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('that it forgot is noticed for all organizations at once, whoever asks first', async () => {
+  test('a loss of data is noticed for all organizations at the first call of any', async () => {
     const store = await open(urlWith(':hunter2'));
     const beginning = await store.lossDetection.startOver();
     await beginning.open();
@@ -169,7 +169,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('nothing stays for ever', async () => {
+  test('every key expires', async () => {
     const store = await openEmptyStore({ url: urlWith(':hunter2'), empty: redis.empty }, { leaseMs: LEASE_MS });
     const hold = requestOf();
     await store.admit(requestOf({ organizationId: 'org-2', keyId: 'key-2' }));
@@ -186,12 +186,12 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('minutes, days and leases are by the clock of Redis; what is left of them is told by the caller’s', async () => {
+  test('minutes, days and leases use the clock of Redis; reset times are returned by the caller’s clock', async () => {
     const store = await open(urlWith(':hunter2'));
     for (const skewMs of [0, 3_600_000, -86_400_000]) {
       const nowMs = Date.now() + skewMs;
       const key = `key-${skewMs}`;
-      // Both reads are of one minute.
+      // Both reads must be in one minute.
       const restMs = MINUTE_MS - (Date.now() % MINUTE_MS);
       if (restMs < 15_000) await sleep(restMs);
       expect(await store.takeRead(key, 1, nowMs)).toEqual({ allowed: true });

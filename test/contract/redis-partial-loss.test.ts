@@ -19,7 +19,7 @@ import {
 } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 
-/** Keys of one organization are deleted or evicted while everything else stays. */
+/** Keys of one organization are deleted or evicted, while all other keys stay. */
 requirement(missingRedis, () => {
   const redis = opened(startTestRedis);
   let store: RedisLimitStore;
@@ -37,7 +37,7 @@ requirement(missingRedis, () => {
   const lose = async (kinds: readonly string[]) => {
     for (const kind of kinds) for (const name of await redis.admin.keys(`*:${kind}:org-1`)) await redis.admin.del(name);
   };
-  /** Takes a hold; nothing while the store does not answer. */
+  /** Takes a hold. Resolves with its kind or rule, or `closed`. */
   const tryToTake = (holdId: string, holdNanoUsd: bigint, ms: number) =>
     admitFresh(store, { holdId, holdNanoUsd, nowMs: at(ms) }).then(
       (result) => (result.kind === 'refused' ? result.rule : result.kind),
@@ -51,7 +51,7 @@ requirement(missingRedis, () => {
   describe.each([...new Set(LOSSES)])('lost: %s', (kinds) => {
     const lost = kinds.split(' ');
 
-    test('what is held is given to nobody, and known again after a lease', async () => {
+    test('held money is not admitted again, and the hold is known again after a lease', async () => {
       expect(await tryToTake('live', 700n, 0)).toBe('admitted');
       await lose(lost);
       expect(await tryToTake('early', 301n, 1)).toMatch(/closed|balance/);
@@ -67,7 +67,7 @@ requirement(missingRedis, () => {
       expect(await store.heldNanoUsd('org-1', at(20_002))).toBe(0n);
     });
 
-    test('when a renewal comes first, too', async () => {
+    test('held money is not admitted again if a renewal comes first', async () => {
       expect(await tryToTake('live', 700n, 0)).toBe('admitted');
       await lose(lost);
       expect(await store.renew([live], at(1))).toMatchObject({ exposed: [], failed: [] });
@@ -75,7 +75,7 @@ requirement(missingRedis, () => {
       expect(await store.heldNanoUsd('org-1', at(2))).toBe(700n);
     });
 
-    test('nothing is held for ever of whose process died with it', async () => {
+    test('the hold of a dead process ends', async () => {
       expect(await tryToTake('live', 700n, 0)).toBe('admitted');
       await lose(lost);
       expect(await tryToTake('early', 301n, 1)).toMatch(/closed|balance/);
@@ -85,7 +85,7 @@ requirement(missingRedis, () => {
     });
   });
 
-  test.each([...new Set(LOSSES)])('what is owed stays held beside what is not. Lost: %s', async (kinds) => {
+  test.each([...new Set(LOSSES)])('owed and other holds both stay held. Lost: %s', async (kinds) => {
     const owed = { ...holdOf('owed'), holdNanoUsd: 300n, owedNanoUsd: 200n };
     expect(await tryToTake('owed', 300n, 0)).toBe('admitted');
     await store.release({ ...owed, nowMs: at(0), tokensUsed: 0 });
@@ -101,7 +101,7 @@ requirement(missingRedis, () => {
     expect(await store.heldNanoUsd('org-1', at(20_002))).toBe(0n);
   });
 
-  test('leases that are lost are missed beside an owed hold', async () => {
+  test('lost leases are noticed if there is an owed hold too', async () => {
     expect(await tryToTake('owed', 300n, 0)).toBe('admitted');
     await store.release({ ...live, holdId: 'owed', nowMs: at(0), tokensUsed: 0, owedNanoUsd: 200n });
     expect(await tryToTake('live', 700n, 0)).toBe('admitted');
@@ -109,7 +109,7 @@ requirement(missingRedis, () => {
     expect(await tryToTake('early', 1n, 1)).toBe('closed');
   });
 
-  test('what a dead process held stays held when the hash of its organization is lost', async () => {
+  test('the hold of a dead process stays held if the hash of its organization is lost', async () => {
     expect(await tryToTake('dead', 700n, 0)).toBe('admitted');
     expect(await tryToTake('other', 301n, LEASE_MS)).toBe('balance');
     await lose(['org']);
@@ -125,7 +125,7 @@ requirement(missingRedis, () => {
       snapshot: snapshotOf({ balance: 5_000n, monthSpent: 0n, lifetimeSpent: 0n }),
     });
     const longer = { monthlyBudgetNanoUsd: 1_100n, lifetimeBudgetNanoUsd: 1_000n };
-    // A hold of yesterday, in whose sum a mistake would last.
+    // A hold of yesterday, because an error in its sum would last.
     const yesterdays = { ...live, day: DAY - 1 };
     const gone = { ...live, holdId: 'gone', day: DAY - 2, holdNanoUsd: 100n };
     await store.renew([yesterdays, gone], at(0));
@@ -143,7 +143,7 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, mine(1_000n, ends, longer))).toMatchObject({ kind: 'admitted' });
   });
 
-  test('the longer budgets of a key count its holds when the hash of the key is lost', async () => {
+  test('the longer budgets of a key count its holds if the hash of the key is lost', async () => {
     const keyLimits = { lifetimeBudgetNanoUsd: 1_000n };
     const mine = { keyLimits, snapshot: snapshotOf({ balance: 5_000n, lifetimeSpent: 0n }) };
     const holdId = 'live';
@@ -151,7 +151,7 @@ requirement(missingRedis, () => {
     const [name = ''] = await redis.admin.keys('*:key:key-1');
     await redis.admin.del(name);
     expect(await admitFresh(store, { ...mine, holdNanoUsd: 301n })).toMatchObject({ availableNanoUsd: 300n });
-    // As little of a hold that is owed from the same call on.
+    // The same holds if the hold becomes owed in the same call.
     await redis.admin.del(name);
     const request = requestOf({ ...mine, holdNanoUsd: 801n });
     await store.admit(request);
@@ -162,7 +162,7 @@ requirement(missingRedis, () => {
     expect(refused).toMatchObject({ rule: 'lifetime_budget', availableNanoUsd: 800n });
   });
 
-  test('other organizations go on meanwhile, of the same shard too', async () => {
+  test('other organizations are admitted meanwhile, also of the same shard', async () => {
     expect(await tryToTake('live', 700n, 0)).toBe('admitted');
     const [name = ''] = await redis.admin.keys('*:org:org-1');
     const shard = name.slice(0, name.indexOf(':org:'));
@@ -177,7 +177,7 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, { organizationId, keyId, nowMs: at(1) })).toMatchObject({ kind: 'admitted' });
   });
 
-  test('an organization that was idle for long enough to expire is no loss', async () => {
+  test('the expiry of an idle organization is not treated as a loss', async () => {
     expect(await tryToTake('live', 700n, 0)).toBe('admitted');
     await store.release({ ...live, nowMs: at(1), tokensUsed: 0 });
     await lose(['org', 'holds', 'leases', 'quarantine']);

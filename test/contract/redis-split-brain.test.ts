@@ -12,8 +12,8 @@ import { requirement } from '../harness/requirement.ts';
 import { requestOf } from './limit-store.fixtures.ts';
 
 /**
- * A replica is made master while the old master lives on and a process still reaches only that one:
- * the money is given once.
+ * A replica becomes master while the old master stays alive and a process reaches only the old one.
+ * Money must still be admitted once.
  */
 const LEASE_MS = 6_000;
 const log = { info: () => {}, warn: () => {} };
@@ -23,7 +23,7 @@ interface Process {
   readonly database: TestStore;
   readonly limits: RedisLimitStore;
   readonly holds: HoldKeeper;
-  /** Its requests had to end. */
+  /** Aborted when the process must end its requests. */
   readonly stranded: AbortSignal;
 }
 
@@ -79,7 +79,7 @@ requirement(missingRedis, () => {
     await expect.poll(isCopy, { timeout: 30_000 }).toBe(true);
   }
 
-  /** Reads the caller and asks for 900 of the 1,000, as a request does. */
+  /** Reads the caller and requests 900 of the 1,000, as a request does. */
   async function ask({ database, limits }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | Hold> {
     const day = utcDay(Date.now());
     const holdId = newId('gen', Date.now());
@@ -116,7 +116,7 @@ requirement(missingRedis, () => {
     }
   }
 
-  test('the old master admits nothing any more once the new one is opened', async () => {
+  test('the old master admits nothing once the new one is open', async () => {
     const cutOff = await startProcess(old);
     await replicate();
     await promote();
@@ -128,7 +128,7 @@ requirement(missingRedis, () => {
     expect(await cutOff.limits.lossDetection.opensInMs()).toBeGreaterThan(0);
   });
 
-  test('what the old master admitted after the promotion ends before the new one admits', async () => {
+  test('requests that the old master admitted after the promotion end before the new one admits', async () => {
     const cutOff = await startProcess(old);
     await replicate();
     await promote();
@@ -147,7 +147,7 @@ requirement(missingRedis, () => {
     }
   });
 
-  test('whoever is moved to the new one in time keeps what it holds, and it is counted there', async () => {
+  test('a process that moves to the new master in time keeps its holds, which count there', async () => {
     const moves = await startProcess(old);
     const admitted = await ask(moves);
     if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
@@ -158,7 +158,7 @@ requirement(missingRedis, () => {
     await expect.poll(() => ask(other), { timeout: 30_000 }).toBe('refused');
   });
 
-  test('two masters that were opened have different fences, also where both were asked to open at once', async () => {
+  test('two opened masters have different fences, also after concurrent opening', async () => {
     const [one, two] = await Promise.all([startProcess(old), startProcess(old)]);
     await old.empty();
     await Promise.all([one.limits.lossDetection.opensInMs(), two.limits.lossDetection.opensInMs()]);

@@ -20,8 +20,8 @@ import {
 import { openEmptyStore } from './open-redis-store.ts';
 
 /**
- * Admissions and releases of one moment share a call of Redis. Each is decided by itself all the
- * same.
+ * Admissions and releases of one moment share a call to Redis, and each is decided as if it were
+ * alone.
  */
 const REMEMBERING = { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS };
 const ORGANIZATIONS = Array.from({ length: 6 }, (_, n) => `org-${n}`);
@@ -34,7 +34,7 @@ const limits = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Only keys have these budgets. */
+/** Budgets that only keys have. */
 const longerBudgets = fc.record({ monthlyBudgetNanoUsd: nano, lifetimeBudgetNanoUsd: nano }, { requiredKeys: [] });
 const ask = fc.record({
   kind: fc.constantFrom('admit', 'admit', 'admit', 'owe', 'release', 'release'),
@@ -61,7 +61,7 @@ const MOMENTS = fc.array(
   { minLength: 1, maxLength: 12, size: 'max' },
 );
 
-/** A hold id belongs to one organization and key for ever. */
+/** Makes the call. A hold id always belongs to one organization and key. */
 function answerOf(store: LimitStore, asked: Ask, nowMs: number): Promise<unknown> {
   const organizationId = ORGANIZATIONS[asked.organization] ?? '';
   const subject = { organizationId, keyId: `${organizationId} key-${asked.key}` };
@@ -89,7 +89,7 @@ requirement(missingRedis, () => {
   });
   afterAll(() => Promise.all([redis?.stop(), other?.stop()]));
 
-  test('what shares a call is answered as if it was asked one by one', { timeout: 120_000 }, () =>
+  test('messages that share a call have the same results as separate calls', { timeout: 120_000 }, () =>
     fc.assert(
       fc.asyncProperty(MOMENTS, async (moments) => {
         const store = await openEmptyStore(redis, REMEMBERING);
@@ -111,7 +111,7 @@ requirement(missingRedis, () => {
     ),
   );
 
-  test("a hold of yesterday that ends in a call is in no budget of the call's later admissions", async () => {
+  test("a hold of yesterday that ends in a call does not count in the call's later admissions", async () => {
     const store = await openEmptyStore(redis, { leaseMs: DAY_MS });
     const keyLimits = { lifetimeBudgetNanoUsd: 100n };
     const hold = { holdId: 'of yesterday', holdNanoUsd: 60n, keyLimits };
@@ -128,7 +128,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('64 of four organizations are one call, and so are their ends', async () => {
+  test('64 admissions of four organizations are one call, and so are their releases', async () => {
     const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
     const subjects = ['a', 'b', 'c', 'd'].map((id) => ({ organizationId: `org-${id}`, keyId: `key-${id}` }));
     for (const subject of subjects) await admitFresh(store, subject);
@@ -147,7 +147,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('a call that cannot be written is refused to all who share it, and the next one goes', async () => {
+  test('a call that cannot be serialized fails for all who share it, and the next one works', async () => {
     const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
     const unwritable = requestOf({ tokens: 1n as unknown as number });
     const results = await Promise.allSettled([
@@ -161,7 +161,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('keys of one organization that somebody wrote to do not hinder the others of a call', async () => {
+  test('overwritten keys of one organization do not affect others in the call', async () => {
     const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
     const broken = { organizationId: 'org-broken', keyId: 'key-broken' };
     await admitFresh(store, broken);
@@ -179,7 +179,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('memory that is full refuses all of a call, and takes nothing', async () => {
+  test('full memory refuses a whole call, and takes nothing', async () => {
     const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
     await admitFresh(store, { holdNanoUsd: 1n });
     await redis.admin.config('SET', 'maxmemory', '1mb');
@@ -190,7 +190,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  describe('a proxy that takes calls of one slot only', () => {
+  describe('a proxy that accepts only calls for one slot', () => {
     let proxy: Server;
     let url = '';
     beforeAll(async () => {
@@ -200,7 +200,7 @@ requirement(missingRedis, () => {
     });
     afterAll(() => new Promise((resolve) => proxy.close(resolve)));
 
-    test('is asked for each slot by itself', async () => {
+    test('gets a separate call for each slot', async () => {
       const store = await openEmptyStore({ url, empty: () => redis.empty() }, { leaseMs: LEASE_MS });
       const admitAll = () =>
         Promise.all(ORGANIZATIONS.map((id) => admitFresh(store, { organizationId: id, keyId: `key of ${id}` })));
@@ -215,8 +215,7 @@ async function scriptCalls({ admin }: TestRedis): Promise<number> {
 }
 
 /**
- * Refuses whatever names keys of two slots, as soon as it sees them in what a client writes at
- * once.
+ * A proxy that refuses commands with keys of two slots.
  */
 function oneSlotProxy(port: number): Server {
   return createServer((client) => {

@@ -10,7 +10,7 @@ import { PATIENT } from '../fixtures/patience.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
 import { createDatabase, openStore, sql, waitsForLock } from '../harness/database.ts';
 
-test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
+test('while the log is locked, rows are buffered up to the bound, then dropped, and never delay a request', async () => {
   const url = await createDatabase();
   await (await openStore(url)).close();
   const metrics = createMetrics();
@@ -28,7 +28,7 @@ test('while the log is locked lines are taken up to the bound and dropped beyond
   await expect.poll(() => waitsForLock(url)).toBe(true);
   for (const entry of entries.slice(10_000)) requestLog.add(entry);
   expect([requestLog.waiting(), requestLog.dropped()]).toEqual([20_000, 100]);
-  // Microseconds each.
+  // Adding a row takes microseconds.
   expect(addingMs).toBeLessThan(500);
 
   await session.end();

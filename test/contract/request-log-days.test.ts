@@ -10,7 +10,7 @@ import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
-/** The days that the request log is made of. */
+/** The daily partitions of the request log. */
 let url = '';
 let store: RequestLogStore;
 let pool: pg.Pool;
@@ -20,7 +20,7 @@ const today = utcDay(Date.now());
 
 beforeAll(async () => {
   url = await createDatabase();
-  // Brings the schema.
+  // Creates the schema.
   await (await openStore(url)).close();
   store = openRequestLog(url, log, PATIENT);
   pool = new pg.Pool({ connectionString: url });
@@ -42,10 +42,10 @@ const partitions = async (): Promise<string[]> =>
     )
   ).map(({ name }) => name);
 
-test('days are made a week ahead, by several processes at once too', async () => {
+test('days are made a week ahead, also by several processes at once', async () => {
   const queries = vi.spyOn(pool, 'query');
   await Promise.all([1, 2, 3].map(() => makeLogPartitions(pool, Date.now() + 20 * DAY_MS, log)));
-  // Not an error that is put up with, either: PostgreSQL's log would show it.
+  // There must be no tolerated errors either, because PostgreSQL would log them.
   expect(queries.mock.settledResults.filter(({ type }) => type === 'rejected')).toEqual([]);
   queries.mockRestore();
   const names = await partitions();
@@ -72,13 +72,13 @@ test('days are dropped after the retention, rows without a day and old sums dele
   expect(await sql(url, `select from request_stats where organization_id = '${organizationId}'`)).toHaveLength(4);
 });
 
-test('days wait for a reader no longer than a moment, and are dropped another time', async () => {
+test('dropping a day waits only briefly for a reader, and is repeated later', async () => {
   const day = today - 60;
   await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
   const reader = new pg.Client({ connectionString: url });
   await reader.connect();
   await reader.query(`begin; select count(*) from request_log`);
-  // The quickest of several: the machine may stand still.
+  // The fastest of several counts, because the machine may stall.
   await expect.poll(dropMs).toBeLessThan(2_000);
   expect(await partitions()).toContain(partitionName(day));
   await reader.end();
@@ -92,7 +92,7 @@ async function dropMs(): Promise<number> {
   return performance.now() - beganMs;
 }
 
-test('days are looked after without being asked again', async () => {
+test('old days are dropped periodically', async () => {
   const day = today - 90;
   await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
   store.keepTidy(() => 40 * DAY_MS);

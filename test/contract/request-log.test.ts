@@ -16,7 +16,7 @@ const log = { info: note('info'), warn: note('warn'), error: note('error') };
 
 beforeAll(async () => {
   url = await createDatabase();
-  // Brings the schema and makes today's partition.
+  // Creates the schema and today's partition.
   await (await openStore(url)).close();
   store = openRequestLog(url, log, PATIENT);
 });
@@ -36,11 +36,11 @@ const statsOf = (organizationId: string): Promise<Row[]> =>
 const newOrganization = (): string => newId('org', Date.now());
 
 const HOUR_MS = 3_600_000;
-/** An hour that is over, in today's partition or the default one. */
+/** A past hour, in today's partition or the default one. */
 const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS;
 
 describe('writing', () => {
-  it('adds up by hour, key, model and code, and by time to the first event', async () => {
+  it('sums by hour, key, model and code, and by time to the first event', async () => {
     const organizationId = newOrganization();
     const at = (ms: number, more: Partial<RequestLogRow> = {}) =>
       rowWith({ organizationId, arrivedAtMs: HOUR + ms, ...more });
@@ -75,7 +75,7 @@ describe('writing', () => {
       completion_tokens: String(7 * charged),
       cached_tokens: String(2 * charged),
       cost_nano_usd: String(cost),
-      // The last one's is not known.
+      // The cost of the last request is unknown.
       provider_cost_nano_usd: String(60 * Math.min(charged, 2)),
       known_revenue_nano_usd: String(100 * Math.min(charged, 2)),
     });
@@ -110,7 +110,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('remembers the newest use of a key, in whatever order it hears of them', async () => {
+  it('stores the newest use of a key, in any order of writes', async () => {
     const organizationId = newOrganization();
     const keyId = newId('key', Date.now());
     const at = (arrivedAtMs: number, address: string) => rowWith({ organizationId, keyId, arrivedAtMs, address });
@@ -122,18 +122,18 @@ describe('writing', () => {
     expect(await last()).toEqual({ last_used_at: new Date(HOUR + 9), last_address: '192.0.2.9' });
   });
 
-  it('counts a batch once, however often it comes, whole or in part', async () => {
+  it('counts a batch once, however often it is written completely or in part', async () => {
     const organizationId = newOrganization();
     const batch = Array.from({ length: 7 }, () => rowWith({ organizationId }));
     const more = [...batch.slice(3), ...Array.from({ length: 5 }, () => rowWith({ organizationId }))];
-    // Its first line is new, and a later one is there twice.
+    // The first row of this batch is new, and another one is in it twice.
     const mixed = [rowWith({ organizationId }), ...batch.slice(0, 2), ...batch.slice(0, 1)];
     for (const part of [batch, batch, more, more, mixed]) expect(await store.write(part)).toEqual({ refused: 0 });
     expect(await rowsOf(organizationId)).toHaveLength(13);
     expect((await statsOf(organizationId)).reduce((sum, row) => sum + Number(row.requests), 0)).toBe(13);
   });
 
-  it('loses a row that PostgreSQL refuses alone', async () => {
+  it('loses only the row that PostgreSQL refuses', async () => {
     const organizationId = newOrganization();
     const batch = Array.from({ length: 9 }, (_, i) =>
       rowWith({ organizationId, ...(i === 4 ? { status: 40_000 } : {}) }),
@@ -148,7 +148,7 @@ describe('writing', () => {
     expect(logged).toContainEqual({ level: 'error', message: 'PostgreSQL refused a row of the request log' });
   });
 
-  it('keeps text as it was but for what is not for reading', async () => {
+  it('stores text unchanged, except for unreadable characters', async () => {
     const organizationId = newOrganization();
     const text = fc.oneof(
       fc.constantFrom(
@@ -186,13 +186,13 @@ describe('writing', () => {
     );
   });
 
-  it('never deadlocks with other processes, and adds up what all of them write', async () => {
+  it('never deadlocks with other processes, and sums the rows of all of them', async () => {
     const organizations = Array.from({ length: 8 }, newOrganization);
     const stores = Array.from({ length: 4 }, () => openRequestLog(url, log, PATIENT));
     try {
       const writeAll = async (own: RequestLogStore, process: number): Promise<void> => {
         for (let round = 0; round < 12; round++) {
-          // Each in an order of its own.
+          // Each process has another order.
           const order = organizations.toSorted(
             (a, b) => ((a.charCodeAt(25) * (process + 3)) % 7) - ((b.charCodeAt(25) * (process + 3)) % 7),
           );
@@ -218,7 +218,7 @@ describe('writing', () => {
     expect(before[0]?.deadlocks).toBe('0');
   });
 
-  it('rejects while the log is not to be had, and nothing is counted twice afterwards', async () => {
+  it('rejects while the log is unavailable, and counts nothing twice afterwards', async () => {
     const organizationId = newOrganization();
     const batch = [rowWith({ organizationId }), rowWith({ organizationId })];
     const broken = openRequestLog('postgres://nobody@127.0.0.1:1/nowhere', log);

@@ -64,7 +64,7 @@ describe('revoking several keys', () => {
     }
   });
 
-  it('a planned revocation comes at once, and the clock set back does not bring a key to life', async () => {
+  it('revokes a key with a planned revocation at once, also if the clock is set back', async () => {
     const { administration, url } = database;
     const organizationId = await database.addOrganization();
     const [key = { id: '', hash: Buffer.alloc(0) }] = await addKeys(organizationId, 1);
@@ -79,7 +79,7 @@ describe('revoking several keys', () => {
     expect(await isRevoked(key.hash)).toBe(true);
   });
 
-  it('of the same keys in any order at the same time revokes and logs each once', async () => {
+  it('revokes and logs each key once, also concurrently in any order', async () => {
     const organizationId = await database.addOrganization();
     const keys = await addKeys(organizationId, 20);
     const ids = keys.map(({ id }) => id);

@@ -8,7 +8,7 @@ import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementO
 import { loginOf } from '../harness/database-logins.ts';
 
 /**
- * Rights of each role of roles.sql, on a database that `gateway migrate` made.
+ * The rights of each role of roles.sql, on a database that `gateway migrate` made.
  * test/integration/security/roles.test.ts shows that they suffice.
  */
 let url = '';
@@ -101,7 +101,7 @@ const FORBIDDEN_TO_ALL = [
 ];
 
 describe.each(ROLES)('%s', (role) => {
-  test('is refused what is not its work', async () => {
+  test('is refused statements that are not its work', async () => {
     for (const statement of [...FORBIDDEN_TO[role], ...FORBIDDEN_TO_ALL]) {
       expect([statement, await attempt(role, statement)]).toEqual([statement, FORBIDDEN]);
     }
@@ -113,7 +113,7 @@ describe.each(ROLES)('%s', (role) => {
 });
 
 describe('functions that run with the rights of their owner', () => {
-  test("are nobody's by default, and look for nothing in a schema that somebody else may fill", async () => {
+  test('can be called by nobody by default, and have a fixed search path', async () => {
     const functions = await sql<{ name: string; settings: string[]; open: boolean }>(
       url,
       `select proname as name, proconfig as settings, has_function_privilege('public', oid, 'execute') as open
@@ -125,7 +125,7 @@ describe('functions that run with the rights of their owner', () => {
     }
   });
 
-  test('are not deceived by a table of the caller', async () => {
+  test('do not use a temporary table of the caller', async () => {
     const before = await sql(url, 'select balance_nano_usd from accounts');
     const client = new pg.Client({ connectionString: as.gateway_operator });
     await client.connect();
@@ -140,7 +140,7 @@ describe('functions that run with the rights of their owner', () => {
     ]);
   });
 
-  test('make no partitions far away, and drop no day that is kept', async () => {
+  test('make no partitions of distant times, and drop no day before its retention', async () => {
     const INVALID = '22023';
     expect(await attempt('gateway_process', "select make_generations_month('2020-01-01')")).toBe(INVALID);
     expect(
@@ -152,14 +152,14 @@ describe('functions that run with the rights of their owner', () => {
     expect(await attempt('gateway_process', 'select drop_provider_attempts_day(current_date - 1)')).toBe(INVALID);
   });
 
-  test('take attempts at providers from the gateway process, for the operator to read', async () => {
+  test('store provider attempts for the gateway process, which the operator can read', async () => {
     expect(await attempt('gateway_process', "select record_provider_attempts('{}'::provider_attempt[])")).toBe('done');
     expect(await attempt('gateway_operator', 'select from provider_calls')).toBe('done');
   });
 });
 
 describe('rights', () => {
-  test('are enough for the gateway process to lose and to write checkpoints, and for the operator to verify and export them', async () => {
+  test('suffice for the gateway process to write losses and checkpoints, and for the operator to read and verify them', async () => {
     const { organizationId } = customer;
     const process = await openStore(as.gateway_process);
     const { privateKey } = generateKeyPairSync('ed25519');
@@ -173,7 +173,7 @@ describe('rights', () => {
     expect(await run('ledger', 'losses')).toMatchObject({ json: [{ generation_id: 'gen-1', reason: 'timeout' }] });
   });
 
-  test('say something of every table', async () => {
+  test('are stated for every table', async () => {
     const rights = readFileSync(new URL('../../database/schema/roles.sql', import.meta.url), 'utf8');
     const tables = await sql<{ name: string }>(
       url,
@@ -183,7 +183,7 @@ describe('rights', () => {
     expect(tables.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(rights))).toEqual([]);
   });
 
-  test('to back up cover what is made later, without a word', async () => {
+  test('to back up include tables that are made later', async () => {
     await sql(url, 'create table later (id bigint generated always as identity)');
     for (const relation of ['later', 'later_id_seq'])
       expect(await attempt('gateway_backup', `select from ${relation}`)).toBe('done');
@@ -191,20 +191,20 @@ describe('rights', () => {
     await sql(url, 'drop table later');
   });
 
-  test('to back up cover the numbers of identity columns, which pg_dump reads', async () => {
+  test('to back up include the sequences of identity columns, which pg_dump reads', async () => {
     const [sequence] = await sql<{ name: string }>(url, `select pg_get_serial_sequence('outbox', 'id') as name`);
     expect(await attempt('gateway_backup', `select last_value from ${sequence?.name}`)).toBe('done');
   });
 
-  test('that were given by hand end with the next migrate', async () => {
+  test('that were granted by hand are revoked by the next migrate', async () => {
     await sql(url, 'grant update on accounts to gateway_process');
     expect(await runCommandLine(['migrate'], { DATABASE_URL: url })).toMatchObject({ json: { roles: 'granted' } });
     expect(await attempt('gateway_process', 'update accounts set sequence = sequence')).toBe(FORBIDDEN);
   });
 });
 
-describe('a schema that is behind', () => {
-  test('is left to its owner, who is told of', async () => {
+describe('an outdated schema', () => {
+  test('is migrated only by its owner, as the message says', async () => {
     const fresh = await createEmptyDatabase();
     const asProcess = await loginOf(fresh, 'gateway_process');
     const message =
@@ -218,7 +218,7 @@ describe('a schema that is behind', () => {
     await (await openStore(asProcess)).close();
   });
 
-  test('is not brought forward by whoever may only use it', async () => {
+  test('is not migrated by a user without ownership', async () => {
     expect(await runCommandLine(['migrate'], { DATABASE_URL: as.gateway_operator })).toMatchObject({
       kind: 'refused',
       message: expect.stringContaining('does not own the tables'),
@@ -226,7 +226,7 @@ describe('a schema that is behind', () => {
   });
 });
 
-test('an operator is told what the user of the database may not do', async () => {
+test('an operator command names the right that its database user lacks', async () => {
   expect(await runCommandLine(['org', 'create', '--name', 'x'], { DATABASE_URL: as.gateway_process })).toMatchObject({
     kind: 'refused',
     message: expect.stringContaining('gateway_operator'),

@@ -21,7 +21,7 @@ describe('sessions', () => {
     const began = await createSession(database.pool, session);
     return { id, tokenHash, began, find: () => findSession(database.pool, tokenHash) };
   }
-  /** As if so much time had gone by since. */
+  /** Moves a time of the session into the past. */
   const age = (id: string, column: 'created_at' | 'last_seen_at' | 'expires_at', by: string) =>
     sql(database.url, `update sessions set ${column} = ${column} - interval '${by}' where id = '${id}'`);
   const age30 = async (id: string, by: string) => {
@@ -29,7 +29,7 @@ describe('sessions', () => {
     await age(id, 'expires_at', by);
   };
 
-  it('say who is asking, with what rights, by the token alone', async () => {
+  it('return user and rights by the token', async () => {
     const { addOrganization, addUser, pool } = database;
     const [first, second] = [await addOrganization(), await addOrganization()];
     const user = await addUser({ isOperator: true, owner: first });
@@ -57,7 +57,7 @@ describe('sessions', () => {
       "select string_agg(sessions::text, '') as dump from sessions",
     );
     expect(row?.dump).toContain(id);
-    // A change of rights is in force with the next request.
+    // A change of rights applies to the next request.
     await setRole(pool, first, user.id, 'member', 'must_stay', BY);
     expect((await find())?.memberships[1]?.role).toBe('member');
     await removeMember(pool, first, user.id, 'must_stay', BY);
@@ -72,7 +72,7 @@ describe('sessions', () => {
     };
     const seen = (await find())?.session;
     expect((seen?.expiresAtMs ?? 0) - (seen?.lastSeenAtMs ?? 0)).toBe(7 * DAY_MS);
-    // Within the minute nothing is written: the row stays as old as it was made.
+    // Nothing is written within the minute, so the row keeps its time.
     const young = await idle('50 seconds');
     expect((await find())?.session).toEqual(young);
     expect(young?.lastSeenAtMs).toBe((seen?.lastSeenAtMs ?? 0) - 50_000);
@@ -92,11 +92,11 @@ describe('sessions', () => {
     expect(await find()).toBeUndefined();
   });
 
-  it('begin only with the password that is in force', async () => {
+  it('begin only with the current password', async () => {
     const { pool, addUser } = database;
     const user = await addUser();
     expect((await signIn(user.id, { passwordHash: 'guess' })).began).toBe(false);
-    // The password was compared, and replaced before the session began.
+    // Simulates a password that is replaced between its comparison and the session.
     await setPasswordHash(pool, user.id, 'newer', BY);
     const late = await signIn(user.id);
     expect([late.began, await late.find()]).toEqual([false, undefined]);
@@ -104,7 +104,7 @@ describe('sessions', () => {
     expect((await signIn((await addUser({ isInvited: true })).id)).began).toBe(false);
   });
 
-  it('are listed for their user, last seen first, and ended one by one by nobody else', async () => {
+  it('are listed for their user, last seen first, and can be ended only by their user', async () => {
     const { pool, addUser, events } = database;
     const user = await addUser();
     const other = await addUser();
@@ -126,7 +126,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('of one user are bounded: the oldest end', async () => {
+  it('of one user are bounded: the oldest are ended', async () => {
     const { pool, addUser, url } = database;
     const { id: userId } = await addUser();
     const [first, second] = [await signIn(userId), await signIn(userId)];
@@ -143,7 +143,7 @@ describe('sessions', () => {
     expect([await first.find(), (await second.find())?.session.id]).toEqual([undefined, second.id]);
   });
 
-  it('that expired are forgotten when somebody signs in', async () => {
+  it('that expired are deleted when somebody signs in', async () => {
     const { addUser, url } = database;
     const expired = await signIn((await addUser()).id);
     await age30(expired.id, '31 days');

@@ -31,7 +31,7 @@ const balance = async ({ organizationId }: PaymentFacts) =>
   (await db.store.administration.organization(organizationId))?.balanceNanoUsd;
 const dispute = (amountCents: bigint) => [{ id: 'dp_1', kind: 'dispute', amountCents } as const];
 
-test('of two reads of Stripe the one that began later counts, whichever is applied first', async () => {
+test('of two reads of Stripe the later one is applied, in whatever order they finish', async () => {
   const facts = await paid('pi_1');
   const [older, newer] = [await numberOf(facts), await numberOf(facts)];
   expect(await settlePayment(database, facts, newer)).toEqual({ kind: 'settled', entries: 1 });
@@ -39,7 +39,7 @@ test('of two reads of Stripe the one that began later counts, whichever is appli
   expect(await balance(facts)).toBe(10_000_000_000n);
 });
 
-test('a payment that an operator booked by hand before is not booked again, nor for another organization', async () => {
+test('a payment that an operator booked by hand is not booked again, also not for another organization', async () => {
   const facts = await paid('pi_2');
   const byHand = { amountNanoUsd: 10_000_000_000n, reference: 'pi_2' };
   await db.store.administration.credit(facts.organizationId, byHand, BY);
@@ -82,7 +82,7 @@ test('reversals of a refused payment in another currency are left to the operato
   expect(await balance(facts)).toBe(11n);
 });
 
-test('the ledger verifies with payments and what was given back', async () => {
+test('the ledger verifies with payments and reversals', async () => {
   const facts = await paid('pi_4');
   for (const cents of [400n, 0n, 1000n])
     await settlePayment(database, { ...facts, reversals: dispute(cents) }, await numberOf(facts));

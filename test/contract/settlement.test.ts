@@ -7,7 +7,7 @@ import { withStore } from '../harness/with-store.ts';
 
 describe('settlement in PostgreSQL', () => {
   const db = withStore({ verified: true });
-  /** A second gateway process, as far as PostgreSQL can tell. */
+  /** Connections of a second gateway process. */
   const second = opened(() => openStore(db.url));
 
   it('charges 500 settlements of 50 parallel callers in two processes once each', async () => {
@@ -23,7 +23,7 @@ describe('settlement in PostgreSQL', () => {
         if (!customer) throw new Error('there are ten customers');
         const settlement = settlementOf(customer, { costNanoUsd: BigInt(1 + caller), model: `model-${i % 3}` });
         await process.ledger.charge(settlement);
-        // The other process settles it too, as what waited in its log.
+        // The other process settles it too, as from its log.
         if (i === 0) await (caller % 2 === 0 ? second : db.store).ledger.charge(settlement);
       }
     });
@@ -34,7 +34,7 @@ describe('settlement in PostgreSQL', () => {
     expect(report).toMatchObject({ entries: 506, generations: 500, differences: [] });
   });
 
-  it('writes an entry for what is charged nothing: a free model, and a late charge that finds nothing left', async () => {
+  it('writes an entry for a charge of zero, of a free model or without a balance', async () => {
     const customer = await addCustomer(db.store, 10n);
     const late = await db.store.ledger.charge(settlementOf(customer, { costNanoUsd: 25n }));
     expect(late.organization).toMatchObject({ sequence: 2, balanceNanoUsd: 0n });
@@ -44,7 +44,7 @@ describe('settlement in PostgreSQL', () => {
     expect(nothing.organization).toMatchObject({ sequence: 4, balanceNanoUsd: 0n });
   });
 
-  it('rejects a row that PostgreSQL refuses alone, and commits its neighbours', async () => {
+  it('rejects only a row that PostgreSQL refuses, and commits its neighbours', async () => {
     const customer = await addCustomer(db.store, 100_000n);
     const stranger = await addCustomer(db.store);
     const batch = Array.from({ length: 40 }, () => settlementOf(customer, { costNanoUsd: 1n }));
@@ -87,7 +87,7 @@ describe('settlement in PostgreSQL', () => {
     await store.close();
   });
 
-  it('stores what providers and clocks make up without letting it stop the charge', async () => {
+  it('charges despite invalid texts of providers and times of clocks, which are corrected', async () => {
     const customer = await addCustomer(db.store);
     const settlement = settlementOf(customer, {
       upstreamId: `a\0b${'x'.repeat(300)}`,

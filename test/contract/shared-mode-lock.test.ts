@@ -11,12 +11,12 @@ const CUT_LOCK_CONNECTIONS =
 
 const RENAMED_WITHIN_MS = 1_500;
 
-/** Keeper of the store's name; by default the same one for all. */
+/** The place of the store's name, by default the same for all stores. */
 interface Bearer {
   name?: string;
 }
 
-/** Records its calls. */
+/** A store that records its calls. */
 function recordingStore(bearer: Bearer = oneRedis): SharedStore & { readonly told: string[] } {
   const told: string[] = [];
   return {
@@ -44,7 +44,7 @@ beforeEach(() => {
 });
 
 describe('a database whose limits are in a shared store', () => {
-  it('takes any number of processes; the first of all opens the store at once, later ones leave it alone', async () => {
+  it('allows any number of processes; the first opens the store at once, later ones do not', async () => {
     const url = await createDatabase();
     const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
     const customer = await addCustomer(stores[0]);
@@ -70,7 +70,7 @@ describe('a database whose limits are in a shared store', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('is never used by both kinds at once, whichever was first', async () => {
+  it('is never used by processes with memory and shared limits at once', async () => {
     const url = await createDatabase();
     const [inMemory, shared, other] = await Promise.all([openStore(url), openStore(url), openStore(url)]);
     const customer = await addCustomer(inMemory);
@@ -83,8 +83,8 @@ describe('a database whose limits are in a shared store', () => {
     expect(early.told).toEqual([]);
     await inMemory.close();
 
-    // The store's state may be older than that memory's limits, so the store begins a new
-    // incarnation and waits.
+    // The store's state may be older than the limits in that memory, so it begins a new incarnation
+    // and waits.
     const later = recordingStore();
     expect((await shared.sharedModeLock(later, () => {})).kind).toBe('held');
     expect(later.told).toEqual(['begin anew']);
@@ -93,7 +93,7 @@ describe('a database whose limits are in a shared store', () => {
     await Promise.all([shared.close(), other.close()]);
   });
 
-  it('is left alone by a process that lost its lock to a memory, from the moment that the memory counts', async () => {
+  it('is not used by a process that has lost its lock to one with limits in memory', async () => {
     const url = await createDatabase();
     const shared = await openStore(url);
     const customer = await addCustomer(shared);
@@ -108,7 +108,7 @@ describe('a database whose limits are in a shared store', () => {
     await shared.close();
   });
 
-  it('keeps its processes when their connections are cut', async () => {
+  it('is kept by its processes when their connections are cut', async () => {
     const url = await createDatabase();
     const [one, two] = await Promise.all([openStore(url), openStore(url)]);
     const customer = await addCustomer(one);
@@ -124,8 +124,8 @@ describe('a database whose limits are in a shared store', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  describe('that is another than the one of those that are alive', () => {
-    it('takes nobody who comes with it; with the right one, or alone, he is taken', async () => {
+  describe('that differs from the store of live processes', () => {
+    it('refuses processes, unless they use the right store or no other process is alive', async () => {
       const url = await createDatabase();
       const [living, other] = await Promise.all([openStore(url), openStore(url)]);
       const customer = await addCustomer(living);
@@ -143,7 +143,7 @@ describe('a database whose limits are in a shared store', () => {
       expect((await living.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
       await living.close();
 
-      // Holds of the former store may not have ended: this one waits.
+      // Holds of the former store may not have ended, so this process waits.
       const alone = recordingStore(wrong);
       expect((await other.sharedModeLock(alone, () => {})).kind).toBe('held');
       expect(alone.told).toEqual(['begin anew']);
@@ -151,7 +151,7 @@ describe('a database whose limits are in a shared store', () => {
       await other.close();
     });
 
-    it('is the same after all when it forgot its name, and a living process gives it back', async () => {
+    it('is accepted if it had lost its name, and a live process restores it', async () => {
       const url = await createDatabase();
       const [living, other] = await Promise.all([openStore(url), openStore(url)]);
       await living.sharedModeLock(recordingStore(), () => {});
@@ -163,7 +163,7 @@ describe('a database whose limits are in a shared store', () => {
       await Promise.all([living.close(), other.close()]);
     });
 
-    it('is taken by all who start together after everything has gone', async () => {
+    it('is accepted for all processes that start together after all others have ended', async () => {
       const url = await createDatabase();
       const first = await openStore(url);
       await first.sharedModeLock(recordingStore(), () => {});
@@ -177,7 +177,7 @@ describe('a database whose limits are in a shared store', () => {
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    it('leaves nothing admitted by those who go by the former name', async () => {
+    it('stops authentication in processes with the former name', async () => {
       const url = await createDatabase();
       const store = await openStore(url);
       const customer = await addCustomer(store);

@@ -16,7 +16,7 @@ describe('attempts to sign in', () => {
   const database = opened(openAudited);
   beforeEach(async () => {
     await sql(database.url, 'truncate sign_in_attempts');
-    // A window that ends within a test would begin to count again.
+    // A window must not end within a test, or the count begins again.
     const leftMs = WINDOW_MS - (Date.now() % WINDOW_MS);
     if (leftMs < 20_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
   });
@@ -28,13 +28,13 @@ describe('attempts to sign in', () => {
     for (let index = 0; index < times; index++) results.push(await attempt(email(index), address(index)));
     return results;
   }
-  /** As if the window were over. */
+  /** Simulates the end of the window. */
   const passWindow = () =>
     sql(database.url, "update sign_in_attempts set window_start = window_start - interval '15 minutes'");
   const each = (prefix: string) => (index: number) => `${prefix}${index}`;
   const always = (text: string) => () => text;
 
-  it('are ten for an account from an address, and nobody else is held up, nor the account elsewhere', async () => {
+  it('are ten for an account from an address; others and the account elsewhere are unaffected', async () => {
     const leftSeconds = () => Math.ceil((WINDOW_MS - (Date.now() % WINDOW_MS)) / 1_000);
     const atFirst = leftSeconds();
     const results = await attempts(12, always(EMAIL), always('192.0.2.1'));
@@ -50,7 +50,7 @@ describe('attempts to sign in', () => {
     expect(await attempt(EMAIL, '192.0.2.1')).toMatchObject({ allowed: true });
   });
 
-  it('are a hundred for an account, wherever they come from, of which no address takes more than its ten', async () => {
+  it('are a hundred for an account from all addresses, with at most ten from each', async () => {
     await attempts(25, always(EMAIL), always('192.0.2.1'));
     expect(allowed(await attempts(95, always(EMAIL), each('198.51.100.')))).toBe(90);
     expect(await attempt(' ADA@Example.com', '203.0.113.1')).toMatchObject({ allowed: false });
@@ -59,7 +59,7 @@ describe('attempts to sign in', () => {
     expect(await attempt(EMAIL, '203.0.113.1')).toMatchObject({ allowed: true });
   });
 
-  it('of others keep nobody out from where he is signed in, and there are ten of them there too', async () => {
+  it('of others do not lock an account at an address with its session, where ten are allowed too', async () => {
     const { id, email } = await database.addUser();
     const session = { id: newId('ses', Date.now()), tokenHash: randomBytes(32), userId: id };
     const from = { address: '2001:db8:7::1', passwordHash: PASSWORD_HASH };
@@ -74,7 +74,7 @@ describe('attempts to sign in', () => {
     expect(await attempt(email, '2001:db8:7::1')).toMatchObject({ allowed: false });
   });
 
-  it('are thirty for an address, whomever they try, a /64 of IPv6 being one', async () => {
+  it('are thirty for an address at all accounts, and a /64 of IPv6 is one address', async () => {
     expect(allowed(await attempts(32, each('user'), always('192.0.2.1')))).toBe(30);
     expect(allowed(await attempts(32, each('guest'), (index) => `2001:db8::${index.toString(16)}`))).toBe(30);
     expect(await attempt('user0', '2001:db8:0:1::1')).toMatchObject({ allowed: true });
@@ -82,14 +82,14 @@ describe('attempts to sign in', () => {
     expect(await attempt('user0', '192.0.2.1')).toMatchObject({ allowed: true });
   });
 
-  it('are a hundred for a /48 of IPv6, whichever of its 65536 /64s they come from', async () => {
+  it('are a hundred for a /48 of IPv6, from any of its /64s', async () => {
     const elsewhere = (index: number) => `2001:db8:9:${index.toString(16)}::1`;
     expect(allowed(await attempts(105, each('user'), elsewhere))).toBe(100);
     expect(await attempt('user0', '2001:db8:a::1')).toMatchObject({ allowed: true });
     expect(await attempt('user0', '2001:db8:9:ffff::1')).toMatchObject({ allowed: false });
   });
 
-  it('are thirty for a caller that a proxy names which is not trusted, and a thousand for all that it names', async () => {
+  it('are thirty for a client that an untrusted proxy names, and a thousand for all of its clients', async () => {
     const through = (claimedAddress: string, email = EMAIL) =>
       countAttempt(database.pool, { email, address: '10.0.0.5', claimedAddress });
     const results: AttemptResult[] = [];
@@ -101,7 +101,7 @@ describe('attempts to sign in', () => {
     expect(await attempt(EMAIL, '10.0.0.5')).toMatchObject({ allowed: true });
   });
 
-  it('through a proxy that is not trusted are those of nobody known, wherever the user has a session', async () => {
+  it('through an untrusted proxy have one share at an account, also if the user has a session there', async () => {
     const { id, email } = await database.addUser();
     const session = { id: newId('ses', Date.now()), tokenHash: randomBytes(32), userId: id };
     await createSession(database.pool, { ...session, address: '10.0.0.5', passwordHash: PASSWORD_HASH });
@@ -111,7 +111,7 @@ describe('attempts to sign in', () => {
         await countAttempt(database.pool, { email, address: '10.0.0.5', claimedAddress: `made up ${index}` }),
       );
     }
-    // One more than a client's share, so one address cannot lock the account by inventing names.
+    // One more than a client's share, so that a peer cannot lock an account by inventing clients.
     expect(allowed(results)).toBe(11);
     expect(await attempt(email, '198.51.100.1')).toMatchObject({ allowed: true });
     // A sign-in from behind the proxy gives the whole share back.
@@ -121,13 +121,13 @@ describe('attempts to sign in', () => {
     ).toMatchObject({ allowed: true });
   });
 
-  it('of an address that had its share count against no account', async () => {
+  it('of an address above its share do not count against accounts', async () => {
     await attempts(30, each('user'), always('192.0.2.1'));
     expect(allowed(await attempts(15, always(EMAIL), always('192.0.2.1')))).toBe(0);
     expect(allowed(await attempts(12, always(EMAIL), always('192.0.2.2')))).toBe(10);
   });
 
-  it('that come side by side through several processes are counted all the same', async () => {
+  it('are counted exactly when they are concurrent in several processes', async () => {
     const silent = { info: () => {}, warn: () => {}, error: () => {} };
     const other = createPool(database.url, 8, PATIENT, silent);
     const side = (index: number) => (index % 2 === 0 ? database.pool : other);
@@ -144,22 +144,22 @@ describe('attempts to sign in', () => {
     await other.end();
   });
 
-  it('are forgotten for an account that got in; its address gets back that one', async () => {
+  it('of an account are no longer counted after a sign-in; its address gets back one', async () => {
     await attempts(10, always(EMAIL), always('192.0.2.1'));
     await attempts(95, always(EMAIL), each('198.51.100.'));
     expect(await attempt(EMAIL, '192.0.2.9')).toMatchObject({ allowed: false });
     await forgetAttempts(database.pool, EMAIL.toUpperCase(), { address: '192.0.2.1' });
     expect(await attempt(EMAIL, '192.0.2.9')).toMatchObject({ allowed: true });
-    // Its own from there are forgotten too, but of the address nine are left of the ten.
+    // The account's attempts from there are deleted, but nine of ten still count for the address.
     expect(allowed(await attempts(11, always(EMAIL), always('192.0.2.1')))).toBe(10);
     expect(allowed(await attempts(30, each('user'), always('192.0.2.1')))).toBe(10);
-    // A password that was set by a link was no attempt.
+    // Setting a password by a link was no attempt, so it gives none back.
     await forgetAttempts(database.pool, EMAIL);
     expect(await attempt(EMAIL, '192.0.2.1')).toMatchObject({ allowed: false });
     expect(await attempt(EMAIL, '192.0.2.3')).toMatchObject({ allowed: true });
   });
 
-  it('let a whole office sign in, and forgetting side by side with counting blocks nobody', async () => {
+  it('let a whole office sign in, and concurrent counting and forgetting do not deadlock', async () => {
     const someone = async (desk: number) => {
       const results: AttemptResult[] = [];
       for (let index = 0; index < 15; index++) {
@@ -175,7 +175,7 @@ describe('attempts to sign in', () => {
     expect(left).toEqual([{ subject: 'address 192.0.2.1', attempts: 0 }]);
   });
 
-  it('are forgotten for good after their window, a few with every attempt', async () => {
+  it('are deleted after their window, some with every attempt', async () => {
     await sql(
       database.url,
       `insert into sign_in_attempts select 'address ' || n, now() - interval '1 hour', 1 from generate_series(1, 250) n`,
@@ -189,7 +189,7 @@ describe('attempts to sign in', () => {
     expect(await left()).toBe(0);
   });
 
-  it('keep no address that was typed, which may be a password', async () => {
+  it('do not store the typed address, which may be a password', async () => {
     await attempt('correct horse battery staple', '192.0.2.1');
     const [row] = await sql<{ dump: string }>(
       database.url,

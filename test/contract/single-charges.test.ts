@@ -9,13 +9,13 @@ const NOW_MS = Date.now();
 const ids = (prefix: 'org' | 'key' | 'gen', count: number): string[] =>
   Array.from({ length: count }, () => newId(prefix, NOW_MS));
 
-/** The balance of the second organization is soon spent; the last two keys have long budgets. */
+/** The second organization has a small balance. The last two keys have longer budgets. */
 const ORGANIZATIONS = ids('org', 2);
 const KEYS = ids('key', 4);
 const OWNERS = [0, 1, 0, 0];
 const BALANCES = [100_000, 60];
 const BUDGETS = ['null, null', 'null, null', '1000, null', '1000, 5000'];
-/** Few, so that charges repeat those of the same and of the other organization. */
+/** Few ids, so that charges repeat those of the same and of the other organization. */
 const GENERATIONS = ids('gen', 40);
 
 async function openBooks(): Promise<pg.Client> {
@@ -110,7 +110,7 @@ const TABLES = [
 async function rowsOf(books: pg.Client): Promise<readonly unknown[]> {
   const rows: unknown[] = [];
   for (const table of TABLES) {
-    // Their own clock is no fact of a charge.
+    // The time of the row is not part of a charge.
     const without = table === 'ledger_entries' || table === 'losses' ? " - 'created_at'" : '';
     const text = `select (to_jsonb(t)${without})::text as row from ${table} t order by 1`;
     rows.push((await books.query(text)).rows.map(({ row }) => `${table} ${row}`));
@@ -118,7 +118,7 @@ async function rowsOf(books: pg.Client): Promise<readonly unknown[]> {
   return rows;
 }
 
-it('a charge alone leaves the same rows, and gets the same reply, as one of a batch', async () => {
+it('a single charge writes the same rows and gets the same reply as one of a batch', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyCharge, { minLength: 30, maxLength: 60 }), async (charges) => {
       const [alone, batched] = [await openBooks(), await openBooks()];
@@ -132,7 +132,7 @@ it('a charge alone leaves the same rows, and gets the same reply, as one of a ba
         await Promise.all([alone.end(), batched.end()]);
       }
     }),
-    // A failure names its charge. A smaller one would take minutes.
+    // A failure names its charge. Shrinking would take minutes.
     { numRuns: propertyRuns(40), endOnFailure: true },
   );
 });

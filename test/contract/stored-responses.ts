@@ -2,7 +2,7 @@ import type { Claim } from '#database/idempotency/idempotency-store.ts';
 import type { Postgres } from '#database/open.ts';
 import type { FinishedClaim } from '#ext-proc/billing/idempotency/claims.ts';
 
-/** The sealed answer that is stored; `undefined`: there is none. */
+/** The sealed response that is stored, or `undefined`. */
 export async function sealedAnswer(
   { idempotency }: Pick<Postgres, 'idempotency'>,
   claim: Claim,
@@ -17,7 +17,7 @@ export async function sealedAnswer(
   }
 }
 
-/** The answer as a client gets it again; `undefined`: it is gone. */
+/** The response of a replay, or `undefined` if it was deleted. */
 export async function replayedAnswer(finished: FinishedClaim): Promise<Buffer | undefined> {
   const stored = await finished.open();
   if (stored === undefined) return undefined;

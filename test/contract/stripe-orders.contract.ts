@@ -13,12 +13,12 @@ import { BY, createDatabase, openStore, type TestStore } from '../harness/databa
 import { inProcessClient } from '../stripe/in-process-client.ts';
 import { StripeWorld, type WorldEvent } from '../stripe/stripe-world.ts';
 
-/** Readings of Stripe are under way meanwhile. */
+/** The longest pause between steps, in which reads of Stripe continue. */
 const PAUSE_MS = 4;
-/** Histories mostly wait. */
+/** Histories that run concurrently, because they mostly wait. */
 const SIDE_BY_SIDE = 4;
 const CONNECTIONS = 8;
-/** Events wait for the lock of their payment, and a machine may stand still. */
+/** Long time-outs, because events wait for the lock of their payment and a machine may stall. */
 const PATIENT_MS = { connectMs: 60_000, statementMs: 60_000 };
 const TIMEOUT_MS = 3_600_000;
 const LOG = createLog('silent');
@@ -27,11 +27,11 @@ let store: TestStore;
 let database: ReturnType<typeof createPool>;
 
 type Step =
-  /** `wrongly`: Stripe has a cent more than the top-up. */
+  /** If `wrongly`, Stripe has a cent more than the top-up. */
   | { readonly kind: 'pay'; readonly whose: 0 | 1; readonly cents: number; readonly wrongly: boolean }
   | { readonly kind: 'refund' | 'dispute'; readonly which: number; readonly cents: number }
   | { readonly kind: 'fail' | 'win' | 'lose'; readonly which: number }
-  /** Delivers events between the others, by their place among those that were sent. */
+  /** Delivers events early, by their index among the sent ones. */
   | { readonly kind: 'deliver'; readonly places: readonly number[] };
 
 const cents = fc.integer({ min: 1, max: 3000 });
@@ -51,9 +51,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface History {
   readonly steps: readonly Step[];
-  /** Some events once more, before and after all of them. */
+  /** Indexes of events that are delivered again. */
   readonly again: readonly number[];
-  /** Seed of the pauses, which a repetition of a failed run has again. */
+  /** The seed of the pauses, so that a failed run can be repeated. */
   readonly seed: number;
 }
 
@@ -64,8 +64,8 @@ const history: fc.Arbitrary<History> = fc.record({
 });
 
 /**
- * Random histories of payments, refunds and disputes of two organizations, whose events arrive in
- * random orders, again and again, at several processes at once, while the history goes on.
+ * Random histories of payments, refunds and disputes of two organizations. Their events arrive
+ * during the history in random order, repeatedly, and at several processes at once.
  */
 export function stripeOrders(histories: number): void {
   beforeAll(async () => {
@@ -80,7 +80,7 @@ export function stripeOrders(histories: number): void {
   });
 
   test(
-    'the balance is what was paid less what was given back: never twice, never of another',
+    'the balance is the payments less the reversals, each once and for the right organization',
     async () => {
       const share = async () => {
         const property = fc.asyncProperty(history, play);
@@ -100,7 +100,7 @@ async function play({ steps, again, seed }: History): Promise<void> {
   const right: string[] = [];
   const underWay: Promise<unknown>[] = [];
   const delivered = new Set<number>();
-  // Not waited for: the history goes on while events are followed.
+  // Does not wait, so that the history continues while events are handled.
   const deliver = (places: readonly number[]) => {
     for (const place of places) {
       const event = world.events[place];
@@ -135,7 +135,7 @@ async function follow(stripe: Stripe, { object }: WorldEvent): Promise<void> {
   }
 }
 
-/** Stripe sends an event again that was answered with 503. */
+/** Repeats an event on StoreUnavailable, as Stripe does after a 503. */
 function laterAgain(error: unknown): 'later' {
   if (error instanceof StoreUnavailable) return 'later';
   throw error;

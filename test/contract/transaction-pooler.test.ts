@@ -24,13 +24,13 @@ async function doctorFindings(url: string): Promise<readonly Finding[]> {
 requirement(missingPgBouncer, () => {
   let bouncer: PgBouncer;
 
-  describe('a pooler that gives each transaction another session', () => {
+  describe('a pooler in transaction mode', () => {
     beforeAll(async () => {
       bouncer = await startPgBouncer('transaction', inject('postgresSocketDir'));
     });
     afterAll(() => bouncer?.stop());
 
-    it('is refused at the start, by the command line and by the doctor, with what to do', async () => {
+    it('is refused at the start, by the command line and by the doctor, with advice', async () => {
       const url = await createDatabase();
       await expect(openStore(bouncer.urlOf(url))).rejects.toThrow(/pool_mode=transaction.*session pooling/);
       const listed = await runCommandLine(['org', 'list'], { DATABASE_URL: bouncer.urlOf(url) });
@@ -42,7 +42,7 @@ requirement(missingPgBouncer, () => {
       ]);
     });
 
-    it('keeps the gateway process from starting: status 78, with which no supervisor tries again', async () => {
+    it('stops the gateway process at its start with status 78, after which supervisors do not restart it', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'gw-pooled-'));
       try {
         const [api, dashboard, metrics] = await freePorts(3);
@@ -66,7 +66,7 @@ requirement(missingPgBouncer, () => {
       }
     });
 
-    it('is found beside other clients, whose transactions come and go', async () => {
+    it('is detected while other clients run transactions', async () => {
       const url = bouncer.urlOf(await createDatabase());
       let going = true;
       const others = Array.from({ length: 6 }, async () => {
@@ -81,13 +81,13 @@ requirement(missingPgBouncer, () => {
     });
   });
 
-  describe('a pooler that keeps a session for each connection', () => {
+  describe('a pooler in session mode', () => {
     beforeAll(async () => {
       bouncer = await startPgBouncer('session', inject('postgresSocketDir'));
     });
     afterAll(() => bouncer?.stop());
 
-    it('serves: keys are found, charges made, locks held', async () => {
+    it('works: keys are found, charges committed, locks held', async () => {
       const url = bouncer.urlOf(await createDatabase());
       const store = await openStore(url);
       try {
@@ -104,8 +104,8 @@ requirement(missingPgBouncer, () => {
   });
 });
 
-describe('a session that lets commits be lost with a crash', () => {
-  it('does not make that of charges and credits', async () => {
+describe('a session with synchronous_commit off', () => {
+  it('still commits charges and credits synchronously', async () => {
     const url = await createDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);

@@ -1,6 +1,6 @@
 import type { Ledger, UsageQuery, UsageRow } from '#database/ledger/ledger.ts';
 
-/** All rows, of all pages. */
+/** The rows of all pages. */
 export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery): Promise<readonly UsageRow[]> {
   const rows: UsageRow[] = [];
   await ledger.usage(query, (page) => {

@@ -18,7 +18,7 @@ describe('usage in pages', () => {
     groupBy: new Set(groups),
   });
 
-  it('has every row once, in order, and sums that are exact', async () => {
+  it('has every row once, in order, and exact sums', async () => {
     const rows = await usageOf(db.store.ledger, query('day', 'key'));
     expect(rows.length).toBe(5000);
     const place = ({ day = 0, keyId = '' }: UsageRow) => (DAY - day) * 50 + Number(keyId.slice('key-'.length)) - 1;
@@ -28,7 +28,7 @@ describe('usage in pages', () => {
     expect(total?.costNanoUsd).toBe(5_000_000_000_000_127_500n);
   });
 
-  it('comes in small pages of one moment, and no more of them than are wanted', async () => {
+  it('comes in small pages of one snapshot, and reads no more than are wanted', async () => {
     const sizes: number[] = [];
     let changed: Promise<unknown> | undefined;
     await db.store.ledger.usage(query('day', 'key'), (rows) => {
@@ -45,7 +45,7 @@ describe('usage in pages', () => {
     let pages = 0;
     await db.store.ledger.usage(query('day', 'key'), () => ++pages < 2);
     expect(pages).toBe(2);
-    // The connections are free again.
+    // The connections must be free again.
     const several = await Promise.all([1, 2, 3, 4].map(() => usageOf(db.store.ledger, query('model'))));
     expect(several.map((rows) => rows.length)).toEqual([1, 1, 1, 1]);
   });

@@ -21,7 +21,7 @@ describe('users', () => {
     return { id, isAlive: async () => (await findSession(database.pool, tokenHash)) !== undefined };
   }
 
-  it('are made with what they may do, and one e-mail address is one user', async () => {
+  it('are created with their rights, and one email address is one user', async () => {
     const { pool, addOrganization, events } = database;
     const organizationId = await addOrganization();
     const id = newId('usr', Date.now());
@@ -51,7 +51,7 @@ describe('users', () => {
     expect(await findUser(pool, NOBODY)).toBeUndefined();
   });
 
-  it('are made once when two make them at the same time', async () => {
+  it('are created once when two create them concurrently', async () => {
     const make = () => {
       const user = { id: newId('usr', Date.now()), email: 'race@example.com', isOperator: false };
       return createUser(database.pool, user, BY);
@@ -60,7 +60,7 @@ describe('users', () => {
     expect(kinds.sort()).toEqual(['created', 'email_taken', 'email_taken']);
   });
 
-  it('are listed by e-mail address, page by page, and found by part of it', async () => {
+  it('are listed by email address in pages, and found by part of it', async () => {
     const other = await openAudited();
     const emails = ['a_b@x.example', 'ab@x.example', 'b%c@y.example', 'c@y.example', 'd@z.example'];
     for (const email of emails.toReversed()) {
@@ -73,13 +73,13 @@ describe('users', () => {
     expect(await page({ afterEmail: emails[3] })).toEqual([4]);
     expect(await page({ search: 'Y.EXAMPLE' })).toEqual([2, 3]);
     expect(await page({ search: 'y.example', afterEmail: emails[2] })).toEqual([3]);
-    // Neither is a wildcard.
+    // Neither `_` nor `%` is a wildcard.
     expect(await page({ search: '_' })).toEqual([0]);
     expect(await page({ search: '%' })).toEqual([2]);
     await other.close();
   });
 
-  it('show their hash to nobody but who compares passwords', async () => {
+  it('return their password hash only for the comparison of passwords', async () => {
     const { pool, addUser } = database;
     const user = await addUser();
     const invited = await addUser({ isInvited: true });
@@ -90,7 +90,7 @@ describe('users', () => {
     expect(await findCredentials(pool, 'nobody@example.com')).toBeUndefined();
   });
 
-  it('who get a new password are signed out everywhere, but where it was set', async () => {
+  it('who get a new password are signed out everywhere, except where it was set', async () => {
     const { pool, addUser, events } = database;
     const user = await addUser();
     const bystander = await signIn((await addUser()).id);
@@ -113,7 +113,7 @@ describe('users', () => {
     expect(row?.dump).not.toMatch(/newe?r? hash|what the password/);
   });
 
-  it('who are disabled are signed out at once, and come back when they are enabled', async () => {
+  it('who are disabled are signed out at once, and may sign in again when they are enabled', async () => {
     const { pool, addUser, events } = database;
     const user = await addUser();
     const session = await signIn(user.id);
@@ -135,12 +135,12 @@ describe('users', () => {
     expect(await setDisabled(pool, NOBODY, true, BY)).toEqual({ kind: 'unknown_user' });
   });
 
-  it('include an operator who can work, whoever disables whom at the same time', async () => {
+  it('keep an operator who can sign in, also when operators disable each other concurrently', async () => {
     const other = await openAudited();
     const { pool } = other;
     const first = await other.addUser({ isOperator: true });
     expect(await setDisabled(pool, first.id, true, BY)).toEqual({ kind: 'last_operator' });
-    // Neither can help: one never came, one may not.
+    // Neither can sign in: one has only an invitation, and one is disabled.
     await other.addUser({ isOperator: true, isInvited: true });
     const gone = await other.addUser({ isOperator: true });
     expect(await setDisabled(pool, gone.id, true, BY)).toMatchObject({ kind: 'done' });

@@ -17,7 +17,7 @@ import { memoryChargeLog } from '../fixtures/memory-charge-log.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 
-/** What a read of the credits shows while charges of two processes are on their way. */
+/** Reads of the credits while charges of two processes are in transit. */
 
 const [ORGANIZATION, KEY] = ['org-1', 'key-1'];
 const CREDIT = 1_000_000n;
@@ -26,7 +26,7 @@ const TABLE = flatTable({ ...NO_PRICES, outputPicoUsd: 1_000n });
 const RUNS = propertyRuns(200);
 const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
 
-/** Tokens of each request, at a nano-dollar; absent: it goes on. The rest are delays of stores. */
+/** The tokens of each request at a nano-dollar, absent if it goes on, and delays of stores. */
 const SCENE = fc.record({
   requests: fc.array(
     fc.record({ process: fc.nat(1), tokens: fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: undefined }) }),
@@ -86,7 +86,7 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
   );
   await Promise.all(reads);
   for (const { accounting } of processes) await accounting.shipper.ship();
-  // Holds end a moment after their commits.
+  // Holds end shortly after their commits.
   await expect.poll(() => store.heldNanoUsd(ORGANIZATION, clock.nowMs()), { interval: 1 }).toBe(open);
   const there = CREDIT - spent - open;
   const late = await Promise.all(processes.map(read));
@@ -147,7 +147,7 @@ const REQUEST = {
   takeRead: async () => undefined,
 } as unknown as AuthorizedRequest;
 
-test('no read shows more money than there is, and the last ones show all of it', { timeout: 120_000 }, () =>
+test('no read shows more money than there is, and the last reads show all of it', { timeout: 120_000 }, () =>
   fc.assert(
     fc.asyncProperty(SCENE, async (scene) => {
       const { there, shown, late } = await play(scene);
