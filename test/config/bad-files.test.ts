@@ -5,7 +5,7 @@ import { loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { configJsonSchema } from '#core/config/schema.ts';
 
-/** One bad file per rule. Each begins with the problems that it must lead to, all of them: `# expect LINE:COLUMN: MESSAGE`. */
+/** One bad file for each rule. Its first lines are all problems: `# expect LINE:COLUMN: MESSAGE`. */
 
 const FOLDER = import.meta.dirname;
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
@@ -15,9 +15,9 @@ function expected(name: string): string[] {
   return [...text.matchAll(/^# expect (.*)$/gm)].map(([, line]) => `${join(FOLDER, name)}:${line}`);
 }
 
-describe('a bad file is refused with every problem at its place', () => {
+describe('a bad file is refused with every problem and its position', () => {
   test.each(FILES)('%s', async (name) => {
-    // Every section is read; each process alone leaves some out.
+    // Reads every section. Each process reads only some of them.
     const result = await loadConfig(join(FOLDER, name), {}, { secrets: 'checked' });
     expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual(expected(name));
     expect(expected(name)).not.toEqual([]);
@@ -33,8 +33,8 @@ test('every field of the schema has a bad file', () => {
 });
 
 /**
- * The field where the schema declares it first: later tables (`from`), windows (`hours`) and costs
- * are made of the fields of the table.
+ * The path at which a bad file must have the field: later tables (`from`), windows (`hours`) and
+ * costs consist of the fields of the first price table.
  */
 function declared(field: string): string {
   if (!/\\\.(?:from|hours)/.test(field)) return field;
@@ -50,7 +50,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** Patterns such as `providers\.[^.]+\.base_url` for all that can be written. */
+/** Patterns such as `providers\.[^.]+\.base_url` for all fields of a configuration. */
 function fields(schema: Schema, prefix = ''): string[] {
   const dot = prefix === '' ? '' : `${prefix}\\.`;
   const nested = Object.entries(schema.properties ?? {}).flatMap(([name, child]) => [
