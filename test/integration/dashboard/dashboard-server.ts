@@ -24,25 +24,25 @@ import { migratedFor } from '../../harness/database-logins.ts';
 import { type Browser, createBrowser } from './dashboard-browser.ts';
 
 /**
- * The dashboard's server on a database of its own, behind a real listener, without a built page.
+ * The dashboard's server with a separate database and a real listener, without a built page.
  */
 export interface TestDashboard {
-  /** As its owner. */
+  /** The URL for the owner of the database. */
   readonly databaseUrl: string;
   readonly database: ReturnType<typeof openDatabase>;
   readonly entry: ReturnType<typeof openEntry>;
   readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
   readonly origin: string;
   readonly settings: Settings;
-  /** In force for the next request, with what it does not mention as it is by default. */
+  /** Sets settings for the following requests. All others get their defaults. */
   configure(change: Partial<Settings>): void;
-  /** The clock of the server, not of the database. Default: the machine's. */
+  /** Sets the clock of the server, but not of the database. `undefined` is the machine's clock. */
   setNow(nowMs: number | undefined): void;
   addOrganization(name?: string, limits?: object): Promise<string>;
   addUser(user?: TestUser): Promise<{ readonly id: string; readonly email: string }>;
-  /** Without asking for a password, which takes its time. */
+  /** A browser with a session, which is created without the slow comparison of a password. */
   signedIn(user: { readonly id: string; readonly passwordHash?: string }): Promise<Browser>;
-  /** Somebody who is not signed in. */
+  /** A browser that is not signed in. */
   browser(): Browser;
   close(): Promise<void>;
 }
@@ -52,15 +52,15 @@ export interface TestUser {
   readonly operator?: boolean;
   readonly in?: readonly [organizationId: string, role: MemberRole];
   /**
-   * To the organization by its owner; without one by the operator, whose invitation is a user
-   * already.
+   * Invited by an owner of the organization. Without an organization invited by the operator,
+   * whose invitations are users without a password.
    */
   readonly invited?: boolean;
-  /** Hash of a known password; default a hash of no known password. */
+  /** The hash of a known password. By default no password matches the hash. */
   readonly passwordHash?: string;
 }
 
-/** A well-formed hash that no password is known for. */
+/** A well-formed hash without a known password. */
 const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 const SETTINGS: Settings = {
@@ -74,10 +74,10 @@ const SETTINGS: Settings = {
   brand: {},
 };
 
-/** One browser of a test changes more within a minute than a person does. */
+/** Tests make more changes in a minute than a person does. */
 const UNLIMITED: ChangeLimits = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-/** `role`: what its user of the database is in; default the owner. */
+/** Starts a dashboard whose database user has this role, or is the owner by default. */
 export async function startDashboard(
   change: Partial<Settings> = {},
   role?: Role,

@@ -6,13 +6,13 @@ import { startDashboard } from './dashboard-server.ts';
 
 const dashboard = opened(startDashboard);
 
-it('says that the database is away, to everybody alike, and works again when it is back', async () => {
+it('reports an unavailable database to everybody in the same way, and works again when it is back', async () => {
   const organizationId = await dashboard.addOrganization();
   const owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
   const keys = `/api/organizations/${organizationId}/keys`;
   const name = /\/(\w+)\?/.exec(dashboard.databaseUrl)?.[1] ?? '';
   const server = embeddedDatabaseUrl({ socketDir: inject('postgresSocketDir') }, 'postgres');
-  // Sessions that come back at once would be in the way of the next statement.
+  // The dashboard would reconnect at once, and open sessions prevent renaming the database.
   await sql(server, `alter database ${name} allow_connections false`);
   await sql(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
   await sql(server, `alter database ${name} rename to ${name}_away`);

@@ -8,16 +8,16 @@ import { type Home, makeHome, statusOfModels } from '../../harness/service.ts';
 import { startProcess } from '../../launchers/child-process.ts';
 
 /**
- * The key and the password of a first start go to the person who started it, but not into systemd's
- * journal.
+ * The key and the password of a first start are shown to the person who started it, but not
+ * written to the journal of systemd.
  */
 let home: Home | undefined;
 afterEach(() => home?.remove());
 
-/** With outputs that say of themselves what systemd says of a journal's. */
+/** Starts a command with JOURNAL_STREAM set as systemd does if the output is a journal. */
 const AS_A_SERVICE = 'export JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/2); exec "$0" "$@"';
 
-test('under systemd a file of mode 0600 has them, and the journal where that is', async () => {
+test('under systemd they are in a file of mode 0600, and the journal has its path', async () => {
   home = await makeHome();
   const program = [process.execPath, join(REPOSITORY, 'supervisor/main.ts')];
   const service = startProcess('sh', ['-c', AS_A_SERVICE, ...program], {
@@ -37,14 +37,14 @@ test('under systemd a file of mode 0600 has them, and the journal where that is'
     expect(await statusOfModels(home, { demoKey })).toBe(200);
     expect(service.output()).not.toMatch(/sk-gw-/);
     expect(service.output()).not.toContain(password);
-    // Its owner removes it, and no later start brings it back.
+    // The owner may delete the file.
     rmSync(path);
   } finally {
     await service.end('SIGTERM', PATIENCE_MS);
   }
 });
 
-test('a journal that is somebody else’s counts for nothing', () => {
+test('a JOURNAL_STREAM of another output is ignored', () => {
   expect(isJournaled({})).toBe(false);
   expect(isJournaled({ JOURNAL_STREAM: '1:2' })).toBe(false);
 });
