@@ -10,21 +10,21 @@ const db = withStore();
 
 /** A listening connection like that of a gateway process. */
 let listener: pg.Client;
-let told: (string | undefined)[] = [];
+let notified: (string | undefined)[] = [];
 beforeAll(async () => {
   listener = new pg.Client({ connectionString: db.url });
-  listener.on('notification', ({ payload }) => void told.push(payload));
+  listener.on('notification', ({ payload }) => void notified.push(payload));
   await listener.connect();
   await listener.query(`listen ${CALLER_CHANGED}`);
 });
 afterAll(() => listener.end());
 
 /** The notifications of a change that arrive before the listener's next statement ends. */
-async function toldOf(change: () => Promise<unknown>): Promise<readonly (string | undefined)[]> {
-  told = [];
+async function notificationsOf(change: () => Promise<unknown>): Promise<readonly (string | undefined)[]> {
+  notified = [];
   await change();
   await listener.query('select 1');
-  return told;
+  return notified;
 }
 
 describe('a change of callers', () => {
@@ -45,25 +45,29 @@ describe('a change of callers', () => {
     ['SQL by hand', () => sql(db.url, `update keys set revoked_at = null where id = '${keyId()}'`)],
     ['SQL of an organization', () => sql(db.url, `update organizations set rpm = 7 where id = '${organizationId()}'`)],
   ])('is notified with its organization: %s', async (_name, change) => {
-    expect(await toldOf(change)).toEqual([organizationId()]);
+    expect(await notificationsOf(change)).toEqual([organizationId()]);
   });
 
   it('of the ledger epoch, the keeper of the limits or the fences concerns every caller', async () => {
-    expect(await toldOf(() => db.store.administration.renewLedgerEpoch())).toEqual(['']);
-    expect(await toldOf(() => sql(db.url, 'update ledger_state set memory_owner = gen_random_uuid()'))).toEqual(['']);
-    expect(await toldOf(() => sql(db.url, "update ledger_state set store_fences = '1'"))).toEqual(['']);
+    expect(await notificationsOf(() => db.store.administration.renewLedgerEpoch())).toEqual(['']);
+    expect(
+      await notificationsOf(() => sql(db.url, 'update ledger_state set memory_owner = gen_random_uuid()')),
+    ).toEqual(['']);
+    expect(await notificationsOf(() => sql(db.url, "update ledger_state set store_fences = '1'"))).toEqual(['']);
   });
 
   it('is notified for a charge that an operator retries, and not for other charges or new organizations', async () => {
     const settlement = settlementOf(db.customer);
-    expect(await toldOf(() => db.store.ledger.charge(settlement))).toEqual([]);
+    expect(await notificationsOf(() => db.store.ledger.charge(settlement))).toEqual([]);
     const unheld = settlementOf(db.customer);
     await db.store.ledger.deadLetter(unheld, 'refused', true);
     const again = () => db.store.administration.retryDeadLetter(unheld.generationId, BY);
-    expect(await toldOf(again)).toEqual([organizationId()]);
+    expect(await notificationsOf(again)).toEqual([organizationId()]);
     const id = newId('org', Date.now());
     const settings = { name: 'new', allowMultipleCompletions: false, concurrency: 1, limits: {} };
-    expect(await toldOf(() => db.store.administration.createOrganization({ id, ...settings }, BY))).toEqual([]);
+    expect(await notificationsOf(() => db.store.administration.createOrganization({ id, ...settings }, BY))).toEqual(
+      [],
+    );
   });
 
   it('is notified before the reply to any statement that was sent after the change, under load', async () => {
@@ -74,7 +78,7 @@ describe('a change of callers', () => {
     await changer.connect();
     const late: number[] = [];
     for (let i = 1; i <= 500; i++) {
-      const heard = await toldOf(() =>
+      const heard = await notificationsOf(() =>
         changer.query(`update organizations set rpm = ${i} where id = '${organizationId()}'`),
       );
       if (heard.length !== 1) late.push(i);

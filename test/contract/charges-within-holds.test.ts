@@ -8,22 +8,22 @@ import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
-const db = withStore({ options: { onLoss: (reason, amountNanoUsd) => void told.push([reason, amountNanoUsd]) } });
-let told: [reason: string, amountNanoUsd: bigint][] = [];
+const db = withStore({ options: { onLoss: (reason, amountNanoUsd) => void reported.push([reason, amountNanoUsd]) } });
+let reported: [reason: string, amountNanoUsd: bigint][] = [];
 
 const lossesOf = async (organizationId: string) =>
   (await db.store.administration.losses(0))
     .filter((loss) => loss.organizationId === organizationId)
     .map(({ generationId, reason, amountNanoUsd }) => ({ generationId, reason, amountNanoUsd }));
 
-describe('a charge above its hold, or above what is left', () => {
+describe('a charge above its hold, or above the rest of the balance', () => {
   it('is cut, and the rest is a loss for each reason, reported once however often it is repeated', async () => {
     const customer = await addCustomer(db.store, 70n);
     const [first, second] = [
       settlementOf(customer, { costNanoUsd: 2_500n, holdNanoUsd: 50n, providerModel: 'large-1' }),
       settlementOf(customer, { costNanoUsd: 1_000n, holdNanoUsd: 60n }),
     ];
-    told = [];
+    reported = [];
     await db.store.ledger.charge(first);
     await db.store.ledger.charge(second);
     const expected = [
@@ -32,14 +32,14 @@ describe('a charge above its hold, or above what is left', () => {
       { generationId: second.generationId, reason: 'over_hold', amountNanoUsd: 940n },
     ];
     expect(await lossesOf(customer.organizationId)).toEqual(expected);
-    expect(told.toSorted()).toEqual([
+    expect(reported.toSorted()).toEqual([
       ['balance', 40n],
       ['over_hold', 2_450n],
       ['over_hold', 940n],
     ]);
     for (const repeated of [first, second]) await db.store.ledger.charge({ ...repeated, costNanoUsd: 9_999n });
     expect(await lossesOf(customer.organizationId)).toEqual(expected);
-    expect(told).toHaveLength(3);
+    expect(reported).toHaveLength(3);
     expect(await db.store.ledger.findGeneration(customer.organizationId, first.generationId)).toMatchObject({
       costNanoUsd: 50n,
       providerModel: 'large-1',
@@ -74,10 +74,10 @@ describe('a charge above its hold, or above what is left', () => {
 
   it('is booked once with the loss of a more expensive tier, and the ledger verifies its price', async () => {
     const customer = await addCustomer(db.store, 10_000n);
-    const dear = (tierLossNanoUsd: bigint) =>
+    const withTierLoss = (tierLossNanoUsd: bigint) =>
       settlementOf(customer, { costNanoUsd: 300n, holdNanoUsd: 300n, tierLossNanoUsd });
-    const [one, other, absurd] = [dear(7n), dear(9n), dear(10n ** 20n)];
-    told = [];
+    const [one, other, absurd] = [withTierLoss(7n), withTierLoss(9n), withTierLoss(10n ** 20n)];
+    reported = [];
     // These charges share a batch, with and without such a loss.
     const all = [one, other, absurd, settlementOf(customer, { costNanoUsd: 300n }), one];
     await Promise.all(all.map((settlement) => db.store.ledger.charge(settlement)));
@@ -87,7 +87,7 @@ describe('a charge above its hold, or above what is left', () => {
       [7n, 9n, 10n ** 18n].map((amountNanoUsd) => ({ reason: 'tier', amountNanoUsd })),
     );
     expect(byGeneration.size).toBe(3);
-    expect(told).toHaveLength(3);
+    expect(reported).toHaveLength(3);
     expect((await db.store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(8_800n);
     expect((await db.store.administration.verifyLedger()).differences).toEqual([]);
   });
@@ -148,7 +148,7 @@ it('a loss without a generation is written once for each reason', async () => {
   const { organizationId } = await addCustomer(db.store, 5n);
   const generationId = newId('gen', Date.now());
   const loss: Loss = { generationId, organizationId, reason: 'timeout', amountNanoUsd: 7n, model: 'm', provider: 'p' };
-  told = [];
+  reported = [];
   await db.store.ledger.lose(loss);
   await db.store.ledger.lose({ ...loss, amountNanoUsd: 8n });
   await db.store.ledger.lose({ ...loss, reason: 'crash' });
@@ -156,7 +156,7 @@ it('a loss without a generation is written once for each reason', async () => {
     { generationId, reason: 'timeout', amountNanoUsd: 7n },
     { generationId, reason: 'crash', amountNanoUsd: 7n },
   ]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['timeout', 7n],
     ['crash', 7n],
   ]);

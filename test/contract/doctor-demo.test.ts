@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function told(config: string): Promise<string[]> {
+async function demoFindings(config: string): Promise<string[]> {
   writeFileSync(configPath, config);
   const env = { DATABASE_URL: url, GATEWAY_CONFIG: configPath, GATEWAY_DATA: folder };
   const result = await runCommandLine(['doctor'], env);
@@ -24,16 +24,16 @@ async function told(config: string): Promise<string[]> {
 }
 
 test('the doctor reports the demonstration until it is off', async () => {
-  expect(await told('demo: true\n')).toEqual(['warning: `demo: true` is configured']);
+  expect(await demoFindings('demo: true\n')).toEqual(['warning: `demo: true` is configured']);
   const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });
   for (const email of ['demo@example.com', 'own@example.com'])
     await run('user', 'create', '--email', email, '--operator');
-  expect(await told('demo: true\n')).toEqual([
+  expect(await demoFindings('demo: true\n')).toEqual([
     'warning: `demo: true` is configured',
     'warning: demo@example.com can sign in',
   ]);
   await run('user', 'disable', 'demo@example.com');
-  expect(await told('demo: false\n')).toEqual(['ok: no demo is left']);
+  expect(await demoFindings('demo: false\n')).toEqual(['ok: no demo is left']);
   await sql(url, 'drop table users cascade');
-  expect(await told('demo: false\n')).not.toContainEqual(expect.stringMatching(/^ok/));
+  expect(await demoFindings('demo: false\n')).not.toContainEqual(expect.stringMatching(/^ok/));
 });

@@ -221,10 +221,10 @@ describe('the doctor without a database', () => {
       timeout: 50_000,
     });
     const ended = once(child, 'exit');
-    const told = JSON.parse(await text(child.stdout));
+    const report = JSON.parse(await text(child.stdout));
     expect(await ended).toEqual([1, null]);
-    const problems = told.findings.filter(({ verdict }: Finding) => verdict === 'problem');
-    expect(told).toMatchObject({ ok: false, problems: problems.length, warnings: expect.any(Number) });
+    const problems = report.findings.filter(({ verdict }: Finding) => verdict === 'problem');
+    expect(report).toMatchObject({ ok: false, problems: problems.length, warnings: expect.any(Number) });
     expect(problems.map(({ check }: Finding) => check)).toEqual(['database', 'readiness']);
   });
 

@@ -20,7 +20,7 @@ export interface LedgerUnderTest {
   close(): Promise<void>;
 }
 
-/** Guarantees that every ledger gives to admission and settlement. */
+/** The guarantees of every ledger for admission and settlement. */
 export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest>): void {
   describe(`${name} as a ledger`, () => {
     const on = opened(open);

@@ -10,7 +10,7 @@ import { LEASE_MS } from './limit-store.fixtures.ts';
 /** Opens an empty store, which takes the time from its calls. */
 export type OpenLimitStore = (options: { readonly leaseMs: number }) => Promise<LimitStore>;
 
-/** Guarantees of every limit store, in memory or in Redis. */
+/** The guarantees of every limit store, in memory or in Redis. */
 export function limitStoreContract(name: string, open: OpenLimitStore): void {
   describe(`${name} as a limit store`, () => {
     let store: LimitStore;

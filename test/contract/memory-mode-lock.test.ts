@@ -80,8 +80,8 @@ describe('the memory-mode lock', () => {
       const [store, bystander] = await Promise.all([openStore(url), openStore(url)]);
       const customer = await addCustomer(store);
       let reason = '';
-      await store.memoryModeLock(newMarksPath(), (told) => {
-        reason = told;
+      await store.memoryModeLock(newMarksPath(), (message) => {
+        reason = message;
       });
       // Simulates the mark of a process that took the lock meanwhile.
       await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');

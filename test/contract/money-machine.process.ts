@@ -32,7 +32,7 @@ export interface Ask {
 /** Events that the reference model observes. */
 export interface Observer {
   providerCalled(ask: Ask, admission: Admission): void;
-  /** The client has received a complete answer. */
+  /** The client has received a complete response. */
   completed(ask: Ask, costNanoUsd: number): void;
   /** The provider produces nothing more for the request. */
   providerEnded(ask: Ask): void;

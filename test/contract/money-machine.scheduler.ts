@@ -69,7 +69,7 @@ export class Scheduler {
    * Ends the messages of a dead process: each arrives now or never. Returns the names of the lost
    * ones.
    */
-  async bury(owner: Runner, arrives: (name: string) => boolean): Promise<string[]> {
+  async endMessages(owner: Runner, arrives: (name: string) => boolean): Promise<string[]> {
     const sent = this.#events.filter((event) => event.owner === owner);
     const lost: string[] = [];
     for (const event of sent) {

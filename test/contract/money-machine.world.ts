@@ -182,7 +182,7 @@ export class World {
     if (!process?.alive) return;
     process.alive = false;
     let bit = 0;
-    const lost = await this.#scheduler.bury(process, () => ((arrives >> (bit++ % 8)) & 1) === 1);
+    const lost = await this.#scheduler.endMessages(process, () => ((arrives >> (bit++ % 8)) & 1) === 1);
     await process.close();
     // Leaves the rest of an interrupted write.
     if (lost.includes('log append')) tearLastLine(this.#logOf(slot));

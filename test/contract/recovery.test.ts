@@ -163,20 +163,20 @@ describe('recovery', () => {
 
   it('charges at most the output limit and at most the hold', async () => {
     const long = left({ delivered: { ...DELIVERED, tokens: 1_000 } });
-    const dear = left({ holdNanoUsd: 10_000n });
-    await chargeLeft([long, dear]);
+    const capped = left({ holdNanoUsd: 10_000n });
+    await chargeLeft([long, capped]);
     expect((await generation(long))?.usage.completionTokens).toBe(50);
-    expect((await generation(dear))?.costNanoUsd).toBe(10_000n);
+    expect((await generation(capped))?.costNanoUsd).toBe(10_000n);
   });
 
   it('charges the reported prompt, and the output that was delivered since the report', async () => {
     const usage = { ...NO_USAGE, promptTokens: 9, cachedTokens: 8 };
     const begun = left({ delivered: { ...DELIVERED, reported: { usage } } });
     const counted = { ...usage, completionTokens: 40 };
-    const told = left({ delivered: { ...DELIVERED, reported: { usage: counted, serviceTier: 'flex' } } });
-    await chargeLeft([begun, told]);
+    const updated = left({ delivered: { ...DELIVERED, reported: { usage: counted, serviceTier: 'flex' } } });
+    await chargeLeft([begun, updated]);
     expect(await generation(begun)).toMatchObject({ usage: { ...usage, completionTokens: 30 }, usageCounted: true });
-    expect(await generation(told)).toMatchObject({ usage: counted, serviceTier: 'flex' });
+    expect(await generation(updated)).toMatchObject({ usage: counted, serviceTier: 'flex' });
   });
 
   it('charges a stream that had ended by its known usage', async () => {

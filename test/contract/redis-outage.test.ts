@@ -98,11 +98,11 @@ requirement(missingRedis, () => {
     test.each([':wrong', 'nobody:wrong', 'default:wrong'])(
       'a Redis that refuses the credentials %s is unavailable, and they are not logged',
       async (given) => {
-        const told: unknown[] = [];
-        const log = (...line: unknown[]) => void told.push(line);
+        const logged: unknown[] = [];
+        const log = (...line: unknown[]) => void logged.push(line);
         const { result } = await timed(open(urlWith(given), { info: log, warn: log }));
         expect(result).toBeInstanceOf(StoreUnavailable);
-        expect(JSON.stringify([told, String(result), result])).not.toContain('wrong');
+        expect(JSON.stringify([logged, String(result), result])).not.toContain('wrong');
       },
     );
 

@@ -12,33 +12,33 @@ const CUT_LOCK_CONNECTIONS =
 const RENAMED_WITHIN_MS = 1_500;
 
 /** The place of the store's name, by default the same for all stores. */
-interface Bearer {
+interface NameHolder {
   name?: string;
 }
 
 /** A store that records its calls. */
-function recordingStore(bearer: Bearer = oneRedis): SharedStore & { readonly told: string[] } {
-  const told: string[] = [];
+function recordingStore(holder: NameHolder = oneRedis): SharedStore & { readonly calls: string[] } {
+  const calls: string[] = [];
   return {
-    told,
+    calls,
     renamedWithinMs: RENAMED_WITHIN_MS,
     async name(given) {
-      if (bearer.name === undefined && given !== undefined) bearer.name = given;
-      return bearer.name;
+      if (holder.name === undefined && given !== undefined) holder.name = given;
+      return holder.name;
     },
     keepName() {},
     async startOver() {
-      told.push('begin anew');
+      calls.push('start over');
       return {
         async open() {
-          told.push('open');
+          calls.push('open');
         },
       };
     },
   };
 }
 
-let oneRedis: Bearer = {};
+let oneRedis: NameHolder = {};
 beforeEach(() => {
   oneRedis = {};
 });
@@ -48,13 +48,13 @@ describe('a database whose limits are in a shared store', () => {
     const url = await createDatabase();
     const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
     const customer = await addCustomer(stores[0]);
-    const told: string[][] = [];
+    const calls: string[][] = [];
     for (const store of stores) {
       const shared = recordingStore();
       expect((await store.sharedModeLock(shared, () => {})).kind).toBe('held');
-      told.push(shared.told);
+      calls.push(shared.calls);
     }
-    expect(told).toEqual([['begin anew', 'open'], [], []]);
+    expect(calls).toEqual([['start over', 'open'], [], []]);
     for (const store of stores) {
       expect((await store.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
     }
@@ -66,7 +66,7 @@ describe('a database whose limits are in a shared store', () => {
     const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
     const shared = recordingStore();
     await Promise.all(stores.map((store) => store.sharedModeLock(shared, () => {})));
-    expect(shared.told.filter((what) => what === 'open')).toHaveLength(1);
+    expect(shared.calls.filter((what) => what === 'open')).toHaveLength(1);
     await Promise.all(stores.map((store) => store.close()));
   });
 
@@ -80,14 +80,14 @@ describe('a database whose limits are in a shared store', () => {
       kind: 'refused',
       message: expect.stringContaining('in its memory'),
     });
-    expect(early.told).toEqual([]);
+    expect(early.calls).toEqual([]);
     await inMemory.close();
 
     // The store's state may be older than the limits in that memory, so it begins a new incarnation
     // and waits.
     const later = recordingStore();
     expect((await shared.sharedModeLock(later, () => {})).kind).toBe('held');
-    expect(later.told).toEqual(['begin anew']);
+    expect(later.calls).toEqual(['start over']);
     expect((await other.memoryModeLock(newMarksPath(), () => {})).kind).toBe('refused');
     expect((await shared.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
     await Promise.all([shared.close(), other.close()]);
@@ -98,8 +98,8 @@ describe('a database whose limits are in a shared store', () => {
     const shared = await openStore(url);
     const customer = await addCustomer(shared);
     let reason = '';
-    await shared.sharedModeLock(recordingStore(), (told) => {
-      reason = told;
+    await shared.sharedModeLock(recordingStore(), (message) => {
+      reason = message;
     });
     await sql(url, TAKE_OVER);
     await expect(shared.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
@@ -129,7 +129,7 @@ describe('a database whose limits are in a shared store', () => {
       const url = await createDatabase();
       const [living, other] = await Promise.all([openStore(url), openStore(url)]);
       const customer = await addCustomer(living);
-      const [right, wrong]: [Bearer, Bearer] = [{}, {}];
+      const [right, wrong]: [NameHolder, NameHolder] = [{}, {}];
       expect((await living.sharedModeLock(recordingStore(right), () => {})).kind).toBe('held');
       for (const name of [undefined, 'of another database']) {
         if (name !== undefined) wrong.name = name;
@@ -138,7 +138,7 @@ describe('a database whose limits are in a shared store', () => {
           kind: 'refused',
           message: expect.stringContaining('another Redis'),
         });
-        expect(refused.told).toEqual([]);
+        expect(refused.calls).toEqual([]);
       }
       expect((await living.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
       await living.close();
@@ -146,7 +146,7 @@ describe('a database whose limits are in a shared store', () => {
       // Holds of the former store may not have ended, so this process waits.
       const alone = recordingStore(wrong);
       expect((await other.sharedModeLock(alone, () => {})).kind).toBe('held');
-      expect(alone.told).toEqual(['begin anew']);
+      expect(alone.calls).toEqual(['start over']);
       expect((await other.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
       await other.close();
     });
@@ -173,7 +173,7 @@ describe('a database whose limits are in a shared store', () => {
       const shared = { ...recordingStore(), renamedWithinMs: 10_000 };
       const taken = await Promise.all(stores.map((store) => store.sharedModeLock(shared, () => {})));
       expect(taken.map(({ kind }) => kind)).toEqual(['held', 'held', 'held']);
-      expect(shared.told).toEqual(['begin anew']);
+      expect(shared.calls).toEqual(['start over']);
       await Promise.all(stores.map((store) => store.close()));
     });
 

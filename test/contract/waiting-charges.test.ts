@@ -158,7 +158,7 @@ test('no read shows more money than there is, and the last reads show all of it'
   ),
 );
 
-test('a process closes after the limit store has answered the releases of its last charges', async () => {
+test('a process closes after the limit store has replied to the releases of its last charges', async () => {
   const memory = createMemoryLedger();
   memory.addKey(ORGANIZATION, KEY);
   memory.credit(ORGANIZATION, CREDIT);

@@ -76,9 +76,9 @@ function count(outcomes: readonly string[]): Record<string, number> {
  * time after it was sent and before now.
  */
 function expectRetryAfter(received: Received, untilMs: number, sentAtMs: number): void {
-  const told = Number(received.headers['retry-after']);
-  expect(told).toBeGreaterThanOrEqual((untilMs - clock.nowMs()) / 1000 - 1);
-  expect(told).toBeLessThanOrEqual((untilMs - sentAtMs) / 1000 + 1);
+  const retryAfter = Number(received.headers['retry-after']);
+  expect(retryAfter).toBeGreaterThanOrEqual((untilMs - clock.nowMs()) / 1000 - 1);
+  expect(retryAfter).toBeLessThanOrEqual((untilMs - sentAtMs) / 1000 + 1);
 }
 
 const minuteEnd = () => (Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS;

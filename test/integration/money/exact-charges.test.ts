@@ -104,11 +104,11 @@ function planOf(index: number, roll: (sides: number) => number): Plan {
 
 function actOf({ kind, stream, usage, pieces }: Plan): Act {
   if (kind === 'error') return errorAnswer(500, 'broken');
-  const told = kind === 'missing' ? null : usage;
+  const reported = kind === 'missing' ? null : usage;
   // Only the client's disconnect ends it.
-  if (kind === 'leaves') return streamThen(10, stall, { pieces, usage: told, paceMs: 10 });
-  if (stream) return streamAnswer({ pieces, usage: told });
-  return jsonAnswer({ text: pieces.join(''), usage: told });
+  if (kind === 'leaves') return streamThen(10, stall, { pieces, usage: reported, paceMs: 10 });
+  if (stream) return streamAnswer({ pieces, usage: reported });
+  return jsonAnswer({ text: pieces.join(''), usage: reported });
 }
 
 /** Resolves with the generation id, or `undefined` after an error. */
