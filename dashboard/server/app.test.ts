@@ -146,7 +146,7 @@ describe('the page', () => {
     ['gzip, deflate, br', 'br', brotliDecompressSync],
     ['gzip', 'gzip', gunzipSync],
     ['identity', null, (body) => body],
-  ])('comes to a browser that takes %s encoded as %s', async (accepted, encoding, decode) => {
+  ])('is sent to a browser that accepts %s encoded as %s', async (accepted, encoding, decode) => {
     const response = await rawBody('/assets/main-abc123.js', accepted);
     expect(response.encoding).toBe(encoding);
     expect(response.vary).toBe('accept-encoding');

@@ -26,7 +26,7 @@ requirement(NO_CHROMIUM, () => {
   test.each([
     ['a desktop, light', 1280, 'light'],
     ['a phone, dark', 390, 'dark'],
-  ] as const)('on %s credit asks for the password over its form, and is booked once', async (_, width, colorScheme) => {
+  ] as const)('on %s a credit needs the password over its form and is booked once', async (_, width, colorScheme) => {
     const { page, complaints } = await openPage(stack, { width, colorScheme });
     await signIn(page, EMAIL, password);
     await waitLong();

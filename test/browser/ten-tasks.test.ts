@@ -108,7 +108,7 @@ requirement(NO_CHROMIUM, () => {
   const groups = (page: Page) => page.getByRole('table', { name: 'Groups' });
   const log = (page: Page) => page.getByRole('table', { name: 'Requests, newest first' });
 
-  task('who spent what yesterday, by end user', 2, async (page) => {
+  task('see what each end user spent yesterday', 2, async (page) => {
     await openView(page, 'Spend by end user, yesterday');
     const dearest = await sql<{ user: string; usd: string }>(
       stack.databaseUrl,
@@ -125,7 +125,7 @@ requirement(NO_CHROMIUM, () => {
     await expectGoodLooks(page, 'task-users');
   });
 
-  task('when errors began, and of which code', 3, async (page) => {
+  task('see when errors began, and their code', 3, async (page) => {
     const errorsAt = async () =>
       (await page.getByRole('figure').getByRole('status').innerText()).replace(/^.*?\d: /, '');
     await openView(page, 'Errors by code');
@@ -146,7 +146,7 @@ requirement(NO_CHROMIUM, () => {
     await expectGoodLooks(page, 'task-errors');
   });
 
-  task('which key leaks: its curve, and the addresses that use it', 4, async (page) => {
+  task('find a leaked key by its curve and the addresses that use it', 4, async (page) => {
     await choose(page.getByLabel('Group by'), 'key');
     await click(groups(page).getByRole('button', { name: 'Leaked' }));
     await page.getByText('Key: Leaked').waitFor();
@@ -154,7 +154,7 @@ requirement(NO_CHROMIUM, () => {
     await log(page).getByRole('row').filter({ hasText: 'Leaked' }).filter({ hasText: STRANGER }).first().waitFor();
   });
 
-  task('that key is revoked', 4, async (page) => {
+  task('revoke that key', 4, async (page) => {
     await goTo(page, 'API keys');
     const row = page.getByRole('row').filter({ hasText: `from ${STRANGER}` });
     expect(await row.innerText()).toContain('Leaked');
@@ -167,7 +167,7 @@ requirement(NO_CHROMIUM, () => {
     expect(revoked).toEqual([{ name: 'Leaked' }]);
   });
 
-  task('a key for a colleague, with 5 USD a month', 5, async (page) => {
+  task('create a key for a colleague with 5 USD a month', 5, async (page) => {
     await goTo(page, 'API keys');
     await click(page.getByRole('button', { name: 'Create key' }));
     const form = page.getByRole('dialog', { name: 'Create an API key' });
@@ -182,13 +182,13 @@ requirement(NO_CHROMIUM, () => {
     expect(await sql(stack.databaseUrl, made)).toEqual([{ usd: '5000000000' }]);
   });
 
-  task('when the balance ends', 0, async (page) => {
+  task('see when the balance ends', 0, async (page) => {
     // A balance of 100 USD lasts 25 days at 4 USD a day.
     const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'Europe/Berlin' });
     await page.getByText(`lasts until ${day.format(Date.now() + 25 * DAY_MS)} at $4.00 a day`).waitFor();
   });
 
-  task('to be warned in Slack', 5, async (page) => {
+  task('set up alerts in Slack', 5, async (page) => {
     await goTo(page, 'Alerts');
     await page.getByLabel('Balance below').fill('20');
     await page.getByLabel('Webhook URL').fill(`http://127.0.0.1:${hook.port}/services/T0/B0/x`);
@@ -210,7 +210,7 @@ requirement(NO_CHROMIUM, () => {
     expect(hook.requests[1]?.body).toBe(hook.requests[0]?.body);
   });
 
-  task('an invoice with a tax id', 5, async (page) => {
+  task('get an invoice with a tax id', 5, async (page) => {
     await goTo(page, 'Credits');
     await click(page.getByRole('button', { name: 'Add credit' }));
     await click(page.getByRole('button', { name: 'Continue to payment' }));
@@ -232,7 +232,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await shifts(page)).toEqual([]);
   });
 
-  test('a forgotten password is reset: 4 clicks', async () => {
+  test('reset a forgotten password: 4 clicks', async () => {
     const { page, complaints } = await openPage(stack);
     await page.goto('/');
     clicks = 0;
@@ -254,7 +254,7 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
-  task('a prompt on two models', 3, async (page) => {
+  task('try a prompt on two models', 3, async (page) => {
     await goTo(page, 'Playground');
     await page.getByLabel('Model', { exact: true }).waitFor();
     await choose(page.getByLabel('Compare with'), 'large');
@@ -268,7 +268,7 @@ requirement(NO_CHROMIUM, () => {
     await answer('Azure, mostly.').getByText('$0.006').waitFor();
   });
 
-  task('an editor is connected', 4, async (page) => {
+  task('connect an editor', 4, async (page) => {
     await goTo(page, 'Connect');
     const client = page.getByLabel('Client');
     await client.locator('option', { hasText: 'opencode' }).waitFor({ state: 'attached' });

@@ -191,6 +191,6 @@ function cgroupOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cgroup`, 'utf8');
   } catch {
-    return ''; // It ended meanwhile.
+    return ''; // It has ended since it was listed.
   }
 }

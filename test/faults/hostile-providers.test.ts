@@ -75,10 +75,10 @@ const NEVER_AN_ANSWER: readonly Case[] = [
   ['no byte', thenSilence('')],
   ['half a head', thenSilence('HTTP/1.1 200 OK\r\ncontent-ty')],
   ['a head and no body', thenSilence(head('application/json', { 'content-length': '100' }))],
-  ['a body of which a byte comes now and then, for ever', thenForEver(JSON_HEAD, ' ', 20)],
-  ['a head of which a byte comes now and then, for ever', thenForEver('HTTP/1.1 200 OK\r\nx: ', 'a', 20)],
-  ['1xx without end', thenForEver('', 'HTTP/1.1 100 Continue\r\n\r\n', 1)],
-  ['1xx as fast as they are read', thenForEver('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(100))],
+  ['an endless body, byte by byte', thenForEver(JSON_HEAD, ' ', 20)],
+  ['an endless head, byte by byte', thenForEver('HTTP/1.1 200 OK\r\nx: ', 'a', 20)],
+  ['endless 1xx responses', thenForEver('', 'HTTP/1.1 100 Continue\r\n\r\n', 1)],
+  ['1xx responses as fast as they are read', thenForEver('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(100))],
 ];
 
 const NO_ANSWER: readonly Case[] = [
@@ -91,18 +91,18 @@ const NO_ANSWER: readonly Case[] = [
   ['ten thousand headers', thenFin(`HTTP/1.1 200 OK\r\n${'x: a\r\n'.repeat(10_000)}\r\n`)],
   ['a NUL in a header', thenFin('HTTP/1.1 200 OK\r\nx: a\0b\r\ncontent-length: 0\r\n\r\n')],
   ['two lengths', thenFin('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}')],
-  ['a length that is none', thenFin('HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n{}')],
-  ['chunks that are none', thenFin(`${head('application/json', { 'transfer-encoding': 'chunked' })}zz\r\n{}\r\n`)],
+  ['an invalid length', thenFin('HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n{}')],
+  ['invalid chunks', thenFin(`${head('application/json', { 'transfer-encoding': 'chunked' })}zz\r\n{}\r\n`)],
   ['status 999', thenFin('HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n')],
   ['status 0', thenFin('HTTP/1.1 000 What\r\ncontent-length: 0\r\n\r\n')],
   ['a redirect', thenFin('HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n')],
   ['204', thenFin('HTTP/1.1 204 No Content\r\n\r\n')],
-  ['gzip, though not asked for', thenFin(Buffer.concat([gzipHead(), gzipSync(completion('"hi"'))]))],
-  ['gzip that is not called so', thenFin(Buffer.concat([Buffer.from(JSON_HEAD), gzipSync(completion('"hi"'))]))],
+  ['unrequested gzip', thenFin(Buffer.concat([gzipHead(), gzipSync(completion('"hi"'))]))],
+  ['undeclared gzip', thenFin(Buffer.concat([Buffer.from(JSON_HEAD), gzipSync(completion('"hi"'))]))],
   ['HTML', thenFin(`${head('text/html')}<html>It works!</html>`)],
   ['an empty body', thenFin(JSON_HEAD)],
   ['brackets without end', thenFin(JSON_HEAD + '['.repeat(MIB))],
-  ['an answer larger than allowed', thenForEver(JSON_HEAD, 'x'.repeat(MIB))],
+  ['a response above the permitted size', thenForEver(JSON_HEAD, 'x'.repeat(MIB))],
 ];
 
 function gzipHead(): Buffer {
@@ -171,14 +171,14 @@ test.each(STRANGE_JSON)('an unusual completion is passed on: %j', async (body) =
 
 const STUCK: readonly Case[] = [
   ['silence', thenSilence(SSE + HELLO)],
-  ['a byte now and then, for ever', thenForEver(SSE + HELLO, 'x', 20)],
-  ['comments for ever', thenForEver(SSE + HELLO, ': still here\n\n', 20)],
+  ['endless single bytes', thenForEver(SSE + HELLO, 'x', 20)],
+  ['endless comments', thenForEver(SSE + HELLO, ': still here\n\n', 20)],
 ];
 
 const SPOILED: readonly Case[] = [
-  ['one event without end', thenForEver(`${SSE}${HELLO}data: `, 'x'.repeat(MIB))],
-  ['one event of many lines without end', thenForEver(SSE + HELLO, `data: ${'x'.repeat(90)}\n`.repeat(10_000))],
-  ['events without end', thenForEver(SSE + HELLO, contentOf(' word'.repeat(20_000)))],
+  ['one endless event', thenForEver(`${SSE}${HELLO}data: `, 'x'.repeat(MIB))],
+  ['one endless event of many lines', thenForEver(SSE + HELLO, `data: ${'x'.repeat(90)}\n`.repeat(10_000))],
+  ['endless events', thenForEver(SSE + HELLO, contentOf(' word'.repeat(20_000)))],
   ['a NUL', thenFin(`${SSE}${HELLO}data: {"choices":[{"delta":{"content":"a\0"}}]}\n\n${END}`)],
   ['an array', thenFin(`${SSE}${HELLO}data: []\n\n${END}`)],
   ['a number', thenFin(`${SSE}${HELLO}data: 1\n\n${END}`)],

@@ -72,7 +72,7 @@ describe.concurrent('HTTP/1.1: the next request gets its own response, or the co
       REFUSED,
     ],
     ['chunked, folded', () => te('\r\n chunked'), SERVED],
-    ['chunked in capitals', () => te(' CHUNKED'), SERVED],
+    ['chunked in upper case', () => te(' CHUNKED'), SERVED],
     ['chunked and identity', () => te(' chunked, identity'), REFUSED],
     ['identity and chunked', () => te(' identity, chunked'), REFUSED],
     ['identity', () => te(' identity', BODY), REFUSED],
@@ -96,7 +96,7 @@ describe.concurrent('HTTP/1.1: the next request gets its own response, or the co
     ['a length with a gap', () => cl(' 6 0'), REFUSED],
     ['no length', () => cl(' '), REFUSED],
     ['a length of 23 digits', () => cl(' 99999999999999999999999'), REFUSED],
-    ['a length with zeros before it', () => cl(` 000${SIZE}`), SERVED],
+    ['a length with leading zeros', () => cl(` 000${SIZE}`), SERVED],
     ['lines that end with LF alone', () => cl(` ${SIZE}`).replaceAll('\r\n', '\n'), SERVED],
     [
       'CR alone in a header, with another framing behind it',
@@ -157,7 +157,7 @@ describe.concurrent('HTTP/1.1: the next request gets its own response, or the co
     ],
     ['two hosts in one', () => `GET /v1/credits HTTP/1.1\r\nhost: a, b\r\n\r\n`, REFUSED],
     ['a host with a path', () => `GET /v1/credits HTTP/1.1\r\nhost: a/../b\r\n\r\n`, REFUSED],
-    ['a method in small letters', () => `${READ.replace('GET', 'get')}\r\n`, REFUSED],
+    ['a method in lower case', () => `${READ.replace('GET', 'get')}\r\n`, REFUSED],
     ['HTTP/1.2', () => `${READ.replace('1.1', '1.2')}\r\n`, REFUSED],
     ['HTTP/2.0 in a line', () => `${READ.replace('1.1', '2.0')}\r\n`, REFUSED],
     ...[
@@ -195,13 +195,13 @@ describe('HTTP/2: a response or a reset, and another stream gets its own respons
     }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 
   test.each<[string, () => Field[], string]>([
-    ['as it should be', () => head({}), 'chat.completion'],
+    ['a valid request', () => head({}), 'chat.completion'],
     ['the same host again', () => head({ host: 'gateway' }), 'chat.completion'],
     ['another host', () => head({ host: 'other' }), 'refused'],
     ['another scheme', () => head({ ':scheme': 'ftp' }), 'chat.completion'],
     ['bytes above ASCII in the query', () => head({ ':path': '/v1/chat/completions?\xe9' }), 'chat.completion'],
     ['an unknown expectation', () => head({ expect: '200-ok' }), 'chat.completion'],
-    ['a right length', () => head({ 'content-length': String(SIZE) }), 'chat.completion'],
+    ['a correct length', () => head({ 'content-length': String(SIZE) }), 'chat.completion'],
     ['a length too small', () => head({ 'content-length': '5' }), 'refused'],
     ['a length too large', () => head({ 'content-length': '5000' }), 'refused'],
     ['a transfer coding', () => head({ 'transfer-encoding': 'chunked' }), 'refused'],

@@ -53,7 +53,7 @@ test.each([
   ['stops in the middle of an answer', BODY, '', 'http'],
   ['sends headers without end', HEADERS, 'x', 'http'],
   ['sends a body without end', BODY, 'x', 'http'],
-])('a call of a Stripe that %s ends in time', { timeout: IN_TIME_MS }, async (_, answer, more, protocol) => {
+])('a call to a Stripe that %s ends in time', { timeout: IN_TIME_MS }, async (_, answer, more, protocol) => {
   const error = await callOf(await saying(answer, more, protocol));
   expect([isStripeAway(error), isMissingAtStripe(error), error]).toEqual([true, false, expect.any(Error)]);
 });

@@ -185,7 +185,7 @@ describe('a process', () => {
     ['not_ready', 'PostgreSQL is away', 10_000],
     ['gone', null, 10_001],
     ['gone', 'PostgreSQL is away', 10_001],
-  ] as const)('is %s where it says %j and its report is %i ms old', (state, notReady, ageMs) => {
+  ] as const)('is %s if it reports %j and its report is %i ms old', (state, notReady, ageMs) => {
     expect(processView(processWith({ notReady }, ageMs)).state).toBe(state);
   });
 

@@ -77,7 +77,7 @@ describe('a problem', () => {
     [503, 'unreachable'],
     [500, 'internal'],
     [200, 'internal'],
-  ])('with status %i and no JSON of ours is %s', async (status, kind) => {
+  ])('with status %i and without our JSON is %s', async (status, kind) => {
     answerWith(() => new Response('<h1>a proxy</h1>', { status }));
     expect((await problemOf(ask('GET /api/session', {}))).problem).toBe(kind);
   });

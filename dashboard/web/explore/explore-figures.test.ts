@@ -20,7 +20,7 @@ describe('the values of a measure', () => {
     ['p50', [120, undefined]],
     ['p95', [900, undefined]],
     ['speed', [41.7, undefined]],
-  ] as const)('are of its steps, and unknown where there is nothing to measure: %s', (measure, values) => {
+  ] as const)('are those of its steps, and unknown if there is nothing to measure: %s', (measure, values) => {
     expect(stepValues(STEPS, MEASURE_VIEWS[measure])).toEqual(values);
   });
 
