@@ -181,14 +181,15 @@ class MessageReader {
 
   /** A function or custom tool that was called. `given`: the member with its input. */
   #called(at: '.function' | '.function_call' | '.custom', given: 'arguments' | 'input'): Refusal | undefined {
-    const cursor = this.#cursor;
+    const [cursor, { prompt }] = [this.#cursor, this.#facts];
     if (cursor.kind() !== 'object') return this.#invalid(at, 'must be an object');
     let [hasName, hasGiven] = [false, false];
     const refusal = this.#eachMember(at, (name) => {
       if (name !== 'name' && name !== given) return this.#unknownMember();
       if (name === 'name') hasName = true;
       else hasGiven = true;
-      return this.#countedText(`${at}.${name}`);
+      if (name !== 'arguments' || cursor.kind() !== 'string') return this.#countedText(`${at}.${name}`);
+      return void prompt.addArguments(cursor.textSpan());
     });
     if (refusal) return refusal;
     if (!hasName) return this.#invalid(`${at}.name`, 'must be a string');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Heard } from './called-messages.ts';
 import { BACKSLASH, LETTER_U } from './json/json-bytes.ts';
 import { escapedCodePoint, unescapeInto } from './json/json-text.ts';
-import { JSON_TEXT, type PromptRecord, TEXT } from './tokens/prompt-record.ts';
+import { JSON_TEXT, type PromptRecord } from './tokens/prompt-record.ts';
 import { TextMeter } from './tokens/text-meter.ts';
 
 /** Texts of a prompt to count. `withJson`: also tool definitions and unknown fields. */
@@ -33,7 +33,7 @@ export function heardDigest(bytes: Buffer, { pieces }: PromptRecord, { firstPiec
   const lastPiece = Math.min(endPiece, firstPiece + MOST_DIGESTED_TEXTS);
   for (let at = 3 * firstPiece; at < 3 * lastPiece; at += 3) {
     const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
-    if (kind !== TEXT) continue;
+    if (kind === JSON_TEXT) continue;
     const digested = bytes.subarray(start, Math.min(end, start + leftBytes));
     leftBytes -= digested.length;
     hash.update(`${end - start} `).update(digested);
@@ -58,11 +58,13 @@ export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: n
     const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
     let cut = start;
     if (roomBytes >= 0) {
-      cut = end - start <= roomBytes ? end : wholeCharacters(bytes, start, roomBytes, kind === TEXT);
+      cut = end - start <= roomBytes ? end : wholeCharacters(bytes, start, roomBytes, kind !== JSON_TEXT);
       roomBytes -= end - start;
       if (at > 0) text[length++] = LINE_END;
       length =
-        kind === TEXT ? unescapeInto(text, length, bytes, start, cut) : length + bytes.copy(text, length, start, cut);
+        kind === JSON_TEXT
+          ? length + bytes.copy(text, length, start, cut)
+          : unescapeInto(text, length, bytes, start, cut);
     }
     if (cut < end) rest.add(bytes, cut, end);
   }

@@ -11,7 +11,7 @@ export interface PromptRecord {
   /** Tokens of the inputs that came as tokens: of all, and of the longest. */
   readonly givenTokens: number;
   readonly longestGiven: number;
-  /** Three numbers a piece: `TEXT` or `JSON_TEXT`, start, end. Texts have escapes but no quotes. */
+  /** Three numbers a piece: its kind, start and end. Only JSON has its quotes. */
   readonly pieces: Int32Array;
   readonly images: readonly MediaPlace[];
   readonly files: readonly MediaPlace[];
@@ -27,6 +27,8 @@ export interface MediaPlace extends Span {
 export const TEXT = 0;
 /** Tool definitions and unknown fields as JSON, which templates serialize again. */
 export const JSON_TEXT = 1;
+/** A text that is JSON, which some templates parse. */
+export const ARGUMENTS = 2;
 
 /** Writes a PromptRecord while a request is checked. */
 export class PromptRecorder {
@@ -52,6 +54,10 @@ export class PromptRecorder {
 
   addText({ start, end }: Span): void {
     this.#pieces.push(TEXT, start, end);
+  }
+
+  addArguments({ start, end }: Span): void {
+    this.#pieces.push(ARGUMENTS, start, end);
   }
 
   /** A text that is an input of embeddings. */

@@ -2,7 +2,8 @@ import type { Steps } from '../../fairness/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
 import type { EmbeddedInputs, InputTokens, TokenBounds } from './input-tokens.ts';
-import { type PromptRecord, TEXT } from './prompt-record.ts';
+import { JsonGrowth } from './json-growth.ts';
+import { ARGUMENTS, JSON_TEXT, type PromptRecord, TEXT } from './prompt-record.ts';
 import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**
@@ -41,10 +42,11 @@ export class TokenTally {
     let longest = record.longestGiven;
     for (let at = 0; at < pieces.length; at += 3) {
       const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
-      const meter = kind === TEXT ? this.#text : this.#json;
+      const meter = kind === JSON_TEXT ? this.#json : this.#text;
       const before = meter.estimatedTokens();
       if (end - start > TEXT_STEP_BYTES) yield* meter.addInSteps(bytes, start, end);
       else meter.add(bytes, start, end);
+      if (kind !== TEXT) yield* this.#addGrowth(bytes, start, end, kind === ARGUMENTS);
       longest = Math.max(longest, meter.estimatedTokens() - before);
       sinceStep += PIECE_BYTES + end - start;
       if (sinceStep < TEXT_STEP_BYTES) continue;
@@ -69,8 +71,8 @@ export class TokenTally {
     const [text, json] = [this.#text, this.#json];
     const besidesText = {
       estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
-      // Templates serialize JSON again, with indentation (which at most doubles it) and letters
-      // outside ASCII as six characters for two bytes.
+      // Templates serialize JSON again, with indentation (which at most doubles what JsonGrowth
+      // leaves) and letters outside ASCII as six characters for two bytes.
       ceiling: this.#ceiling + 2 * json.bytes() + json.bytesOutsideAscii(),
     };
     const ceiling = besidesText.ceiling + text.bytes();
@@ -82,6 +84,15 @@ export class TokenTally {
       ...(this.#imageCeiling === 0 ? {} : { imageCeiling: this.#imageCeiling }),
       ...(this.#inputs === undefined ? {} : { inputs: this.#inputs }),
     };
+  }
+
+  *#addGrowth(bytes: Buffer, start: number, end: number, isText: boolean): Steps<void> {
+    const growth = new JsonGrowth(isText);
+    for (let pos = start; pos < end; ) {
+      pos = growth.read(bytes, pos, Math.min(end, pos + TEXT_STEP_BYTES));
+      if (pos < end) yield;
+    }
+    this.#ceiling += growth.tokens;
   }
 
   #add({ estimate, ceiling }: TokenBounds, times: number): void {
