@@ -71,6 +71,7 @@ export interface AccountSnapshot {
 
 export interface OrganizationAccount {
   readonly sequence: number;
+  /** The balance less what undecided dead letters owe. */
   readonly balanceNanoUsd: NanoUsd;
   /** The UTC day that `spentNanoUsd` belongs to. */
   readonly day: UtcDay;

@@ -55,7 +55,7 @@ const FIND_KEYS = sql('find_keys')`
         o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text, o.price_list
       ),
       json_build_array(
-        s.epoch, a.sequence, a.balance_nano_usd::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text,
+        s.epoch, a.sequence + a.dead_letter_changes, (a.balance_nano_usd - a.dead_letters_nano_usd)::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text,
         case when k.monthly_budget_nano_usd is not null then key_month_spend(k.id, date '1970-01-01' + $2::integer)::text end,
         case when k.lifetime_budget_nano_usd is not null then key_lifetime_spend(k.id)::text end
       )

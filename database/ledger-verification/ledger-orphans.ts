@@ -29,6 +29,14 @@ const SEALED_WITHOUT_CHARGE = `
   where k.finished_at is not null and k.generation_id >= $1 and not exists (select from generations g where g.id = k.generation_id)
   limit 100`;
 
+/** Accounts whose sum of undecided dead letters is another. */
+const OWED_OTHERWISE = `
+  select a.organization_id as subject, coalesce(d.due, 0)::text as expected, a.dead_letters_nano_usd::text as found
+  from accounts a left join (
+    select organization_id, sum(due_nano_usd) as due from dead_letters where resolution is null and delivered group by 1
+  ) d using (organization_id)
+  where coalesce(d.due, 0) <> a.dead_letters_nano_usd limit 100`;
+
 /** Rows that one statement reads: the next ids after `$1`. */
 const WALK = 20_000;
 const GENERATIONS = `
@@ -69,6 +77,8 @@ interface Piece {
 export async function findOrphans(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
   for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
     findings.add('every entry belongs to an account', subject, expected, found);
+  for (const { subject, expected, found } of await session.read<Difference>(OWED_OTHERWISE))
+    findings.add('an account has what its undecided dead letters owe', subject, expected, found);
   findings.generations = await walk(
     GENERATIONS,
     'every generation is charged once, and every charge has its generation',

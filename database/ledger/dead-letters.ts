@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { NanoUsd } from '#core/money.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -13,11 +14,12 @@ import { isSettlement } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
 
 const LONGEST_REASON = 1_000;
-/** Largest amount of a loss. */
+/** Largest amount of a loss or a dead letter. */
 const MOST_NANO_USD = 1_000_000_000_000_000_000n;
 
 const ADD = sql('add_dead_letter')`
-  insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ($1, $2, $3, $4, $5)
+  insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, due_nano_usd)
+    values ($1, $2, $3, $4, $5, $6)
     on conflict do nothing`;
 const COLUMNS = `generation_id, organization_id, reason, settlement, delivered, resolution,
   (extract(epoch from created_at) * 1000)::bigint as created_ms, (extract(epoch from resolved_at) * 1000)::bigint as resolved_ms`;
@@ -42,7 +44,8 @@ export async function addDeadLetter(
 ): Promise<void> {
   const { generationId, organizationId } = settlement;
   const reason = causesOf(why).join(': ').slice(0, LONGEST_REASON);
-  await run(pool, ADD, [generationId, organizationId, reason, encodeForOperator(settlement), delivered]);
+  const values = [generationId, organizationId, reason, encodeForOperator(settlement), delivered];
+  await run(pool, ADD, [...values, storable(dueNanoUsd(settlement))]);
 }
 
 /** Returns open dead letters, oldest first. */
@@ -81,8 +84,7 @@ export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: A
 export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
   return resolve(pool, generationId, by, 'forgiven', async (client, row) => {
     const settlement = settlementIn(row);
-    const due = settlement ? dueNanoUsd(settlement) : 0n;
-    const amountNanoUsd = due < 0n ? 0n : due > MOST_NANO_USD ? MOST_NANO_USD : due;
+    const amountNanoUsd = settlement ? storable(dueNanoUsd(settlement)) : 0n;
     const of = { generationId, organizationId: row.organization_id, amountNanoUsd };
     const { model = '', provider = '' } = settlement ?? {};
     await addLosses(client, [{ ...of, reason: 'forgiven', model, provider } satisfies Loss]);
@@ -114,6 +116,12 @@ async function resolve(
     await addAuditEvent(client, { action, subjectId: generationId, subjectName: generationId, changes }, by);
     return { kind: 'resolved', resolution, amountNanoUsd };
   });
+}
+
+/** An amount within the bounds of its column: the ledger may have refused it for being outside. */
+function storable(amountNanoUsd: NanoUsd): NanoUsd {
+  if (amountNanoUsd < 0n) return 0n;
+  return amountNanoUsd > MOST_NANO_USD ? MOST_NANO_USD : amountNanoUsd;
 }
 
 function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {

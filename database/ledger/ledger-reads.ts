@@ -19,7 +19,8 @@ const CHARGED_AMONG = sql('charged_among')`
   select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`;
 
 const CREDITS = sql('credits')`
-  select balance_nano_usd as "balanceNanoUsd", total_credits_nano_usd as "totalCreditsNanoUsd", total_usage_nano_usd as "totalUsageNanoUsd"
+  select balance_nano_usd as "balanceNanoUsd", total_credits_nano_usd as "totalCreditsNanoUsd", total_usage_nano_usd as "totalUsageNanoUsd",
+      dead_letters_nano_usd as "deadLettersNanoUsd"
     from accounts where organization_id = $1`;
 
 export async function findGeneration(
@@ -42,7 +43,7 @@ export async function chargedAmong(pool: pg.Pool, generationIds: readonly string
 }
 
 export async function credits(pool: pg.Pool, organizationId: string): Promise<Credits> {
-  const amounts = ['balanceNanoUsd', 'totalCreditsNanoUsd', 'totalUsageNanoUsd'] as const;
+  const amounts = ['balanceNanoUsd', 'totalCreditsNanoUsd', 'totalUsageNanoUsd', 'deadLettersNanoUsd'] as const;
   const [found] = await records<Credits>(pool, CREDITS, [organizationId], amounts);
   if (!found) throw new Error(`there is no organization ${organizationId}`);
   return found;

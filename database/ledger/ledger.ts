@@ -133,6 +133,8 @@ export interface Credits {
   readonly totalCreditsNanoUsd: NanoUsd;
   /** Sum of all charges, as a positive amount. */
   readonly totalUsageNanoUsd: NanoUsd;
+  /** What undecided dead letters owe. */
+  readonly deadLettersNanoUsd: NanoUsd;
 }
 
 export type UsageGroup = 'day' | 'model' | 'key' | 'user';

@@ -64,6 +64,10 @@ create table accounts (
   balance_nano_usd bigint not null default 0,
   total_credits_nano_usd bigint not null default 0,
   total_usage_nano_usd bigint not null default 0,
+  -- What undecided dead letters owe, and how often that changed: hold_dead_letter(). Snapshots of
+  -- the account have the balance less the first and the sequence plus the second.
+  dead_letters_nano_usd bigint not null default 0,
+  dead_letter_changes bigint not null default 0,
   -- One check, because PostgreSQL reads the text of each of them again for each statement.
   constraint accounts_check check (
     balance_nano_usd = total_credits_nano_usd - total_usage_nano_usd and total_usage_nano_usd >= 0 and sequence >= 0
@@ -289,13 +293,15 @@ create table losses (
 create index losses_by_time on losses (created_at, generation_id);
 
 -- Charges that the ledger refused. Nothing was charged; an operator corrects by hand (`ledger
--- dead-letters`).
+-- dead-letters`). Until then what was delivered is owed, and not available to other requests.
 create table dead_letters (
   generation_id text collate "C" primary key,
   organization_id text collate "C" not null,
   reason text not null,
   -- The settlement as JSON, without any answer.
   settlement text not null,
+  -- Amount that would be charged, at most the hold.
+  due_nano_usd bigint not null default 0 check (due_nano_usd between 0 and 1000000000000000000),
   -- The client was given the answer, or may have been.
   delivered boolean not null,
   created_at timestamptz not null default now(),

@@ -22,13 +22,18 @@ create trigger answer_deleted after delete on idempotency_keys for each row
 create trigger answer_replaced after update of answer_bytes on idempotency_keys for each row
   when (old.answer_bytes > 0 and new.answer_bytes is null) execute function note_answer_gone();
 
+create trigger held_until_decided after insert on dead_letters for each row when (new.delivered)
+  execute function hold_dead_letter();
+create trigger decided after update of resolution on dead_letters for each row
+  when (new.delivered and old.resolution is null and new.resolution is not null) execute function hold_dead_letter();
+
 -- Everything that a caller is made of, but for charges: the limit store learns those with the end
 -- of their holds. A charge that an operator repeats has no hold. New keys are in nobody's memory.
 create trigger caller_changed after update or delete on keys for each row execute function tell_caller_changed('organization_id');
 create trigger caller_changed after update or delete on organizations for each row execute function tell_caller_changed('id');
 create trigger caller_changed after insert on ledger_entries for each row when (new.kind <> 'charge')
   execute function tell_caller_changed('organization_id');
-create trigger caller_changed after update on dead_letters for each row when (new.resolution = 'charged')
+create trigger caller_changed after update on dead_letters for each row when (new.resolution is not null)
   execute function tell_caller_changed('organization_id');
 create trigger caller_changed after update on ledger_state for each row execute function tell_caller_changed();
 create trigger caller_changed_whole after truncate on keys for each statement execute function tell_caller_changed();

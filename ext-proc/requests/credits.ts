@@ -12,7 +12,7 @@ export interface CreditsDeps {
   readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
 }
 
-/** `GET /v1/credits`: the balance, the amount held by requests in flight, and what is available. */
+/** `GET /v1/credits`: the balance, what requests and dead letters hold, and what is available. */
 export async function showCredits(
   request: AuthorizedRequest,
   { ledger, limits, accounting }: CreditsDeps,
@@ -24,8 +24,9 @@ export async function showCredits(
   const organizationId = request.principal.organization.id;
   await accounting.shipper.shipOf(organizationId);
   // Holds are read first. They end after their charges are committed, so no amount is in neither.
-  const heldNanoUsd = await limits.heldNanoUsd(organizationId, request.arrivedAtMs);
+  const heldByRequestsNanoUsd = await limits.heldNanoUsd(organizationId, request.arrivedAtMs);
   const credits = await ledger.credits(organizationId);
+  const heldNanoUsd = heldByRequestsNanoUsd + credits.deadLettersNanoUsd;
   return {
     kind: 'json',
     body: {

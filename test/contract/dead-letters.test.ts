@@ -1,9 +1,12 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { ChargeRefused } from '#database/ledger/ledger.ts';
+import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, settlementOf, sql } from '../harness/database.ts';
 import { migratedFor } from '../harness/database-logins.ts';
 import { withStore } from '../harness/with-store.ts';
 
@@ -20,8 +23,8 @@ const audited = () =>
   sql(db.url, `select action, subject_id, actor <> '' as by from audit_log where action like 'charge.%' order by id`);
 
 /** Leaves a dead letter by a temporary change of the table, so that it can be charged later. */
-async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
-  const settlement = settlementOf(db.customer, {
+async function leaveLetter(costNanoUsd: bigint, customer = db.customer, delivered = true): Promise<Settlement> {
+  const settlement = settlementOf(customer, {
     generationId: newId('gen', Date.now()),
     costNanoUsd,
     model: 'forbidden',
@@ -33,7 +36,7 @@ async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
   );
   await sql(db.url, 'alter table generations drop constraint no_model');
   expect(why).toBeInstanceOf(ChargeRefused);
-  await db.store.ledger.deadLetter(settlement, why, true);
+  await db.store.ledger.deadLetter(settlement, why, delivered);
   return settlement;
 }
 
@@ -98,4 +101,80 @@ it('refuses unknown letters, and says why a letter still cannot be charged', asy
   );
   expect(await run('forgive', 'gen-1')).toMatchObject({ kind: 'done', json: { usd: 0 } });
   expect(await run('retry')).toMatchObject({ kind: 'usage' });
+});
+
+describe('what an undecided dead letter owes', () => {
+  const today = utcDay(Date.now());
+  let customer: Customer;
+  beforeEach(async () => {
+    customer = await addCustomer(db.store, 500n);
+  });
+
+  async function account() {
+    const caller = await db.store.keys.findByHash(customer.hash, today, 'database');
+    if (caller === undefined) throw new Error('the key is known');
+    return caller.account;
+  }
+
+  /** Sequence and balance of the snapshot, and the balance and amount held of the credits. */
+  async function shown() {
+    const { balanceNanoUsd: balance, deadLettersNanoUsd: held } = await db.store.ledger.credits(
+      customer.organizationId,
+    );
+    const { sequence, balanceNanoUsd: available } = (await account()).organization;
+    return { sequence, available, balance, held };
+  }
+
+  it.each(['retry', 'forgive'])('is not available to other requests, until it is decided: %s', async (decision) => {
+    const { generationId } = await leaveLetter(400n, customer);
+    expect(await shown()).toEqual({ sequence: 2, available: 100n, balance: 500n, held: 400n });
+    const charged = await db.store.ledger.charge(settlementOf(customer, { costNanoUsd: 30n }));
+    expect(charged.organization).toMatchObject({ sequence: 3, balanceNanoUsd: 70n });
+    const batch = [1n, 2n].map((costNanoUsd) => db.store.ledger.charge(settlementOf(customer, { costNanoUsd })));
+    for (const { organization } of await Promise.all(batch))
+      expect(organization).toMatchObject({ sequence: 5, balanceNanoUsd: 67n });
+    await db.store.ledger.deadLetter(settlementOf(customer, { generationId, costNanoUsd: 9n }), undefined, true);
+    expect(await shown()).toEqual({ sequence: 5, available: 67n, balance: 467n, held: 400n });
+    expect(await db.store.administration.verifyLedger()).toMatchObject({ differences: [] });
+    expect(await run(decision, generationId)).toMatchObject({ kind: 'done' });
+    const left = decision === 'retry' ? 67n : 467n;
+    const sequence = decision === 'retry' ? 7 : 6;
+    expect(await shown()).toEqual({ sequence, available: left, balance: left, held: 0n });
+    expect(await db.store.administration.verifyLedger()).toMatchObject({ differences: [] });
+  });
+
+  it('refuses a request that needs it, also with a snapshot that was read before', async () => {
+    const limits = createMemoryLimitStore({ leaseMs: 60_000 });
+    const rules = { concurrency: 10, organizationLimits: {}, keyLimits: {}, tokens: 1, totalTimeoutMs: 60_000 };
+    const admit = (holdId: string, holdNanoUsd: bigint, snapshot: AccountSnapshot) =>
+      limits.admit({ ...customer, ...rules, holdId, holdNanoUsd, snapshot, nowMs: Date.now() });
+    const before = await account();
+    while ((await admit('first', 400n, before)).kind === 'read_again');
+    await leaveLetter(400n, customer);
+    await limits.release({ ...customer, holdId: 'first', nowMs: Date.now(), tokensUsed: 0, mayBeCharged: true });
+    expect(await admit('second', 101n, before)).toMatchObject({ kind: 'read_again' });
+    for (const snapshot of [await account(), before])
+      expect(await admit('second', 101n, snapshot)).toMatchObject({ rule: 'balance', availableNanoUsd: 100n });
+  });
+
+  it('is nothing if the client was told that nothing is billed', async () => {
+    const { generationId } = await leaveLetter(400n, customer, false);
+    const before = { sequence: 1, available: 500n, balance: 500n, held: 0n };
+    expect(await shown()).toEqual(before);
+    expect(await run('forgive', generationId)).toMatchObject({ kind: 'done' });
+    expect(await shown()).toEqual(before);
+  });
+
+  it('is missed by the verification of the ledger, if the account does not have it', async () => {
+    await leaveLetter(400n, customer);
+    const set = (nanoUsd: number) =>
+      sql(
+        db.url,
+        `update accounts set dead_letters_nano_usd = ${nanoUsd} where organization_id = '${customer.organizationId}'`,
+      );
+    await set(399);
+    const { differences } = await db.store.administration.verifyLedger();
+    expect(differences).toMatchObject([{ subject: customer.organizationId, expected: '400', found: '399' }]);
+    await set(400);
+  });
 });

@@ -129,6 +129,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
         balanceNanoUsd: 958n,
         totalCreditsNanoUsd: 1_000n,
         totalUsageNanoUsd: 42n,
+        deadLettersNanoUsd: 0n,
       });
       const usage = await usageOf(on.ledger, {
         organizationId,

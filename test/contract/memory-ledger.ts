@@ -120,6 +120,7 @@ export function createMemoryLedger(): MemoryLedger {
           amountOf,
         ),
         totalUsageNanoUsd: sum(chargesOf(organizationId), costOf),
+        deadLettersNanoUsd: 0n,
       };
     },
     usage: async ({ organizationId, firstDay, lastDay, groupBy }, onPage) => {

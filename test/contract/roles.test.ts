@@ -171,6 +171,10 @@ describe('rights', () => {
     expect(await run('ledger', 'verify')).toMatchObject({ kind: 'done', json: { ok: true } });
     expect(await run('ledger', 'checkpoints')).toMatchObject({ json: [{ organization_id: organizationId }] });
     expect(await run('ledger', 'losses')).toMatchObject({ json: [{ generation_id: 'gen-1', reason: 'timeout' }] });
+    const letter = `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, due_nano_usd)
+      values ('gen-2', '${organizationId}', 'r', '{}', true, 1)`;
+    expect(await attempt('gateway_process', letter)).toBe('done');
+    expect(await run('ledger', 'dead-letters', 'forgive', 'gen-2')).toMatchObject({ kind: 'done' });
   });
 
   test('are stated for every table', async () => {

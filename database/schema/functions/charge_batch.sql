@@ -3,8 +3,9 @@
 -- charge_generations() does with its rights and search path. Returns the resulting accounts,
 -- including those of requests that were charged before, and the new losses: {"epoch": …,
 -- "accounts": [[key, day, sequence, balance, spent that day by organization, by key]], "losses":
--- [[reason, amount]] or null}. Accounts of keys with long budgets have two more elements, the key's
--- spend of the month and of its lifetime. Other keys do not pay for computing them.
+-- [[reason, amount]] or null}. Sequence and balance are those of snapshots (tables.sql, accounts).
+-- Accounts of keys with long budgets have two more elements, the key's spend of the month and of
+-- its lifetime. Other keys do not pay for computing them.
 create or replace function charge_batch(charges charge[]) returns json language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -86,8 +87,8 @@ begin
         total_usage_nano_usd = a.total_usage_nano_usd + t.cost
       from (select organization_id, sum(requests)::bigint as entries, sum(cost)::bigint as cost from used group by organization_id) t
       where a.organization_id = t.organization_id
-      returning a.organization_id, a.sequence, a.balance_nano_usd, a.sequence - t.entries as sequence_before,
-        a.balance_nano_usd + t.cost as balance_before
+      returning a.organization_id, a.sequence - t.entries as sequence_before, a.balance_nano_usd + t.cost as balance_before,
+        a.sequence + a.dead_letter_changes as sequence, a.balance_nano_usd - a.dead_letters_nano_usd as available
     ), entry as (
       insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id)
       select f.organization_id, a.sequence_before + row_number() over charges, 'charge', -f.cost,
@@ -122,7 +123,7 @@ begin
     )
     select sum(u.requests), case when short or above_hold then (select array_agg(f.id) from fresh f) end,
       json_build_object('epoch', (select s.epoch from ledger_state s), 'accounts', json_agg(json_build_array(
-        u.key_id, u.day - date '1970-01-01', a.sequence, a.balance_nano_usd::text, o.spent_nano_usd::text, k.spent_nano_usd::text)))
+        u.key_id, u.day - date '1970-01-01', a.sequence, a.available::text, o.spent_nano_usd::text, k.spent_nano_usd::text)))
     into charged, fresh_ids, result
     from used u
     join account a on a.organization_id = u.organization_id
@@ -166,7 +167,8 @@ begin
 
   return (
     select json_build_object('epoch', (select s.epoch from ledger_state s), 'accounts', json_agg(json_build_array(
-      g.key_id, g.day - date '1970-01-01', a.sequence, a.balance_nano_usd::text, coalesce(o.spent_nano_usd, 0)::text,
+      g.key_id, g.day - date '1970-01-01', a.sequence + a.dead_letter_changes, (a.balance_nano_usd - a.dead_letters_nano_usd)::text,
+      coalesce(o.spent_nano_usd, 0)::text,
       coalesce(k.spent_nano_usd, 0)::text, case when b.monthly_budget_nano_usd is not null then key_month_spend(g.key_id, g.day)::text end,
       case when b.lifetime_budget_nano_usd is not null then key_lifetime_spend(g.key_id)::text end)), 'losses', lost)
     from (select distinct organization_id, key_id, day from unnest(charges)) g

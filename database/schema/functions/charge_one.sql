@@ -8,6 +8,8 @@ create or replace function charge_one(one charge) returns json language plpgsql 
 declare
   sequence_after bigint;
   balance_after bigint;
+  snapshot_sequence bigint;
+  available_after bigint;
   organization_spent bigint;
   key_spent bigint;
   ledger_epoch uuid;
@@ -25,7 +27,8 @@ begin
     balance_nano_usd = a.balance_nano_usd - one.cost_nano_usd,
     total_usage_nano_usd = a.total_usage_nano_usd + one.cost_nano_usd
   where a.organization_id = one.organization_id and a.balance_nano_usd >= one.cost_nano_usd
-  returning a.sequence, a.balance_nano_usd into sequence_after, balance_after;
+  returning a.sequence, a.balance_nano_usd, a.sequence + a.dead_letter_changes, a.balance_nano_usd - a.dead_letters_nano_usd
+  into sequence_after, balance_after, snapshot_sequence, available_after;
   if not found then
     return null;
   end if;
@@ -87,12 +90,12 @@ begin
 
   if has_month or has_lifetime then
     return json_build_object('epoch', ledger_epoch, 'accounts', json_build_array(json_build_array(
-      one.key_id, one.day - date '1970-01-01', sequence_after, balance_after::text, organization_spent::text, key_spent::text,
+      one.key_id, one.day - date '1970-01-01', snapshot_sequence, available_after::text, organization_spent::text, key_spent::text,
       case when has_month then key_month_spend(one.key_id, one.day)::text end,
       case when has_lifetime then key_lifetime_spend(one.key_id)::text end)), 'losses', null);
   end if;
   return json_build_object('epoch', ledger_epoch, 'accounts', json_build_array(json_build_array(
-    one.key_id, one.day - date '1970-01-01', sequence_after, balance_after::text, organization_spent::text, key_spent::text)));
+    one.key_id, one.day - date '1970-01-01', snapshot_sequence, available_after::text, organization_spent::text, key_spent::text)));
 end
 $$;
 revoke execute on function charge_one from public;
