@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { StoreLog } from './connection/connection-pool.ts';
-import { isForbidden } from './connection/unavailable.ts';
+import { missingRight } from './connection/unavailable.ts';
 import { SchemaMismatch } from './schema/migrate.ts';
 
 const EVERY_MS = 3_000;
@@ -30,12 +30,11 @@ export async function untilUsable<Opened>(
 
 function reasonToWait(error: unknown): string | undefined {
   if (error instanceof SchemaMismatch) return error.message;
+  const forbidden = missingRight(error);
+  if (forbidden) return `${forbidden.message}: \`gateway migrate\`, as the owner of the tables, gives the rights`;
   if (error instanceof StoreUnavailable) {
     const why = error.cause instanceof Error && error.cause.message !== '' ? `: ${error.cause.message}` : '';
     return `${error.message}${why}`;
   }
-  // Migrations wrap the error of their statement.
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (!isForbidden(cause)) return undefined;
-  return `${cause.message}: \`gateway migrate\`, as the owner of the tables, gives the rights`;
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { untilInForce, watchForChanges } from './in-force.ts';
-import { asStoreError } from './unavailable.ts';
+import { asStatementError } from './unavailable.ts';
 
 /** The part of the process's logger that stores need. pino implements it. */
 export interface StoreLog {
@@ -137,7 +137,7 @@ export async function run<R extends object = Row>(
     const result = await on.query<R>({ name: statement.name, text: statement.text, values, ...patience });
     return result.rows;
   } catch (error) {
-    throw asStoreError(error);
+    throw asStatementError(error);
   }
 }
 
@@ -178,7 +178,7 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
-    throw asStoreError(error);
+    throw asStatementError(error);
   });
   const watch = watchForChanges(client);
   let result: T;
@@ -191,7 +191,7 @@ export async function inTransaction<T>(
     client.release();
   } catch (error) {
     client.release(true);
-    throw asStoreError(error);
+    throw asStatementError(error);
   } finally {
     watch.end();
   }

@@ -10,6 +10,18 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
  */
 const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|25006)/;
 
+/** SQLSTATE of a missing right, table, function or schema. */
+const UNPREPARED = /^(42501|42P01|42883|3F000)$/;
+
+/** The database is not as `gateway migrate` leaves it, for example after a restore. */
+export class DatabaseUnprepared extends StoreUnavailable {
+  constructor(cause: pg.DatabaseError) {
+    super(`PostgreSQL cannot answer (${cause.code}) until \`gateway migrate\` was run as the owner of the tables`, {
+      cause,
+    });
+  }
+}
+
 /** Converts errors of an unavailable PostgreSQL to StoreUnavailable. Others stay unchanged. */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof pg.DatabaseError) {
@@ -20,6 +32,12 @@ export function asStoreError(error: unknown): unknown {
   if (error instanceof TypeError || error instanceof RangeError || error instanceof StoreUnavailable) return error;
   const tls = tlsProblem(error);
   return new StoreUnavailable('PostgreSQL is not reachable', { cause: tls === undefined ? error : new Error(tls) });
+}
+
+/** The same for a statement of this release, which every database that is prepared can run. */
+export function asStatementError(error: unknown): unknown {
+  const isUnprepared = error instanceof pg.DatabaseError && UNPREPARED.test(error.code ?? '');
+  return isUnprepared ? new DatabaseUnprepared(error) : asStoreError(error);
 }
 
 /** True after a deadlock or serialization failure. An immediate retry may succeed. */
@@ -36,9 +54,10 @@ export function isRefusedRow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
 }
 
-/** True if the database user lacks a right (roles.sql). */
-export function isForbidden(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && error.code === '42501';
+/** Finds the error of a right that the database user lacks (roles.sql), as it is or as a cause. */
+export function missingRight(error: unknown): pg.DatabaseError | undefined {
+  if (error instanceof pg.DatabaseError) return error.code === '42501' ? error : undefined;
+  return error instanceof Error ? missingRight(error.cause) : undefined;
 }
 
 /** True if another row has the same key. */

@@ -4,7 +4,6 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
-import { isForbidden } from '../connection/unavailable.ts';
 import type { Loss } from '../costs/losses.ts';
 import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
@@ -75,7 +74,7 @@ export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: A
       return BigInt(String(charged?.cost_nano_usd));
     });
   } catch (error) {
-    if (error instanceof StoreUnavailable || isForbidden(error)) throw error;
+    if (error instanceof StoreUnavailable) throw error;
     return { kind: 'refused', reason: causesOf(error).join(': ') };
   }
 }

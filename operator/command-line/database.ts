@@ -4,7 +4,7 @@ import { exists } from '#core/exists.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
-import { isForbidden } from '#database/connection/unavailable.ts';
+import { DatabaseUnprepared, missingRight } from '#database/connection/unavailable.ts';
 import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,14 +43,16 @@ export async function withPool(env: Environment, use: (pool: Pool, url: string) 
   try {
     return await use(pool, found.url);
   } catch (error) {
+    const forbidden = missingRight(error);
+    if (forbidden) {
+      return refused(
+        `The database user may not do this (${forbidden.message}). Set DATABASE_URL to a user in the role gateway_operator.`,
+      );
+    }
+    if (error instanceof DatabaseUnprepared) return refused(`${error.message}.`);
     if (error instanceof StoreUnavailable) {
       return refused(
         `PostgreSQL is not reachable at ${found.where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`,
-      );
-    }
-    if (isForbidden(error)) {
-      return refused(
-        `The database user may not do this (${error.message}). Set DATABASE_URL to a user in the role gateway_operator.`,
       );
     }
     throw error;

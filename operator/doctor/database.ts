@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { hasTransactionPooler, TRANSACTION_POOLER } from '#database/connection/transaction-pooler.ts';
+import { missingRight } from '#database/connection/unavailable.ts';
 import { type DatabaseDiagnosis, openDiagnosis, type SchemaFigures, type ServerFigures } from '#database/diagnosis.ts';
 import type { DatabaseAddress } from '../command-line/database.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
@@ -95,7 +96,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
   if (schema instanceof Error) {
     return problem(
       check,
-      `cannot be read: ${schema.message}`,
+      `cannot be read: ${(missingRight(schema) ?? schema).message}`,
       'Use the user of the gateway, or grant this user its rights.',
     );
   }

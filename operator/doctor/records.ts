@@ -1,6 +1,6 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { countOf } from '#core/count-of.ts';
-import { isForbidden } from '#database/connection/unavailable.ts';
+import { missingRight } from '#database/connection/unavailable.ts';
 import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import { DEMO_EMAIL } from '../records/users.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
@@ -64,7 +64,7 @@ export async function lookAtDemo(isConfigured: boolean, { readable }: LookedAt):
     }
   } catch (error) {
     // The gateway process's database user may not read users.
-    if (!isForbidden(error)) throw error;
+    if (!missingRight(error)) throw error;
     found.push(skipped('demo', 'this database user may not read its account'));
   }
   return found.length > 0 ? found : [ok('demo', 'no demo is left')];

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { ROLES, type Role } from '#database/schema/roles.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
@@ -206,6 +207,22 @@ describe('rights', () => {
     expect(await attempt('gateway_process', 'update accounts set sequence = sequence')).toBe(FORBIDDEN);
   });
 });
+
+test.each([
+  ['a right', 'revoke select on accounts from gateway_process', 'grant select on accounts to gateway_process'],
+  ['a table', 'alter table accounts rename to gone', 'alter table gone rename to accounts'],
+])(
+  'without %s no caller is found, as while PostgreSQL is away, and the reason says what to do',
+  async (_, lose, find) => {
+    const store = await openStore(as.gateway_process);
+    await sql(url, lose);
+    const found = await store.keys.findByHash(customer.hash, 1, 'database').catch((error: unknown) => error);
+    await sql(url, find);
+    await store.close();
+    expect(found).toBeInstanceOf(StoreUnavailable);
+    expect(String(found)).toMatch(/\(42\w{3}\) until `gateway migrate`/);
+  },
+);
 
 describe('an outdated schema', () => {
   test('is migrated only by its owner, as the message says', async () => {
