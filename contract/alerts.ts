@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_ALERT_EMAILS } from '#core/field-bounds.ts';
-import { budgetNanoUsd, type Empty, email, yesOrNo } from './fields.ts';
+import { budgetNanoUsd, changeOf, type Empty, email, yesOrNo } from './fields.ts';
 
 const MAX_URL = 2000;
 
@@ -9,7 +9,7 @@ export type WebhookKind = z.infer<typeof webhookKind>;
 const webhookKind = z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' });
 
 export type AlertSettingsInput = Readonly<z.infer<typeof alertSettings>>;
-export const alertSettings = z.strictObject({
+const alertSettings = z.strictObject({
   /** Absent: no alert about the balance. */
   balanceBelowNanoUsd: budgetNanoUsd
     .refine((amount) => BigInt(amount) > 0n, { error: 'This must be more than zero.' })
@@ -32,6 +32,9 @@ export const alertSettings = z.strictObject({
   /** Format of the messages to the webhook. Absent: signed JSON. */
   webhookKind: webhookKind.exactOptional(),
 });
+
+export type AlertChangeInput = z.infer<typeof alertChange>;
+export const alertChange = changeOf(alertSettings);
 
 export interface DeliveryView {
   readonly messageId: string;
@@ -77,9 +80,9 @@ export interface WebhookSecretView {
 
 export interface AlertsApi {
   'GET /api/organizations/:organization/alerts': { query: Empty; response: AlertsView };
-  'PUT /api/organizations/:organization/alerts': {
-    body: AlertSettingsInput;
-    response: Partial<WebhookSecretView>;
+  'PATCH /api/organizations/:organization/alerts': {
+    body: AlertChangeInput;
+    response: Partial<WebhookSecretView> & { readonly settings: AlertSettingsInput };
   };
   'POST /api/organizations/:organization/alerts/secret': { body: Empty; response: WebhookSecretView };
   /**

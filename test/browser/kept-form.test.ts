@@ -73,6 +73,38 @@ requirement(NO_CHROMIUM, () => {
     await other.close();
   });
 
+  test('a form on a page keeps what a colleague saved, and asks before it is left unsaved', async () => {
+    const { page } = owner;
+    const path = `/api/organizations/${organizationId}/settings`;
+    await page.goto(`/o/${organizationId}/settings`);
+    const save = async (label: string, text: string) => {
+      await page.getByLabel(label).fill(text);
+      const saved = page.waitForResponse((response) => response.request().method() === 'PATCH');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await saved;
+      await page.locator('button:not([aria-busy])', { hasText: 'Save' }).waitFor();
+    };
+    await page.getByLabel('VAT or tax ID').waitFor();
+    // As a colleague does in another browser.
+    await page.request.patch(path, { data: { taxId: 'DE222' }, headers: { origin: stack.dashboardOrigin } });
+    await save('Billing address', 'Elm Street 1');
+    await expect.poll(() => page.getByLabel('VAT or tax ID').inputValue()).toBe('DE222');
+    await save('Legal name', 'Acme Inc');
+    expect(await (await page.request.get(path)).json()).toMatchObject({ taxId: 'DE222', legalName: 'Acme Inc' });
+
+    await page.getByRole('link', { name: 'Credits' }).click();
+    await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
+    await page.goto(`/o/${organizationId}/alerts`);
+    await page.getByLabel('Balance below').fill('99');
+    await page.getByRole('link', { name: 'Credits' }).click();
+    const asked = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.getByLabel('Balance below').inputValue()).toBe('99');
+    await page.getByRole('link', { name: 'Credits' }).click();
+    await asked.getByRole('button', { name: 'Discard changes' }).click();
+    await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
+  });
+
   test('text typed for one organization is not in the form of another', async () => {
     const other = await stack.operator.customer({ organization: { name: 'Beta' } });
     const { page } = await openPage(stack);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { type AlertSettingsInput, alertSettings, type DeliveryView } from '#contract/alerts.ts';
+import { type AlertChangeInput, type AlertSettingsInput, alertChange, type DeliveryView } from '#contract/alerts.ts';
 import { present } from '#core/present.ts';
 import {
   type AlertSettings,
@@ -29,20 +29,21 @@ export const ALERT_ROUTES: readonly Route[] = [
       return { settings: viewOf(settings), sendsMail: deps.settings().mail !== undefined, deliveries };
     },
   }),
-  route('PUT /api/organizations/:organization/alerts', {
+  route('PATCH /api/organizations/:organization/alerts', {
     access: 'owner',
-    input: alertSettings,
+    input: alertChange,
     async handle(call) {
       const { deps, organizationId, input } = call;
-      const { webhookUrl: url, webhookKind: kind = 'webhook' } = input;
-      const wrong = url === undefined ? undefined : webhookUrlProblem(new URL(url), deps.settings().privateNetworks);
+      const { webhookUrl: url } = input;
+      const wrong = url ? webhookUrlProblem(new URL(url), deps.settings().privateNetworks) : undefined;
       if (wrong !== undefined) return wrongField('webhookUrl', `This URL is not accepted: ${wrong}.`);
       const secret = newSecret();
-      const change = ({ webhook }: AlertSettings) =>
-        settingsOf(input, url === undefined ? undefined : { url, kind, secret: keptSecret(webhook, kind) ?? secret });
+      const change = (before: AlertSettings) => settingsAfter(before, input, secret);
       const saved = await changeAlertSettings(deps.database, organizationId, change, actorOf(call));
       if (saved === undefined) return notFound('organization');
-      return saved.webhook?.secret === secret && kind === 'webhook' ? { secret } : {};
+      const { webhook } = saved;
+      const isNew = webhook?.secret === secret && webhook.kind === 'webhook';
+      return { settings: viewOf(saved), ...(isNew && { secret }) };
     },
   }),
   route('POST /api/organizations/:organization/alerts/secret', {
@@ -110,9 +111,11 @@ function viewOf({ webhook, ...settings }: AlertSettings): AlertSettingsInput {
   return { ...shownAmounts(settings), ...(webhook && { webhookUrl: webhook.url, webhookKind: webhook.kind }) };
 }
 
-function settingsOf(
-  { webhookUrl: _, webhookKind: _kind, ...settings }: AlertSettingsInput,
-  webhook: Webhook | undefined,
-): AlertSettings {
+/** `secret` is for a webhook that has none yet. */
+function settingsAfter(before: AlertSettings, change: AlertChangeInput, secret: string): AlertSettings {
+  const after = Object.entries({ ...viewOf(before), ...change }).filter(([, value]) => value !== null);
+  const values = Object.fromEntries(after) as unknown as AlertSettingsInput;
+  const { webhookUrl: url, webhookKind: kind = 'webhook', ...settings } = values;
+  const webhook = url === undefined ? undefined : { url, kind, secret: keptSecret(before.webhook, kind) ?? secret };
   return { ...storedAmounts(settings), ...present({ webhook }) };
 }

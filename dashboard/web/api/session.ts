@@ -23,11 +23,14 @@ export function startSession(client: QueryClient, session: SessionView): void {
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
-/** Leaves for the sign-in page. Navigates first, because the current page still uses the cache. */
+/**
+ * Leaves for the sign-in page, without asking about unsaved changes. Navigates first, because the
+ * current page still uses the cache.
+ */
 export function useLeave(): () => void {
   const client = useQueryClient();
   const navigate = useNavigate();
-  return () => void navigate({ to: '/sign-in' }).then(() => client.clear());
+  return () => void navigate({ to: '/sign-in', ignoreBlocker: true }).then(() => client.clear());
 }
 
 /** Continues after a sign-in over a form. The page stays, unless another user signed in. */

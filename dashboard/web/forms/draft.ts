@@ -31,6 +31,17 @@ export function changeOf<Values extends object>(
   return Object.fromEntries(changes) as Change<Values>;
 }
 
+/** The draft after a save. Boxes that were changed while it was sent keep what was typed. */
+export function draftAfterSave<Values extends object>(
+  settings: Settings<Values>,
+  saved: Partial<Values>,
+  sent: Draft<Values>,
+  now: Draft<Values>,
+): Draft<Values> {
+  const touched = namesOf(settings).filter((name) => now[name] !== sent[name]);
+  return { ...draftOf(settings, saved), ...Object.fromEntries(touched.map((name) => [name, now[name]])) };
+}
+
 function namesOf<Values extends object>(settings: Settings<Values>): readonly (keyof Values)[] {
   return Object.keys(settings) as (keyof Values)[];
 }

@@ -69,7 +69,7 @@ describe('alerts', () => {
 
   const settings = (more: object) => ({ keyBudgets: false, keyExpiry: false, topUps: false, emails: [], ...more });
   const save = (owner: Browser, path: string, more: object) =>
-    owner.send<WebhookSecretView>('PUT', `${path}/alerts`, settings(more));
+    owner.send<WebhookSecretView>('PATCH', `${path}/alerts`, settings(more));
 
   it('of a low balance are sent once for each crossing, by mail and by a signed webhook', async () => {
     const { owner, path, alerts, credit } = await organization();
@@ -159,7 +159,7 @@ describe('alerts', () => {
     const webhookUrl = `http://127.0.0.1:${hook.port}/services/T0/B0/path-sentinel`;
     const before = hook.requests.length;
     const saved = await save(owner, path, { webhookUrl, webhookKind: 'slack' });
-    expect([saved.status, saved.body]).toEqual([200, {}]);
+    expect([saved.status, saved.body]).toEqual([200, { settings: expect.anything() }]);
     await owner.send('POST', `${path}/alerts/test`, {});
     await expect.poll(() => hook.requests.length, SOON).toBe(before + 1);
     const request = hook.requests.at(-1);
@@ -218,7 +218,7 @@ describe('alerts', () => {
     expect(hook.requests.at(-1)?.body).toBe(sent?.body);
     const stranger = await organization();
     expect((await again(webhook?.messageId, stranger.owner, stranger.path)).status).toBe(409);
-    await save(owner, path, { emails: [] });
+    await save(owner, path, { emails: [], webhookUrl: null });
     expect((await again(webhook?.messageId)).status).toBe(409);
     expect((await again(byMail?.messageId)).status).toBe(409);
     expect(mailsTo('twice@customer.example')).toHaveLength(1);

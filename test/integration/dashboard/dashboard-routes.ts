@@ -114,7 +114,7 @@ const PAGE_ROUTES = {
   'GET /api/organizations/:organization/audit': { access: 'owner' },
 
   'GET /api/organizations/:organization/alerts': { access: 'owner' },
-  'PUT /api/organizations/:organization/alerts': {
+  'PATCH /api/organizations/:organization/alerts': {
     access: 'owner',
     input: { keyBudgets: true, keyExpiry: true, topUps: true, emails: ['alerts@example.com'] },
   },

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { AlertsView, WebhookSecretView } from '#contract/alerts.ts';
 import type { OrganizationView, OwnSettings } from '#contract/organization.ts';
 import { NANO_PER_USD } from '#core/money.ts';
 import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
@@ -48,6 +49,22 @@ describe('the settings of an organization for its owners', () => {
       { actor: email, changes: { taxId: [BILLING.taxId, null] } },
     ]);
     expect((await view()).limits.requestsPerMinute).toBe(60);
+  });
+
+  it('include alerts, whose other values a change keeps', async () => {
+    const webhookUrl = 'https://example.com/kept';
+    const changeAlerts = async (input: object) => {
+      const { body } = await owner.send<Partial<WebhookSecretView>>('PATCH', `${path}/alerts`, input);
+      expect(body).toMatchObject({ settings: (await owner.get<AlertsView>(`${path}/alerts`)).body.settings });
+      return body;
+    };
+    expect(await changeAlerts({ balanceBelowNanoUsd: '99', webhookUrl })).toHaveProperty('secret');
+    const kept = { keyBudgets: true, keyExpiry: false, topUps: true, emails: [] };
+    const webhook = { webhookUrl, webhookKind: 'webhook' };
+    expect(await changeAlerts({ keyExpiry: false })).toEqual({
+      settings: { ...kept, ...webhook, balanceBelowNanoUsd: '99' },
+    });
+    expect(await changeAlerts({ balanceBelowNanoUsd: null, webhookUrl: null })).toEqual({ settings: kept });
   });
 
   it('have limits, prices and money that owners can read but not change', async () => {

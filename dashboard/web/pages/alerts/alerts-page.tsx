@@ -2,7 +2,6 @@ import { type ReactNode, useState } from 'react';
 import type { AlertSettingsInput } from '#contract/alerts.ts';
 import { ALERT_SETTINGS } from '#contract/shown-settings.ts';
 import { MAX_ALERT_EMAILS } from '#core/field-bounds.ts';
-import { present } from '#core/present.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyBox } from '../../components/copy.tsx';
@@ -12,6 +11,7 @@ import { ChipsInput } from '../../forms/chips-input.tsx';
 import { SelectField } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
+import { UnsavedChanges, usePageForm } from '../../forms/page-form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import { Deliveries } from './deliveries.tsx';
@@ -56,30 +56,29 @@ const CONDITIONS = ['balanceBelowNanoUsd', 'keyBudgets', 'keyExpiry', 'topUps'] 
 const EmailsField = asField(ChipsInput);
 
 function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNode {
-  const { balanceBelowNanoUsd, webhookUrl = '', webhookKind = 'webhook' } = initial;
-  const [draft, setDraft] = useState({ ...initial, balanceBelowNanoUsd, webhookUrl, webhookKind });
+  const form = usePageForm(ALERT_SETTINGS, initial);
+  const { draft, isChanged, onSaved } = form;
   const toast = useToast();
-  const save = useSend('PUT /api/organizations/:organization/alerts', {
-    onDone: ({ secret }) => {
+  const save = useSend('PATCH /api/organizations/:organization/alerts', {
+    onDone: ({ secret, settings }) => {
+      onSaved(settings);
       if (secret === undefined) toast({ tone: 'good', text: 'Saved' });
       else onSecret(secret);
     },
   });
-  const url = draft.webhookUrl.trim();
-  const body = present({ ...draft, webhookUrl: url === '' ? undefined : url });
-  const field = fieldsOf(draft, setDraft, save.error?.fields);
+  const field = fieldsOf(draft, form.setDraft, save.error?.fields);
   return (
     <Card title="Notifications">
       {!sendsMail && <Banner tone="neutral">This gateway has no mail server: alerts go to the webhook only.</Banner>}
-      {draft.emails.length === 0 && url === '' && (
+      {!draft.emails?.length && !draft.webhookUrl?.trim() && (
         <Banner tone="warn">No recipients yet. Add {sendsMail && 'an email address or '}a webhook.</Banner>
       )}
       <Form
-        onSubmit={() => save.mutate({ body })}
+        onSubmit={() => save.mutate({ body: form.beginSave() })}
         sending={save}
         submit="Save"
         beside={
-          initial.webhookUrl !== undefined && draft.webhookKind === 'webhook' && <NewSecretButton onSecret={onSecret} />
+          initial.webhookUrl !== undefined && draft.webhookKind !== 'slack' && <NewSecretButton onSecret={onSecret} />
         }
       >
         {CONDITIONS.map((name) => (
@@ -100,9 +99,11 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
         <SelectField
           label={ALERT_SETTINGS.webhookKind.label}
           {...field('webhookKind')}
+          value={draft.webhookKind ?? 'webhook'}
           choices={{ webhook: 'Signed JSON (Standard Webhooks)', slack: 'Text for Slack' }}
         />
       </Form>
+      <UnsavedChanges isChanged={isChanged} />
     </Card>
   );
 }

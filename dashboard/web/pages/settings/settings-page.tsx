@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { OrganizationLimits, OwnSettings } from '#contract/organization.ts';
 import type { Setting } from '#contract/setting.ts';
 import { ORGANIZATION_SETTINGS, OWN_SETTINGS } from '#contract/shown-settings.ts';
@@ -7,9 +7,9 @@ import { Card, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx'
 import { useToast } from '../../components/toast.tsx';
 import { Facts, Muted } from '../../components/values.tsx';
 import { formatCount, formatMoneyInFull } from '../../format/format.ts';
-import { changeOf, draftOf } from '../../forms/draft.ts';
 import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
+import { UnsavedChanges, usePageForm } from '../../forms/page-form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 
 /** The settings of owners, and the limits that the operator has set. */
@@ -33,24 +33,23 @@ const NAMES = Object.keys(OWN_SETTINGS) as (keyof OwnSettings)[];
 
 /** `initial`: the settings when the form was opened. */
 function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
-  const [before, setBefore] = useState(initial);
-  const [draft, setDraft] = useState(() => draftOf(OWN_SETTINGS, initial));
+  const { draft, setDraft, isChanged, beginSave, onSaved } = usePageForm(OWN_SETTINGS, initial);
   const toast = useToast();
   const save = useSend('PATCH /api/organizations/:organization/settings', {
     onDone: (saved) => {
-      setBefore(saved);
+      onSaved(saved);
       toast({ tone: 'good', text: 'Saved' });
     },
   });
   const field = fieldsOf(draft, setDraft, save.error?.fields);
-  const submit = () => save.mutate({ body: changeOf(OWN_SETTINGS, before, draft) });
   return (
     <Card title="Organization">
-      <Form onSubmit={submit} sending={save} submit="Save">
+      <Form onSubmit={() => save.mutate({ body: beginSave() })} sending={save} submit="Save">
         {NAMES.map((name) => (
           <SettingField key={name} of={OWN_SETTINGS[name]} {...field(name)} />
         ))}
       </Form>
+      <UnsavedChanges isChanged={isChanged} />
     </Card>
   );
 }

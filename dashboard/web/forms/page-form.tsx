@@ -1,0 +1,42 @@
+import { useBlocker } from '@tanstack/react-router';
+import { type ReactNode, useRef, useState } from 'react';
+import type { Settings } from '#contract/setting.ts';
+import { changeOf, draftAfterSave, draftOf } from './draft.ts';
+import { ConfirmDialog } from './form-dialog.tsx';
+
+/** The draft of a form on a page, for settings that others may change too. */
+export function usePageForm<Values extends object>(settings: Settings<Values>, initial: Values) {
+  const [before, setBefore] = useState(initial);
+  const [draft, setDraft] = useState(() => draftOf(settings, initial));
+  const sent = useRef(draft);
+  const change = changeOf(settings, before, draft);
+  const beginSave = () => {
+    sent.current = draft;
+    return change;
+  };
+  const onSaved = (saved: Values) => {
+    setBefore(saved);
+    setDraft((now) => draftAfterSave(settings, saved, sent.current, now));
+  };
+  return { draft, setDraft, isChanged: Object.keys(change).length > 0, beginSave, onSaved };
+}
+
+/** Asks before the page is left with changes that are not saved. */
+export function UnsavedChanges({ isChanged }: { readonly isChanged: boolean }): ReactNode {
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
+    enableBeforeUnload: () => isChanged,
+    withResolver: true,
+  });
+  return (
+    <ConfirmDialog
+      open={blocker.status === 'blocked'}
+      onClose={() => blocker.reset?.()}
+      title="Leave without saving?"
+      submit="Discard changes"
+      onSubmit={() => blocker.proceed?.()}
+    >
+      What you changed on this page is not saved.
+    </ConfirmDialog>
+  );
+}
