@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Comparison } from '#core/model-catalogue/comparison.ts';
+import type { DatabaseConnections, ProcessFigures } from '#core/process-figures.ts';
 import type { Empty } from './fields.ts';
 import type { ModelFacts } from './money.ts';
 import type {
@@ -81,38 +82,19 @@ export interface ProcessView {
   readonly host: string;
   readonly worker: number;
   readonly pid: number;
-  readonly version: string;
   readonly startedAtMs: number;
   readonly reportedAtMs: number;
   /** `gone`: the last report is more than ten seconds old. */
   readonly state: 'ready' | 'not_ready' | 'gone';
-  readonly notReadyReason?: string;
-  readonly requestsInFlight: number;
-  readonly requestsPerSecond: number;
-  readonly failuresPerSecond: number;
-  readonly heldNanoUsd: string;
-  readonly holds: number;
-  readonly spoolCharges: number;
-  readonly spoolBytes: number;
-  readonly logRowsWaiting: number;
-  readonly logRowsDropped: number;
-  readonly eventLoopLagP99Ms: number;
-  readonly rssBytes: number;
-  readonly cpuFraction: number;
-  /** Absent if another process on the same host queries Envoy. */
-  readonly envoy?:
-    | { readonly reachable: false }
-    | { readonly reachable: true; readonly version: string; readonly state: string; readonly uptimeMs: number };
+  readonly figures: ProcessFigures;
 }
 
 export interface SystemView {
   readonly nowMs: number;
   readonly processes: readonly ProcessView[];
-  readonly database: {
+  readonly database: DatabaseConnections & {
     readonly version: string;
     readonly sizeBytes: number;
-    readonly connections: number;
-    readonly maxConnections: number;
     readonly schemaVersion: number;
   };
   /** Charges that the ledger refused and an operator has to decide. */

@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
+import type { DatabaseConnections } from '#core/process-figures.ts';
 import { only, run, type Statement, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
+import { CONNECTIONS } from './process-reports/database-figures.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
 import { APPLIED_MIGRATIONS, type AppliedMigration, isBeforeBaseline, servesCode } from './schema/migrate.ts';
 import { readSchemaFiles } from './schema/schema-files.ts';
@@ -15,7 +17,7 @@ export interface PriceListUse {
   readonly organizations: readonly string[];
 }
 
-export interface ServerFigures extends ServerClock {
+export interface ServerFigures extends ServerClock, DatabaseConnections {
   /** For example `18.4`. */
   readonly version: string;
   /** For example `180004`. */
@@ -24,9 +26,6 @@ export interface ServerFigures extends ServerClock {
   readonly inRecovery: boolean;
   /** True if the server, the database or the user defaults to read-only transactions. */
   readonly readOnly: boolean;
-  readonly connections: number;
-  /** Maximum number of connections of all ordinary users. */
-  readonly maxConnections: number;
 }
 
 export interface SchemaFigures {
@@ -99,13 +98,9 @@ export async function openDiagnosis(url: string) {
   }
 }
 
-/** Uses pg_stat_database: pg_stat_activity shows others only to privileged users. */
 const SERVER = sql('diagnose_server')`
   select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
-      pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",
-      (select sum(numbackends)::integer from pg_stat_database) as connections,
-      current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
-        - coalesce(current_setting('reserved_connections', true), '0')::integer as "maxConnections"`;
+      pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",${CONNECTIONS}`;
 const CLOCK = sql('diagnose_clock')`select extract(epoch from clock_timestamp()) * 1000 as ms`;
 
 const ENABLED_USER = sql('diagnose_user')`select from users where email = $1 and disabled_at is null`;

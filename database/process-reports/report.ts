@@ -3,6 +3,7 @@ import type { NanoUsd } from '#core/money.ts';
 import type { PercentChange } from '#core/price-list.ts';
 import type { ScheduleJson } from '#core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '#core/price-table-text.ts';
+import type { ProcessFigures } from '#core/process-figures.ts';
 
 /** Reported by gateway processes every 2 s, as JSON in `gateway_processes`. No decision uses it. */
 export interface ProcessReports {
@@ -27,57 +28,21 @@ export interface ReportingProcess {
   readonly startedAtMs: number;
 }
 
-/** Rates and lag are since the previous report. */
-export interface ProcessReport {
-  readonly gatewayVersion: string;
+export interface ProcessReport extends ProcessFigures {
   /** Fingerprint of the active configuration. Equal ones have the same models and providers. */
   readonly configurationFingerprint: string;
-  /** Reason why a request through Envoy would not be served now. Null: it would be. */
-  readonly notReady: string | null;
-  readonly overMs: number;
-  /** Excludes readiness probes. */
-  readonly requests: {
-    readonly inFlight: number;
-    readonly ended: number;
-    /** Failures of the gateway or a provider, with broken streams and without refusals. */
-    readonly failed: number;
-  };
-  readonly eventLoopLagMs: { readonly p50: number; readonly p99: number; readonly max: number };
-  readonly rssBytes: number;
-  readonly heapUsedBytes: number;
-  /** Fraction of one core. Above 1: other threads (token counts, garbage collection) work. */
-  readonly cpuFraction: number;
-  readonly spool: { readonly charges: number; readonly bytes: number };
   readonly holds: ReportedHolds;
-  /** Null if the process writes no request log. `dropped` counts from the process's start. */
-  readonly requestLog: { readonly waiting: number; readonly dropped: number } | null;
-  /** Null if another process of the host queries Envoy. */
-  readonly envoy: ReportedEnvoy | null;
   /** By provider name: all configured ones, and former ones called in the last five minutes. */
   readonly providers: Readonly<Record<string, ProviderHealth>>;
   /** By model: a service tier of responses in the last hour that has neither prices nor costs. */
   readonly unknownTiers: Readonly<Record<string, string>>;
 }
 
-export interface ReportedHolds {
-  /** An integer as decimal text. */
-  readonly totalNanoUsd: string;
-  readonly count: number;
+export type ReportedHolds = ProcessFigures['holds'] & {
   /** By organization id, only the largest if there are too many. `leftOut` counts the others. */
   readonly organizations: Readonly<Record<string, readonly [heldNanoUsd: string, count: number]>>;
   readonly leftOut: number;
-}
-
-export type ReportedEnvoy =
-  | { readonly reachable: false }
-  | {
-      readonly reachable: true;
-      /** For example `1.39.3`. */
-      readonly version: string;
-      /** `LIVE`, `DRAINING`, `PRE_INITIALIZING`, `INITIALIZING` */
-      readonly state: string;
-      readonly uptimeMs: number;
-    };
+};
 
 /** What this process has seen of the provider in the last five minutes. */
 export interface ProviderHealth {
@@ -164,6 +129,10 @@ export interface ReportedProcess extends ReportingProcess {
   readonly ageMs: number;
   readonly report: ProcessReport;
   readonly configurationLoadedAtMs: number;
+}
+
+export function isFresh({ ageMs }: ReportedProcess): boolean {
+  return ageMs <= REPORT_FRESH_MS;
 }
 
 /** Holds of all reporting processes on one organization's balance. */

@@ -1,3 +1,4 @@
+import { connectionsTrouble } from '#core/process-figures.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { hasTransactionPooler, TRANSACTION_POOLER } from '#database/connection/transaction-pooler.ts';
 import { missingRight } from '#database/connection/unavailable.ts';
@@ -10,8 +11,6 @@ import { clockFinding, latencyFinding } from './clock.ts';
 const OLDEST_VERSION = 140_000;
 /** Each request waits for the database at least twice, for its key and for its charge. */
 const SLOW_MS = 10;
-const FEW_CONNECTIONS = 5;
-const SMALL_SHARE = 0.2;
 
 export interface LookedAt {
   readonly findings: readonly Finding[];
@@ -84,11 +83,10 @@ function serverFinding({ version, versionNumber, inRecovery, readOnly }: ServerF
 function connectionsFinding({ connections, maxConnections }: ServerFigures): Finding {
   const check = 'database connections';
   const found = `${connections} of ${maxConnections} are in use`;
-  const free = maxConnections - connections;
   const advice =
     'Raise max_connections, or run fewer gateway processes on this server: each opens at most 15, unless stores.postgres_pool sets another number.';
-  if (free < FEW_CONNECTIONS) return problem(check, found, advice);
-  return free < maxConnections * SMALL_SHARE ? warning(check, found, advice) : ok(check, found);
+  const verdict = connectionsTrouble({ connections, maxConnections });
+  return verdict === undefined ? ok(check, found) : { check, verdict, found, advice };
 }
 
 function schemaFinding(schema: SchemaFigures | Error): Finding {

@@ -1,13 +1,12 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '#core/count-of.ts';
+import { isSlow } from '#core/process-figures.ts';
 import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
-import { REPORT_FRESH_MS, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
+import { isFresh, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
 import { type Finding, ok, problem, seeAlert, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
-/** A lag delays the next tokens of every stream by the same time. */
-const LAGGING_MS = 250;
 const SHORT_HOST = 40;
 const YOUNG_MS = 60_000;
 const MOST_READS = 4;
@@ -18,11 +17,11 @@ const NEXT_REPORT_MS = 3_000;
 export async function lookAtProcesses(database: DatabaseDiagnosis, version: string): Promise<readonly Finding[]> {
   let all = await database.processes();
   // The last report of a young process may predate the start of its Envoy.
-  for (let read = 1; read < MOST_READS && freshOf(all).some(isStarting); read++) {
+  for (let read = 1; read < MOST_READS && all.filter(isFresh).some(isStarting); read++) {
     await sleep(NEXT_REPORT_MS);
     all = await database.processes();
   }
-  const fresh = freshOf(all);
+  const fresh = all.filter(isFresh);
   if (fresh.length === 0) {
     const advice = 'Start the gateway (npm start), or find in its log why it cannot reach the database.';
     return [...silent(all, fresh), problem('gateway processes', 'none has reported in the last ten seconds', advice)];
@@ -43,7 +42,7 @@ export async function lookAtProcesses(database: DatabaseDiagnosis, version: stri
  */
 export async function areElsewhere({ readable }: LookedAt): Promise<boolean> {
   if (readable === undefined) return false;
-  const fresh = freshOf(await readable.processes());
+  const fresh = (await readable.processes()).filter(isFresh);
   return fresh.length > 0 && fresh.every(({ host }) => host !== hostname());
 }
 
@@ -51,15 +50,11 @@ function isStarting({ startedAtMs, report }: ReportedProcess): boolean {
   return report.notReady !== null && Date.now() - startedAtMs < YOUNG_MS;
 }
 
-function freshOf(all: readonly ReportedProcess[]): ReportedProcess[] {
-  return all.filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
-}
-
 /** Processes without fresh reports: killed or unable, because a clean end removes the row. */
 function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess[]): Finding[] {
   const replaced = new Set(fresh.map(nameOf));
   return all
-    .filter((process) => process.ageMs > REPORT_FRESH_MS && !replaced.has(nameOf(process)))
+    .filter((process) => !isFresh(process) && !replaced.has(nameOf(process)))
     .map((process) => {
       const found = `has not reported for ${Math.round(process.ageMs / 1000)} s`;
       const advice = 'Check whether it still runs. Its holds end 30 s after its end; its row is deleted after an hour.';
@@ -78,7 +73,7 @@ function processFindings(process: ReportedProcess): Finding[] {
     const found = `${waiting} for PostgreSQL; completions are refused meanwhile`;
     findings.push(problem(check, found, `Find out why PostgreSQL does not take them. ${seeAlert('ChargesWaiting')}`));
   }
-  if (eventLoopLagMs.p99 > LAGGING_MS) {
+  if (isSlow(report)) {
     const found = `has an event loop that is late by ${Math.round(eventLoopLagMs.p99)} ms, one time in a hundred`;
     findings.push(warning(check, found, `It has too much work or too little CPU. ${seeAlert('EventLoopSlow')}`));
   }

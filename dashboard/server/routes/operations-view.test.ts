@@ -189,21 +189,10 @@ describe('a process', () => {
     expect(processView(processWith({ notReady }, ageMs)).state).toBe(state);
   });
 
-  it('has rates per second', () => {
-    const report = {
-      overMs: 2_000,
-      requests: { inFlight: 3, ended: 5, failed: 1 },
-      holds: holdsOf({ 'org-1': ['9', 2] }),
-    };
-    expect(processView(processWith(report))).toMatchObject({
-      requestsInFlight: 3,
-      requestsPerSecond: 2.5,
-      failuresPerSecond: 0.5,
-      heldNanoUsd: '9',
-      holds: 2,
-      logRowsWaiting: 0,
-      envoy: { reachable: true, version: '1.39.3' },
-    });
-    expect(processView(processWith({ overMs: 0 })).requestsPerSecond).toBe(0);
+  it('keeps its holds on single organizations and its providers to itself', () => {
+    const report = { holds: holdsOf({ 'org-1': ['9', 2] }), providers: met(1, 300, true) };
+    const { figures } = processView(processWith(report));
+    expect(figures).toMatchObject({ holds: { totalNanoUsd: '9', count: 2 }, envoy: { version: '1.39.3' } });
+    expect(JSON.stringify(figures)).not.toMatch(/org-1|openai/);
   });
 });

@@ -1,11 +1,7 @@
 import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
-import type {
-  ProcessReport,
-  ProviderHealth,
-  ReportedConfiguration,
-  ReportedEnvoy,
-} from '#database/process-reports/report.ts';
+import type { ReportedEnvoy } from '#core/process-figures.ts';
+import type { ProcessReport, ProviderHealth, ReportedConfiguration } from '#database/process-reports/report.ts';
 import type { EnvoyState } from '../../envoy-config/envoy-admin.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import { settlesWithin } from '../../fairness/wait.ts';

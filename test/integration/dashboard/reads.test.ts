@@ -235,7 +235,9 @@ describe('what the page reads', () => {
     const { body: mapping } = await operator.get<MappingView>('/api/mapping');
     expect(mapping).toMatchObject({ file: '/etc/gateway.yaml', models: [{ id: 'small' }, { id: 'off' }] });
     const { body: system } = await operator.get<SystemView>('/api/system');
-    expect(system.processes).toMatchObject([{ id: process.id, state: 'ready', heldNanoUsd: '705', holds: 3 }]);
+    expect(system.processes).toMatchObject([
+      { id: process.id, state: 'ready', figures: { holds: { totalNanoUsd: '705', count: 3 } } },
+    ]);
     expect(system.nowMs).toBeGreaterThan(Date.now() - 60_000);
     await reports.remove(process.id);
     await reports.close();

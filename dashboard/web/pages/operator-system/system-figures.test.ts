@@ -1,35 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import type { ProcessView, SystemView } from '#contract/operator.ts';
-import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
+import type { ProcessFigures } from '#core/process-figures.ts';
+import { holdsOf, reportWith } from '#test/fixtures/process-report.ts';
+import { formatRate, inOrder, ratesOf, totalsOf, troublesOf } from './system-figures.ts';
 
 const PROCESS: ProcessView = {
   id: 'a',
   host: 'alpha',
   worker: 0,
   pid: 1,
-  version: '1.0.0',
   startedAtMs: 1,
   reportedAtMs: 2,
   state: 'ready',
-  requestsInFlight: 3,
-  requestsPerSecond: 1.5,
-  failuresPerSecond: 0.5,
-  heldNanoUsd: '9007199254740993',
-  holds: 1,
-  spoolCharges: 1,
-  spoolBytes: 10,
-  logRowsWaiting: 0,
-  logRowsDropped: 0,
-  eventLoopLagP99Ms: 12,
-  rssBytes: 1,
-  cpuFraction: 0.1,
+  figures: reportWith({
+    requests: { inFlight: 3, ended: 3, failed: 1 },
+    holds: holdsOf({ acme: ['9007199254740993', 1] }),
+  }),
 };
+const processWith = (figures: Partial<ProcessFigures>): ProcessView => ({
+  ...PROCESS,
+  figures: { ...PROCESS.figures, ...figures },
+});
 const SYSTEM: SystemView = {
   nowMs: 3,
   processes: [PROCESS],
   database: { version: '18', sizeBytes: 1, connections: 10, maxConnections: 100, schemaVersion: 9 },
   deadLetters: 0,
 };
+const DROPPED = { requestLog: { waiting: 0, dropped: 7 } };
 const titles = (system: Partial<SystemView>) => troublesOf({ ...SYSTEM, ...system }).map(({ title }) => title);
 
 describe('the system page', () => {
@@ -40,6 +38,7 @@ describe('the system page', () => {
       { ...PROCESS, id: 'c', state: 'gone' },
     ]);
     expect(totals).toMatchObject({ ready: 1, reporting: 2, requestsInFlight: 6, requestsPerSecond: 3 });
+    expect(ratesOf(processWith({ overMs: 0 })).requests).toBe(3_000);
     expect(totals.heldNanoUsd).toBe('18014398509481986');
   });
 
@@ -53,18 +52,17 @@ describe('the system page', () => {
     [{ deadLetters: 1 }, 'The ledger refused a charge'],
     [{ deadLetters: 1200 }, 'The ledger refused 1,200 charges'],
     [{ processes: [PROCESS, { ...PROCESS, state: 'not_ready' }] }, '1 of 2 processes not ready'],
-    [{ processes: [{ ...PROCESS, envoy: { reachable: false } }] }, 'Envoy does not respond'],
-    [{ processes: [{ ...PROCESS, logRowsDropped: 7 }] }, '7 rows of the request log were dropped'],
-    [{ processes: [{ ...PROCESS, eventLoopLagP99Ms: 500 }] }, 'A process answers slowly'],
-    [{ database: { ...SYSTEM.database, connections: 95 } }, 'The database is running out of connections'],
+    [{ processes: [processWith({ envoy: { reachable: false } })] }, 'Envoy does not respond'],
+    [{ processes: [processWith({ spool: { charges: 2, bytes: 1 } })] }, '2 charges wait for the database'],
+    [{ processes: [processWith(DROPPED)] }, '7 rows of the request log were dropped'],
+    [{ processes: [processWith({ eventLoopLagMs: { p50: 1, p99: 251, max: 900 } })] }, 'A process answers slowly'],
+    [{ database: { ...SYSTEM.database, connections: 81 } }, 'The database is running out of connections'],
   ])('reports trouble: %#', (system, title) => {
     expect(titles(system)).toEqual([title]);
   });
 
   it('puts problems before warnings', () => {
-    expect(titles({ deadLetters: 1, processes: [{ ...PROCESS, logRowsDropped: 7 }] })[0]).toBe(
-      'The ledger refused a charge',
-    );
+    expect(titles({ deadLetters: 1, processes: [processWith(DROPPED)] })[0]).toBe('The ledger refused a charge');
   });
 
   it('keeps processes in a stable order', () => {

@@ -1,5 +1,6 @@
 import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
+import { connectionsTrouble, isSlow } from '#core/process-figures.ts';
 
 export function totalsOf(processes: readonly ProcessView[]) {
   const live = processes.filter(({ state }) => state !== 'gone');
@@ -8,13 +9,19 @@ export function totalsOf(processes: readonly ProcessView[]) {
     ready: live.filter(({ state }) => state === 'ready').length,
     /** Includes processes that are not ready. */
     reporting: live.length,
-    requestsInFlight: sum((process) => process.requestsInFlight),
-    requestsPerSecond: sum((process) => process.requestsPerSecond),
-    failuresPerSecond: sum((process) => process.failuresPerSecond),
-    heldNanoUsd: live.reduce((total, { heldNanoUsd }) => total + BigInt(heldNanoUsd), 0n).toString(),
-    spoolCharges: sum((process) => process.spoolCharges),
-    logRowsDropped: sum((process) => process.logRowsDropped),
+    requestsInFlight: sum(({ figures }) => figures.requests.inFlight),
+    requestsPerSecond: sum((process) => ratesOf(process).requests),
+    failuresPerSecond: sum((process) => ratesOf(process).failures),
+    heldNanoUsd: live.reduce((total, { figures }) => total + BigInt(figures.holds.totalNanoUsd), 0n).toString(),
+    spoolCharges: sum(({ figures }) => figures.spool.charges),
+    logRowsDropped: sum(({ figures }) => figures.requestLog?.dropped ?? 0),
   };
+}
+
+/** Per second. */
+export function ratesOf({ figures: { overMs, requests } }: ProcessView): { requests: number; failures: number } {
+  const overSeconds = Math.max(overMs, 1) / 1000;
+  return { requests: requests.ended / overSeconds, failures: requests.failed / overSeconds };
 }
 
 /** `0.4` below ten, `38` above; `0` is exactly zero. */
@@ -37,14 +44,13 @@ export interface Trouble {
   readonly text: string;
 }
 
-const LAG_MS = 200;
-const CONNECTIONS_FRACTION = 0.9;
-
 /** Problems for the operator with their remedies, worst first. */
 export function troublesOf({ processes, database, deadLetters }: SystemView): readonly Trouble[] {
-  const { reporting, ready, logRowsDropped } = totalsOf(processes);
-  const unreachable = processes.filter(({ state, envoy }) => state !== 'gone' && envoy?.reachable === false);
-  const slow = processes.filter(({ state, eventLoopLagP99Ms }) => state !== 'gone' && eventLoopLagP99Ms > LAG_MS);
+  const { reporting, ready, spoolCharges, logRowsDropped } = totalsOf(processes);
+  const live = processes.filter(({ state }) => state !== 'gone');
+  const unreachable = live.filter(({ figures }) => figures.envoy?.reachable === false);
+  const slow = live.filter(({ figures }) => isSlow(figures));
+  const connections = connectionsTrouble(database);
   const troubles: (Trouble | false)[] = [
     reporting === 0 && {
       tone: 'bad',
@@ -57,17 +63,22 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
       text: 'They are rows of dead_letters, each with its reason, and were not charged. `npm run -s gateway -- ledger dead-letters list` shows them; each can be retried or forgiven.',
     },
     ready < reporting && {
-      tone: 'warn',
+      tone: 'bad',
       title: `${reporting - ready} of ${reporting} ${reporting === 1 ? 'process' : 'processes'} not ready`,
       text: 'A load balancer that asks /ready sends no request there. The table shows the reason.',
+    },
+    spoolCharges > 0 && {
+      tone: 'bad',
+      title: `${countOf(spoolCharges, 'charge waits', 'charges wait')} for the database`,
+      text: 'It does not take them, and completions are refused meanwhile.',
     },
     unreachable.length > 0 && {
       tone: 'bad',
       title: 'Envoy does not respond',
       text: `Nothing can be served on ${listOf(unreachable.map(({ host }) => host))}. The supervisor starts it again; its log says why it ended.`,
     },
-    database.connections >= database.maxConnections * CONNECTIONS_FRACTION && {
-      tone: 'warn',
+    connections !== undefined && {
+      tone: connections === 'problem' ? 'bad' : 'warn',
       title: 'The database is running out of connections',
       text: 'Raise max_connections of PostgreSQL, or run fewer processes against it.',
     },

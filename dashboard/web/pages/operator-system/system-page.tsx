@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
 import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
+import type { ReportedEnvoy } from '#core/process-figures.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, PageHeader, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
 import { Detailed, Instant, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatBytes, formatCount, formatDuration, formatInstant, formatPercent } from '../../format/format.ts';
 import { type Column, figureColumn, Table } from '../../table/table.tsx';
-import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
+import { formatRate, inOrder, ratesOf, totalsOf, troublesOf } from './system-figures.ts';
 
 /** The interval of the process reports. */
 const REFRESH_MS = 2_000;
@@ -102,31 +103,34 @@ function DatabaseStats({ database }: { readonly database: SystemView['database']
 const COLUMNS: readonly Column<ProcessView>[] = [
   {
     header: 'Process',
-    cell: ({ host, worker, pid, version }) => (
-      <Detailed detail={`pid ${pid}, ${version}`}>{`${host} #${worker}`}</Detailed>
+    cell: ({ host, worker, pid, figures }) => (
+      <Detailed detail={`pid ${pid}, ${figures.gatewayVersion}`}>{`${host} #${worker}`}</Detailed>
     ),
   },
   { header: 'State', cell: (process) => <State of={process} /> },
-  figure('Requests', ({ requestsPerSecond, failuresPerSecond }) => (
-    <Detailed detail={`${formatRate(failuresPerSecond)}/s failed`}>{`${formatRate(requestsPerSecond)}/s`}</Detailed>
-  )),
-  figure('In flight', ({ requestsInFlight }) => formatCount(requestsInFlight)),
-  figure('Held', ({ heldNanoUsd, holds }) => (
-    <Detailed detail={countOf(holds, 'hold')}>
-      <Money nanoUsd={heldNanoUsd} />
+  figure('Requests', (process) => {
+    const { requests, failures } = ratesOf(process);
+    return <Detailed detail={`${formatRate(failures)}/s failed`}>{`${formatRate(requests)}/s`}</Detailed>;
+  }),
+  figure('In flight', ({ figures }) => formatCount(figures.requests.inFlight)),
+  figure('Held', ({ figures: { holds } }) => (
+    <Detailed detail={countOf(holds.count, 'hold')}>
+      <Money nanoUsd={holds.totalNanoUsd} />
     </Detailed>
   )),
-  figure('Spool', ({ spoolCharges, spoolBytes }) => (
-    <Detailed detail={formatBytes(spoolBytes)}>{formatCount(spoolCharges)}</Detailed>
+  figure('Spool', ({ figures: { spool } }) => (
+    <Detailed detail={formatBytes(spool.bytes)}>{formatCount(spool.charges)}</Detailed>
   )),
-  figure('Log lines', ({ logRowsWaiting, logRowsDropped }) => (
-    <Detailed detail={`${formatCount(logRowsDropped)} dropped`}>{`${formatCount(logRowsWaiting)} waiting`}</Detailed>
+  figure('Log lines', ({ figures: { requestLog } }) => (
+    <Detailed detail={`${formatCount(requestLog?.dropped ?? 0)} dropped`}>
+      {`${formatCount(requestLog?.waiting ?? 0)} waiting`}
+    </Detailed>
   )),
-  figure('Lag p99', ({ eventLoopLagP99Ms }) => (
-    <span data-hint="Of the event loop">{formatDuration(eventLoopLagP99Ms)}</span>
+  figure('Lag p99', ({ figures }) => (
+    <span data-hint="Of the event loop">{formatDuration(figures.eventLoopLagMs.p99)}</span>
   )),
-  figure('CPU, memory', ({ cpuFraction, rssBytes }) => (
-    <Detailed detail={formatBytes(rssBytes)}>{formatPercent(cpuFraction)}</Detailed>
+  figure('CPU, memory', ({ figures }) => (
+    <Detailed detail={formatBytes(figures.rssBytes)}>{formatPercent(figures.cpuFraction)}</Detailed>
   )),
 ];
 
@@ -157,11 +161,11 @@ function State({ of: process }: { readonly of: ProcessView }): ReactNode {
   );
 }
 
-function moreOf({ state, notReadyReason, envoy, reportedAtMs }: ProcessView): ReactNode {
+function moreOf({ state, figures: { notReady, envoy }, reportedAtMs }: ProcessView): ReactNode {
   if (state === 'gone') return <Instant atMs={reportedAtMs} show="relative" />;
-  return notReadyReason ?? (envoy && envoyLabel(envoy));
+  return notReady ?? (envoy && envoyLabel(envoy));
 }
 
-function envoyLabel(envoy: NonNullable<ProcessView['envoy']>): string {
+function envoyLabel(envoy: ReportedEnvoy): string {
   return envoy.reachable ? `Envoy ${envoy.version} ${envoy.state.toLowerCase()}` : 'Envoy does not respond';
 }
