@@ -78,6 +78,7 @@ requirement(NO_CHROMIUM, () => {
         .innerText()
     ).trim();
     expect(secret).toMatch(/^sk-gw-[\w-]{43}$/);
+    expect(await page.locator('button:focus').innerText()).toBe('Copy key');
     expect(await copyWith(shown.getByRole('button', { name: /Copy/ }).first())).toBe(secret);
     await shown.getByRole('button', { name: 'Done, I saved it' }).click();
     await shown.waitFor({ state: 'detached' });

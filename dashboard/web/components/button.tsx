@@ -13,7 +13,10 @@ export interface ButtonLook {
 }
 
 export interface ButtonProps extends ButtonLook, Omit<ComponentProps<'button'>, 'className'> {
-  /** True while the action is in progress. The button is disabled and keeps its width. */
+  /**
+   * True while the action is in progress. Clicks do nothing; the width and the focus stay, which a
+   * disabled button would lose.
+   */
   readonly busy?: boolean;
 }
 
@@ -28,8 +31,7 @@ export function Button({ tone, size, icon, busy = false, children, ...rest }: Bu
       type="button"
       {...rest}
       className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}
-      disabled={rest.disabled || busy}
-      aria-busy={busy || undefined}
+      {...(busy && { 'aria-busy': true, 'aria-disabled': true, onClick: (event) => event.preventDefault() })}
     >
       <span className={styles.content}>
         {icon && <Icon name={icon} />}

@@ -50,7 +50,7 @@ export function CopyButton({ text, what, wide = false, onCopied }: CopyButtonPro
 /** A text that is shown only once, with a copy button. */
 export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied'>): ReactNode {
   return (
-    <div className={styles.box}>
+    <div className={styles.box} data-copy-box>
       <code>{props.text}</code>
       <CopyButton {...props} wide />
     </div>

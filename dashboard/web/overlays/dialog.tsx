@@ -26,11 +26,11 @@ export interface DialogProps {
 }
 
 /**
- * The element that gets the focus first: a field, or else a button in the footer, but never the
- * close button. In drawers it is the heading.
+ * The element that gets the focus first: a field or the button that copies a text, or else a button
+ * in the footer, but never the close button. In drawers it is the heading.
  */
 const FIRST_CONTROL =
-  ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), footer button:not(:disabled)';
+  ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), [data-copy-box] button, footer button:not(:disabled)';
 
 /** A modal dialog. Closing unmounts it, which resets forms, and returns the focus to its opener. */
 export function Dialog(props: DialogProps): ReactNode {
