@@ -113,6 +113,13 @@ describe('series of costs', () => {
     expect(costSeries(rows, DAYS, 'margin')).toEqual([{ id: 'a', label: 'a', values: [0, -0.5] }]);
   });
 
+  it('show the known part of a day', () => {
+    const known = { revenueNanoUsd: '3000000000', costNanoUsd: '1000000000' };
+    const partial = row({ day: '2026-11-20', organizationId: 'org-1', revenueNanoUsd: '4000000000', known });
+    expect(costSeries([partial], DAYS, 'margin')).toEqual([{ id: 'org-1', label: 'org-1', values: [2, 0] }]);
+    expect(costSeries([partial], DAYS, 'cost').map(({ values }) => values)).toEqual([[1, 0]]);
+  });
+
   it('are left out if no day is known', () => {
     expect(costSeries(rows, DAYS, 'cost')).toEqual([]);
   });

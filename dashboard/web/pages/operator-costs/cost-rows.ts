@@ -66,8 +66,9 @@ export function sortedValue(row: CostRowView, sort: NonNullable<CostsState['sort
 const MOST_SERIES = 8;
 
 /**
- * Daily series of a measure, ordered by revenue, with the rest as one sum. A day with an unknown
- * amount has no value. A series without any known day is left out.
+ * Daily series of a measure, ordered by revenue, with the rest as one sum. Of a day that is known
+ * in part the part counts, as in the table. A day of which nothing is known has no value, and a
+ * series without any known day is left out.
  */
 export function costSeries(
   rows: readonly CostRowView[],
@@ -75,7 +76,7 @@ export function costSeries(
   measure: CostMeasure,
 ): readonly ChartSeries[] {
   const inDollars = (row: CostRowView) => {
-    const amount = amountOf(row, measure);
+    const { amount } = shownAmount(row, measure);
     return amount === undefined ? undefined : dollars(amount);
   };
   const revenueOf = (of: readonly CostRowView[]) => of.reduce((sum, row) => sum + Number(row.revenueNanoUsd), 0);

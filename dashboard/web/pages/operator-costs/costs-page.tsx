@@ -127,8 +127,8 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
         )}
         {hasUnknown && (
           <p className="muted small">
-            A gap is a day whose cost is not known, not zero: a target that served requests then has no{' '}
-            <code>cost_usd_per_million_tokens</code>. The chart leaves out what has no day with a known cost.
+            The cost of some requests is not known, because their target has no <code>cost_usd_per_million_tokens</code>
+            . The chart shows the known part; a gap is a day without one.
           </p>
         )}
         {isCut && (
