@@ -80,7 +80,7 @@ function ChartTip({ at, plot, kind, series, startsMs, step, format, before, hidd
         if (!shown.includes(one) || value === 0) return null;
         return (
           <span key={one.id} className={styles.entry}>
-            <Swatch index={index} isOther={one.isOther} />
+            <Swatch of={one} index={index} />
             <span className={styles.name}>{one.label}</span>
             <strong>{valueText(value, format)}</strong>
           </span>

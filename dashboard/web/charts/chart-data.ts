@@ -10,6 +10,8 @@ export interface ChartSeries {
   readonly values: readonly ChartValue[];
   /** True for the grey sum of all series without a line or bar of their own. */
   readonly isOther?: boolean;
+  /** Position of its colour, for a series that always has the same one. */
+  readonly colour?: number;
 }
 
 export interface ChartProps {

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
 import styles from './chart.module.css';
-import { type ChartProps, isNothing, sumOf, valueText } from './chart-data.ts';
+import { type ChartProps, type ChartSeries, isNothing, sumOf, valueText } from './chart-data.ts';
 
 /** Longer names may be truncated. */
 const LONG_NAME = 16;
 
 /** Colours of the series in order. Grey for the sum of the others. */
-export function seriesColour(index: number, isOther = false): string {
-  return isOther ? '--series-other' : `--series-${(index % 8) + 1}`;
+export function seriesColour({ isOther, colour }: ChartSeries, index: number): string {
+  return isOther ? '--series-other' : `--series-${((colour ?? index) % 8) + 1}`;
 }
 
 type ChartLegendProps = Pick<ChartProps, 'kind' | 'series' | 'format' | 'hidden' | 'onToggle'>;
@@ -20,7 +20,7 @@ export function ChartLegend({ kind, series, format, hidden, onToggle }: ChartLeg
         if (isNothing(one)) return null;
         const entry = (
           <>
-            <Swatch index={index} isOther={one.isOther} />
+            <Swatch of={one} index={index} />
             <span className={styles.name} data-hint={one.label.length > LONG_NAME ? one.label : undefined}>
               {one.label}
             </span>
@@ -50,6 +50,6 @@ export function ChartLegend({ kind, series, format, hidden, onToggle }: ChartLeg
   );
 }
 
-export function Swatch({ index, isOther }: { readonly index: number; readonly isOther: boolean | undefined }) {
-  return <span className={styles.swatch} style={{ background: `var(${seriesColour(index, isOther)})` }} />;
+export function Swatch({ of: series, index }: { readonly of: ChartSeries; readonly index: number }): ReactNode {
+  return <span className={styles.swatch} style={{ background: `var(${seriesColour(series, index)})` }} />;
 }

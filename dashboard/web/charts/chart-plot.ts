@@ -35,7 +35,7 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
   useEffect(() => {
     const place = box.current;
     if (!place) return;
-    const order = series.map(({ id, isOther }, index) => ({ id, colour: seriesColour(index, isOther) }));
+    const order = series.map((one, index) => ({ id: one.id, colour: seriesColour(one, index) }));
     const chart = new uPlot(
       chartOptions({
         kind,

@@ -58,6 +58,14 @@ describe('the series of a chart', () => {
     ]);
   });
 
+  it('have the colour of their status class, whichever others there are', () => {
+    const series = ['5xx', '2xx', 'a'].map((id) => ({ id, label: id, steps: STEPS }));
+    const colours = (only: typeof series) =>
+      chartSeries(explore(only), MEASURE_VIEWS.requests).map(({ colour }) => colour);
+    expect(colours(series)).toEqual([7, 0, undefined]);
+    expect(colours(series.slice(0, 1))).toEqual([7]);
+  });
+
   it('leave out lines without known values', () => {
     const series = [
       { id: 'a', label: 'A', steps: none },

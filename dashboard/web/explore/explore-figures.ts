@@ -1,6 +1,7 @@
 import type { Explore, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
 import { MEASURES, type Measure } from '#contract/explore-search.ts';
 import { DAY_MS } from '#core/clock.ts';
+import { present } from '#core/present.ts';
 import type { ChartProps, ChartSeries, ChartValue } from '../charts/chart-data.ts';
 import { dollars, formatCompact, formatDollars, formatDuration, formatPercent } from '../format/format.ts';
 
@@ -76,12 +77,16 @@ export function stepValues(steps: ExploreSteps, { of }: MeasureView): readonly C
 /** Never the id of a group. */
 const OTHER_ID = '*';
 
+/** A class keeps its colour when others come and go. 5xx has the one nearest to red. */
+const STATUS_COLOURS: Readonly<Record<string, number>> = { '2xx': 0, '4xx': 2, '499': 5, '5xx': 7 };
+
 /** Series for the chart. Lines without known values are left out. */
 export function chartSeries({ series }: Explore, measure: MeasureView, unnamed = 'None'): readonly ChartSeries[] {
   const shown = series.map(({ id = OTHER_ID, label, steps }) => ({
     id,
     label: id === '' ? unnamed : label,
     isOther: id === OTHER_ID,
+    ...present({ colour: STATUS_COLOURS[id] }),
     values: stepValues(steps, measure),
   }));
   return shown.filter(({ values }) => values.some((value) => value !== undefined));
