@@ -24,8 +24,10 @@ requirement(NO_CHROMIUM, () => {
         stack.databaseUrl,
         `insert into key_daily_spend select '${keyId}', (now() at time zone 'UTC')::date - n, 9000000000 from generate_series(0, 70) n`,
       );
-      const email = `writer-${width}@acme.example`;
+      const email = `a-writer-with-a-long-address-${width}@acme.example`;
       const password = await stack.createUser(email, { organizationId, role: 'owner' });
+      const author = `(select id from users where email = '${email}')`;
+      await sql(stack.databaseUrl, `update keys set created_by = ${author} where id = '${keyId}'`);
       const { page, complaints } = await openPage(stack, { width, colorScheme });
       await signIn(page, email, password);
       await page.goto(`/o/${organizationId}/keys?key=${keyId}`);
@@ -50,6 +52,11 @@ requirement(NO_CHROMIUM, () => {
       const row = page.getByRole('row', { name: /Batch/ });
       await row.getByText(note).waitFor();
       for (const budget of ['of $10/day', 'of $8/month', 'of $1,000 in total']) await row.getByText(budget).waitFor();
+      if (width > 1200) {
+        const owner = await row.getByText(email).boundingBox();
+        const menu = await row.getByRole('button', { name: 'Actions for Batch' }).boundingBox();
+        expect((owner?.x ?? 0) + (owner?.width ?? 0)).toBeLessThanOrEqual(menu?.x ?? 0);
+      }
       found.push(...(await flaws(page)));
       expect([...found, ...complaints()]).toEqual([]);
     });

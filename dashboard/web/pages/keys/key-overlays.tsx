@@ -167,7 +167,7 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
         [key.state === 'revoked' ? 'Revoked' : 'To be revoked']: revokedAtMs !== undefined && (
           <Instant atMs={revokedAtMs} show="full" />
         ),
-        'Belongs to': key.createdBy ?? 'Organization (created by operator)',
+        'Belongs to': key.createdBy ?? 'Command line',
         Created: <Instant atMs={key.createdAtMs} />,
         Id: <code>{key.id}</code>,
       }}

@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
     header: 'Last used',
     width: '11%',
     cell: ({ lastUsedAtMs, lastAddress }) => (
-      <Detailed detail={lastAddress && `from ${lastAddress}`}>
+      <Detailed detail={lastAddress}>
         <LastTime atMs={lastUsedAtMs} />
       </Detailed>
     ),

@@ -52,7 +52,9 @@ function personColumn(selfId: string): Column<UserRow> {
     header: 'User',
     cell: ({ id, email, isOperator }) => (
       <span className="row">
-        {email}
+        <span className="clip" data-hint={email}>
+          {email}
+        </span>
         {id === selfId && <span className="muted">you</span>}
         {isOperator && <Badge tone="accent">Operator</Badge>}
       </span>
