@@ -17,6 +17,7 @@ import {
   creditsSearch,
   errorsSearch,
   keysSearch,
+  mappingSearch,
   membersSearch,
   modelsSearch,
   operatorAuditSearch,
@@ -26,7 +27,7 @@ import {
 } from './pages/searches.ts';
 import { NoOrganization, PageNotFound, ShellFailed } from './shell/fallback-pages.tsx';
 import { Shell } from './shell/shell.tsx';
-import { OrganizationPages, rememberOrganization, startOrganization } from './shell/use-organization.tsx';
+import { OrganizationPages, startOrganization } from './shell/use-organization.tsx';
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()();
 
@@ -62,7 +63,6 @@ const organization = createRoute({
   path: '/o/$organization',
   component: OrganizationPages,
   beforeLoad: ({ params, location }) => {
-    rememberOrganization(params.organization);
     if (location.pathname.split('/').filter(Boolean).length === 2)
       throw redirect({ to: '/o/$organization/overview', params });
   },
@@ -136,7 +136,7 @@ const otherPages = [
     'CostsPage',
     (raw) => costsSearch(withFormerDays(raw)),
   ),
-  inApp('/operator/mapping', () => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage'),
+  inApp('/operator/mapping', () => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage', mappingSearch),
   inApp('/operator/system', () => import('./pages/operator-system/system-page.tsx'), 'SystemPage'),
   inApp('/operator/alerts', () => import('./pages/alerts/alerts-page.tsx'), 'OperatorAlertsPage'),
   inApp('/operator/audit', () => import('./pages/audit/audit-page.tsx'), 'OperatorAuditPage', operatorAuditSearch),

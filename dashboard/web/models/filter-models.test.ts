@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelView } from '#contract/money.ts';
-import { filterModels, modelChoice, modelToTry } from './model-labels.ts';
+import { filterModels, findModels, modelChoice, modelToTry } from './model-labels.ts';
 
 const model = (id: string, more: Partial<ModelView> = {}): ModelView => ({
   id,
@@ -54,6 +54,11 @@ describe('filterModels', () => {
 
   it('shows available models first, by id', () => {
     expect(ids({}, undefined)).toEqual(['anthropic/claude', 'gpt-5', 'gpt-5-mini', 'a-disabled']);
+  });
+
+  it('finds models of any kind by the words of the search', () => {
+    expect(findModels([{ id: 'openai/gpt-5' }, { id: 'b' }], 'GPT open')).toEqual([{ id: 'openai/gpt-5' }]);
+    expect(findModels([{ id: 'b' }])).toHaveLength(1);
   });
 
   it('requires every word of the search', () => {

@@ -1,5 +1,5 @@
 import type { KeyView } from '#contract/keys.ts';
-import type { ModelView, PriceWindowView } from '#contract/money.ts';
+import type { ModelView, PricesInTimeView, PriceWindowView } from '#contract/money.ts';
 import { byPrice, PRICE_FIELDS, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
 import type { PricesJson, TableJson, TierJson } from '#core/price-table-text.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
@@ -52,6 +52,10 @@ export function modelChoice(model: ModelView): { value: string; label: string; d
 /** Headings of the prices, in the order of display. */
 export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].heading);
 
+export interface PricesOverTime extends PricesInTimeView {
+  readonly priceTable: TableJson;
+}
+
 interface LabelledPrices {
   readonly label: string;
   readonly prices: PricesJson;
@@ -62,6 +66,12 @@ export function priceEntries(table: TableJson): readonly LabelledPrices[] {
     ...entriesOf(undefined, table),
     ...Object.entries(table.serviceTiers).flatMap(([tier, prices]) => entriesOf(tier, prices)),
   ];
+}
+
+export const OTHER_PRICES = 'Other prices by time, tier or length of the prompt';
+
+export function hasOtherPrices({ priceTable, priceWindows, priceChanges }: PricesOverTime): boolean {
+  return priceEntries(priceTable).length + priceWindows.length + priceChanges.length > 1;
 }
 
 /** The prices to show. A price that equals its fallback in all entries is left out. */
@@ -116,16 +126,20 @@ interface ModelFilter extends SortingState<ModelSort> {
 /** Available models first, then in the given order. `key` restricts them to the key's models. */
 export function filterModels(
   models: readonly ModelView[],
-  { search = '', can, ...sorting }: ModelFilter,
+  { search, can, ...sorting }: ModelFilter,
   key: Pick<KeyView, 'models'> | undefined,
 ): readonly ModelView[] {
-  const words = search.toLowerCase().split(/\s+/);
   const { by, order } = chosenSorting<ModelSort>(sorting, SORTABLE_MODELS);
-  return sortRows(models, order, SORT_VALUES[by])
-    .filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)))
+  return findModels(sortRows(models, order, SORT_VALUES[by]), search)
     .filter((model) => can === undefined || abilitiesOf(model).includes(can))
     .filter(({ id }) => key?.models === undefined || key.models.includes(id))
     .toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The models with every word of the search in their id. */
+export function findModels<M extends Pick<ModelView, 'id'>>(models: readonly M[], search = ''): readonly M[] {
+  const words = search.toLowerCase().split(/\s+/);
+  return models.filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)));
 }
 
 function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly string[] {

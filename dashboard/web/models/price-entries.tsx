@@ -1,20 +1,40 @@
 import type { ReactNode } from 'react';
-import type { PricesInTimeView, PriceWindowView } from '#contract/money.ts';
+import type { PriceWindowView } from '#contract/money.ts';
 import type { TableJson } from '#core/price-table-text.ts';
 import { formatPricePerMillion, formatUtc } from '../format/format.ts';
-import { distinctPrices, PRICE_LABELS, priceEntries, windowLabel } from './model-labels.ts';
+import {
+  distinctPrices,
+  hasOtherPrices,
+  OTHER_PRICES,
+  PRICE_LABELS,
+  type PricesOverTime,
+  priceEntries,
+  windowLabel,
+} from './model-labels.ts';
 import styles from './price-entries.module.css';
 
-interface ModelPrices extends PricesInTimeView {
-  readonly priceTable: TableJson;
+interface ModelPricesProps {
+  readonly of: PricesOverTime;
+}
+
+/** The base prices now. All others are folded. */
+export function FoldedPrices({ of: model }: ModelPricesProps): ReactNode {
+  const { prices } = model.priceTable;
+  return (
+    <>
+      <PriceEntries of={{ prices, above: [], serviceTiers: {} }} />
+      {hasOtherPrices(model) && (
+        <details>
+          <summary className="muted small">{OTHER_PRICES}</summary>
+          <ModelPrices of={model} />
+        </details>
+      )}
+    </>
+  );
 }
 
 /** Prices now, at other hours and scheduled ones, in USD per million tokens. */
-export function ModelPrices({
-  of: { priceTable, priceWindows, priceChanges },
-}: {
-  readonly of: ModelPrices;
-}): ReactNode {
+export function ModelPrices({ of: { priceTable, priceWindows, priceChanges } }: ModelPricesProps): ReactNode {
   return (
     <div className={styles.entries}>
       <PriceEntries of={priceTable} />

@@ -33,7 +33,8 @@ export const connectSearch = defineSearch({}, { model: text });
 export const membersSearch = defineSearch({ search: text }, { dialog: oneOf(['invite']) });
 export const organizationsSearch = defineSearch({ search: text }, { dialog: oneOf(['create']) });
 export const usersSearch = membersSearch;
-export const errorsSearch = defineSearch({ search: text });
+export const mappingSearch = defineSearch({ search: text });
+export const errorsSearch = mappingSearch;
 
 const COST_SUBJECTS = ['model', 'provider', 'organization', 'day'] as const;
 export const COST_MEASURES = ['list', 'revenue', 'cost', 'margin', 'losses'] as const;

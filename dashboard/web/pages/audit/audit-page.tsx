@@ -72,7 +72,7 @@ const LIST = {
   ),
 } as const satisfies Partial<ListPageProps<AuditEventView>>;
 
-const CHOICES = ACTIONS.map(actionChoice);
+const CHOICES = ACTIONS.map(actionChoice).toSorted((a, b) => a.label.localeCompare(b.label, 'en'));
 
 function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly more?: ReactNode }): ReactNode {
   const { search, change } = url;

@@ -10,7 +10,13 @@ import { formatPricePerMillion } from '../../format/format.ts';
 import { OptionalSelect } from '../../forms/choices.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
 import { Abilities, ModelState } from '../../models/model-facts.tsx';
-import { ABILITY_LABELS, filterModels, priceEntries, SORTABLE_MODELS } from '../../models/model-labels.ts';
+import {
+  ABILITY_LABELS,
+  filterModels,
+  hasOtherPrices,
+  OTHER_PRICES,
+  SORTABLE_MODELS,
+} from '../../models/model-labels.ts';
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
@@ -97,8 +103,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
 
 /** The model's name, which links to its page. */
 function Named({ of: model }: { readonly of: ModelView }): ReactNode {
-  const { id, state, priceTable, priceWindows, priceChanges } = model;
-  const varies = priceEntries(priceTable).length + priceWindows.length + priceChanges.length > 1;
+  const { id, state } = model;
   return (
     <div className="stack">
       <span className="row">
@@ -109,7 +114,7 @@ function Named({ of: model }: { readonly of: ModelView }): ReactNode {
       </span>
       <ModelState of={state} />
       <Abilities of={model} />
-      {varies && <span className="muted small">Other prices by time, tier or length of the prompt</span>}
+      {hasOtherPrices(model) && <span className="muted small">{OTHER_PRICES}</span>}
     </div>
   );
 }

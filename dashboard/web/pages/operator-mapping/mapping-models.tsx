@@ -4,9 +4,14 @@ import type { Difference, Dispute } from '#core/model-catalogue/comparison.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Count, Detailed, StatusPill } from '../../components/values.tsx';
 import { formatUtcDay, utcDay } from '../../format/format.ts';
+import { FilterBar } from '../../forms/filter-bar.tsx';
 import { Abilities } from '../../models/model-facts.tsx';
-import { ModelPrices } from '../../models/price-entries.tsx';
+import { findModels } from '../../models/model-labels.ts';
+import { FoldedPrices } from '../../models/price-entries.tsx';
+import { SearchFilter } from '../../search/filters.tsx';
+import { useUrl } from '../../search/use-url.ts';
 import { type Column, figureColumn, Table } from '../../table/table.tsx';
+import { mappingSearch } from '../searches.ts';
 import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './mapping-labels.ts';
 
 interface MappingModelsProps {
@@ -19,21 +24,27 @@ interface ModelRow extends MappedModelView {
 }
 
 export function MappingModels({ models, differences }: MappingModelsProps): ReactNode {
-  const rows = models.map((model) => ({
+  const url = useUrl(mappingSearch);
+  const rows = findModels(models, url.search.search).map((model) => ({
     ...model,
     differences: differences.filter((difference) => difference.model === model.id),
   }));
   return (
-    <Table
-      caption="Models and their targets"
-      columns={COLUMNS}
-      rows={rows}
-      empty={
-        <EmptyState icon="models" title="The configuration has no models">
-          Add them under models in the configuration file.
-        </EmptyState>
-      }
-    />
+    <>
+      <FilterBar url={url}>
+        <SearchFilter label="Search models" url={url} />
+      </FilterBar>
+      <Table
+        caption="Models and their targets"
+        columns={COLUMNS}
+        rows={rows}
+        empty={
+          <EmptyState icon="models" title={url.isFiltered ? 'No matching model' : 'The configuration has no models'}>
+            {!url.isFiltered && 'Add them under models in the configuration file.'}
+          </EmptyState>
+        }
+      />
+    </>
   );
 }
 
@@ -51,7 +62,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
     ),
   },
   {
-    header: 'Targets, in order',
+    header: 'Usable targets, in order',
     cell: ({ targets }) =>
       targets.length === 0 ? (
         <span className="muted">None</span>
@@ -71,7 +82,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
       <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
     </span>
   )),
-  { header: 'Prices per 1M', width: '38%', cell: (model) => <ModelPrices of={model} /> },
+  { header: 'Prices per 1M', width: '38%', cell: (model) => <FoldedPrices of={model} /> },
 ];
 
 function State({ of: { disabled, problem } }: { readonly of: MappedModelView }): ReactNode {

@@ -48,14 +48,6 @@ function Mapping({ mapping }: { readonly mapping: MappingView }): ReactNode {
   return (
     <>
       <MappingBanners mapping={mapping} />
-      <section className="section" aria-labelledby="models">
-        <h2 id="models">Models</h2>
-        <MappingModels models={models} differences={catalogue.differences} />
-      </section>
-      <section className="section" aria-labelledby="catalogue">
-        <h2 id="catalogue">Model catalogue</h2>
-        <CatalogueDifferences of={catalogue} />
-      </section>
       <section className="section" aria-labelledby="providers">
         <h2 id="providers">Providers</h2>
         <Table
@@ -69,6 +61,14 @@ function Mapping({ mapping }: { readonly mapping: MappingView }): ReactNode {
             </EmptyState>
           }
         />
+      </section>
+      <section className="section" aria-labelledby="models">
+        <h2 id="models">Models</h2>
+        <MappingModels models={models} differences={catalogue.differences} />
+      </section>
+      <section className="section" aria-labelledby="catalogue">
+        <h2 id="catalogue">Model catalogue</h2>
+        <CatalogueDifferences of={catalogue} />
       </section>
     </>
   );
@@ -99,7 +99,7 @@ function MappingBanners({ mapping }: { readonly mapping: MappingView }): ReactNo
         </Banner>
       )}
       {warnings.length > 0 && (
-        <Banner tone="warn" title="Some models or providers cannot work">
+        <Banner tone="warn" title="The configuration has warnings">
           <CodeLines of={warnings} />
         </Banner>
       )}
