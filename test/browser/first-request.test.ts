@@ -71,6 +71,28 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('Model: lab/cheap').waitFor();
   });
 
+  test('the focus stays on the button that loads older requests', async () => {
+    await page.goto(`/o/${organizationId}/requests`);
+    const rows = page.getByRole('table').locator('tbody tr');
+    const more = page.getByRole('button', { name: 'Load older' });
+    await more.press('Enter');
+    await expect.poll(() => rows.count()).toBeGreaterThan(50);
+    expect(await page.locator(':focus').innerText()).toBe('Load older');
+  });
+
+  test('a member sees the limits, and an organization that does not exist has no pages', async () => {
+    await page.getByRole('link', { name: 'Limits' }).click();
+    await page.getByRole('heading', { name: 'Limits', level: 1 }).waitFor();
+    await page.getByText('Concurrency').waitFor();
+    await expectGoodLooks(page, 'limits');
+    await page.goto('/o/org-nonsense/models');
+    await page.getByRole('link', { name: 'To the overview' }).waitFor();
+    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'To the overview' }).click();
+    await page.waitForURL((url) => url.pathname === `/o/${organizationId}/overview`);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  });
+
   test('Ctrl-K finds a model, and the page of a removed model says that it is gone', async () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('cheap model');

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext, useEffect, useId, useRef } from 'react';
 import type { ApiProblem } from '../api/api.ts';
-import { Button } from './button.tsx';
+import { Button, LinkButton } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import styles from './panels.module.css';
 import { PRODUCT } from './product.ts';
@@ -169,10 +169,14 @@ export function ErrorState({
         title={title}
         action={
           // Trying again does not change the rights.
-          problem.problem !== 'not_allowed' && (
-            <Button icon="refresh" onClick={onRetry}>
-              Try again
-            </Button>
+          problem.problem === 'not_found' ? (
+            <LinkButton to="/">To the overview</LinkButton>
+          ) : (
+            problem.problem !== 'not_allowed' && (
+              <Button icon="refresh" onClick={onRetry}>
+                Try again
+              </Button>
+            )
           )
         }
       >

@@ -13,6 +13,7 @@ import { SelectField } from '../forms/choices.tsx';
 import { FormRow } from '../forms/form.tsx';
 import { hasEnded, keyChoice } from '../keys/key-labels.ts';
 import { chats, filterModels, modelToTry } from '../models/model-labels.ts';
+import { useOrganization } from '../shell/use-organization.tsx';
 import { type Client, clientsIn, environment } from './clients.ts';
 import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
 
@@ -134,6 +135,7 @@ interface ArrivalProps {
 
 /** Waits for the next request, while the page is visible. */
 function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
+  const { suspended } = useOrganization();
   const [knownId, setKnownId] = useState(isNew ? '' : undefined);
   const [arrived, setArrived] = useState<RequestView>();
   const { data, isFetchedAfterMount } = useAsk(
@@ -147,6 +149,7 @@ function Arrival({ keyId, isNew }: ArrivalProps): ReactNode {
     if (knownId === undefined) setKnownId(newest?.id ?? '');
     else if (newest !== undefined && newest.id !== knownId) setArrived(newest);
   }, [data, isFetchedAfterMount, knownId]);
+  if (suspended) return null;
   if (arrived === undefined) {
     // A request that arrives before the newest one is known would be missed.
     const waiting = `Waiting for ${keyId === undefined ? 'a' : "this key's"} request`;

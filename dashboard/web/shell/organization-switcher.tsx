@@ -29,7 +29,7 @@ export function Switcher({ what, name, detail, round = false, ...button }: Switc
   return (
     <button type="button" {...button} className={styles.switcher}>
       <span className={classNames(styles.mark, round && styles.round)} aria-hidden="true">
-        {name.slice(0, 1).toUpperCase()}
+        {[...name][0]?.toUpperCase()}
       </span>
       <span className={styles.names}>
         <span className="visually-hidden">{what}</span>

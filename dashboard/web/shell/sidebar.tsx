@@ -33,13 +33,14 @@ const OWNER_PAGES: readonly Entry[] = [
   { label: 'Settings', icon: 'edit', to: '/o/$organization/settings' },
   { label: 'Audit log', icon: 'audit', to: '/o/$organization/audit' },
 ];
+const LIMITS: Entry = { label: 'Limits', icon: 'usage', to: '/o/$organization/settings' };
 /** A page without scripts that the build makes from a document (`documents/`). */
-const documentation = (name: string): Entry => ({
-  ...{ label: 'Documentation', icon: 'info', to: `/docs/${name}.html` as '/$', reloadDocument: true },
+const documentation = (label: string, name: string): Entry => ({
+  ...{ label, icon: 'info', to: `/docs/${name}.html` as '/$', reloadDocument: true },
 });
 const HELP_PAGES: readonly Entry[] = [
   { label: 'Error codes', icon: 'errors', to: '/errors' },
-  documentation('clients'),
+  documentation('Documentation', 'clients'),
 ];
 const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'All organizations', icon: 'overview', to: '/operator' },
@@ -50,7 +51,7 @@ const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'System', icon: 'system', to: '/operator/system' },
   { label: 'Alerts', icon: 'alerts', to: '/operator/alerts' },
   { label: 'Audit log', icon: 'audit', to: '/operator/audit' },
-  documentation('operating'),
+  documentation('Operating', 'operating'),
 ];
 
 interface Section {
@@ -65,7 +66,7 @@ export function usePages(): readonly Section[] {
   const own = [
     ...ORGANIZATION_PAGES,
     ...(playground ? [PLAYGROUND] : []),
-    ...(organization?.role === 'member' ? [] : OWNER_PAGES),
+    ...(organization?.role === 'member' ? [LIMITS] : OWNER_PAGES),
   ];
   return [
     ...(organization ? [{ entries: own }] : []),

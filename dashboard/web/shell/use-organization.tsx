@@ -1,5 +1,5 @@
 import { Outlet, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import type { OrganizationChoice, SessionView } from '#contract/session.ts';
 import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
@@ -15,6 +15,11 @@ export function useOrganization(): OrganizationChoice {
 /** Pages below `/o/$organization`. Another organization remounts them: no figure or form stays. */
 export function OrganizationPages(): ReactNode {
   const { organization } = useParams({ from: '/app/o/$organization' });
+  const { isFound } = useChoice(organization);
+  // An address may name one that does not exist.
+  useEffect(() => {
+    if (isFound) keep(NAME, organization);
+  }, [isFound, organization]);
   return <Outlet key={organization} />;
 }
 
@@ -34,7 +39,7 @@ export function useShellOrganization(): OrganizationChoice | undefined {
   const session = useSession();
   const id = organization ?? startOrganization(session);
   const choice = useChoice(id ?? '');
-  return id === undefined ? undefined : choice;
+  return id === undefined || choice.isFound === false ? undefined : choice;
 }
 
 /** The name for tab titles, because users may have tabs of several organizations. */
@@ -51,7 +56,8 @@ export function startOrganization({ user, organizations }: SessionView): string 
   return mayOpen ? last : organizations[0]?.id;
 }
 
-function useChoice(id: string): OrganizationChoice {
+/** `isFound` is absent while it is not known. */
+function useChoice(id: string): OrganizationChoice & { readonly isFound?: boolean } {
   const { user, organizations } = useSession();
   const own = organizations.find((organization) => organization.id === id);
   const other = useAsk(
@@ -60,13 +66,13 @@ function useChoice(id: string): OrganizationChoice {
     { enabled: own === undefined && id !== '' },
   );
   const role = user.isOperator ? 'operator' : (own?.role ?? 'member');
-  if (own) return { ...own, role };
-  return { id, role, name: other.data?.name ?? id, suspended: other.data?.suspendedAtMs !== undefined };
+  if (own) return { ...own, role, isFound: true };
+  const { data, error } = other;
+  return {
+    ...{ id, role, name: data?.name ?? id, suspended: data?.suspendedAtMs !== undefined },
+    ...(data ? { isFound: true } : error?.problem === 'not_found' && { isFound: false }),
+  };
 }
 
+/** Of the organization for `/`. If the browser has no storage, `/` opens the first one. */
 const NAME = 'organization';
-
-/** Remembers the organization for `/`. If the browser has no storage, `/` opens the first one. */
-export function rememberOrganization(id: string): void {
-  keep(NAME, id);
-}

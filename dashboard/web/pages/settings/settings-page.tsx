@@ -11,17 +11,24 @@ import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
 import { UnsavedChanges, usePageForm } from '../../forms/page-form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
 
-/** The settings of owners, and the limits that the operator has set. */
+/** The settings of owners, and for everybody the limits that the operator has set. */
 export function SettingsPage(): ReactNode {
-  const own = useAsk('GET /api/organizations/:organization/settings');
+  const isMember = useOrganization().role === 'member';
+  const own = useAsk('GET /api/organizations/:organization/settings', {}, { enabled: !isMember });
   const view = useAsk('GET /api/organizations/:organization');
   return (
     <>
-      <PageHeader title="Settings" description="Organization name, billing details and limits." />
-      <Loaded query={own} skeleton={<Skeleton height="520px" />}>
-        {(settings) => <OwnForm initial={settings} />}
-      </Loaded>
+      <PageHeader
+        title={isMember ? 'Limits' : 'Settings'}
+        description={!isMember && 'Organization name, billing details and limits.'}
+      />
+      {!isMember && (
+        <Loaded query={own} skeleton={<Skeleton height="520px" />}>
+          {(settings) => <OwnForm initial={settings} />}
+        </Loaded>
+      )}
       <Loaded query={view} skeleton={<Skeleton height="260px" />}>
         {({ limits }) => <LimitsCard limits={limits} />}
       </Loaded>
