@@ -11,6 +11,8 @@ export interface PaymentAccount {
   readonly customerId: string;
   /** Brand and last digits, such as `visa 4242`. */
   readonly card?: string;
+  /** The card at Stripe. */
+  readonly paymentMethodId?: string;
   readonly automatic?: AutomaticTopUp;
   /** The failure of an automatic top-up. No other begins until a person acts. */
   readonly stopped?: { readonly atMs: number; readonly reason: string };
@@ -32,7 +34,7 @@ export interface SavedCard {
   readonly savedAtMs: number;
 }
 
-const COLUMNS = `p.customer_id, p.card, p.automatic, p.below_nano_usd, p.amount_cents, p.daily_cents, p.failure,
+const COLUMNS = `p.customer_id, p.card, p.payment_method_id, p.automatic, p.below_nano_usd, p.amount_cents, p.daily_cents, p.failure,
   ${milliseconds('p.stopped_at')} as stopped_ms`;
 const FIND = sql('find_payment_account')`select ${COLUMNS} from payment_accounts p where p.organization_id = $1`;
 const LOCK = sql('lock_payment_account')`
@@ -70,6 +72,7 @@ const SET = sql('set_automatic_top_up')`
 interface AccountRow {
   readonly customer_id: string;
   readonly card: string | null;
+  readonly payment_method_id: string | null;
   readonly automatic: boolean;
   readonly below_nano_usd: string | null;
   readonly amount_cents: string | null;
@@ -103,19 +106,37 @@ export async function closePaymentAccount(pool: pg.Pool, organizationId: string,
   });
 }
 
-export async function saveCard(pool: pg.Pool, { customerId, paymentMethodId, card, savedAtMs }: SavedCard) {
+/** Returns the payment method that was replaced. */
+export async function saveCard(
+  pool: pg.Pool,
+  { customerId, paymentMethodId, card, savedAtMs }: SavedCard,
+): Promise<string | undefined> {
   const [owner] = await run<{ id: string }>(pool, OWNER, [customerId]);
-  if (!owner) return;
+  if (!owner) return undefined;
   const values = [customerId, paymentMethodId, card, savedAtMs];
-  await change(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values));
+  return replaceCard(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values));
 }
 
-/** Removes the card and turns automatic top-up off. */
-export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<void> {
-  await change(pool, organizationId, by, async (client) => {
+/** Removes the card and turns automatic top-up off. Returns its payment method. */
+export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<string | undefined> {
+  return replaceCard(pool, organizationId, by, async (client) => {
     await run(client, FORGET_CARD, [organizationId]);
     await run(client, END_UNASKED, [organizationId, 'The card was removed.']);
   });
+}
+
+async function replaceCard(
+  pool: pg.Pool,
+  organizationId: string,
+  by: Actor,
+  work: (client: pg.PoolClient) => Promise<unknown>,
+): Promise<string | undefined> {
+  let former: string | undefined;
+  const after = await change(pool, organizationId, by, async (client, { paymentMethodId }) => {
+    former = paymentMethodId;
+    await work(client);
+  });
+  return former === after?.paymentMethodId ? undefined : former;
 }
 
 /**
@@ -172,6 +193,7 @@ function accountOf(row: AccountRow): PaymentAccount {
   return {
     customerId: row.customer_id,
     ...(row.card === null ? {} : { card: row.card }),
+    ...(row.payment_method_id === null ? {} : { paymentMethodId: row.payment_method_id }),
     ...(isOn
       ? { automatic: { belowNanoUsd: BigInt(below), amountCents: BigInt(amount), dailyCents: BigInt(daily) } }
       : {}),

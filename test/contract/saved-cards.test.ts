@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createLog } from '#core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 import { followSession } from '#dashboard/server/payments/follow-session.ts';
 import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
 import { findPaymentAccount, forgetCard, openPaymentAccount } from '#database/payments/payment-accounts.ts';
@@ -13,8 +13,12 @@ const database = opened(openAudited);
 const stripe = opened(startScriptedStripe);
 let organizationId: string;
 let customer: string;
+let lines: string[];
+const log = { warn: (_: object, message: string) => void lines.push(message) } as unknown as Log;
 
 beforeEach(async () => {
+  lines = [];
+  stripe.world.detached.clear();
   organizationId = await database.addOrganization();
   customer = stripe.world.id('cus');
   await openPaymentAccount(database.pool, organizationId, customer);
@@ -30,10 +34,9 @@ async function completePage(session: string, last4: string): Promise<void> {
   await tellOf(session);
 }
 const tellOf = async (session: string) =>
-  followSession(
-    { stripe: await stripeClient(stripe.config), database: database.pool, log: createLog('silent') },
-    session,
-  );
+  followSession({ stripe: await stripeClient(stripe.config), database: database.pool, log }, session);
+const NOT_DETACHED = 'a former card could not be detached at Stripe';
+const methodOf = (session: string) => stripe.world.sessions.get(session)?.setup_intent?.payment_method?.id;
 const card = async () => (await findPaymentAccount(database.pool, organizationId))?.card;
 async function removeCard(): Promise<void> {
   await forgetCard(database.pool, organizationId, BY);
@@ -59,6 +62,29 @@ test('a page that was open when the card was removed saves its card, and an olde
   expect(await card()).toBeUndefined();
   await completePage(open, '2222');
   expect(await card()).toBe('visa 2222');
+});
+
+test('a card that was replaced is detached at Stripe, and the one in use is not', async () => {
+  const [first, second] = [openPage(), openPage()];
+  await completePage(first, '1111');
+  await tellOf(first);
+  expect([...stripe.world.detached]).toEqual([]);
+  await completePage(second, '2222');
+  await tellOf(first);
+  await tellOf(second);
+  expect([...stripe.world.detached]).toEqual([methodOf(first)]);
+});
+
+test.each([
+  ['has no right to', { status: 403, body: { error: { type: 'invalid_request_error', message: 'Not permitted' } } }],
+  ['gets no answer about', { status: 500, body: { error: { type: 'api_error', message: 'Away' } } }],
+])('a card is replaced, with a line in the log, where the key %s the former one', async (_, answer) => {
+  const [first, second] = [openPage(), openPage()];
+  await completePage(first, '1111');
+  stripe.instead = ({ path }) => (path.includes('/detach') ? answer : undefined);
+  await completePage(second, '2222');
+  stripe.instead = undefined;
+  expect([await card(), lines]).toEqual(['visa 2222', [NOT_DETACHED]]);
 });
 
 test('a page that is not completed saves nothing', async () => {

@@ -50,6 +50,9 @@ function answerTo(world: StripeWorld, { method, path, body }: ApiCall): ApiAnswe
       return newSession(world, form);
     case 'GET checkout/sessions':
       return found(world.sessions.get(id ?? ''), 'checkout.session');
+    case 'POST payment_methods':
+      world.detached.add(id ?? '');
+      return found({ id, object: 'payment_method', customer: null });
     case 'POST payment_intents':
       return newPayment(world, form);
     case 'GET payment_intents':
@@ -89,6 +92,8 @@ function newSession(world: StripeWorld, form: URLSearchParams): ApiAnswer {
 
 /** Charges a saved card immediately. */
 function newPayment(world: StripeWorld, form: URLSearchParams): ApiAnswer {
+  if (world.detached.has(form.get('payment_method') ?? ''))
+    return refusal(400, 'invalid_request_error', 'The payment method is not attached to a customer.');
   const payment = world.addPayment({
     amount: Number(form.get('amount')),
     currency: form.get('currency') ?? '',

@@ -29,7 +29,12 @@ interface Session {
   payment_status: 'paid' | 'unpaid' | 'no_payment_required';
   url: string;
   payment_intent: string | null;
-  setup_intent: object | null;
+  setup_intent: {
+    readonly id: string;
+    readonly status: string;
+    readonly created: number;
+    readonly payment_method?: { readonly id: string };
+  } | null;
   /** Expanded, as the dashboard asks for it. */
   invoice: {
     id: string;
@@ -59,6 +64,8 @@ export class StripeWorld {
   readonly refunds = new Map<string, Reversed>();
   readonly disputes = new Map<string, Reversed>();
   readonly customers = new Set<string>();
+  /** Payment methods that may not be charged any more. */
+  readonly detached = new Set<string>();
   readonly events: WorldEvent[] = [];
   /** Decline code for charges of the saved card. `undefined` lets them succeed. */
   declines: string | undefined;
@@ -105,7 +112,8 @@ export class StripeWorld {
     session.status = 'complete';
     if (session.mode === 'setup') {
       const method = { id: this.id('pm'), type: 'card', created: this.nowSeconds(), card: { brand: 'visa', last4 } };
-      session.setup_intent = { ...session.setup_intent, status: 'succeeded', payment_method: method };
+      if (session.setup_intent)
+        session.setup_intent = { ...session.setup_intent, status: 'succeeded', payment_method: method };
       this.#tell('checkout.session.completed', session);
       return '';
     }

@@ -1,33 +1,48 @@
 import type { Stripe } from 'stripe';
 import { saveCard } from '#database/payments/payment-accounts.ts';
 import { expireSession } from '#database/payments/top-ups.ts';
-import type { Database } from '../fairness/stores.ts';
 import { type StripeDeps, settleFromStripe } from './settle.ts';
+import { isStripeError } from './stripe-client.ts';
 
 const ID = /^[A-Za-z0-9_]{1,180}$/;
 
 export async function followSession(deps: StripeDeps, id: string): Promise<void> {
   const { stripe, database } = deps;
   const session = await stripe.checkout.sessions.retrieve(id, { expand: ['setup_intent.payment_method'] });
-  if (session.mode === 'setup') return keepCard(database, session);
+  if (session.mode === 'setup') return keepCard(deps, session);
   const paymentIntentId = idOf(session.payment_intent);
   if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId, session.status === 'complete');
   if (session.status === 'expired') await expireSession(database, id);
 }
 
-async function keepCard(database: Database, { customer, setup_intent: setup }: Stripe.Checkout.Session): Promise<void> {
+async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Stripe.Checkout.Session): Promise<void> {
   if (typeof setup !== 'object' || setup === null || setup.status !== 'succeeded') return;
   const { payment_method: method } = setup;
   const customerId = idOf(customer);
   if (customerId === undefined || typeof method !== 'object' || method === null) return;
   const card = method.card ? `${method.card.brand} ${method.card.last4}` : method.type;
-  await saveCard(database, {
+  const former = await saveCard(deps.database, {
     customerId,
     paymentMethodId: method.id,
     card: card.slice(0, 100),
     // Made when the page is sent; the setup intent, when it is opened.
     savedAtMs: method.created * 1000,
   });
+  if (former !== undefined) await detachCard(deps, former);
+}
+
+/**
+ * Detaches a card that is no longer used, so that nothing can charge it, not even a backup of the
+ * database that still has it. The key may lack the right, and Stripe may not respond: then the card
+ * stays at Stripe.
+ */
+export async function detachCard({ stripe, log }: Pick<StripeDeps, 'stripe' | 'log'>, id: string): Promise<void> {
+  try {
+    await stripe.paymentMethods.detach(id, {}, { maxNetworkRetries: 0 });
+  } catch (error) {
+    if (!isStripeError(error)) throw error;
+    log.warn({ err: error, paymentMethodId: id }, 'a former card could not be detached at Stripe');
+  }
 }
 
 /** The id of an object, whether or not it is expanded. */

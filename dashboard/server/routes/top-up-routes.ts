@@ -24,8 +24,9 @@ import {
 } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
+import { detachCard } from '../payments/follow-session.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
-import { isStripeAway } from '../payments/stripe-client.ts';
+import { isStripeAway, stripeClient } from '../payments/stripe-client.ts';
 
 const PAGE_ROWS = 20;
 
@@ -78,7 +79,10 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   route('DELETE /api/organizations/:organization/card', {
     access: 'owner',
     async handle(call) {
-      await forgetCard(call.deps.database, call.organizationId, actorOf(call));
+      const { database, settings, log } = call.deps;
+      const former = await forgetCard(database, call.organizationId, actorOf(call));
+      const { stripe } = settings();
+      if (former !== undefined && stripe) await detachCard({ stripe: await stripeClient(stripe), log }, former);
       return {};
     },
   }),

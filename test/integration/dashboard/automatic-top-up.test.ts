@@ -165,6 +165,22 @@ describe('automatic top-up', () => {
     expect((await view()).card).toBeUndefined();
   });
 
+  test('charges no card that was removed, even if an older backup of the database is restored', async () => {
+    await saveCard();
+    await set();
+    const row = `payment_accounts where organization_id = '${scene.organizationId}'`;
+    await sql(dashboard.databaseUrl, `create table backup as select * from ${row}`);
+    await scene.owner.send('DELETE', at('card'));
+    await sql(dashboard.databaseUrl, `delete from ${row}; insert into payment_accounts select * from backup`);
+    await sql(dashboard.databaseUrl, 'drop table backup; update ledger_state set epoch = gen_random_uuid()');
+    await round();
+    expect([stripe.world.charges, await balance(), (await view()).stopped?.reason]).toEqual([
+      0,
+      0,
+      'The payment method is not attached to a customer.',
+    ]);
+  });
+
   test('accepts a new card if Stripe does not know the customer, as after a change from test mode', async () => {
     await saveCard();
     await set();
