@@ -28,6 +28,8 @@ export interface AdmittedRequestOptions {
   readonly keepsResponse?: boolean;
   /** The ceiling of images that the request has. */
   readonly imageCeiling?: number;
+  /** Inputs of embeddings. */
+  readonly inputs?: number;
 }
 
 export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedRequest {
@@ -50,6 +52,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     inputTokens: {
       ...{ estimate: 3, ceiling: 30, normalizedCeiling: 30, besidesText: { estimate: 0, ceiling: 17 } },
       ...(options.imageCeiling === undefined ? {} : { imageCeiling: options.imageCeiling }),
+      ...(options.inputs === undefined ? {} : { inputs: { count: options.inputs, givenTokens: 0, longest: 3 } }),
     },
     wholeEstimate: () => doneWith(3),
     promptText: () => ['one two three'],

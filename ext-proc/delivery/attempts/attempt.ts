@@ -241,13 +241,15 @@ async function openJson(
   try {
     const { generationId, model, organizationId, config, atDoor } = delivery.admitted;
     const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
-    if (!Buffer.isBuffer(bytes)) return bytes;
+    const isEmbedding = apiOf(delivery.admitted) === 'embeddings';
+    // Another target would send as many numbers.
+    if (!Buffer.isBuffer(bytes))
+      return isEmbedding && bytes === FAILURES.tooLarge ? { ...bytes, retry: 'none' } : bytes;
     const shown = atDoor && {
       api: atDoor.door.api,
       names: namesAtDoor(delivery.admitted, atDoor),
       isPassed: atDoor.passesTo(target),
     };
-    const isEmbedding = apiOf(delivery.admitted) === 'embeddings';
     const names = { generationId, model: model.id, api: target.api, isEmbedding, ...(shown ? { shown } : {}) };
     const response = await delivery.reader.read(bytes, names, organizationId);
     if (response.kind === 'failure') return response;

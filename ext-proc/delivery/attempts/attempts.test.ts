@@ -108,6 +108,13 @@ describe('the targets', () => {
     expect(await outcomeOf(two, ...handlers)).toBe(expected);
   });
 
+  test('of embeddings are not asked again for a response above its limit, which each of them would send', async () => {
+    const large = sendJson({ object: 'list', data: [], padding: 'x'.repeat(10_000) });
+    const options = { ...two, responseBodyBytes: 5000 };
+    expect(await outcomeOf({ ...options, inputs: 2048 }, large, ok)).toBe('a upstream_error');
+    expect(await outcomeOf(options, large, ok)).toBe('ab 200');
+  });
+
   test('are each called with their own model', async () => {
     await outcomeOf(two, reset, ok);
     expect(
