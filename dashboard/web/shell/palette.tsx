@@ -1,5 +1,6 @@
 import { type LinkProps, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useRef, useState } from 'react';
+import { present } from '#core/present.ts';
 import { useAsk } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
@@ -106,6 +107,9 @@ function useFound(text: string): readonly Found[] {
     { query: { search } },
     { enabled: user.isOperator && search !== '', keepPrevious: true },
   );
+  // The last organization need not be the one of a request that an operator was asked about.
+  const isId = ID.test(search);
+  const requests = useAsk('GET /api/requests', { query: { search } }, { enabled: user.isOperator && isId });
   const views = [...useViews(here?.id, enabled), ...useViews(undefined, user.isOperator)];
   const pages = usePages().flatMap(({ entries }) => entries);
   const candidates: readonly Found[] = [
@@ -138,11 +142,18 @@ function useFound(text: string): readonly Found[] {
     const name = `${label} ${detail} ${kind}`.toLowerCase();
     return words.every((word) => name.includes(word));
   });
-  const request: Found = {
-    ...{ kind: 'Request', icon: 'search', label: text, detail: 'Find this request' },
-    link: { to: '/o/$organization/requests', params, search: { search: text } },
-  };
-  return [...matching.slice(0, MAX_SHOWN), ...(enabled && ID.test(text) ? [request] : [])];
+  const request = (organization: string, detail: string, open?: string): Found => ({
+    ...{ kind: 'Request', icon: 'search', label: search, detail },
+    link: { to: '/o/$organization/requests', params: { organization }, search: { search, ...present({ open }) } },
+  });
+  const asked = user.isOperator
+    ? (requests.data?.requests ?? []).map(({ id, organizationId = '', organizationName = '' }) =>
+        request(organizationId, `Request of ${organizationName}`, id),
+      )
+    : here && isId
+      ? [request(here.id, `Find this request in ${here.name}`)]
+      : [];
+  return [...matching.slice(0, MAX_SHOWN), ...asked];
 }
 
 const SHORTCUTS = [
