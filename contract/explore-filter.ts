@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isStorable } from '#core/visible-text.ts';
 import {
+  EXPLORE_RANKS,
   type Explore,
   type ExploreGrouping,
   GROUPINGS,
@@ -65,6 +66,8 @@ export const everyExploreInput = exploreFilter.extend({
   /** May be in the future, such as the end of the current day. */
   toMs: momentField,
   by: groupingOf(GROUPINGS),
+  /** Default: spend. */
+  rank: z.enum(EXPLORE_RANKS, { error: `One of ${EXPLORE_RANKS.join(', ')}.` }).exactOptional(),
   /** Adds `before`, the preceding range, to the response. */
   compare: z.stringbool().exactOptional(),
 });

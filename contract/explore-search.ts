@@ -13,7 +13,9 @@ import {
   wholeNumber,
 } from './define-search.ts';
 import {
+  EXPLORE_RANKS,
   type ExploreGrouping,
+  type ExploreRank,
   GROUPINGS,
   isMetadataGrouping,
   LONGEST_EXPLORED_MS,
@@ -61,6 +63,11 @@ function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Recor
 
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
+
+/** Shares, times and margins have no largest part, so their groups are those with most spend. */
+export function rankOf(measure: Measure): ExploreRank {
+  return EXPLORE_RANKS.find((rank) => rank === measure) ?? 'cost';
+}
 
 /** Filters with several values, by name in an address. `field` is the name for the server. */
 export const LISTS = {

@@ -25,14 +25,18 @@ export function isMetadataGrouping(value: string): value is `metadata.${string}`
   return /^metadata\.[\s\S]{1,64}$/u.test(value) && isStorable(value);
 }
 
+/** The measure by which groups are the largest. */
+export const EXPLORE_RANKS = ['cost', 'requests', 'failures', 'tokens'] as const;
+export type ExploreRank = (typeof EXPLORE_RANKS)[number];
+
 export interface Explore {
   /** From a minute to a day. The range is widened to whole steps. Steps of a day are UTC days. */
   readonly stepMs: number;
   /** The last step may be in progress. */
   readonly stepStartsMs: readonly number[];
-  /** The 8 series with the largest spend, then the sum of others. For `none` a single one. */
+  /** The 8 largest series, then the sum of the others, if any. For `none` a single one. */
   readonly series: readonly ExploreSeries[];
-  /** The 100 groups with the largest spend. */
+  /** The 100 largest groups. */
   readonly groups: readonly ExploreGroup[];
   /** The number of all groups. */
   readonly groupCount: number;

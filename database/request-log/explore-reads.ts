@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreGrouping, ExploreRank } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
@@ -17,6 +17,8 @@ export interface ExploreQuery {
   readonly fromMs: number;
   readonly toMs: number;
   readonly by: ExploreGrouping;
+  /** Absent: the groups with most spend. */
+  readonly rank?: ExploreRank;
   readonly compare: boolean;
   readonly filter: ExploreFilter;
 }
@@ -143,7 +145,7 @@ async function readFrom(
 
 async function readCells(
   pool: pg.Pool,
-  { organizationId, filter, by }: ExploreQuery,
+  { organizationId, filter, by, rank = 'cost' }: ExploreQuery,
   source: ExploreSource,
   { startsMs, endMs }: Steps,
   { chosen = ALL_ROWS, fromMs = startsMs[0] ?? endMs }: { chosen?: ChosenIndex | undefined; fromMs?: number } = {},
@@ -152,7 +154,7 @@ async function readCells(
   const name = by.startsWith('metadata.') ? [by.slice('metadata.'.length)] : [];
   const ids = [startsMs.map((ms) => idFloor('log', ms)), idFloor('log', fromMs), idFloor('log', endMs)];
   const values = [...shared, ...(source === 'rows' ? [...ids, chosen.value, ...name] : [])];
-  return run<ExploreCell>(pool, exploreStatement(source, by, chosen.index), values);
+  return run<ExploreCell>(pool, exploreStatement(source, by, rank, chosen.index), values);
 }
 
 function hasSums({ by, filter }: ExploreQuery): boolean {

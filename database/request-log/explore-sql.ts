@@ -1,4 +1,4 @@
-import type { ExploreGrouping } from '#contract/explore.ts';
+import type { ExploreGrouping, ExploreRank } from '#contract/explore.ts';
 import { type Statement, sql } from '../connection/connection-pool.ts';
 import { ALL_ROWS, type RequestIndex } from './request-indexes.ts';
 import { FILTER_VALUES, filterSql, omittedRows, STATUS_CLASS } from './row-filter.ts';
@@ -192,10 +192,16 @@ const SHOWN = FIGURES.map((figure) =>
   ['cost', 'provider_cost', 'known_revenue'].includes(figure) ? `${figure}::text` : `${figure}::double precision`,
 ).join(', ');
 
-const BY_SPEND = 'coalesce(sum(cost), 0) desc, sum(requests) desc, grp';
+/** Figures whose sum makes a group large. */
+const RANKED: Readonly<Record<ExploreRank, readonly Figure[]>> = {
+  cost: ['cost'],
+  requests: ['requests'],
+  failures: ['failures'],
+  tokens: ['prompt', 'completion'],
+};
 
 /**
- * Returns the groups with the largest spend with their totals, and the first of them step by step.
+ * Returns the largest groups with their totals, and the first of them step by step.
  * Rows are read through `index`, by which they were counted, because the filter's conditions alone
  * may not use it.
  *
@@ -206,24 +212,28 @@ const BY_SPEND = 'coalesce(sum(cost), 0) desc, sum(requests) desc, grp';
 export function exploreStatement(
   source: ExploreSource,
   by: ExploreGrouping,
+  rank: ExploreRank,
   index: RequestIndex = ALL_ROWS.index,
 ): Statement {
   const kind = by.startsWith('metadata.') ? 'metadata' : by;
   const group = groupOf(by);
   const isNamedByClients = kind === 'user' || kind === 'metadata';
-  const spend = { group, isStepped: false, names: ['requests', 'cost'] } as const;
+  const ranked = RANKED[rank];
+  const sizes = { group, isStepped: false, names: [...new Set<Figure>(['requests', 'cost', ...ranked])] };
+  const size = ranked.map((name) => `coalesce(sum(${name}), 0)`).join(' + ');
+  const bySize = `${size} desc, coalesce(sum(cost), 0) desc, sum(requests) desc, grp`;
   const shown = isNamedByClients ? `case when ${group} in (select grp from shown) then ${group} end` : group;
   const findShown = `shown as materialized (
-        select grp, count(*) over () as group_count from (${cellsOf(source, spend, index)}) as parts
-        group by grp order by ${BY_SPEND} limit ${MOST_GROUPS}
+        select grp, count(*) over () as group_count from (${cellsOf(source, sizes, index)}) as parts
+        group by grp order by ${bySize} limit ${MOST_GROUPS}
       ), `;
-  return sql(`explore_${source}_by_${kind}_of_${index.name}`)`
+  return sql(`explore_${source}_by_${kind}_of_${index.name}_${rank}`)`
     with ${isNamedByClients ? findShown : ''}cells as materialized (
         select step, grp, ${sumsOf('parts')}
         from (${cellsOf(source, { group: shown, isStepped: true, names: FIGURES }, index)}) as parts group by 1, 2
       ), ranked as (
         select grp, ${isNamedByClients ? '(select max(group_count) from shown)' : 'count(*) over ()'} as group_count,
-          row_number() over (order by ${BY_SPEND}) as rank, ${sumsOf('cells')}
+          row_number() over (order by ${bySize}) as rank, ${sumsOf('cells')}
         from cells where grp is not null group by grp
       )
       select null::integer as step, grp as id, rank::integer, group_count::integer as "groupCount", ${LABELS[by] ?? 'null'} as label,

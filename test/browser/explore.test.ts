@@ -118,6 +118,40 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Name in the metadata').waitFor({ state: 'detached' });
   });
 
+  test('figures of the former choice are marked as such, and stay when a refresh fails', async () => {
+    const { page } = owner;
+    await page.clock.install();
+    await page.goto(`/o/${organizationId}/overview?by=key&range=7d`);
+    const head = (name: string) => groups(page).getByRole('columnheader', { name, exact: true });
+    await groups(page).getByRole('row').nth(2).waitFor();
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route('**/explore?**', (route) => held.then(() => route.continue()));
+    await page.getByLabel('Group by').selectOption('model');
+    const stale = page.locator('[aria-busy="true"]').getByRole('table', { name: 'Groups' });
+    await expect.poll(() => stale.count()).toBe(1);
+    expect(await head('Key').count()).toBe(1);
+    expect(await page.getByRole('button', { name: 'Export CSV' }).isDisabled()).toBe(true);
+    goOn();
+    await head('Model').waitFor();
+    await page.unroute('**/explore?**');
+    const json = { problem: 'unavailable', message: 'Try again.' };
+    await page.route('**/explore?**', (route) => route.fulfill({ status: 503, json }));
+    for (let refresh = 0; refresh < 2; refresh++) {
+      const failed = page.waitForResponse((response) => response.status() === 503);
+      await page.clock.fastForward(16_000);
+      await failed;
+    }
+    expect(await head('Model').count()).toBe(1);
+    await page.getByRole('button', { name: /^Errors \d/ }).click();
+    await page.getByText('Try again.').first().waitFor();
+    await page.unroute('**/explore?**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await head('Model').waitFor();
+  });
+
   test('the home page and the request list do not shift while they load', async () => {
     const { page, complaints } = owner;
     for (const name of ['overview', 'requests']) {
@@ -161,6 +195,15 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('dialog').getByRole('combobox').fill('margins');
     await page.getByRole('option', { name: /^Margins View of all organizations$/ }).click();
     await page.waitForURL((url) => url.pathname === '/operator' && url.search === '?show=margin');
+    // A request id that a customer names, of an organization that was never opened here.
+    const [row] = await sql<{ id: string }>(stack.databaseUrl, 'select request_id as id from request_log limit 1');
+    await page.keyboard.press('Control+k');
+    await page
+      .getByRole('dialog')
+      .getByRole('combobox')
+      .fill(row?.id ?? '');
+    await page.getByRole('option', { name: /Request of Acme$/ }).click();
+    await page.waitForURL((url) => url.pathname === `/o/${organizationId}/requests` && url.searchParams.has('open'));
     expect(complaints()).toEqual([]);
   });
 });

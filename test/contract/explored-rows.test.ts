@@ -182,6 +182,24 @@ describe('the explorer', () => {
     },
   );
 
+  it.each([
+    ['requests', 'count(*)'],
+    ['failures', 'count(code)'],
+    ['tokens', 'coalesce(sum(prompt_tokens + completion_tokens), 0)'],
+  ] as const)('lists the groups with most %s, though others cost more', async (rank, size) => {
+    const largest = await sql<{ n: string }>(
+      url,
+      `select ${size} as n from request_log where organization_id = '${organizationId}' group by end_user order by 1 desc limit 100`,
+    );
+    const toMs = Date.now();
+    const query = { organizationId, fromMs: toMs - 3 * DAY_MS, toMs, by: 'user', compare: false, filter: {} } as const;
+    const { cells } = await explore(database, { ...query, rank });
+    const sizeOf = ({ requests, failures, prompt, completion }: ExploreCell) =>
+      ({ requests, failures, tokens: (prompt ?? 0) + (completion ?? 0) })[rank];
+    const groups = cells.filter(({ step }) => step === null).sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+    expect(groups.map(sizeOf)).toEqual(largest.map(({ n }) => Number(n)));
+  });
+
   it.each<[ExploreGrouping, ExploreFilter]>([
     ['none', { minDurationMs: 1 }],
     ['user', { codes: ['key_revoked'] }],

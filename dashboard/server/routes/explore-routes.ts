@@ -21,7 +21,7 @@ export const EXPLORE_ROUTES: readonly Route[] = [
 
 async function exploreFor(
   { database, nowMs }: Pick<Deps, 'database' | 'nowMs'>,
-  { fromMs, toMs, by, compare = false, ...filter }: ExploreInput,
+  { fromMs, toMs, by, rank = 'cost', compare = false, ...filter }: ExploreInput,
   organizationId?: string,
 ): Promise<Explore | Problem> {
   if (toMs - fromMs < SHORTEST_EXPLORED_MS) return wrongField('fromMs', 'At least a minute.');
@@ -29,6 +29,6 @@ async function exploreFor(
   if (toMs > nowMs() + DAY_MS) return wrongField('toMs', 'At most a day ahead.');
   const [one, ...others] = filter.organizations ?? [];
   const own = organizationId ?? (others.length === 0 ? one : undefined);
-  const query = { fromMs, toMs, by, compare, filter, ...(own === undefined ? {} : { organizationId: own }) };
+  const query = { fromMs, toMs, by, rank, compare, filter, ...(own === undefined ? {} : { organizationId: own }) };
   return exploreView(await explore(database, query), organizationId === undefined);
 }

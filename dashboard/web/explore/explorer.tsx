@@ -1,22 +1,22 @@
 import { type ReactNode, useMemo, useRef } from 'react';
-import type { Explore, ExploreGrouping } from '#contract/explore.ts';
+import type { Explore } from '#contract/explore.ts';
 import type { ExploreState, Measure, Span } from '#contract/explore-search.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { Chart } from '../charts/chart.tsx';
 import { useHiddenSeries } from '../charts/hidden-series.ts';
 import { classNames } from '../components/class-names.ts';
-import { Banner, Card, type Query, Skeleton, UnlessFailed } from '../components/panels.tsx';
+import { Banner, Card, Skeleton, UnlessFailed } from '../components/panels.tsx';
 import { Count, Instant, Money } from '../components/values.tsx';
 import { formatPercent } from '../format/format.ts';
 import type { Url } from '../search/use-url.ts';
 import { type Change, pointChange, relativeChange } from './change.ts';
 import styles from './explore.module.css';
 import { chartSeries, inKnownOrder, MEASURE_VIEWS, shareOf, shownMeasures, stepValues } from './explore-figures.ts';
+import type { ExploreQuery } from './use-explore.ts';
 
 interface ExplorerProps {
-  readonly query: Query<Explore>;
+  readonly query: Pick<ExploreQuery, 'data' | 'error' | 'refetch' | 'isPlaceholderData'>;
   readonly url: Url<ExploreState>;
-  readonly by: ExploreGrouping;
   /** The measure that is shown if the address has none. */
   readonly usual: Measure;
   readonly onSpan: (span: Span) => void;
@@ -26,10 +26,11 @@ interface ExplorerProps {
 }
 
 /** Totals of all measures, and a chart of the chosen measure by group. */
-export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, actions }: ExplorerProps): ReactNode {
+export function Explorer({ query, url, usual, onSpan, heightPx = 260, actions }: ExplorerProps): ReactNode {
   const { show = usual, compare } = url.search;
   const measure = MEASURE_VIEWS[show];
   const { data } = query;
+  const { by = 'none' } = data ?? {};
   const known = useRef<readonly string[]>([]);
   const unnamed = by === 'none' ? measure.label : 'None';
   const series = useMemo(
@@ -44,42 +45,58 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
   );
   return (
     <UnlessFailed query={query}>
-      <Tiles
-        tiles={shownMeasures(data?.totals).map((id) => ({
-          ...{ id, label: MEASURE_VIEWS[id].label },
-          ...(data && {
-            figure: <Figure totals={data.totals} measure={id} />,
-            note: <Note data={data} measure={id} />,
-          }),
-        }))}
-        chosen={show}
-        onChoose={(next) => url.change({ show: next === usual ? undefined : next })}
-      />
-      {data?.chargedOnly && (
-        <Banner tone="neutral">
-          By end user, a range this long has only charged requests, by day. Errors and times are unknown.
-        </Banner>
-      )}
-      {data?.partial && (
-        <Banner tone="warn" title="Not every request could be read">
-          Figures are complete since <Instant atMs={data.partial.completeFromMs} />. Choose a shorter time.
-        </Banner>
-      )}
-      <Card title={measure.label} actions={actions}>
-        <Chart
-          label={`${measure.label}${by === 'none' ? '' : ` by ${by}`}`}
-          kind={measure.kind}
-          startsMs={data?.stepStartsMs}
-          series={series}
-          before={before}
-          format={measure.format}
-          step={data?.stepMs === DAY_MS ? 'day' : 'hour'}
-          heightPx={heightPx}
-          onSpan={(fromMs, toMs) => onSpan({ fromMs, toMs })}
-          {...hiding}
+      <Figures query={query}>
+        <Tiles
+          tiles={shownMeasures(data?.totals).map((id) => ({
+            ...{ id, label: MEASURE_VIEWS[id].label },
+            ...(data && {
+              figure: <Figure totals={data.totals} measure={id} />,
+              note: <Note data={data} measure={id} />,
+            }),
+          }))}
+          chosen={show}
+          onChoose={(next) => url.change({ show: next === usual ? undefined : next })}
         />
-      </Card>
+        {data?.chargedOnly && (
+          <Banner tone="neutral">
+            By end user, a range this long has only charged requests, by day. Errors and times are unknown.
+          </Banner>
+        )}
+        {data?.partial && (
+          <Banner tone="warn" title="Not every request could be read">
+            Figures are complete since <Instant atMs={data.partial.completeFromMs} />. Choose a shorter time.
+          </Banner>
+        )}
+        <Card title={measure.label} actions={actions}>
+          <Chart
+            label={`${measure.label}${by === 'none' ? '' : ` by ${by}`}`}
+            kind={measure.kind}
+            startsMs={data?.stepStartsMs}
+            series={series}
+            before={before}
+            format={measure.format}
+            step={data?.stepMs === DAY_MS ? 'day' : 'hour'}
+            heightPx={heightPx}
+            onSpan={(fromMs, toMs) => onSpan({ fromMs, toMs })}
+            {...hiding}
+          />
+        </Card>
+      </Figures>
     </UnlessFailed>
+  );
+}
+
+interface FiguresProps {
+  readonly query: Pick<ExploreQuery, 'isPlaceholderData'>;
+  readonly children: ReactNode;
+}
+
+/** Dims figures of the former choice while those of the new one load. */
+export function Figures({ query: { isPlaceholderData }, children }: FiguresProps): ReactNode {
+  return (
+    <div className={classNames(styles.figures, isPlaceholderData && styles.stale)} aria-busy={isPlaceholderData}>
+      {children}
+    </div>
   );
 }
 

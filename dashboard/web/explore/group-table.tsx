@@ -1,8 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
-import type { Explore, ExploreGroup, ExploreGrouping } from '#contract/explore.ts';
-import { type ExploreState, LISTS, type ListName, MEASURES } from '#contract/explore-search.ts';
-import { csvLine } from '#core/csv.ts';
-import { formatUsd } from '#core/money.ts';
+import type { ExploreGroup, ExploreGrouping, ExploreRank } from '#contract/explore.ts';
+import { type ExploreState, LISTS, type ListName } from '#contract/explore-search.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/panels.tsx';
 import { Money } from '../components/values.tsx';
@@ -12,21 +10,33 @@ import { chosenSorting, sortedBy, sortRows } from '../table/sorting.ts';
 import { type Column, figureColumn, Table } from '../table/table.tsx';
 import styles from './explore.module.css';
 import { daysLeft, MEASURE_VIEWS, shownMeasures } from './explore-figures.ts';
-import { Figure } from './explorer.tsx';
+import { Figure, Figures } from './explorer.tsx';
+import { groupsCsv } from './groups-csv.ts';
+import type { Explored, ExploreQuery } from './use-explore.ts';
 
 interface GroupTableProps {
-  readonly data: Explore | undefined;
+  readonly query: Pick<ExploreQuery, 'data' | 'isPlaceholderData'>;
+  /** The grouping that was asked for. */
   readonly by: ExploreGrouping;
   readonly url: Url<ExploreState>;
 }
 
 type SortColumn = NonNullable<ExploreState['sort']>;
-const SORTABLE = { usual: 'cost', names: ['name', 'balance', 'lasts'] } as const;
+const NAMES = ['name', 'balance', 'lasts'] as const;
+const MOST: Readonly<Record<ExploreRank, string>> = {
+  cost: 'spend',
+  requests: 'requests',
+  failures: 'errors',
+  tokens: 'tokens',
+};
 
 /** The groups with all figures. A click on a name filters by it. */
-export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
+export function GroupTable({ query, by: asked, url }: GroupTableProps): ReactNode {
   const { search, change } = url;
-  const sorting = chosenSorting<SortColumn>(search, SORTABLE);
+  const { data } = query;
+  const { by = asked, rank = 'cost' } = data ?? {};
+  const sortable = { usual: rank, names: NAMES };
+  const sorting = chosenSorting<SortColumn>(search, sortable);
   const rangeMs = data ? data.stepMs * data.stepStartsMs.length : 1;
   const rows = useMemo(
     () => data && sortRows(data.groups, sorting.order, (group) => valueIn(group, sorting.by, rangeMs)),
@@ -39,7 +49,7 @@ export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
   if (by === 'none') return null;
   const isBalance = data?.groups.some(({ balanceNanoUsd }) => balanceNanoUsd !== undefined) ?? false;
   return (
-    <>
+    <Figures query={query}>
       <Table
         caption="Groups"
         columns={columnsFor(by, data, { isBalance, rangeMs, narrow })}
@@ -47,15 +57,16 @@ export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
         rowKey={({ id, label }) => id ?? `* ${label}`}
         density="dense"
         narrow="scroll"
-        sorting={{ ...sorting, onSort: (column) => change(sortedBy(sorting, column as SortColumn, SORTABLE)) }}
+        sorting={{ ...sorting, onSort: (column) => change(sortedBy(sorting, column as SortColumn, sortable)) }}
         empty={<EmptyState icon="usage" title="No requests in this range" />}
       />
       {data && data.groupCount > data.groups.length && (
         <p className="muted small">
-          The {data.groups.length} with most spend of {formatCount(data.groupCount)}. The total counts all of them.
+          The {data.groups.length} with most {MOST[rank]} of {formatCount(data.groupCount)}. The total counts all of
+          them.
         </p>
       )}
-    </>
+    </Figures>
   );
 }
 
@@ -75,7 +86,7 @@ interface ColumnOptions {
 
 function columnsFor(
   by: ExploreGrouping,
-  data: Explore | undefined,
+  data: Explored | undefined,
   { isBalance, rangeMs, narrow }: ColumnOptions,
 ): readonly Column<ExploreGroup>[] {
   const name: Column<ExploreGroup> = {
@@ -115,22 +126,16 @@ function columnsFor(
   return [name, ...(isBalance ? balances : []), ...figures];
 }
 
-export function GroupsCsv({ data, by }: Pick<GroupTableProps, 'data' | 'by'>): ReactNode {
+export function GroupsCsv({ query: { data, isPlaceholderData } }: Pick<GroupTableProps, 'query'>): ReactNode {
   const save = () => {
-    const head = [by, 'id', 'cost_usd', ...MEASURES.slice(2)];
-    const lines = (data?.groups ?? []).map(({ id, label, totals }) =>
-      csvLine([
-        ...[label, id, formatUsd(BigInt(totals.costNanoUsd))],
-        ...MEASURES.slice(2).map((measure) => MEASURE_VIEWS[measure].of(totals)),
-      ]),
-    );
-    const url = URL.createObjectURL(new Blob([csvLine(head), ...lines], { type: 'text/csv' }));
-    const link = Object.assign(document.createElement('a'), { href: url, download: `by-${by}.csv` });
+    if (data === undefined) return;
+    const url = URL.createObjectURL(new Blob([...groupsCsv(data)], { type: 'text/csv' }));
+    const link = Object.assign(document.createElement('a'), { href: url, download: `by-${data.by}.csv` });
     link.click();
     URL.revokeObjectURL(url);
   };
   return (
-    <Button icon="download" disabled={data === undefined} onClick={save}>
+    <Button icon="download" disabled={data === undefined || isPlaceholderData} onClick={save}>
       Export CSV
     </Button>
   );

@@ -1,27 +1,39 @@
-import type { UseQueryResult } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
-import type { Explore, ExploreGrouping } from '#contract/explore.ts';
-import { type ExploreState, filterOf, spanOf } from '#contract/explore-search.ts';
-import type { ApiProblem } from '../api/api.ts';
-import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import type { Explore, ExploreGrouping, ExploreRank } from '#contract/explore.ts';
+import { type ExploreState, filterOf, type Measure, rankOf, spanOf } from '#contract/explore-search.ts';
+import { type ApiProblem, ask } from '../api/api.ts';
+import { useOrganizationOfPage } from '../api/queries.ts';
 
 const REFRESH_MS = 15_000;
 
-/** Figures of the page's organization, or for operators of all organizations. */
-export function useExplore(state: ExploreState, by: ExploreGrouping): UseQueryResult<Explore, ApiProblem> {
-  const nowMs = useMoment(REFRESH_MS);
-  const query = useMemo(() => ({ ...spanOf(state, nowMs), ...filterOf(state), by, compare: true }), [state, nowMs, by]);
-  const isOne = useOrganizationOfPage() !== undefined;
-  const endpoint = isOne ? 'GET /api/organizations/:organization/explore' : 'GET /api/explore';
-  return useAsk(endpoint, { query }, { keepPrevious: true });
+/** The figures name their own choice, because those of the former one stay while others load. */
+export interface Explored extends Explore {
+  readonly by: ExploreGrouping;
+  readonly rank: ExploreRank;
 }
 
-/** The current moment. Updated while the page is visible. */
-function useMoment(everyMs: number): number {
-  const [nowMs, setNowMs] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && setNowMs(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return nowMs;
+export type ExploreQuery = UseQueryResult<Explored, ApiProblem>;
+
+/**
+ * Figures of the page's organization, or for operators of all organizations. The current moment is
+ * not part of the key, so a refresh that fails leaves the figures.
+ */
+export function useExplore(state: ExploreState, by: ExploreGrouping, usual: Measure): ExploreQuery {
+  const organization = useOrganizationOfPage();
+  const { range, fromMs, toMs, show = usual } = state;
+  const rank = rankOf(show);
+  const chosen = { ...filterOf(state), by, rank };
+  return useQuery<Explored, ApiProblem, Explored>({
+    queryKey: ['explore', organization, { range, fromMs, toMs }, chosen],
+    queryFn: async ({ signal }) => {
+      const query = { ...chosen, ...spanOf(state, Date.now()), compare: true };
+      const explore =
+        organization === undefined
+          ? await ask('GET /api/explore', { query }, signal)
+          : await ask('GET /api/organizations/:organization/explore', { params: { organization }, query }, signal);
+      return { ...explore, by, rank };
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
+  });
 }

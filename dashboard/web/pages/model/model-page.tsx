@@ -136,7 +136,7 @@ function OwnFigures(): ReactNode {
   const url = useUrl(exploreSearchOfOne);
   const navigate = useNavigate();
   const search = { ...url.search, range: url.search.range ?? USUAL_RANGE };
-  const query = useExplore(search, search.by ?? 'none');
+  const query = useExplore(search, 'none', 'p95');
   const requests = { from: '/o/$organization', to: '/o/$organization/requests' } as const;
   return (
     <>
@@ -155,7 +155,6 @@ function OwnFigures(): ReactNode {
       <Explorer
         query={query}
         url={url}
-        by="none"
         usual="p95"
         onSpan={(span) => void navigate({ ...requests, search: requestsIn(search, span) })}
       />

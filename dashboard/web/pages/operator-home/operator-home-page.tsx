@@ -12,7 +12,7 @@ import { useUrl } from '../../search/use-url.ts';
 export function OperatorHomePage(): ReactNode {
   const url = useUrl(exploreSearch);
   const { by = 'organization' } = url.search;
-  const query = useExplore(url.search, by);
+  const query = useExplore(url.search, by, 'cost');
   return (
     <>
       <PageHeader
@@ -20,15 +20,14 @@ export function OperatorHomePage(): ReactNode {
         description="Spend, margin and errors across all customers."
         actions={<ViewsMenu page="overview" />}
       />
-      <ExploreBar url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+      <ExploreBar url={url} by={by} actions={<GroupsCsv query={query} />} />
       <Explorer
         query={query}
         url={url}
-        by={by}
         usual="cost"
         onSpan={(span) => url.change(requestsIn(url.search, span), 'step')}
       />
-      <GroupTable data={query.data} by={by} url={url} />
+      <GroupTable query={query} by={by} url={url} />
     </>
   );
 }

@@ -1,9 +1,6 @@
-import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Explore } from '#contract/explore.ts';
 import { exploreSearchOfOne, requestsIn } from '#contract/explore-search.ts';
-import type { ApiProblem } from '../../api/api.ts';
 import { useAsk } from '../../api/queries.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { loadedLater } from '../../components/loaded-later.tsx';
@@ -11,7 +8,7 @@ import { PageHeader, Skeleton, UnlessFailed } from '../../components/panels.tsx'
 import { ExploreBar } from '../../explore/explore-bar.tsx';
 import { Explorer } from '../../explore/explorer.tsx';
 import { GroupsCsv, GroupTable } from '../../explore/group-table.tsx';
-import { useExplore } from '../../explore/use-explore.ts';
+import { type ExploreQuery, useExplore } from '../../explore/use-explore.ts';
 import { ViewsMenu } from '../../explore/views-menu.tsx';
 import { BalanceBanner } from '../../organizations/balance-banner.tsx';
 import { useUrl } from '../../search/use-url.ts';
@@ -31,8 +28,9 @@ export function OverviewPage(): ReactNode {
   const url = useUrl(exploreSearchOfOne);
   const navigate = useNavigate();
   const { by = 'model' } = url.search;
-  const query = useExplore(url.search, by);
+  const query = useExplore(url.search, by, 'cost');
   const { organization, firstSteps, failed } = useHomeData(query);
+  const shown = organization ? query : { ...query, data: undefined };
   const requests = { from: '/o/$organization', to: '/o/$organization/requests' } as const;
   return (
     <>
@@ -45,11 +43,10 @@ export function OverviewPage(): ReactNode {
           <FirstSteps hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
         ) : (
           <>
-            <ExploreBar url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+            <ExploreBar url={url} by={by} actions={<GroupsCsv query={query} />} />
             <Explorer
-              query={organization ? query : { ...query, data: undefined }}
+              query={shown}
               url={url}
-              by={by}
               usual="cost"
               onSpan={(span) => void navigate({ ...requests, search: requestsIn(url.search, span) })}
               actions={
@@ -58,7 +55,7 @@ export function OverviewPage(): ReactNode {
                 </LinkButton>
               }
             />
-            <GroupTable data={organization && query.data} by={by} url={url} />
+            <GroupTable query={shown} by={by} url={url} />
           </>
         )}
       </UnlessFailed>
@@ -68,7 +65,7 @@ export function OverviewPage(): ReactNode {
 
 const REFRESH_MS = 15_000;
 
-function useHomeData(explore: UseQueryResult<Explore, ApiProblem>) {
+function useHomeData(explore: ExploreQuery) {
   const refreshMs = REFRESH_MS;
   const organization = useAsk('GET /api/organizations/:organization', {}, { refreshMs });
   const isNew = organization.data?.totalUsageNanoUsd === '0' && explore.data?.totals.requests === 0;

@@ -33,7 +33,7 @@ export function RequestsPage(): ReactNode {
   const filterText = filterTextOf(search);
   // Excludes the drawer and the chart, whose changes keep the list.
   const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, Date.now()), [filterText]);
-  const query = useExplore(search, by);
+  const query = useExplore(search, by, 'requests');
   const lost = useConnectionLost();
   const look = useLogLook(search.key?.length === 1 ? WITH_ADDRESS : NOTHING);
   return (
@@ -61,7 +61,6 @@ export function RequestsPage(): ReactNode {
         <Explorer
           query={query}
           url={url}
-          by={by}
           usual="requests"
           heightPx={140}
           onSpan={(span) => change(requestsIn(search, span), 'step')}
