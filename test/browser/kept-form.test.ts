@@ -123,6 +123,9 @@ requirement(NO_CHROMIUM, () => {
     await to(other.organizationId);
     await page.getByText('Balance of Beta').waitFor();
     expect(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue()).toBe('');
+    await to(organizationId);
+    await page.getByText('Balance of Acme').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue()).toBe('Typed for Acme');
     await page.context().close();
   });
 });

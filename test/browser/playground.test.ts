@@ -290,6 +290,9 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('table').getByText('Only large').waitFor();
     expect(await page.getByRole('table').getByText('Playground').count()).toBe(0);
     await expect.poll(() => stack.provider.requests('slow').at(-1)?.hungUp, { timeout: 20_000 }).toBe(true);
+    await page.getByRole('navigation').getByRole('link', { name: 'Playground' }).click();
+    await page.getByText('Stopped').last().waitFor();
+    expect(await page.getByText('Leave', { exact: true }).count()).toBe(1);
     const living = 'select from keys where playground and revoked_at is null and expires_at > now()';
     expect(await sql(stack.databaseUrl, living)).toHaveLength(1);
     expect(member.complaints()).toEqual([]);

@@ -73,6 +73,13 @@ export function isOpen({ state }: PlayResponse): boolean {
   return state === 'waiting' || state === 'streaming';
 }
 
+/** Requests in progress end with the page, or when the user stops them. */
+export function stopped(plays: readonly Play[]): readonly Play[] {
+  const stop = (answer: Answer): Answer =>
+    isOpen(answer.response) ? { ...answer, response: { ...answer.response, state: 'stopped' } } : answer;
+  return plays.map((play) => ({ ...play, answers: play.answers.map(stop) }));
+}
+
 /** True for an empty response, which is not part of the conversation. */
 export function isEmpty({ text, calls }: PlayResponse): boolean {
   return text === '' && calls.length === 0;

@@ -1,7 +1,8 @@
-import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import type { ModelView } from '#contract/money.ts';
 import type { PlayChat } from '#contract/playground.ts';
 import { present } from '#core/present.ts';
+import { useKeptState } from '../../api/kept-state.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
@@ -74,9 +75,9 @@ function NoModels(): ReactNode {
 function Playing({ models }: { readonly models: readonly ModelView[] }): ReactNode {
   const { id: organization } = useOrganization();
   const { search, change } = useUrl(playgroundSearch);
-  const [draft, setDraft] = useState(NEW_PLAY);
-  const [text, setText] = useState('');
-  const [attached, setImages] = useState<readonly string[]>([]);
+  const [draft, setDraft] = useKeptState(['play', organization], NEW_PLAY);
+  const [text, setText] = useKeptState(['text', organization], '');
+  const [attached, setImages] = useKeptState<readonly string[]>(['images', organization], []);
   const { plays, busy, send, sendAgain, stop, clear } = usePlay(organization);
   const talk = useRef<HTMLDivElement>(null);
   useFollow(talk, plays, plays.length);

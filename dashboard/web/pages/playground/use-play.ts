@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { ApiProblem } from '../../api/api.ts';
+import { useKeptState } from '../../api/kept-state.ts';
 import { play } from './play.ts';
 import {
   type Answer,
@@ -12,6 +13,7 @@ import {
   type PlayResponse,
   responseAfter,
   responseAtEnd,
+  stopped,
 } from './play-response.ts';
 
 /** Settings of the next request. */
@@ -21,10 +23,10 @@ export interface PlaySettings extends Pick<PlayInput, 'likeKey'> {
   readonly chats: readonly Omit<PlayChat, 'messages'>[];
 }
 
-/** The conversation, which is kept only in this page's memory, and the requests in progress. */
+/** The conversation, which is kept only in memory, and the requests in progress. */
 export function usePlay(organization: string) {
   const client = useQueryClient();
-  const [plays, setPlays] = useState<readonly Play[]>([]);
+  const [plays, setPlays] = useKeptState<readonly Play[]>(['plays', organization], [], stopped);
   const current = useRef<AbortController>(undefined);
   // Leaving the page cancels its requests.
   useEffect(() => () => current.current?.abort(), []);
@@ -79,9 +81,7 @@ export function usePlay(organization: string) {
   const stop = () => {
     current.current?.abort();
     current.current = undefined;
-    changeAnswers((answer) =>
-      isOpen(answer.response) ? { ...answer, response: { ...answer.response, state: 'stopped' } } : answer,
-    );
+    setPlays(stopped);
   };
   const clear = () => {
     stop();
