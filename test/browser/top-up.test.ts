@@ -45,7 +45,17 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Add credit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add credit' });
     await dialog.getByText('$10', { exact: true }).click();
-    await dialog.getByRole('button', { name: 'Continue to payment' }).click();
+    // Stripe's page takes a while. Each press of the button would begin a payment.
+    const begun: string[] = [];
+    page.on('request', (request) => request.method() === 'POST' && begun.push(new URL(request.url()).pathname));
+    await page.route(`${stripe.config.apiBase.origin}/**`, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    await page.evaluate("setInterval(() => document.querySelector('[role=dialog] [type=submit]')?.click(), 20)");
+    await page.getByRole('button', { name: 'Pay', exact: true }).waitFor();
+    await page.unrouteAll();
+    expect(begun).toEqual([`/api/organizations/${organizationId}/top-ups`]);
     stripe.late = true;
     await page.getByRole('button', { name: 'Pay' }).click();
     await page.getByRole('button', { name: 'Check now' }).click();

@@ -106,7 +106,8 @@ export function useAskPages<E extends PagedEndpoint>(
 interface SendOptions<E extends SendEndpoint> {
   /** Endpoints to refetch. Default: everything on the screen. */
   readonly changes?: readonly AskEndpoint[];
-  readonly onDone?: (response: ResponseOf<E>) => void;
+  /** If it returns a promise, the request counts as pending until that resolves. */
+  readonly onDone?: (response: ResponseOf<E>) => unknown;
   /** For requests of a button without room for an error message: `useFailureToast()`. */
   readonly onFailed?: (problem: ApiProblem) => void;
 }
@@ -134,7 +135,7 @@ export function useSend<E extends SendEndpoint>(
     },
     ...(onFailed && { onError: onFailed }),
     onSuccess: async (response) => {
-      onDone?.(response);
+      await onDone?.(response);
       if (changes === undefined) await client.invalidateQueries();
       else await Promise.all(changes.map((changed) => client.invalidateQueries({ queryKey: [changed] })));
     },

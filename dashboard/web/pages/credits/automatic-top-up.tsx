@@ -11,6 +11,7 @@ import { fieldsOf } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
 import { useOverlay } from '../../overlays/dialog.tsx';
+import { leaveFor } from './leave-for.ts';
 
 interface AutomaticTopUpProps {
   readonly payments: TopUpsView & { readonly offer: TopUpOffer };
@@ -25,7 +26,7 @@ export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): Rea
   const [overlay, open] = useOverlay();
   const save = useSend('POST /api/organizations/:organization/card', {
     changes: CHANGES,
-    onDone: ({ url }) => window.location.assign(url),
+    onDone: ({ url }) => leaveFor(url),
   });
   const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES });
   const problem = save.error ?? set.error;

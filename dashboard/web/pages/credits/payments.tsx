@@ -14,6 +14,7 @@ import type { Url } from '../../search/use-url.ts';
 import { type Column, figureColumn, Table } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
 import { AutomaticTopUp } from './automatic-top-up.tsx';
+import { leaveFor } from './leave-for.ts';
 import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
 
 const REFRESH_MS = 15_000;
@@ -164,7 +165,7 @@ function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): Reac
 function InvoiceButton({ topUp }: { readonly topUp: string }): ReactNode {
   const open = useSend('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
     changes: [],
-    onDone: ({ url }) => window.location.assign(url),
+    onDone: ({ url }) => leaveFor(url),
     onFailed: useFailureToast(),
   });
   return (
@@ -184,7 +185,7 @@ function TopUpDialog({ offer, onClose }: TopUpDialogProps): ReactNode {
   const [amountUsd, setAmount] = useState(presetsUsd[0]);
   const begin = useSend('POST /api/organizations/:organization/top-ups', {
     changes: ['GET /api/organizations/:organization/top-ups'],
-    onDone: ({ url }) => window.location.assign(url),
+    onDone: ({ url }) => leaveFor(url),
   });
   const choices = presetsUsd.map((preset) => ({ value: String(preset), label: `$${formatCount(preset)}` }));
   return (
