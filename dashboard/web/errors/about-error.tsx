@@ -6,9 +6,11 @@ import { adviceFor } from './error-advice.ts';
 export function AboutError({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;
+  const { entry, retry, billed } = advice;
+  const saysItself = entry.advice.startsWith('Retry');
   return (
     <>
-      <Facts of={{ 'What to do': advice.entry.advice, Retry: advice.retry, Billed: advice.billed }} />
+      <Facts of={{ 'What to do': entry.advice, Retry: !saysItself && retry, Billed: billed }} />
       <div>
         <LinkButton size="small" to="/errors" hash={code} icon="errors">
           About {code}

@@ -43,7 +43,8 @@ describe('error codes for people', () => {
     expect(codes('no such words')).toEqual([]);
   });
 
-  it('shows no template', () => {
-    for (const { entry } of all) expect(readableMessage(entry)).not.toMatch(/[{}]/);
+  it('shows no template, and no message that each request has for itself', () => {
+    for (const { entry } of all) expect(readableMessage(entry) ?? '').not.toMatch(/[{}]/);
+    expect(readableMessage(ERROR_CODES.invalid_request)).toBeUndefined();
   });
 });

@@ -57,11 +57,13 @@ function adviceOf(code: ErrorCode, entry: ErrorEntry): ErrorAdvice {
   return { code, entry, retry: retry(code, entry), billed: billed(entry) };
 }
 
-/** Makes a message template readable: `{model}` becomes a placeholder. */
-export function readableMessage({ message }: ErrorEntry): string {
-  return message === '{problem}'
-    ? 'The message says what is wrong.'
-    : message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
+/**
+ * Makes a message template readable: `{model}` becomes a placeholder. `undefined`: each request has
+ * its own message, which the log does not keep.
+ */
+export function readableMessage({ message }: ErrorEntry): string | undefined {
+  if (message === '{problem}') return undefined;
+  return message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
 }
 
 export function findErrors(search: string) {

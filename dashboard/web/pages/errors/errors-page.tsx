@@ -61,7 +61,7 @@ function ErrorEntry({ error, chosen }: { readonly error: ErrorAdvice; readonly c
         </h3>
         <Badge>{entry.type}</Badge>
       </header>
-      <p>{readableMessage(entry)}</p>
+      <p>{readableMessage(entry) ?? 'The message says what is wrong.'}</p>
       <dl className={styles.facts}>
         <dt>What to do</dt>
         <dd>{entry.advice}</dd>

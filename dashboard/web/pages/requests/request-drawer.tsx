@@ -89,9 +89,10 @@ function useArrowKeys(active: boolean, walk: (key: 'ArrowUp' | 'ArrowDown') => v
 function RequestError({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;
+  const message = readableMessage(advice.entry);
   return (
     <section className="section" aria-label="About this error">
-      <Banner tone="neutral">{readableMessage(advice.entry)}</Banner>
+      {message && <Banner tone="neutral">{message}</Banner>}
       <AboutError code={code} />
     </section>
   );
@@ -101,11 +102,9 @@ function RequestError({ code }: { readonly code: string }): ReactNode {
 export function CodeNote({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;
-  const saysItself = advice.entry.message !== '{problem}';
   return (
     <p className="muted prose">
-      <code>{code}</code>: {saysItself && `${readableMessage(advice.entry)} `}
-      {advice.entry.advice}{' '}
+      <code>{code}</code>: {readableMessage(advice.entry)} {advice.entry.advice}{' '}
       <Link to="/errors" hash={code}>
         More about this error
       </Link>
