@@ -161,7 +161,8 @@ describe('only a log line follows from a payment', () => {
 });
 
 describe('a changed ledger epoch', () => {
-  const round = () => topUpAutomatically(stripe.config, { database: database.pool, nowMs: Date.now, log });
+  const round = (days = 0) =>
+    topUpAutomatically(stripe.config, { database: database.pool, nowMs: () => Date.now() + days * 86_400_000, log });
   const states = async () => (await topUps()).map(({ state }) => state);
 
   beforeEach(async () => {
@@ -240,6 +241,19 @@ describe('a changed ledger epoch', () => {
     await sql(database.url, 'update ledger_state set epoch = gen_random_uuid()');
     await round();
     expect(await balance()).toBe(20);
+  });
+
+  test('is not needed for a dispute without an event, which is found on another day', async () => {
+    const text = `select payment_intent_id as id from top_ups where organization_id = '${organizationId}'`;
+    const [{ id } = { id: '' }] = await sql<{ id: string }>(database.url, text);
+    stripe.world.dispute(id, 2000);
+    await round();
+    expect(await balance()).toBe(20);
+    await round(1);
+    expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 0, ['paid']]);
+    const calls = stripe.calls.length;
+    await round(1);
+    expect(stripe.calls.length).toBe(calls);
   });
 
   test('begins no automatic top-up before Stripe has responded', async () => {

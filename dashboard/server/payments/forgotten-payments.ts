@@ -16,27 +16,34 @@ const MOST_OBJECTS = 100_000;
 /** The money has arrived or is on its way. */
 const MADE: readonly Stripe.PaymentIntent.Status[] = ['succeeded', 'processing'];
 
-/** Ledger epoch in which this process has compared payments. */
-const lookedIn = new WeakMap<Database, string>();
+const DAY_MS = 86_400_000;
+
+/** Ledger epoch and day of the last comparison of this process. */
+const lookedIn = new WeakMap<Database, { readonly epoch: string; readonly day: number }>();
 
 /**
  * Settles payments that Stripe has but the database does not: once after the start of the process,
- * and again in each new ledger epoch, because the database may have gone back in time. Rejects if
- * Stripe does not respond; payments that were settled until then stay. Returns the epoch.
+ * and again in each new ledger epoch, because the database may have gone back in time. Refunds and
+ * disputes are compared every day, because nothing else reads them if Stripe's events do not
+ * arrive. Rejects if Stripe does not respond; payments that were settled until then stay. Returns
+ * the epoch.
  */
 export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): Promise<string> {
   const { stripe, database, nowMs, log } = deps;
   const epoch = await currentEpoch(database);
-  if (lookedIn.get(database) === epoch) return epoch;
+  const day = Math.floor(nowMs() / DAY_MS);
+  const last = lookedIn.get(database);
+  if (last?.epoch === epoch && last.day === day) return epoch;
   const since = { created: { gte: Math.floor(nowMs() / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };
   const settle = async (ids: Iterable<string>) => {
     for (const id of new Set(ids)) await settleFromStripe(deps, id);
   };
-  await inPages(stripe.paymentIntents.list(since), log, async (payments) => {
+  const settlePayments = async (payments: readonly Stripe.PaymentIntent[]) => {
     const ours = payments.filter(({ status, metadata }) => MADE.includes(status) && metadata.gateway_top_up);
     const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata.gateway_organization ?? '' }));
     await settle(await unsettledPayments(database, named));
-  });
+  };
+  if (last?.epoch !== epoch) await inPages(stripe.paymentIntents.list(since), log, settlePayments);
   const settleReversals = async (named: Parameters<typeof unbookedReversals>[1]) =>
     settle(await unbookedReversals(database, named));
   await inPages(stripe.refunds.list(since), log, (refunds) =>
@@ -46,7 +53,7 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   await inPages(stripe.disputes.list(sinceDisputes), log, (disputes) =>
     settleReversals(disputes.map((dispute) => ({ ...reversed(dispute), isTaken: isDisputeTaken(dispute) }))),
   );
-  lookedIn.set(database, epoch);
+  lookedIn.set(database, { epoch, day });
   return epoch;
 }
 
