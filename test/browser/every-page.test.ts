@@ -86,6 +86,8 @@ requirement(NO_CHROMIUM, () => {
       mail: { smtp_url: 'smtp://127.0.0.1:9', from: 'noreply@gateway.example' },
     });
     ({ organizationId, key } = await stack.operator.customer({ organization: { name: 'Acme' } }));
+    const expiring = { name: 'Expires soon', expiresAtMs: Date.now() + 86_400_000 };
+    await stack.operator.addKey(organizationId, { key: expiring });
     ({ organizationId: poorId } = await stack.operator.customer({ credit: '0.01' }));
     await fillRequestLog(stack.databaseUrl, { organizationId, rows: 2_000, days: 7, models: ['small', 'large'] });
     await sql(

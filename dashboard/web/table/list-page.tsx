@@ -66,7 +66,8 @@ export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...t
         {found !== undefined && !isStale && countOf(found, one, several)}
         {found !== undefined && !isStale && pages?.hasNextPage && ', and there are more'}
       </span>
-      <div className={classNames(styles.table, isStale && styles.stale)} aria-busy={isStale}>
+      {/* Another element with rows than without: a note that comes with them would shift it. */}
+      <div key={String(!rows)} className={classNames(styles.table, isStale && styles.stale)} aria-busy={isStale}>
         <Table
           {...table}
           rows={pages ? rows : rows?.slice(0, limit)}

@@ -31,18 +31,20 @@ export function AlertsPage(): ReactNode {
       <Loaded query={alerts} skeleton={<Skeleton height="420px" />}>
         {({ settings, sendsMail }) => <AlertsForm initial={settings} sendsMail={sendsMail} onSecret={setSecret} />}
       </Loaded>
-      <Deliveries
-        of="organization"
-        deliveries={alerts.data?.deliveries}
-        hasReceiver={hasReceiver(alerts.data?.settings)}
-      />
+      {alerts.data && (
+        <Deliveries
+          of="organization"
+          deliveries={alerts.data.deliveries}
+          hasReceiver={hasReceiver(alerts.data.settings)}
+        />
+      )}
       {secret !== undefined && <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />}
     </>
   );
 }
 
-function hasReceiver(settings: AlertSettingsInput | undefined): boolean {
-  return settings !== undefined && (settings.emails.length > 0 || settings.webhookUrl !== undefined);
+function hasReceiver({ emails, webhookUrl }: AlertSettingsInput): boolean {
+  return emails.length > 0 || webhookUrl !== undefined;
 }
 
 interface AlertsFormProps {

@@ -44,8 +44,8 @@ export function KeysPage(): ReactNode {
       description="Your applications send one with every request."
       actions={
         <>
-          {keys?.some(isSelectable) && selection.ids === undefined && (
-            <Button icon="check" onClick={() => selection.select([])}>
+          {(keys === undefined || keys.some(isSelectable)) && selection.ids === undefined && (
+            <Button icon="check" disabled={keys === undefined} onClick={() => selection.select([])}>
               Select
             </Button>
           )}
@@ -54,18 +54,16 @@ export function KeysPage(): ReactNode {
           </Button>
         </>
       }
-      banners={
-        <>
-          <SuspendedBanner />
-          <ExpiryBanner keys={keys ?? []} url={url} actionsOf={actionsOf} />
-        </>
-      }
+      banners={<SuspendedBanner />}
       url={url}
       filters={<KeysFilters url={url} />}
       besideFilters={<CsvLink table="keys" query={{ show, search: search.search }} />}
       note={
         filtered && (
-          <KeySelectionBar keys={keys} shown={filtered.shown} selection={selection} afterwards={createButton} />
+          <>
+            <ExpiryBanner keys={keys} url={url} actionsOf={actionsOf} />
+            <KeySelectionBar keys={keys} shown={filtered.shown} selection={selection} afterwards={createButton} />
+          </>
         )
       }
       query={query}

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import type { OrganizationLimits, OwnSettings } from '#contract/organization.ts';
 import type { Setting } from '#contract/setting.ts';
 import { ORGANIZATION_SETTINGS, OWN_SETTINGS } from '#contract/shown-settings.ts';
+import { present } from '#core/present.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { Card, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
@@ -30,7 +31,7 @@ export function SettingsPage(): ReactNode {
         </Loaded>
       )}
       <Loaded query={view} skeleton={<Skeleton height="260px" />}>
-        {({ limits }) => <LimitsCard limits={limits} />}
+        {({ limits }) => <LimitsCard title={isMember ? undefined : 'Limits'} limits={limits} />}
       </Loaded>
     </>
   );
@@ -64,12 +65,17 @@ function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
 const { name: _, priceList: _list, ...LIMITS } = ORGANIZATION_SETTINGS;
 type LimitName = keyof typeof LIMITS;
 
-function LimitsCard({ limits }: { readonly limits: OrganizationLimits }): ReactNode {
+interface LimitsCardProps {
+  readonly title: string | undefined;
+  readonly limits: OrganizationLimits;
+}
+
+function LimitsCard({ title, limits }: LimitsCardProps): ReactNode {
   const facts = Object.fromEntries(
     Object.entries<Setting>(LIMITS).map(([name, limit]) => [limit.label, limitText(limit, limits[name as LimitName])]),
   );
   return (
-    <Card title="Limits">
+    <Card {...present({ title })}>
       <Facts of={facts} />
       <p className="muted small">Shared by all keys. Set by your operator.</p>
     </Card>
