@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { Log } from '#core/log/log.ts';
-import type { Key } from '#core/principal.ts';
+import type { Key, Organization } from '#core/principal.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { createMemoryLedger } from '#test/contract/memory-ledger.ts';
 import { memoryChargeLog } from '#test/fixtures/memory-charge-log.ts';
@@ -30,11 +31,13 @@ export interface GatewayInMemoryOptions {
   readonly config: () => GatewayConfig;
   readonly deliver: DeliveryService['deliver'];
   /** Resolves when the key of a request is found. */
-  readonly authenticated: () => Promise<void>;
-  /** What differs of the key when it is read. */
-  readonly key?: () => Partial<Key>;
+  readonly authenticated?: () => Promise<void>;
+  /** What differs of the caller when its key is read. */
+  readonly caller?: () => { readonly key?: Partial<Key>; readonly organization?: Partial<Organization> };
 }
 
+/** The only key that is known. */
+export const KEY = 'sk-gw-1';
 /** Name of the list that the organization of the caller has. */
 export const PRICE_LIST = 'partner';
 const CREDIT_NANO_USD = 10n ** 15n;
@@ -45,9 +48,9 @@ const metrics = createMetrics();
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 
 export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemory {
-  const { clock, config, deliver, authenticated, key: changes } = options;
-  const { account: _, ...caller } = principalWith({}, { priceList: PRICE_LIST });
-  const { key, organization } = caller;
+  const { clock, config, deliver, authenticated, caller } = options;
+  const { key, organization } = principalWith();
+  const known = createHash('sha256').update(KEY).digest();
   const ledger = createMemoryLedger();
   ledger.addKey(organization.id, key.id);
   ledger.credit(organization.id, CREDIT_NANO_USD);
@@ -67,9 +70,12 @@ export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemor
     ...{ claims: unused, turns: unused, tracing: unused },
     delivery: { deliver } as unknown as DeliveryService,
     keys: {
-      async findByHash(_hash, day) {
-        await authenticated();
-        return { ...caller, key: { ...key, ...changes?.() }, account: ledger.read(organization.id, key.id, day) };
+      async findByHash(hash, day) {
+        await authenticated?.();
+        if (!hash.equals(known)) return undefined;
+        const changes = caller?.();
+        const principal = principalWith(changes?.key, { priceList: PRICE_LIST, ...changes?.organization });
+        return { ...principal, account: ledger.read(organization.id, key.id, day) };
       },
     },
     validationTurns: new ValidationTurns(),

@@ -3,7 +3,7 @@ import { DAY_MS } from '#core/clock.ts';
 import type { Key } from '#core/principal.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { client } from '../delivery/client.fixture.ts';
-import { gatewayInMemory } from './gateway-in-memory.fixture.ts';
+import { gatewayInMemory, KEY } from './gateway-in-memory.fixture.ts';
 import { FIRST_MS } from './scheduled-prices.fixture.ts';
 
 const MIDNIGHT_MS = FIRST_MS + DAY_MS;
@@ -24,15 +24,14 @@ test.each<[string, Partial<Key>, string | undefined]>([
       delivered += 1;
       return { status: 200, attempts: [], clientGone: false };
     },
-    authenticated: async () => undefined,
-    key: () => key,
+    caller: () => ({ key }),
   });
   onTestFinished(() => gateway.close());
   const { exchange, responses } = client();
   const bytes = Buffer.from(JSON.stringify({ model: 'model-1', messages: [{ role: 'user', content: 'Hello' }] }));
   await gateway.handle({
     ...exchange,
-    header: (name) => (name === 'authorization' ? 'Bearer sk-gw-1' : undefined),
+    header: (name) => (name === 'authorization' ? `Bearer ${KEY}` : undefined),
     async readBody() {
       nowMs = MIDNIGHT_MS;
       key = changes;

@@ -1,41 +1,34 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Capability, Model } from '#core/config/gateway-config.ts';
 import type { ErrorCode } from '#core/errors/error-codes.ts';
-import { isRefusal } from '#core/errors/refusal.ts';
-import { clientAddress } from '#core/net/client-address.ts';
 import type { Key, Organization } from '#core/principal.ts';
-import type { KeyStore } from '#database/keys/key-store.ts';
-import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
-import { principalWith } from '#test/fixtures/principal.ts';
-import { authenticate, checkKey } from '../access/authenticate.ts';
-import { authorizeCaller } from '../access/authorize.ts';
-import { findRoute } from '../access/route.ts';
-import { checkModel } from '../chat/check-model.ts';
+import { client } from '../delivery/client.fixture.ts';
+import { gatewayInMemory, KEY } from './gateway-in-memory.fixture.ts';
 
 /** A request and its surroundings, good but for what defects change. */
 interface Situation {
   method: string;
   path: string;
-  authorization: string;
-  peer: string;
-  contentEncoding: string | undefined;
-  key: { -readonly [Name in keyof Key]?: Key[Name] };
-  organization: { -readonly [Name in keyof Organization]?: Organization[Name] };
-  model: { -readonly [Name in keyof Model]?: Model[Name] };
+  peerAddress: string;
+  headers: Record<string, string>;
+  key: Partial<Key>;
+  limits: Key['limits'];
+  organization: Partial<Organization>;
+  model: Partial<Model>;
   body: Record<string, unknown>;
   messages: unknown[];
+  isTooLarge: boolean;
   capabilities: Set<Capability>;
   /** Applied to the bytes last. */
   damage: (text: string) => string;
 }
 
-type Defect = readonly [code: ErrorCode, name: string, make: (situation: Situation) => unknown];
+type Make = (situation: Situation) => unknown;
+type Defect = readonly [code: ErrorCode, name: string, make: Make];
 
-const KEY = 'sk-gw-correct';
 const TOOL = { type: 'function', function: { name: 'f' } };
-const JSON_FORMAT = { type: 'json_object' };
+const JSON_FORMAT = { response_format: { type: 'json_object' } };
 const INLINE = 'data:image/png;base64,QUJD';
 const FILE = {
   role: 'user',
@@ -43,12 +36,17 @@ const FILE = {
 };
 const part = (url: string) => ({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] });
 
-/** Leaves alone what an earlier defect has set already. */
-const unlessSet = (body: Record<string, unknown>, fields: object) => Object.assign(body, { ...fields, ...body });
+/** A defect in one part of the situation. */
+const set =
+  (part: 'headers' | 'key' | 'limits' | 'organization' | 'model' | 'body', members: object) => (s: Situation) =>
+    Object.assign(s[part], members);
+
+/** A request for what the model cannot do. */
+const without = (capability: Capability, make: Make) => (s: Situation) => s.capabilities.delete(capability) && make(s);
 
 /**
- * docs/interface.md, "Order of checks", as far as it is pure. Several defects of one place are one
- * list.
+ * docs/interface.md, "Order of checks", as far as one request without an idempotency key can fail.
+ * Several defects of one place are one list.
  */
 const ORDER: readonly (readonly Defect[])[] = [
   [
@@ -56,143 +54,140 @@ const ORDER: readonly (readonly Defect[])[] = [
     ['route_not_found', 'doubled prefix', (s) => Object.assign(s, { path: '/v1/v1/chat/completions' })],
   ],
   [
-    ['invalid_api_key', 'scheme', (s) => Object.assign(s, { authorization: `Basic ${KEY}` })],
-    ['invalid_api_key', 'unknown key', (s) => Object.assign(s, { authorization: 'Bearer sk-gw-wrong' })],
+    ['invalid_api_key', 'scheme', set('headers', { authorization: `Basic ${KEY}` })],
+    ['invalid_api_key', 'unknown key', set('headers', { authorization: 'Bearer sk-gw-wrong' })],
   ],
-  [['key_revoked', 'revoked', (s) => Object.assign(s.key, { revokedAtMs: 1 })]],
-  [['key_expired', 'expired', (s) => Object.assign(s.key, { expiresAtMs: 1 })]],
-  [['ip_not_allowed', 'address', (s) => Object.assign(s, { peer: '192.0.2.1' })]],
-  [['org_suspended', 'suspended', (s) => Object.assign(s.organization, { suspended: true })]],
-  [['missing_scope', 'scope', (s) => Object.assign(s.key, { scopes: new Set(['usage:read']) })]],
-  [['invalid_request', 'compressed', (s) => Object.assign(s, { contentEncoding: 'gzip' })]],
+  [['key_revoked', 'revoked', set('key', { revokedAtMs: 1 })]],
+  [['key_expired', 'expired', set('key', { expiresAtMs: 1 })]],
+  [['ip_not_allowed', 'address', (s) => Object.assign(s, { peerAddress: '192.0.2.1' })]],
+  [['org_suspended', 'suspended', set('organization', { suspended: true })]],
+  [['missing_scope', 'scope', set('key', { scopes: new Set(['usage:read']) })]],
+  [['request_too_large', 'size', (s) => Object.assign(s, { isTooLarge: true })]],
+  [['invalid_request', 'compressed', set('headers', { 'content-encoding': 'gzip' })]],
   [
     ['invalid_json', 'cut', (s) => Object.assign(s, { damage: (text: string) => text.slice(0, -1) })],
     ['invalid_json', 'array', (s) => Object.assign(s, { damage: (text: string) => `[${text}]` })],
     ['invalid_json', 'byte order mark', (s) => Object.assign(s, { damage: (text: string) => `\ufeff${text}` })],
   ],
   [
-    ['unknown_parameter', 'unknown', (s) => Object.assign(s.body, { top_k: 5 })],
-    ['unknown_parameter', 'unknown null', (s) => Object.assign(s.body, { reasoning: null })],
+    ['unknown_parameter', 'unknown', set('body', { top_k: 5 })],
+    ['unknown_parameter', 'unknown null', set('body', { reasoning: null })],
   ],
   [
-    ['missing_model', 'no model', (s) => Object.assign(s.body, { model: undefined })],
-    ['missing_model', 'model of another type', (s) => Object.assign(s.body, { model: 7 })],
+    ['missing_model', 'no model', set('body', { model: undefined })],
+    ['missing_model', 'model of another type', set('body', { model: 7 })],
   ],
   [
-    ['missing_messages', 'messages null', (s) => Object.assign(s.body, { messages: null })],
-    ['missing_messages', 'messages empty', (s) => Object.assign(s.body, { messages: [] })],
+    ['missing_messages', 'messages null', set('body', { messages: null })],
+    ['missing_messages', 'messages empty', set('body', { messages: [] })],
   ],
   [
-    ['invalid_request', 'temperature', (s) => Object.assign(s.body, { temperature: 3 })],
-    ['invalid_request', 'stream', (s) => Object.assign(s.body, { stream: 'yes' })],
+    ['invalid_request', 'temperature', set('body', { temperature: 3 })],
+    ['invalid_request', 'stream', set('body', { stream: 'yes' })],
     ['invalid_request', 'audio part', (s) => s.messages.push({ role: 'user', content: [{ type: 'input_audio' }] })],
-    ['invalid_request', 'no function', (s) => Object.assign(s.body, { tools: [{ type: 'web_search' }] })],
-    ['invalid_request', 'not offered', (s) => Object.assign(s.body, { functions: [] })],
-    ['invalid_request', 'stored', (s) => Object.assign(s.body, { store: true })],
-    ['invalid_request', 'both limits', (s) => Object.assign(s.body, { max_tokens: 1, max_completion_tokens: 1 })],
+    ['invalid_request', 'no function', set('body', { tools: [{ type: 'web_search' }] })],
+    ['invalid_request', 'not offered', set('body', { functions: [] })],
+    ['invalid_request', 'stored', set('body', { store: true })],
+    ['invalid_request', 'both limits', set('body', { max_tokens: 1, max_completion_tokens: 1 })],
   ],
-  [['n_not_allowed', 'n', (s) => Object.assign(s.body, { n: 2 })]],
-  [['json_mode_no_stream', 'JSON stream', (s) => unlessSet(s.body, { stream: true, response_format: JSON_FORMAT })]],
+  [['n_not_allowed', 'n', set('body', { n: 2 })]],
+  [['json_mode_no_stream', 'JSON stream', set('body', { stream: true, ...JSON_FORMAT })]],
   [['image_url_not_supported', 'remote image', (s) => s.messages.push(part(' HTTPS://a.test/b.png'))]],
   [
-    [
-      'model_not_found',
-      'unknown model',
-      (s) => s.body.model === 'model-1' && Object.assign(s.body, { model: 'other' }),
-    ],
-    ['model_not_found', 'disabled', (s) => Object.assign(s.model, { disabled: true })],
+    ['model_not_found', 'unknown model', set('body', { model: 'other' })],
+    ['model_not_found', 'disabled', set('model', { disabled: true })],
   ],
-  [['model_not_allowed', 'allowed models', (s) => Object.assign(s.key, { models: new Set(['another']) })]],
-  [['tools_not_supported', 'tools', (s) => s.capabilities.delete('tools') && unlessSet(s.body, { tools: [TOOL] })]],
-  [['vision_not_available', 'image', (s) => s.capabilities.delete('vision') && s.messages.push(part(INLINE))]],
+  [['model_not_allowed', 'allowed models', set('key', { models: new Set(['another']) })]],
+  [['tools_not_supported', 'tools', without('tools', set('body', { tools: [TOOL] }))]],
+  [['vision_not_available', 'image', without('vision', (s) => s.messages.push(part(INLINE)))]],
+  [['json_mode_not_supported', 'JSON', without('json_mode', set('body', JSON_FORMAT))]],
+  [['reasoning_effort_not_supported', 'effort', set('body', { reasoning_effort: 'extreme' })]],
   [
-    [
-      'json_mode_not_supported',
-      'JSON',
-      (s) => s.capabilities.delete('json_mode') && unlessSet(s.body, { response_format: JSON_FORMAT }),
-    ],
-  ],
-  [['reasoning_effort_not_supported', 'effort', (s) => Object.assign(s.body, { reasoning_effort: 'extreme' })]],
-  [
-    ['invalid_request', 'file', (s) => s.capabilities.delete('files') && s.messages.push(FILE)],
-    ['invalid_request', 'tier', (s) => Object.assign(s.body, { service_tier: 'flex' })],
-    ['invalid_request', 'cache', (s) => Object.assign(s.body, { prompt_cache_retention: '24h' })],
+    ['invalid_request', 'file', without('files', (s) => s.messages.push(FILE))],
+    ['invalid_request', 'tier', set('body', { service_tier: 'flex' })],
+    ['invalid_request', 'cache', set('body', { prompt_cache_retention: '24h' })],
   ],
   [
-    ['max_tokens_exceeds_cap', 'model cap', (s) => unlessSet(s.body, { max_tokens: 8001 })],
+    ['max_tokens_exceeds_cap', 'model cap', set('body', { max_tokens: 8001 })],
     [
       'max_tokens_exceeds_cap',
       'organization cap',
-      (s) => unlessSet(s.body, { max_tokens: 5000 }) && Object.assign(s.organization, { maxTokens: 4000 }),
+      (s) => Object.assign(s.body, { max_tokens: 5000 }) && Object.assign(s.organization, { maxTokens: 4000 }),
     ],
   ],
-  [['context_length_exceeded', 'window', (s) => Object.assign(s.model, { contextWindow: 3 })]],
-  [['upstream_config_error', 'no targets', (s) => Object.assign(s.model, { problem: 'secret missing' })]],
+  [['context_length_exceeded', 'window', set('model', { contextWindow: 3 })]],
+  [['upstream_config_error', 'no targets', set('model', { problem: 'secret missing' })]],
+  [['rpm_exceeded', 'concurrency', set('organization', { concurrency: 0 })]],
+  [['rpm_exceeded', 'requests', set('limits', { requestsPerMinute: 0 })]],
+  [['daily_budget_exceeded', 'daily budget', set('limits', { dailyBudgetNanoUsd: 0n })]],
+  [['insufficient_credits', 'lifetime budget', set('limits', { lifetimeBudgetNanoUsd: 0n })]],
 ];
 
-function situationWith(defects: readonly Defect[]): Situation {
+/** An earlier defect is made later, so that it overwrites what both change. */
+function situationWith(defects: readonly { readonly make: Make }[]): Situation {
   const situation: Situation = {
     method: 'POST',
     path: '/v1/chat/completions',
-    authorization: `Bearer ${KEY}`,
-    peer: '10.0.0.1',
-    contentEncoding: undefined,
+    peerAddress: '10.0.0.1',
+    headers: { authorization: `Bearer ${KEY}` },
     key: { ipRanges: ['10.0.0.0/8'] },
+    limits: {},
     organization: { allowMultipleCompletions: false },
     model: {},
     body: { model: 'model-1', messages: [] },
     messages: [{ role: 'user', content: 'Hello' }],
+    isTooLarge: false,
     capabilities: new Set(['tools', 'vision', 'json_mode', 'files']),
     damage: (text) => text,
   };
   situation.body.messages = situation.messages;
-  for (const [, , make] of defects) make(situation);
+  for (const { make } of defects.toReversed()) make(situation);
   return situation;
 }
 
-/** The steps as the gateway calls them. */
-async function answerTo(situation: Situation) {
-  const route = findRoute(situation.method, situation.path, new Set());
-  if (isRefusal(route)) return route;
-  const principal = principalWith(situation.key, situation.organization);
-  const known = createHash('sha256').update(KEY).digest();
-  const keys: KeyStore = { findByHash: async (hash) => (hash.equals(known) ? principal : undefined) };
-  const caller = await authenticate(situation.authorization, keys, 20_000);
-  if (isRefusal(caller)) return caller;
-  const address = clientAddress(situation.peer, undefined, []);
-  const denied = checkKey(caller.key, 1_800_000_000_000) ?? authorizeCaller(caller, address, route);
-  if (denied) return denied;
-  const text = situation.damage(JSON.stringify(situation.body));
-  const chat = readChatRequest(Buffer.from(text), situation.contentEncoding);
-  if (isRefusal(chat)) return chat;
+/** The code of the gateway's refusal, or `delivered`. */
+async function answerTo(situation: Situation): Promise<string> {
+  const { method, path, peerAddress, headers, key, limits, organization, isTooLarge } = situation;
   const model = modelWith({ ...situation.model, capabilities: situation.capabilities });
-  return checkModel(chat, caller, configWith(model));
+  const bytes = Buffer.from(situation.damage(JSON.stringify(situation.body)));
+  const answers: string[] = [];
+  const gateway = gatewayInMemory({
+    clock: { nowMs: () => 1_800_000_000_000, monotonicMs: () => 0 },
+    config: () => configWith(model),
+    caller: () => ({ key: { ...key, limits }, organization }),
+    async deliver() {
+      answers.push('delivered');
+      return { status: 200, attempts: [], clientGone: false };
+    },
+  });
+  await gateway.handle({
+    ...{ ...client().exchange, method, path, peerAddress },
+    header: (name) => headers[name],
+    readBody: async () => (isTooLarge ? { kind: 'too_large' } : { kind: 'complete', bytes }),
+    respond: async ({ body }) => void answers.push(JSON.parse(body.toString()).error.code),
+  });
+  await gateway.close();
+  return answers.join();
 }
 
-const ranked = ORDER.flatMap((place, rank) => place.map((defect) => ({ rank, defect })));
+const ranked = ORDER.flatMap((place, rank) => place.map(([code, name, make]) => ({ rank, code, name, make })));
 
-/** In the documented order, so that an earlier defect can keep a field that two of them need. */
-async function expectFirst(inOrder: readonly (typeof ranked)[number][]): Promise<void> {
-  const answer = await answerTo(situationWith(inOrder.map(({ defect }) => defect)));
-  const [code] = inOrder[0]?.defect ?? [];
-  expect(isRefusal(answer) ? answer.code : 'ok', inOrder.map(({ defect }) => defect[1]).join(', ')).toBe(code);
+/** In the documented order. */
+async function expectFirst(...inOrder: typeof ranked): Promise<void> {
+  const names = inOrder.map(({ name }) => name).join(', ');
+  expect(await answerTo(situationWith(inOrder)), names).toBe(inOrder[0]?.code);
 }
 
 describe('the order of refusals', () => {
   it('refuses nothing without a defect', async () => {
-    expect(isRefusal(await answerTo(situationWith([])))).toBe(false);
+    expect(await answerTo(situationWith([]))).toBe('delivered');
   });
 
-  it.each(ranked.map(({ rank, defect }) => [`${defect[0]}: ${defect[1]}`, rank, defect] as const))(
-    '%s',
-    async (_, rank, defect) => {
-      await expectFirst([{ rank, defect }]);
-    },
-  );
+  it.each(ranked)('$code: $name', (defect) => expectFirst(defect));
 
   it('gives the first code of the documented order for any two defects', async () => {
     for (const [at, one] of ranked.entries()) {
-      for (const other of ranked.slice(at + 1)) if (other.rank > one.rank) await expectFirst([one, other]);
+      for (const other of ranked.slice(at + 1)) if (other.rank > one.rank) await expectFirst(one, other);
     }
   });
 });

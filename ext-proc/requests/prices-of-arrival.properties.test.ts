@@ -10,7 +10,7 @@ import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
 import { sentTierOf } from '../delivery/provider/sent-tier.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { gatewayInMemory, PRICE_LIST } from './gateway-in-memory.fixture.ts';
+import { gatewayInMemory, KEY, PRICE_LIST } from './gateway-in-memory.fixture.ts';
 import {
   askableTiers,
   billAt,
@@ -110,7 +110,7 @@ class Sent {
     const bytes = Buffer.from(JSON.stringify({ model: 'm', messages, max_tokens: maxTokens, n, ...tier }));
     return {
       ...client().exchange,
-      header: (name) => (name === 'authorization' ? 'Bearer sk-gw-1' : undefined),
+      header: (name) => (name === 'authorization' ? `Bearer ${KEY}` : undefined),
       readBody: async () => this.uploaded.promise.then(() => ({ kind: 'complete', bytes })),
       respond: async ({ status }) => void this.statuses.push(status),
     };
