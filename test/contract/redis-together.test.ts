@@ -1,11 +1,13 @@
-import { connect, createServer, type Server } from 'node:net';
+import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
+import { opened } from '../harness/opened.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { startRelay } from '../harness/relay.ts';
 import { requirement } from '../harness/requirement.ts';
 import {
   admitFresh,
@@ -191,16 +193,10 @@ requirement(missingRedis, () => {
   });
 
   describe('a proxy that accepts only calls for one slot', () => {
-    let proxy: Server;
-    let url = '';
-    beforeAll(async () => {
-      proxy = oneSlotProxy(redis.port);
-      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-      url = `redis://127.0.0.1:${(proxy.address() as { port: number }).port}`;
-    });
-    afterAll(() => new Promise((resolve) => proxy.close(resolve)));
+    const proxy = opened(() => startRelay(() => ({ port: redis.port }), { forward: forwardOneSlot }));
 
     test('gets a separate call for each slot', async () => {
+      const url = `redis://127.0.0.1:${proxy.port}`;
       const store = await openEmptyStore({ url, empty: () => redis.empty() }, { leaseMs: LEASE_MS });
       const admitAll = () =>
         Promise.all(ORGANIZATIONS.map((id) => admitFresh(store, { organizationId: id, keyId: `key of ${id}` })));
@@ -214,27 +210,15 @@ async function scriptCalls({ admin }: TestRedis): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
 }
 
-/**
- * A proxy that refuses commands with keys of two slots.
- */
-function oneSlotProxy(port: number): Server {
-  return createServer((client) => {
-    const server = connect(port, '127.0.0.1');
-    server.pipe(client);
-    client.on('data', (data) => {
-      const commands = data.toString('latin1').split(/(?=\*\d+\r\n\$\d+\r\n(?:EVAL|evalsha|eval)\b)/i);
-      for (const command of commands) {
-        const slots = new Set([...command.matchAll(/\r\ngateway:(\{\d+\}):shard\r\n/g)].map(([, slot]) => slot));
-        if (slots.size < 2) server.write(command, 'latin1');
-        else client.write("-CROSSSLOT Keys in request don't hash to the same slot\r\n");
-      }
-    });
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('close', () => other.destroy());
-      one.on('error', () => other.destroy());
+/** Refuses commands with keys of two slots. */
+function forwardOneSlot(client: Socket, server: Socket): void {
+  server.pipe(client);
+  client.on('data', (data) => {
+    const commands = data.toString('latin1').split(/(?=\*\d+\r\n\$\d+\r\n(?:EVAL|evalsha|eval)\b)/i);
+    for (const command of commands) {
+      const slots = new Set([...command.matchAll(/\r\ngateway:(\{\d+\}):shard\r\n/g)].map(([, slot]) => slot));
+      if (slots.size < 2) server.write(command, 'latin1');
+      else client.write("-CROSSSLOT Keys in request don't hash to the same slot\r\n");
     }
   });
 }

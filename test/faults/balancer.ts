@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { startRelay } from '../harness/relay.ts';
 
 /**
  * Distributes connections over pods as a Kubernetes Service does: only to those that were ready at
@@ -31,38 +30,20 @@ export async function startBalancer(pods: readonly BalancedPod[]): Promise<Balan
   };
   await ask();
   const timer = setInterval(() => void ask(), ASK_EVERY_MS);
-  const open = new Set<Socket>();
   let turn = 0;
-  const server = createServer((client) => {
+  const relay = await startRelay(() => {
     const candidates = pods.filter((_, index) => ready[index]);
     const pod = candidates[turn++ % candidates.length];
-    if (pod === undefined) {
-      client.destroy();
-      return;
-    }
-    const upstream = connect(pod.apiPort, '127.0.0.1');
-    join(client, upstream, open);
-    join(upstream, client, open);
+    return pod && { port: pod.apiPort };
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://127.0.0.1:${relay.port}`,
     readiness: () => [...ready],
-    close: async () => {
+    close() {
       clearInterval(timer);
-      for (const socket of open) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      return relay.close();
     },
   };
-}
-
-/** Forwards the bytes and the end of one socket to the other. */
-function join(from: Socket, to: Socket, open: Set<Socket>): void {
-  open.add(from);
-  from.on('error', () => to.destroy());
-  from.on('close', () => open.delete(from));
-  from.pipe(to);
 }
 
 async function isReady(metricsOrigin: string): Promise<boolean> {

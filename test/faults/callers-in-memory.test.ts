@@ -9,9 +9,9 @@ import type { Received } from '../harness/http-client.ts';
 import { metric } from '../harness/metrics-page.ts';
 import { BY, type Customer } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { startPostgresRelay } from '../harness/relay.ts';
 import { requirement } from '../harness/requirement.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /** Concurrent clients of each pod. */
@@ -60,7 +60,7 @@ requirement(missingRedis, () => {
   let provider: FakeProvider;
   let pods: readonly [GatewayPod, GatewayPod];
   /** Connection between the second pod and PostgreSQL. */
-  let way: CuttableDatabase;
+  let way: Awaited<ReturnType<typeof startPostgresRelay>>;
   beforeAll(async () => {
     redis = await startTestRedis();
     provider = await startFakeProvider({ record: false });
@@ -69,7 +69,7 @@ requirement(missingRedis, () => {
       config: { redis: redis.url, providers: { fake: { base_url: provider.baseUrl } }, models: { m: {} } },
     };
     const first = await startGatewayPod(options);
-    way = await startCuttableDatabase(first.databaseUrl);
+    way = await startPostgresRelay(first.databaseUrl);
     pods = [first, await startGatewayPod({ ...options, databaseUrl: way.url })];
   });
   afterAll(async () => {

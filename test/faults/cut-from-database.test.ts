@@ -8,12 +8,12 @@ import { gatewayClient, jsonOf, outcome, untilNothingHeld } from '../harness/gat
 import { newDatabase } from '../harness/new-database.ts';
 import { type Operator, openOperator } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { startPostgresRelay } from '../harness/relay.ts';
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
-import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
@@ -34,7 +34,7 @@ requirement(missingRedis, () => {
   let provider: FakeProvider;
   let database: { url: string; drop(): Promise<void> };
   let operator: Operator;
-  let way: CuttableDatabase;
+  let way: Awaited<ReturnType<typeof startPostgresRelay>>;
   let cutOff: GatewayPod;
   let other: GatewayPod;
   beforeAll(async () => {
@@ -42,7 +42,7 @@ requirement(missingRedis, () => {
     provider = await startFakeProvider();
     database = await newDatabase(inject('postgresSocketDir'));
     operator = await openOperator(database.url);
-    way = await startCuttableDatabase(database.url);
+    way = await startPostgresRelay(database.url);
     const options = {
       postgresSocketDir: inject('postgresSocketDir'),
       config: {

@@ -15,13 +15,13 @@ import {
 } from '../harness/gateway-client.ts';
 import type { CustomerOptions } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { type Relay, startRelay } from '../harness/relay.ts';
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate, type Gate } from '../provider/gate.ts';
-import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
@@ -38,8 +38,8 @@ requirement(missingRedis, () => {
   let redis: TestRedis;
   let provider: FakeProvider;
   let folder: string;
-  let toRedis: CutLink;
-  let toPostgres: CutLink;
+  let toRedis: Relay;
+  let toPostgres: Relay;
   let pods: readonly [GatewayPod, GatewayPod];
   const closing: (() => Promise<unknown> | unknown)[] = [];
   beforeAll(async () => {
@@ -53,9 +53,11 @@ requirement(missingRedis, () => {
     );
     const postgresSocketDir = inject('postgresSocketDir');
     const [port = 0] = await freePorts(1);
-    toRedis = await openCutLink({ port }, { port: redis.port });
+    toRedis = await startRelay(() => ({ port: redis.port }), { from: { port } });
     const socket = '.s.PGSQL.5432';
-    toPostgres = await openCutLink({ path: join(folder, socket) }, { path: join(postgresSocketDir, socket) });
+    toPostgres = await startRelay(() => ({ path: join(postgresSocketDir, socket) }), {
+      from: { path: join(folder, socket) },
+    });
     closing.push(toRedis.close, toPostgres.close);
     const config = {
       redis: redis.url,

@@ -8,10 +8,10 @@ import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
 import { newDatabase } from '../harness/new-database.ts';
 import { type Operator, openOperator } from '../harness/operator.ts';
+import { type Relay, startRelay } from '../harness/relay.ts';
 import { streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
-import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /** Output limit of a request, and its cost. */
@@ -39,7 +39,7 @@ const OPENS_WITHIN_MS = 60_000;
  */
 let provider: FakeProvider;
 let folder: string;
-let toPostgres: CutLink;
+let toPostgres: Relay;
 let database: { url: string; drop(): Promise<void> };
 let operator: Operator;
 let owner: GatewayPod;
@@ -51,7 +51,9 @@ beforeAll(async () => {
   database = await newDatabase(postgresSocketDir);
   operator = await openOperator(database.url);
   const socket = '.s.PGSQL.5432';
-  toPostgres = await openCutLink({ path: join(folder, socket) }, { path: join(postgresSocketDir, socket) });
+  toPostgres = await startRelay(() => ({ path: join(postgresSocketDir, socket) }), {
+    from: { path: join(folder, socket) },
+  });
   const databaseUrl = database.url.replace(encodeURIComponent(postgresSocketDir), encodeURIComponent(folder));
   owner = await startGatewayPod(podOptions(databaseUrl));
 });
