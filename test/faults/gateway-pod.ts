@@ -56,7 +56,7 @@ export async function startGatewayPod(options: GatewayPodOptions): Promise<Gatew
   };
   try {
     const bin = linkEnvoy(deployment);
-    const count = options.config.workers ?? 1;
+    const count = Number(options.config.workers ?? 1);
     for (let index = 0; index < count; index++) workers.push(startWorker(deployment, index));
     envoy = startEnvoy(deployment, bin);
     await Promise.all(workers.map(untilListening));

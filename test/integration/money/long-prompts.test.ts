@@ -73,7 +73,7 @@ test('a text that the provider counts above the window is charged as a long prom
   const numbers = readFileSync(join(REPOSITORY, 'test/corpus/numbers.txt'), 'utf8');
   const text = numbers.repeat(Math.ceil(287_000 / countTokens(numbers)));
   const tokens = countTokens(text);
-  expect(tokens).toBeGreaterThan(SHIPPED.models[model]?.context_window ?? Infinity);
+  expect(tokens).toBeGreaterThan(Number(SHIPPED.models[model]?.context_window));
   gateway.provider.script(model, answers(model, tokens));
   const client = await gateway.openClient({ credit: '5' });
   const served = await client.chat({ model, messages: [{ role: 'user', content: text }], max_tokens: 64 });

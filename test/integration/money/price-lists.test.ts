@@ -19,7 +19,7 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 900 };
-const HOURS = [{ utc: '00:00-24:00', days: ['mon'], input: 1, output: 1 }];
+const HOURS = [{ utc: '00:00-24:00', days: ['mon'], input: 1, output: 1 }] as const;
 const LATER = { [new Date(Date.now() + 30 * DAY_MS).toISOString()]: { input: 0.5, output: 4 } };
 const LISTS = {
   partner: { '*': { percent: -33.3333 }, free: { percent: 50 } },

@@ -6,7 +6,7 @@ import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import type { GatewayOptions } from '../../harness/with-gateway.ts';
 
 interface Sample {
-  readonly providers: Readonly<Record<string, TestProvider & { readonly api?: string }>>;
+  readonly providers: Readonly<Record<string, TestProvider>>;
   readonly models: Readonly<Record<string, Required<Pick<TestModel, 'max_output_tokens' | 'targets'>> & TestModel>>;
 }
 

@@ -1,8 +1,8 @@
 import { parse } from 'yaml';
-import { API_PATHS, type ProviderApi } from '#core/config/provider-api.ts';
+import { API_PATHS } from '#core/config/provider-api.ts';
 import type { ProviderBlock } from '#scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from '../../fixtures/variables-of.ts';
-import type { TestModel, TestProvider } from '../../harness/test-config.ts';
+import type { TestConfig, TestModel, TestProvider } from '../../harness/test-config.ts';
 import type { GatewayOptions } from '../../harness/with-gateway.ts';
 import { timelessModel } from './timeless-model.ts';
 
@@ -21,11 +21,7 @@ export interface BlockTarget {
   readonly block: ProviderBlock;
 }
 
-interface Block {
-  readonly providers: Readonly<Record<string, TestProvider & { readonly api?: ProviderApi }>>;
-  readonly models: Readonly<Record<string, TestModel>>;
-  readonly extra_request_fields?: Readonly<Record<string, string>>;
-}
+type Block = Pick<TestConfig, 'providers' | 'models' | 'extra_request_fields'>;
 
 const read = ({ yaml }: ProviderBlock): Block => parse(yaml) as Block;
 

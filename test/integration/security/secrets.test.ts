@@ -32,7 +32,7 @@ const INVITED_PASSWORD = 'invited password sentinel b9d0';
 /** Values that are stored in the request log, and must be in no process log. */
 const OF_CUSTOMERS = { user: 'end-user-sentinel-27cd', metadata: { team: 'metadata-sentinel-64b8' } };
 const MESSAGES = [{ role: 'user', content: PROMPT }];
-const THINKS = { provider: 'fake', model: 'thinks', api: 'responses' };
+const THINKS = { provider: 'fake', model: 'thinks', api: 'responses' } as const;
 
 let provider: FakeProvider;
 let redis: TestRedis;
