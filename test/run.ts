@@ -174,7 +174,7 @@ const alone = inCi ? await passedAlone(counts) : new Set<string>();
 report(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
 if (runs.length < VITEST_RUNS.length) {
   process.stdout.write(
-    '\nNot run: the projects browser, clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
+    '\nNot run: the projects browser, installations, clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
   );
 }
 report('In quarantine, failed, not counted', allFailed.filter(inQuarantine));

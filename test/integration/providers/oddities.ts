@@ -122,7 +122,7 @@ export const ODDITIES = {
   'reasoning-text': {
     oddity: 'Reasoning is called reasoning_content, reasoning or reasoning_details, or is in the content.',
     remedy: 'It is passed on in the name that the provider gave it, and counted where no usage is.',
-    by: [['ext-proc/dialects/completion.ts', 'reasoningOf']],
+    by: [['ext-proc/dialects/completion.ts', 'reasoningTextOf']],
     sources: [
       'https://api-docs.deepseek.com/guides/reasoning_model',
       'https://docs.vllm.ai/en/latest/features/reasoning_outputs.html',

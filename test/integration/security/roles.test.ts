@@ -144,7 +144,9 @@ test('a right that a restore forgot is no_capacity until gateway migrate, and th
   await sql(DATABASE_URL, 'revoke select on accounts from gateway_process');
   for (const ask of [() => client.chat({ model: 'one' }), () => client.get('/v1/models')])
     expect(outcome(await ask())).toBe('503 no_capacity');
-  expect(gateway.stack.logs()).toMatch(/until `gateway migrate`.*permission denied for table accounts/);
+  await expect
+    .poll(() => gateway.stack.logs())
+    .toMatch(/until `gateway migrate`.*permission denied for table accounts/);
   expect(await runCommandLine(['migrate'], { ...env, DATABASE_URL })).toMatchObject({ kind: 'done' });
   expect(outcome(await client.get('/v1/models'))).toBe('200');
   client.close();
