@@ -24,13 +24,15 @@ interface Value {
   readonly dumped: string;
 }
 
-/** The longest forms in which languages write numbers: Python's, and of the fourth Go's. */
+/** The longest forms in which languages write numbers: Python's, and of 1e20 and 1e-6 Go's. */
 const NUMBERS: readonly Value[] = [
   { sent: '0', dumped: '0' },
   { sent: '1e15', dumped: '1000000000000000.0' },
   { sent: '-1.5E15', dumped: '-1500000000000000.0' },
   { sent: '1e20', dumped: '100000000000000000000' },
   { sent: '1e-4', dumped: '0.0001' },
+  { sent: '1e-6', dumped: '0.000001' },
+  { sent: '1E+7', dumped: '10000000.0' },
   { sent: '12345678901234567.0', dumped: '1.2345678901234568e+16' },
 ];
 
@@ -83,6 +85,11 @@ describe('the ceiling of arguments', () => {
     const code = 'export const area = (width: number, height: number): number => width * height;\n'.repeat(20);
     const json = JSON.stringify({ path: 'src/area.ts', overwrite: true, content: code });
     expect(ceilingOfArguments(json)).toBeLessThan(Buffer.byteLength(json) * 1.03);
+  });
+
+  it('is less than twice their bytes for small numbers', () => {
+    const json = listOf('1.5e-7');
+    expect(ceilingOfArguments(json)).toBeLessThan(Buffer.byteLength(json) * 2);
   });
 });
 

@@ -40,7 +40,7 @@ export class JsonGrowth {
       else if (isInString && character === json.BACKSLASH) pos = isText ? characterEnd(bytes, pos, 1) : pos + 1;
       else if (!isInString && json.isDigit(character)) digits++;
       else if (!isInString) {
-        this.#add(character, digits);
+        this.#add(character, digits, bytes[pos]);
         digits = 0;
       }
     }
@@ -49,8 +49,8 @@ export class JsonGrowth {
     return pos;
   }
 
-  /** A character outside of strings, and not a digit, behind so many digits. */
-  #add(character: number, digits: number): void {
+  /** A character outside of strings, and not a digit, behind so many digits and before `next`. */
+  #add(character: number, digits: number, next: number | undefined): void {
     switch (character) {
       case json.COMMA:
         this.tokens += this.#isText ? SPACE : indentation(this.#depth);
@@ -73,7 +73,7 @@ export class JsonGrowth {
         break;
       case json.LETTER_E:
       case UPPER_E:
-        if (digits > 0) this.tokens += EXPONENT;
+        if (digits > 0) this.tokens += next === json.MINUS ? NEGATIVE_EXPONENT : EXPONENT;
         break;
     }
   }
@@ -90,6 +90,8 @@ const SPACE = 1;
 const TAGS = 10;
 /** 1e15 becomes 1000000000000000.0 in Python, and 1e20 gets 21 digits in Go. */
 const EXPONENT = 20;
+/** 1e-6 becomes 0.000001 in Go. Smaller numbers keep their exponent, such as 1e-07. */
+const NEGATIVE_EXPONENT = 5;
 /** With more digits before its point a number gets a power: 1.2345678901234568e+16. */
 const LONGEST_PLAIN = 17;
 const POWER = 3;
