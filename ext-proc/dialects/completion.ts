@@ -50,7 +50,7 @@ export function hasError(value: JsonObject): boolean {
 
 /**
  * The text of one choice, for counting. All of it is billed as output. `hadReasoning`: an earlier
- * chunk of the stream had reasoning, which details repeat in a chunk of their own.
+ * chunk of the choice had reasoning, which details repeat in a chunk of their own.
  */
 export function textOf(choice: JsonObject, hadReasoning = false): string {
   const part = choice.delta ?? choice.message;

@@ -56,6 +56,14 @@ describe('reasoning without a usage', () => {
     for (const delta of deltas) meter.take({ choices: [{ index: 0, delta }] });
     expect((await counted(meter)).usage).toMatchObject({ completionTokens });
   });
+
+  test('is counted from the details of a choice when another choice repeats them', async () => {
+    const meter = new ResponseMeter(admittedRequest({ completions: 2 }));
+    meter.take({ choices: [{ index: 0, delta: { reasoning: 'one two ' } }] });
+    meter.take({ choices: [{ index: 1, delta: details }] });
+    meter.take({ choices: [{ index: 0, delta: details }] });
+    expect((await counted(meter)).usage).toMatchObject({ completionTokens: 4 });
+  });
 });
 
 describe('usages of single choices in a stream', () => {

@@ -21,6 +21,8 @@ export class ResponseMeter {
   readonly #bounds: UsageBounds;
   readonly #open = new Set<unknown>();
   readonly #finished = new Set<unknown>();
+  /** Choices with reasoning outside of details, by index. */
+  readonly #reasoning = new Set<unknown>();
   /** Usages of choices that reported their own, by index. */
   readonly #usages = new Map<unknown, JsonObject>();
   readonly #text = new ProducedText();
@@ -28,7 +30,6 @@ export class ResponseMeter {
   #mismatch: TotalMismatch | undefined;
   #lastUsage: unknown;
   #producedSinceUsage = false;
-  #hadReasoning = false;
   #finishReason: string | undefined;
   #upstreamId: string | undefined;
   #model: string | undefined;
@@ -87,10 +88,10 @@ export class ResponseMeter {
   }
 
   #takeChoice(choice: Record<string, unknown>): void {
-    const text = textOf(choice, this.#hadReasoning);
-    if (text !== '') this.takeContent(text);
-    this.#hadReasoning ||= hasReasoning(choice);
     const { index = 0, finish_reason: reason } = choice;
+    const text = textOf(choice, this.#reasoning.has(index));
+    if (text !== '') this.takeContent(text);
+    if (this.#reasoning.size < this.#bounds.completions && hasReasoning(choice)) this.#reasoning.add(index);
     if (typeof reason === 'string' && reason !== '') {
       this.#finished.add(index);
       this.#open.delete(index);
