@@ -12,12 +12,14 @@ const UNSETTLED = sql('unsettled_payments')`
     where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`;
 /**
  * Refunds and disputes that are not booked as Stripe has them now: they are missing, or their
- * amount was returned since. Those of unknown payments are booked with their payment.
+ * amount was returned since. Those of unknown payments are booked with their payment. An operator
+ * may have booked a refused payment, which then is the reference of a credit.
  */
 const UNBOOKED = sql('unbooked_reversals')`
   select p.payment_intent_id as id from unnest($1::text[], $2::text[], $3::boolean[]) p (id, payment_intent_id, is_taken)
-    join top_ups t on t.payment_intent_id = p.payment_intent_id
-    where not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`;
+    where (exists (select from top_ups t where t.payment_intent_id = p.payment_intent_id)
+        or exists (select from credit_references c where c.reference = p.payment_intent_id))
+      and not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`;
 
 interface Named {
   readonly id: string;
@@ -37,7 +39,7 @@ export async function unsettledPayments(
   return payments.length === 0 ? [] : (await run<Named>(pool, UNSETTLED, values)).map(({ id }) => id);
 }
 
-/** Returns known payments with a refund or dispute that is not booked as Stripe has it. */
+/** Returns payments with a refund or dispute that is not booked as Stripe has it. */
 export async function unbookedReversals(
   pool: pg.Pool,
   reversals: readonly { readonly id: string; readonly paymentIntentId: string; readonly isTaken: boolean }[],

@@ -32,7 +32,7 @@ const STOP = sql('stop_automatic_top_up')`
 const STOP_AFTER_REVERSAL = sql('stop_after_reversal')`
   update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
     where organization_id = $1 and stopped_at is null`;
-/** The organization for which an operator has booked a refused payment by hand. */
+/** The organization for which the payment is booked: the top-up's, or an operator's choice. */
 const BOOKED_FOR = sql('organization_of_payment')`
   select o.id, o.name from credit_references r join organizations o on o.id = r.organization_id where r.reference = $1`;
 const REVERSALS = sql('reversals_of_top_up')`
@@ -56,6 +56,7 @@ interface Payee {
   readonly name: string;
 }
 
+const ELSEWHERE = 'The payment was booked for another organization before.';
 const BY_STRIPE = { actor: STRIPE };
 
 /** Begins a read of Stripe, and returns its number. `undefined`: there is no such top-up. */
@@ -70,9 +71,9 @@ export async function settlePayment(pool: pg.Pool, facts: PaymentFacts, readNumb
     return await inTransaction(pool, 'begin', (client) => settle(client, facts, readNumber));
   } catch (error) {
     if (!isTaken(error, 'credit_references_pkey')) throw error;
-    const reason = 'The payment was booked for another organization before.';
-    await run(pool, REFUSE, [facts.topUpId, reason, readNumber]);
-    return { kind: 'refused', reason };
+    // An operator booked the payment a moment ago, or has booked one of its reversals elsewhere.
+    await run(pool, REFUSE, [facts.topUpId, ELSEWHERE, readNumber]);
+    return { kind: 'refused', reason: ELSEWHERE };
   }
 }
 
@@ -81,10 +82,10 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
   const [row] = await run<TopUpRow>(client, LOCK, [topUpId]);
   if (!row) return { kind: 'unknown' };
   if (readNumber <= BigInt(row.reads_applied)) return { kind: 'outdated' };
-  const reason = mismatch(row, facts);
+  const [booked] = await run<Payee>(client, BOOKED_FOR, [paymentIntentId]);
+  const reason = mismatch(row, facts, booked);
   if (reason !== undefined) {
     await run(client, REFUSE, [topUpId, reason, readNumber]);
-    const [booked] = await run<Payee>(client, BOOKED_FOR, [paymentIntentId]);
     if (booked && currency === 'usd') await bookReversals(client, booked, facts);
     return { kind: 'refused', reason };
   }
@@ -113,6 +114,7 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
 function mismatch(
   row: TopUpRow,
   { organizationId, currency, paymentIntentId, outcome }: PaymentFacts,
+  booked: Payee | undefined,
 ): string | undefined {
   if (organizationId !== row.organization_id) return 'The payment names another organization.';
   if (row.payment_intent_id !== null && row.payment_intent_id !== paymentIntentId)
@@ -120,6 +122,7 @@ function mismatch(
   if (currency !== 'usd') return 'The payment is in another currency.';
   if (outcome.kind === 'paid' && outcome.amountCents !== BigInt(row.amount_cents))
     return 'The payment is of another amount.';
+  if (outcome.kind === 'paid' && booked && booked.id !== row.organization_id) return ELSEWHERE;
   // Stripe returns a payment only by a refund or a dispute.
   return row.state === 'paid' && outcome.kind !== 'paid' ? 'The payment was made, and is no more.' : undefined;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { unbookedReversals } from '#database/payments/forgotten-payments.ts';
 import type { PaymentFacts } from '#database/payments/payment-facts.ts';
 import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
 import { createTopUp } from '#database/payments/top-ups.ts';
@@ -69,6 +70,20 @@ test.each<[string, Partial<PaymentFacts>]>([
   expect(await settle(ofIt(900n))).toBe(0n);
   expect(await settle(ofIt(0n))).toBe(9_000_000_000n);
   expect((await db.store.administration.verifyLedger()).differences).toEqual([]);
+});
+
+test('a payment that was booked by hand for another organization returns from there, also without events', async () => {
+  const facts = { ...(await paid('pi_6')), reversals: [{ id: 're_6', kind: 'refund', amountCents: 1000n }] } as const;
+  const other = await paid('pi_none');
+  const unbooked = async (isTaken: boolean) =>
+    unbookedReversals(database, [{ id: 're_6', paymentIntentId: 'pi_6', isTaken }]);
+  expect(await unbooked(true)).toEqual([]);
+  const byHand = { amountNanoUsd: 10_000_000_000n, reference: 'pi_6' };
+  await db.store.administration.credit(other.organizationId, byHand, BY);
+  expect(await unbooked(true)).toEqual(['pi_6']);
+  expect(await settlePayment(database, facts, await numberOf(facts))).toMatchObject({ kind: 'refused' });
+  expect([await balance(facts), await balance(other)]).toEqual([0n, 0n]);
+  expect([await unbooked(true), await unbooked(false)]).toEqual([[], ['pi_6']]);
 });
 
 test('reversals of a refused payment in another currency are left to the operator who booked it', async () => {
