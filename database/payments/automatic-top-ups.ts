@@ -24,13 +24,13 @@ export interface DueTopUp {
 const MAY_CHARGE = `p.automatic and p.stopped_at is null and p.payment_method_id is not null
       and not exists (select from organizations o where o.id = p.organization_id and o.suspended_at is not null)`;
 /**
- * True if the payment fits the daily cap. Sessions use UTC. A top-up that began yesterday may be
- * charged today.
+ * True if the payment fits the daily cap. Sessions use UTC. A top-up counts on the day on which
+ * Stripe was asked to charge it, which may be later than its creation and earlier than its payment.
  */
 const WITHIN_DAY = `p.amount_cents + coalesce((
         select sum(t.amount_cents) from top_ups t
         where t.organization_id = p.organization_id and t.automatic and t.state in ('open', 'paid')
-          and greatest(t.created_at, t.asked_at, t.paid_at) >= date_trunc('day', now())
+          and coalesce(t.asked_at, t.created_at) >= date_trunc('day', now())
       ), 0) <= p.daily_cents`;
 /**
  * Organizations that may need a top-up. Each is checked again under its lock. Those that reached

@@ -33,28 +33,25 @@ it('organizations at their daily limit, however many, do not delay the others', 
 });
 
 it.each([
-  ['asked for', 'asked_at'],
-  ['paid', 'paid_at'],
-])('one that began yesterday and was %s today counts for today', async (_, column) => {
+  { what: 'created and asked for yesterday, and paid today', asked: 'yesterday', paid: 'now()', today: false },
+  { what: 'created yesterday, and asked for today', asked: 'now()', paid: 'null', today: true },
+  { what: 'created yesterday, and made again after a restore', asked: 'null', paid: 'now()', today: false },
+])('a top-up counts on one day: $what', async ({ asked, paid, today }) => {
   const id = await database.addOrganization();
   await database.pool.query(
     `insert into payment_accounts (organization_id, customer_id, payment_method_id, automatic, below_nano_usd, amount_cents, daily_cents)
      values ($1, 'cus_' || $1, 'pm_1', true, 1000000000, 1000, 1500)`,
     [id],
   );
-  const yesterday = "date_trunc('day', now()) - interval '1 second'";
-  const begun = async () => {
-    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
-    return sql(database.url, `select from top_ups where organization_id = '${id}' and state = 'open'`);
-  };
   await database.pool.query(
-    `insert into top_ups (id, organization_id, automatic, amount_cents, state, created_at, ${column})
-     values ($1, $2, true, 1000, 'paid', ${yesterday}, now())`,
+    `insert into top_ups (id, organization_id, automatic, amount_cents, state, created_at, asked_at, paid_at)
+     select $1, $2, true, 1000, 'paid', yesterday, ${asked}, ${paid}
+       from (select date_trunc('day', now()) - interval '1 second') t (yesterday)`,
     [newId('top', Date.now()), id],
   );
-  expect(await begun()).toHaveLength(0);
-  await sql(database.url, `update top_ups set ${column} = ${yesterday} where organization_id = '${id}'`);
-  expect(await begun()).toHaveLength(1);
+  await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+  const begun = await sql(database.url, `select from top_ups where organization_id = '${id}' and state = 'open'`);
+  expect(begun).toHaveLength(today ? 0 : 1);
 });
 
 it('organizations for which Stripe returns errors do not delay the others', async () => {
