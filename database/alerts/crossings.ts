@@ -16,6 +16,8 @@ interface Crossing {
 const TRY_LOCK = sql('try_alerts_lock')`select pg_try_advisory_xact_lock($1) as locked`;
 
 const TODAY = "(now() at time zone 'UTC')::date";
+/** Less what undecided dead letters owe, because requests cannot spend that. */
+const BALANCE = 'a.balance_nano_usd - a.dead_letters_nano_usd';
 /** Selects keys that are not revoked. Playground keys live for minutes and are left out. */
 const LIVING_KEY = 'k.organization_id = s.organization_id and k.revoked_at is null and not k.playground';
 const MARKS = 'cross join (values (80), (100)) m (percent)';
@@ -45,10 +47,10 @@ const longBudget = (budget: 'monthly' | 'lifetime', period: string, spent: strin
  * threshold, or spend within 5 % of the budget below a mark.
  */
 const CURRENT = `
-  select s.organization_id, 'balance.low' as kind, '' as subject, a.balance_nano_usd < s.balance_below_nano_usd as is_on,
-    jsonb_build_object('balance_nano_usd', a.balance_nano_usd::text, 'threshold_nano_usd', s.balance_below_nano_usd::text) as content
+  select s.organization_id, 'balance.low' as kind, '' as subject, ${BALANCE} < s.balance_below_nano_usd as is_on,
+    jsonb_build_object('balance_nano_usd', (${BALANCE})::text, 'threshold_nano_usd', s.balance_below_nano_usd::text) as content
   from alert_settings s join accounts a using (organization_id)
-  where s.balance_below_nano_usd is not null and a.balance_nano_usd < s.balance_below_nano_usd * 1.05
+  where s.balance_below_nano_usd is not null and ${BALANCE} < s.balance_below_nano_usd * 1.05
   union all
   select s.organization_id, 'key.budget', k.id || ':' || m.percent || ':' || d.day,
     d.spent_nano_usd >= k.daily_budget_nano_usd * m.percent / 100.0,

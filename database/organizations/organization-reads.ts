@@ -13,13 +13,17 @@ export interface OrganizationMoney {
   readonly spentWeekNanoUsd: NanoUsd;
   /** True if a saved card is charged before the balance runs out. */
   readonly topsUpItself: boolean;
-  /** Holds for requests in flight, from reports at most two seconds old. */
+  /**
+   * Holds for requests in flight, from reports at most two seconds old, and what undecided dead
+   * letters owe.
+   */
   readonly heldNanoUsd: NanoUsd;
 }
 
 const MONEY = sql('organization_money')`
   select a.balance_nano_usd as "balanceNanoUsd", a.total_credits_nano_usd as "totalCreditsNanoUsd",
-      a.total_usage_nano_usd as "totalUsageNanoUsd", coalesce(s.spent_nano_usd, 0) as "spentTodayNanoUsd",
+      a.total_usage_nano_usd as "totalUsageNanoUsd",
+      a.dead_letters_nano_usd as "deadLettersNanoUsd", coalesce(s.spent_nano_usd, 0) as "spentTodayNanoUsd",
       (select coalesce(sum(w.spent_nano_usd), 0) from organization_daily_spend w where w.organization_id = a.organization_id
         and w.day between date '1970-01-01' + $2::integer - 6 and date '1970-01-01' + $2::integer) as "spentWeekNanoUsd",
       exists (select from payment_accounts p where p.organization_id = a.organization_id and p.automatic and p.stopped_at is null)
@@ -27,8 +31,8 @@ const MONEY = sql('organization_money')`
     from accounts a
     left join organization_daily_spend s on s.organization_id = a.organization_id and s.day = date '1970-01-01' + $2::integer
     where a.organization_id = $1`;
-type Booked = Omit<OrganizationMoney, 'heldNanoUsd'>;
-const TOTALS = ['balanceNanoUsd', 'totalCreditsNanoUsd', 'totalUsageNanoUsd'] as const;
+type Booked = Omit<OrganizationMoney, 'heldNanoUsd'> & { readonly deadLettersNanoUsd: NanoUsd };
+const TOTALS = ['balanceNanoUsd', 'totalCreditsNanoUsd', 'totalUsageNanoUsd', 'deadLettersNanoUsd'] as const;
 const SPENDS = ['spentTodayNanoUsd', 'spentWeekNanoUsd'] as const;
 
 /** `undefined`: there is no such organization. */
@@ -41,5 +45,7 @@ export async function organizationMoney(
     records<Booked>(pool, MONEY, [organizationId, today], [...TOTALS, ...SPENDS]),
     heldNow(pool, organizationId),
   ]);
-  return booked && { ...booked, heldNanoUsd };
+  if (booked === undefined) return undefined;
+  const { deadLettersNanoUsd, ...sums } = booked;
+  return { ...sums, heldNanoUsd: heldNanoUsd + deadLettersNanoUsd };
 }

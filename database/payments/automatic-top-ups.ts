@@ -23,6 +23,8 @@ export interface DueTopUp {
 /** True if the card of `payment_accounts p` may be charged. */
 const MAY_CHARGE = `p.automatic and p.stopped_at is null and p.payment_method_id is not null
       and not exists (select from organizations o where o.id = p.organization_id and o.suspended_at is not null)`;
+/** Undecided dead letters count, because requests cannot spend what they owe. */
+const IS_BELOW = 'a.balance_nano_usd - a.dead_letters_nano_usd < p.below_nano_usd';
 /**
  * True if the payment fits the daily cap. Sessions use UTC. A top-up counts on the day on which
  * Stripe was asked to charge it, which may be later than its creation and earlier than its payment.
@@ -38,7 +40,7 @@ const WITHIN_DAY = `p.amount_cents + coalesce((
  */
 const CANDIDATES = sql('automatic_top_up_candidates')`
   select p.organization_id from payment_accounts p join accounts a on a.organization_id = p.organization_id
-    where ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
+    where ${MAY_CHARGE} and ${IS_BELOW} and ${WITHIN_DAY}
       and not exists (select from top_ups t where t.organization_id = p.organization_id and t.automatic and t.state = 'open')
     limit 100`;
 /** Skips an organization that another process has locked. */
@@ -52,7 +54,7 @@ const BEGIN = sql('begin_automatic_top_up')`
   insert into top_ups (id, organization_id, automatic, amount_cents)
     select $2, p.organization_id, true, p.amount_cents from payment_accounts p
     join accounts a on a.organization_id = p.organization_id
-    where p.organization_id = $1 and ($3::uuid is null or $3 = (select epoch from ledger_state)) and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
+    where p.organization_id = $1 and ($3::uuid is null or $3 = (select epoch from ledger_state)) and ${MAY_CHARGE} and ${IS_BELOW} and ${WITHIN_DAY}
     on conflict do nothing returning id`;
 /** Stripe keeps idempotency keys for at least a day. A later attempt could charge twice. */
 const TOO_LATE = "interval '23 hours'";

@@ -3,7 +3,7 @@ import { NANO_PER_USD } from '#core/money.ts';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { reportCrossings } from '#database/alerts/crossings.ts';
 import { listDeliveries } from '#database/alerts/outbox-rows.ts';
-import { BY } from '../harness/database.ts';
+import { BY, settlementOf, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { openAudited } from './audited-database.ts';
 
@@ -27,6 +27,19 @@ test('a balance is reported once for each crossing of its threshold, and 5 % abo
   // Balances: 99, 100, 99, 104, 99, 106, 99.
   expect(reported).toEqual([1, 0, 0, 0, 0, 0, 1]);
   expect(await reportCrossings(database.pool, true)).toBe(0);
+});
+
+test('a balance is low when undecided dead letters owe what was above the threshold', async () => {
+  const id = await organizationWith({ balanceBelowNanoUsd: usd(100) });
+  await database.administration.credit(id, { amountNanoUsd: usd(110) }, BY);
+  expect(await reportCrossings(database.pool, true)).toBe(0);
+  const customer = { organizationId: id, keyId: 'key-1', hash: Buffer.alloc(32) };
+  await database.ledger.deadLetter(settlementOf(customer, { costNanoUsd: usd(11) }), undefined, true);
+  expect(await reportCrossings(database.pool, true)).toBe(1);
+  const content = { balance_nano_usd: '99000000000', threshold_nano_usd: '100000000000' };
+  expect(await sql(database.url, `select content from outbox where organization_id = '${id}'`)).toMatchObject([
+    { content },
+  ]);
 });
 
 test('a changed threshold begins another crossing', async () => {

@@ -4,7 +4,7 @@ import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { beginAutomaticTopUps } from '#database/payments/automatic-top-ups.ts';
 import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
-import { BY, sql } from '../harness/database.ts';
+import { BY, settlementOf, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { openAudited } from './audited-database.ts';
@@ -52,6 +52,24 @@ it.each([
   await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
   const begun = await sql(database.url, `select from top_ups where organization_id = '${id}' and state = 'open'`);
   expect(begun).toHaveLength(today ? 0 : 1);
+});
+
+it('begins when undecided dead letters owe what was above the threshold', async () => {
+  const id = await database.addOrganization();
+  await database.pool.query(
+    `insert into payment_accounts (organization_id, customer_id, payment_method_id, automatic, below_nano_usd, amount_cents, daily_cents)
+     values ($1, 'cus_' || $1, 'pm_1', true, 1000000000, 1000, 1500)`,
+    [id],
+  );
+  await database.administration.credit(id, { amountNanoUsd: 1_500_000_000n }, BY);
+  const begun = async () => {
+    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+    return sql(database.url, `select from top_ups where organization_id = '${id}'`);
+  };
+  expect(await begun()).toHaveLength(0);
+  const customer = { organizationId: id, keyId: 'key-1', hash: Buffer.alloc(32) };
+  await database.ledger.deadLetter(settlementOf(customer, { costNanoUsd: 500_000_001n }), undefined, true);
+  expect(await begun()).toHaveLength(1);
 });
 
 it('organizations for which Stripe returns errors do not delay the others', async () => {

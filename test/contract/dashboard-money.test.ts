@@ -127,6 +127,11 @@ describe('the ledger by pages', () => {
       topsUpItself: false,
       heldNanoUsd: 0n,
     });
+    await store.ledger.deadLetter(settlementOf(customer, { costNanoUsd: 40n }), undefined, true);
+    expect(await organizationMoney(database, customer.organizationId, DAY)).toMatchObject({
+      balanceNanoUsd: 890n,
+      heldNanoUsd: 40n,
+    });
     expect(await organizationMoney(database, 'org-none', DAY)).toBeUndefined();
   });
 });

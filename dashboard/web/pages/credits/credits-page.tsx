@@ -72,7 +72,7 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
         note={organization && <BalanceEnd organization={organization} otherwise="For new requests" />}
       />
       <MoneyStat label="Balance" nanoUsd={organization?.balanceNanoUsd} note="Credited minus used" />
-      <MoneyStat label="Held" nanoUsd={organization?.heldNanoUsd} note="Reserved for running requests" />
+      <MoneyStat label="Held" nanoUsd={organization?.heldNanoUsd} note="For requests and undecided charges" />
       <MoneyStat label="Credited" nanoUsd={organization?.totalCreditsNanoUsd} note="In total" />
       <MoneyStat label="Used" nanoUsd={organization?.totalUsageNanoUsd} note="In total" />
     </StatRow>
