@@ -106,7 +106,7 @@ export async function closePaymentAccount(pool: pg.Pool, organizationId: string,
   });
 }
 
-/** Returns the payment method that was replaced. */
+/** Returns the card that is not used: the former one, or this one if it came too late. */
 export async function saveCard(
   pool: pg.Pool,
   { customerId, paymentMethodId, card, savedAtMs }: SavedCard,
@@ -114,7 +114,7 @@ export async function saveCard(
   const [owner] = await run<{ id: string }>(pool, OWNER, [customerId]);
   if (!owner) return undefined;
   const values = [customerId, paymentMethodId, card, savedAtMs];
-  return replaceCard(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values));
+  return replaceCard(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values), paymentMethodId);
 }
 
 /** Removes the card and turns automatic top-up off. Returns its payment method. */
@@ -130,13 +130,14 @@ async function replaceCard(
   organizationId: string,
   by: Actor,
   work: (client: pg.PoolClient) => Promise<unknown>,
+  offered?: string,
 ): Promise<string | undefined> {
   let former: string | undefined;
   const after = await change(pool, organizationId, by, async (client, { paymentMethodId }) => {
     former = paymentMethodId;
     await work(client);
   });
-  return former === after?.paymentMethodId ? undefined : former;
+  return [former, offered].find((id) => id !== undefined && id !== after?.paymentMethodId);
 }
 
 /**

@@ -72,7 +72,19 @@ test('a card that was replaced is detached at Stripe, and the one in use is not'
   await completePage(second, '2222');
   await tellOf(first);
   await tellOf(second);
-  expect([...stripe.world.detached]).toEqual([methodOf(first)]);
+  expect([[...stripe.world.detached], lines]).toEqual([[methodOf(first)], []]);
+});
+
+test('a card of which Stripe tells after a newer card, or after its removal, is detached at Stripe', async () => {
+  const [first, second, third] = [openPage(), openPage(), openPage()];
+  stripe.world.complete(first);
+  await completePage(second, '2222');
+  await tellOf(first);
+  stripe.world.complete(third);
+  await removeCard();
+  await tellOf(third);
+  await tellOf(third);
+  expect([[...stripe.world.detached], lines]).toEqual([[methodOf(first), methodOf(third)], []]);
 });
 
 test.each([

@@ -51,6 +51,7 @@ function answerTo(world: StripeWorld, { method, path, body }: ApiCall): ApiAnswe
     case 'GET checkout/sessions':
       return found(world.sessions.get(id ?? ''), 'checkout.session');
     case 'POST payment_methods':
+      if (world.detached.has(id ?? '')) return refusal(400, 'invalid_request_error', 'It is not attached.');
       world.detached.add(id ?? '');
       return found({ id, object: 'payment_method', customer: null });
     case 'POST payment_intents':

@@ -111,7 +111,13 @@ export class StripeWorld {
     const session = this.#session(sessionId);
     session.status = 'complete';
     if (session.mode === 'setup') {
-      const method = { id: this.id('pm'), type: 'card', created: this.nowSeconds(), card: { brand: 'visa', last4 } };
+      const [id, { customer }, { detached }] = [this.id('pm'), session, this];
+      const method = {
+        ...{ id, type: 'card', created: this.nowSeconds(), card: { brand: 'visa', last4 } },
+        get customer() {
+          return detached.has(id) ? null : customer;
+        },
+      };
       if (session.setup_intent)
         session.setup_intent = { ...session.setup_intent, status: 'succeeded', payment_method: method };
       this.#tell('checkout.session.completed', session);

@@ -20,15 +20,17 @@ async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Str
   const { payment_method: method } = setup;
   const customerId = idOf(customer);
   if (customerId === undefined || typeof method !== 'object' || method === null) return;
+  // Detached before: nothing can charge it, and it cannot be detached again.
+  if (method.customer === null) return;
   const card = method.card ? `${method.card.brand} ${method.card.last4}` : method.type;
-  const former = await saveCard(deps.database, {
+  const unused = await saveCard(deps.database, {
     customerId,
     paymentMethodId: method.id,
     card: card.slice(0, 100),
     // Made when the page is sent; the setup intent, when it is opened.
     savedAtMs: method.created * 1000,
   });
-  if (former !== undefined) await detachCard(deps, former);
+  if (unused !== undefined) await detachCard(deps, unused);
 }
 
 /**
