@@ -165,6 +165,19 @@ describe('what an undecided dead letter owes', () => {
     expect(await shown()).toEqual(before);
   });
 
+  it('is at most 1e9 USD of all letters together, so that none of them is refused', async () => {
+    const costNanoUsd = 10n ** 18n;
+    const letters = Array.from({ length: 11 }, () => settlementOf(customer, { costNanoUsd, holdNanoUsd: costNanoUsd }));
+    for (const letter of letters) await db.store.ledger.deadLetter(letter, undefined, true);
+    expect(await shown()).toMatchObject({ available: 500n - costNanoUsd, held: costNanoUsd });
+    expect(await db.store.administration.verifyLedger()).toMatchObject({ differences: [] });
+    for (const { generationId } of letters.toReversed()) {
+      expect(await run('forgive', generationId)).toMatchObject({ kind: 'done', json: { usd: 1e9 } });
+      expect(await db.store.administration.verifyLedger()).toMatchObject({ differences: [] });
+    }
+    expect(await shown()).toMatchObject({ available: 500n, held: 0n });
+  });
+
   it('is missed by the verification of the ledger, if the account does not have it', async () => {
     await leaveLetter(400n, customer);
     const set = (nanoUsd: number) =>
