@@ -20,6 +20,23 @@ const GIF_EXTENSIONS = [0x21, 0xf9, 4, 0, 0, 0, 0, 0, 0x21, 0xfe, 2, 0x2c, 0x2c,
 const gif = (screen: number[], ...blocks: number[][]) =>
   bytes('GIF89a', screen, [0x80, 0, 0, 1, 1, 1, 2, 2, 2], ...blocks);
 
+const riff = (type: string, data: Buffer) => {
+  const length = [data.length & 0xff, data.length >> 8, 0, 0];
+  return Buffer.concat([bytes(type, length), data, Buffer.alloc(data.length % 2)]);
+};
+const LOSSY = riff('VP8 ', bytes([0, 0, 0, 0x9d, 1, 0x2a, 0x80, 2, 0xe0, 1]));
+const LOSSLESS = riff('VP8L', bytes([0x2f, 0x7f, 0xc2, 0x77, 0], ZEROS));
+const ALPHA = riff('ALPH', bytes([1, 2, 3]));
+const PROFILE = riff('ICCP', bytes([1, 2, 3]));
+const FRAMES = Buffer.concat([riff('ANIM', bytes(ZEROS.slice(10))), riff('ANMF', bytes(ZEROS))]);
+const canvas = (flags: number, ...size: number[]) =>
+  riff('VP8X', bytes([flags, 0, 0, 0, ...size.slice(0, 2), 0, ...size.slice(2), 0]));
+const CANVAS = canvas(0, 0x7f, 2, 0xdf, 1);
+const ANIMATED = canvas(2, 0x7f, 2, 0xdf, 1);
+const SMALL_CANVAS = canvas(0, 27, 0, 27, 0);
+const SMALL_FRAME = riff('VP8 ', bytes([0, 0, 0, 0x9d, 1, 0x2a, 28, 0, 28, 0]));
+const webp = (...chunks: Buffer[]) => riff('RIFF', Buffer.concat([bytes('WEBP'), ...chunks]));
+
 const JPEG_START = [0xff, 0xd8];
 const JPEG_FRAME = [0xff, 0xc0, 0, 17, 8, 1, 0xe0, 2, 0x80, 3, ...ZEROS.slice(7)];
 
@@ -31,9 +48,14 @@ const FILES: readonly [string, Buffer][] = [
   ['GIF with a smaller frame', gif([0x80, 2, 0xe0, 1], [0x2c, 9, 0, 9, 0, 1, 0, 1, 0, 0, 2, 0])],
   ['GIF with a larger frame', gif([1, 0, 1, 0], GIF_EXTENSIONS, GIF_FRAME)],
   ['GIF with a frame that leaves its screen', gif([1, 0, 1, 0], [0x2c, 0x7f, 2, 0xdf, 1, 1, 0, 1, 0, 0, 2, 0])],
-  ['WebP lossy', bytes('RIFF', [0, 0, 0, 0], 'WEBPVP8 ', [0, 0, 0, 0, 0, 0, 0, 0x9d, 1, 0x2a, 0x80, 2, 0xe0, 1])],
-  ['WebP lossless', bytes('RIFF', [0, 0, 0, 0], 'WEBPVP8L', [0, 0, 0, 0, 0x2f, 0x7f, 0xc2, 0x77, 0], ZEROS)],
-  ['WebP extended', bytes('RIFF', [0, 0, 0, 0], 'WEBPVP8X', [10, 0, 0, 0, 0, 0, 0, 0, 0x7f, 2, 0, 0xdf, 1, 0])],
+  ['WebP lossy', webp(LOSSY)],
+  ['WebP lossless', webp(LOSSLESS)],
+  ['WebP extended', webp(CANVAS, PROFILE, ALPHA, LOSSY, riff('EXIF', bytes(ZEROS)))],
+  ['WebP extended lossless', webp(CANVAS, PROFILE, LOSSLESS)],
+  ['WebP with a larger frame', webp(SMALL_CANVAS, PROFILE, LOSSY)],
+  ['WebP with a smaller frame', webp(CANVAS, SMALL_FRAME)],
+  ['WebP animated', webp(ANIMATED, PROFILE, FRAMES)],
+  ['WebP animated with a larger frame outside', webp(canvas(2, 27, 0, 27, 0), FRAMES, LOSSLESS)],
   ['JPEG', bytes(JPEG_START, [0xff, 0xe0, 0, 4, 1, 1], JPEG_FRAME)],
   [
     'JPEG with its tables first',
@@ -57,6 +79,10 @@ const AMBIGUOUS: readonly [string, Buffer][] = [
   ['GIF with an application without data', gif([1, 0, 1, 0], [0x21, 0xff, 1, 65, 0], TINY_FRAME, GIF_FRAME)],
   ['GIF with a longer control', gif([1, 0, 1, 0], [0x21, 0xf9, 5, 0, 0, 0, 0, 0, 0], TINY_FRAME, GIF_FRAME)],
   ['GIF whose frame is out of reach', gif([1, 0, 1, 0], GIF_EXTENSIONS)],
+  ['WebP whose frame is out of reach', webp(CANVAS, PROFILE)],
+  ['WebP whose frame is cut', webp(SMALL_CANVAS, LOSSLESS).subarray(0, 40)],
+  ['WebP animated that goes on out of reach', webp(ANIMATED, FRAMES, LOSSY).subarray(0, -LOSSY.length)],
+  ['WebP with a canvas of another length', webp(riff('VP8X', bytes(ZEROS)), LOSSY)],
 ];
 
 describe('imageSize', () => {

@@ -51,17 +51,41 @@ function gifSize(bytes: Buffer): ImageSize | undefined {
   return plausible(Math.max(bytes.readUInt16LE(6), right), Math.max(bytes.readUInt16LE(8), bottom));
 }
 
+const WEBP_CANVAS = 0x56503858;
+const WEBP_LOSSY = 0x56503820;
+const WEBP_LOSSLESS = 0x5650384c;
+const IS_ANIMATED = 2;
+
+/** Some decoders take the canvas, others the first frame outside of an animation. */
 function webpSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 30) return undefined;
-  switch (bytes.toString('latin1', 12, 16)) {
-    case 'VP8 ':
-      return plausible(bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff);
-    case 'VP8L': {
-      const packed = bytes.readUInt32LE(21);
+  if (bytes.readUInt32BE(12) !== WEBP_CANVAS) return webpFrameSize(bytes, 12);
+  if (bytes.readUInt32LE(16) !== 10) return undefined;
+  const [width, height] = [bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1];
+  let pos = 30;
+  while (pos + 8 <= bytes.length) {
+    const type = bytes.readUInt32BE(pos);
+    if (type === WEBP_LOSSY || type === WEBP_LOSSLESS) {
+      const frame = webpFrameSize(bytes, pos);
+      return frame && { width: Math.max(width, frame.width), height: Math.max(height, frame.height) };
+    }
+    const length = bytes.readUInt32LE(pos + 4);
+    pos += 8 + length + (length % 2);
+  }
+  const isWhole = pos >= 8 + bytes.readUInt32LE(4);
+  return isWhole && (bytes.readUInt8(20) & IS_ANIMATED) !== 0 ? { width, height } : undefined;
+}
+
+/** The size of a frame whose chunk begins at `pos`. */
+function webpFrameSize(bytes: Buffer, pos: number): ImageSize | undefined {
+  if (pos + 18 > bytes.length) return undefined;
+  switch (bytes.readUInt32BE(pos)) {
+    case WEBP_LOSSY:
+      return plausible(bytes.readUInt16LE(pos + 14) & 0x3fff, bytes.readUInt16LE(pos + 16) & 0x3fff);
+    case WEBP_LOSSLESS: {
+      const packed = bytes.readUInt32LE(pos + 9);
       return plausible((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1);
     }
-    case 'VP8X':
-      return plausible(bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1);
     default:
       return undefined;
   }
