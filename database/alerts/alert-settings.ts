@@ -40,7 +40,7 @@ const SAVE = sql('save_alert_settings')`
     on conflict (organization_id) do update set balance_below_nano_usd = excluded.balance_below_nano_usd, key_budgets = excluded.key_budgets,
       key_expiry = excluded.key_expiry, top_ups = excluded.top_ups, emails = excluded.emails, webhook_url = excluded.webhook_url,
       webhook_secret = excluded.webhook_secret, webhook_kind = excluded.webhook_kind`;
-/** Drops waiting alerts to former receivers. Invitations go to other addresses as well. */
+/** Drops waiting alerts to former receivers. Keeps invitations, which go to other addresses. */
 const DROP_WAITING = sql('drop_waiting_alerts')`
   update outbox set finished_at = now(), outcome = 'dropped', lease = null, leased_until = null
     where organization_id = $1 and channel = 'mail' and kind <> 'invitation' and finished_at is null and receiver <> all($2::text[])`;

@@ -20,7 +20,7 @@ export type SetRoleResult =
   | { readonly kind: 'not_a_member' | 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
-/** A leaving member's keys are revoked, because copies may exist, or an owner takes them over. */
+/** Keys of a leaving member, who may have copies: they are revoked, or an owner takes them over. */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
 /** `may_go`: the last owner may leave or become a member. Only operators may use it. */

@@ -6,7 +6,7 @@ import { inTransaction } from '../connection/connection-pool.ts';
 
 /** An attempt with a wrong password or an unknown email address. */
 export interface FailedSignIn {
-  /** Absent: unknown. The typed text is not stored: people type passwords into wrong fields. */
+  /** Absent: the address is unknown. It is not stored, because people type passwords there. */
   readonly user?: { readonly id: string; readonly email: string };
   readonly address: string;
 }

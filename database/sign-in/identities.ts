@@ -18,7 +18,7 @@ export interface IdentitySignIn extends Identity {
   /** SHA-256 of the state of this sign-in. */
   readonly stateHash: Buffer;
   readonly hasOperatorClaim: boolean;
-  /** False: passwords are off, so an account is bound to the issuer's user with its address. */
+  /** False: passwords are off, so an account with a password is bound as well, and loses it. */
   readonly passwordsSignIn: boolean;
   /** User of the browser, whose password was verified a moment ago. */
   readonly provedUserId?: string;

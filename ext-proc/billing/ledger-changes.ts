@@ -44,7 +44,7 @@ export class LedgerChanges {
     });
   }
 
-  /** Resolves when the ledger has every recent charge. Rejects with StoreUnavailable. */
+  /** Resolves once the ledger has this process's recent charges. Rejects with StoreUnavailable. */
   async catchUp(): Promise<void> {
     const { ledger, chargeLog, metrics, log } = this.#options;
     const epoch = await ledger.currentEpoch();

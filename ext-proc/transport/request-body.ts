@@ -79,7 +79,7 @@ export class RequestBody implements Evictable, Upload {
     else this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
 
-  /** Evicts the body, unless its reader has it: memory is full or the process ends. */
+  /** Evicts the body: memory is full or the process ends. One that its reader has stays. */
   evict(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'no_memory' });
     else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_memory' };

@@ -8,7 +8,7 @@ const MAX_TABLE_BYTES = 4096;
 /** More than any length that fits into a frame. Larger integers are refused, before an overflow. */
 const MAX_INTEGER = 2 ** 28;
 
-/** Reads header blocks (RFC 7541). A field in a table was checked before: one array access. */
+/** Reads header blocks (RFC 7541). A field in a table is not checked again: an array access. */
 export class HpackDecoder {
   /** The dynamic table, oldest field first. At most 128 fields fit. */
   readonly #table: Field[] = [];

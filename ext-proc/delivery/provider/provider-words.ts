@@ -74,7 +74,7 @@ function fieldIn(places: readonly unknown[], depth = 0): string | undefined {
 }
 
 const NAMED = ['code', 'type', 'status', 'reason', 'quotaId'] as const;
-/** Members with nested errors. `input` and `ctx` are missing: they repeat the client's words. */
+/** Members with nested errors. Without `input` and `ctx`, which repeat the client's words. */
 const INSIDE = ['details', 'detail', 'message', 'violations', 'innererror', 'errors'] as const;
 
 function namesIn(value: unknown, depth = 0): string[] {

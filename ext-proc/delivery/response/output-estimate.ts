@@ -1,7 +1,7 @@
 import type { EstimateTokens } from '#core/tokenizer.ts';
 import type { ProducedText } from './produced-text.ts';
 
-/** New text is estimated from this many UTF-16 units (30 tokens) on: less would cost as much. */
+/** UTF-16 units (30 tokens) of new text at which it is estimated. Fewer take as much time. */
 const LOOK_EVERY_CHARACTERS = 128;
 
 /** Estimates the tokens that a model has produced so far. Ten calls a second are cheap. */
