@@ -8,6 +8,7 @@ import inputStyles from '../forms/inputs.module.css';
 import { Dialog } from '../overlays/dialog.tsx';
 import { useViews } from '../search/use-views.ts';
 import styles from './palette.module.css';
+import { requestsFound } from './requests-found.ts';
 import { usePages } from './sidebar.tsx';
 import { useShellOrganization } from './use-organization.tsx';
 
@@ -28,7 +29,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
   const navigate = useNavigate();
   const id = useId();
   const box = useRef<HTMLInputElement>(null);
-  const found = useFound(text.trim());
+  const { found, without } = useFound(text.trim());
   const chosen = Math.min(at, found.length - 1);
   const go = (one: Found | undefined) => {
     if (one === undefined) return;
@@ -66,7 +67,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
         {found.map((one, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the box has the keys
           <div
-            key={`${one.kind} ${one.label} ${one.detail}`}
+            key={JSON.stringify([one.kind, one.label, one.link])}
             id={`${id}-${index}`}
             role="option"
             tabIndex={-1}
@@ -84,7 +85,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
       </div>
       {found.length === 0 && (
         <p className="muted" role="status">
-          No results.
+          {without}
         </p>
       )}
     </Dialog>
@@ -94,7 +95,13 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
 /** Id of a request, a generation or a log entry. Longer than most names. */
 const ID = /^(?:gen-|log-)?[\w-]{16,200}$/;
 
-function useFound(text: string): readonly Found[] {
+interface AllFound {
+  readonly found: readonly Found[];
+  /** Said if nothing is found. */
+  readonly without: string;
+}
+
+function useFound(text: string): AllFound {
   const { user, organizations } = useSession();
   const here = useShellOrganization();
   const search = useDeferredValue(text);
@@ -147,13 +154,15 @@ function useFound(text: string): readonly Found[] {
     link: { to: '/o/$organization/requests', params: { organization }, search: { search, ...present({ open }) } },
   });
   const asked = user.isOperator
-    ? (requests.data?.requests ?? []).map(({ id, organizationId = '', organizationName = '' }) =>
-        request(organizationId, `Request of ${organizationName}`, id),
-      )
+    ? requestsFound(requests.data?.requests ?? []).map((one) => request(one.organization, one.detail, one.open))
     : here && isId
       ? [request(here.id, `Find this request in ${here.name}`)]
       : [];
-  return [...matching.slice(0, MAX_SHOWN), ...asked];
+  const sources = [keys, models, others, requests];
+  const without = sources.some(({ isFetching }) => isFetching)
+    ? 'Looking…'
+    : (sources.find(({ error }) => error)?.error?.message ?? 'No results.');
+  return { found: [...matching.slice(0, MAX_SHOWN), ...asked.slice(0, MAX_SHOWN)], without };
 }
 
 const SHORTCUTS = [
