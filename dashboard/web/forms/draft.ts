@@ -31,15 +31,26 @@ export function changeOf<Values extends object>(
   return Object.fromEntries(changes) as Change<Values>;
 }
 
-/** The draft after a save. Boxes that were changed while it was sent keep what was typed. */
+/**
+ * The draft after others' changes or a save. Boxes that were changed since `sent` keep what was
+ * typed. Lists have what was added and lack what was removed.
+ */
 export function draftAfterSave<Values extends object>(
   settings: Settings<Values>,
   saved: Partial<Values>,
   sent: Draft<Values>,
   now: Draft<Values>,
 ): Draft<Values> {
-  const touched = namesOf(settings).filter((name) => now[name] !== sent[name]);
-  return { ...draftOf(settings, saved), ...Object.fromEntries(touched.map((name) => [name, now[name]])) };
+  const touched = namesOf(settings).filter((name) => !isSame(sent[name], now[name]));
+  const kept = touched.map((name) => [name, merged(saved[name], sent[name], now[name])]);
+  return { ...draftOf(settings, saved), ...Object.fromEntries(kept) };
+}
+
+function merged(saved: unknown, sent: unknown, now: unknown): unknown {
+  if (!Array.isArray(saved) || !Array.isArray(sent) || !Array.isArray(now)) return now;
+  const wasRemoved = (item: unknown) => sent.includes(item) && !now.includes(item);
+  const added = now.filter((item) => !sent.includes(item));
+  return [...new Set([...saved.filter((item) => !wasRemoved(item)), ...added])];
 }
 
 function namesOf<Values extends object>(settings: Settings<Values>): readonly (keyof Values)[] {

@@ -1,13 +1,22 @@
 import { useBlocker } from '@tanstack/react-router';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Settings } from '#contract/setting.ts';
 import { changeOf, draftAfterSave, draftOf } from './draft.ts';
 import { ConfirmDialog } from './form-dialog.tsx';
 
-/** The draft of a form on a page, for settings that others may change too. */
+/**
+ * The draft of a form on a page, for settings that others may change too. It follows `initial`, the
+ * settings as fetched last, except for what its user changed.
+ */
 export function usePageForm<Values extends object>(settings: Settings<Values>, initial: Values) {
   const [before, setBefore] = useState(initial);
   const [draft, setDraft] = useState(() => draftOf(settings, initial));
+  const [followed, setFollowed] = useState(initial);
+  if (followed !== initial) {
+    setFollowed(initial);
+    setBefore(initial);
+    setDraft(draftAfterSave(settings, initial, draftOf(settings, before), draft));
+  }
   const sent = useRef(draft);
   const change = changeOf(settings, before, draft);
   const beginSave = () => {
@@ -27,6 +36,10 @@ export function UnsavedChanges({ isChanged }: { readonly isChanged: boolean }): 
     shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
     enableBeforeUnload: () => isChanged,
     withResolver: true,
+  });
+  // Saved meanwhile. The page stays, because it may show a secret now.
+  useEffect(() => {
+    if (!isChanged) blocker.reset?.();
   });
   return (
     <ConfirmDialog

@@ -48,7 +48,7 @@ function hasReceiver({ emails, webhookUrl }: AlertSettingsInput): boolean {
 }
 
 interface AlertsFormProps {
-  /** The settings when the form was opened. */
+  /** The settings as fetched last. */
   readonly initial: AlertSettingsInput;
   readonly sendsMail: boolean;
   readonly onSecret: (secret: string) => void;

@@ -39,7 +39,7 @@ export function SettingsPage(): ReactNode {
 
 const NAMES = Object.keys(OWN_SETTINGS) as (keyof OwnSettings)[];
 
-/** `initial`: the settings when the form was opened. */
+/** `initial`: the settings as fetched last. */
 function OwnForm({ initial }: { readonly initial: OwnSettings }): ReactNode {
   const { draft, setDraft, isChanged, beginSave, onSaved } = usePageForm(OWN_SETTINGS, initial);
   const toast = useToast();
