@@ -3,6 +3,7 @@ import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
+import { createGate } from '../provider/gate.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { actAfterEnd } from './ended-session.ts';
@@ -103,6 +104,56 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('link', { name: 'Credits' }).click();
     await asked.getByRole('button', { name: 'Discard changes' }).click();
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
+  });
+
+  test('alerts follow a colleague, and a question about leaving ends with the save', async () => {
+    const { page } = owner;
+    const path = `/api/organizations/${organizationId}/alerts`;
+    await page.goto(`/o/${organizationId}/alerts`);
+    const emails = page.getByLabel('Email addresses');
+    await emails.fill('me@acme.example');
+    await emails.press('Enter');
+    // As a colleague does in another browser.
+    const data = { emails: ['colleague@acme.example'] };
+    await page.request.patch(path, { data, headers: { origin: stack.dashboardOrigin } });
+    await page.getByText('colleague@acme.example').waitFor();
+    const gate = createGate();
+    await page.route(`**${path}`, async (route) => {
+      if (route.request().method() === 'PATCH') await gate.pass();
+      await route.fallback();
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: 'Credits' }).click();
+    const asked = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await asked.waitFor();
+    gate.open();
+    await asked.waitFor({ state: 'detached' });
+    await page.unrouteAll({ behavior: 'wait' });
+    expect(await (await page.request.get(path)).json()).toMatchObject({
+      settings: { emails: ['colleague@acme.example', 'me@acme.example'] },
+    });
+  });
+
+  test('a user who signs in in another tab sees nothing that the former user typed', async () => {
+    const [ann, bob] = ['ann@acme.example', 'bob@acme.example'];
+    const { page } = await openPage(stack);
+    await signIn(page, ann, await stack.createUser(ann, { organizationId, role: 'owner' }));
+    await page.goto(`/o/${organizationId}/playground`);
+    const message = page.getByRole('textbox', { name: 'Message', exact: true });
+    await message.fill('Typed by Ann');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('Legal name').fill('Unsaved by Ann');
+    const other = await page.context().newPage();
+    await other.goto('/');
+    await other.request.delete('/api/session', { data: {}, headers: { origin: stack.dashboardOrigin } });
+    await signIn(other, bob, await stack.createUser(bob, { organizationId, role: 'owner' }));
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.getByText(bob).first().waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByText('Balance of Acme').waitFor();
+    expect(await message.inputValue()).toBe('');
+    await page.context().close();
   });
 
   test('text typed for one organization is not in the form of another', async () => {

@@ -3,7 +3,7 @@ import { type Dispatch, type SetStateAction, useEffect, useState } from 'react';
 
 /**
  * As useState, but the value is there again when the user comes back to the page. It is in the
- * query cache, which is only in memory and is cleared when the user signs out.
+ * query cache, which is only in memory and ends when the user signs out or another one signs in.
  */
 export function useKeptState<Value>(
   key: readonly string[],

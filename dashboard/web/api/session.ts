@@ -8,9 +8,36 @@ import { askKey } from './queries.ts';
 
 const sessionQuery = queryOptions({
   queryKey: askKey('GET /api/session', {}),
-  queryFn: ({ signal }) => ask('GET /api/session', {}, signal),
+  queryFn: async ({ client, signal }) => {
+    const session = await ask('GET /api/session', {}, signal);
+    return isOfAnother(client, session) ? startAnew() : session;
+  },
   staleTime: 60_000,
+  // Another user may have signed in in another tab.
+  refetchOnWindowFocus: 'always',
 });
+
+function isOfAnother(client: QueryClient, { user }: SessionView): boolean {
+  const known = client.getQueryData<SessionView>(askKey('GET /api/session', {}));
+  return known !== undefined && known.user.id !== user.id;
+}
+
+let isStartingAnew = false;
+
+/** False while the page makes way for another user, who is not asked about the former's input. */
+export function mayAskBeforeLeaving(): boolean {
+  return !isStartingAnew;
+}
+
+/**
+ * Loads the page again, because another user signed in: what the former one saw and typed ends with
+ * it. Replaces it, because browsers keep pages for their Back button. Never resolves.
+ */
+function startAnew(): Promise<never> {
+  isStartingAnew = true;
+  window.location.replace('/');
+  return new Promise(() => {});
+}
 
 /** Loads the session of the signed-in user. Rejects with `not_signed_in`. */
 export function loadSession(client: QueryClient): Promise<SessionView> {
@@ -35,8 +62,8 @@ export function useLeave(): () => void {
 
 /** Continues after a sign-in over a form. The page stays, unless another user signed in. */
 export function resumeSession(client: QueryClient, session: SessionView): void {
-  if (client.getQueryData(sessionQuery.queryKey)?.user.id !== session.user.id) {
-    window.location.assign('/');
+  if (isOfAnother(client, session)) {
+    void startAnew();
     return;
   }
   client.setQueryData(sessionQuery.queryKey, session);

@@ -1,6 +1,7 @@
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Settings } from '#contract/setting.ts';
+import { mayAskBeforeLeaving } from '../api/session.ts';
 import { changeOf, draftAfterSave, draftOf } from './draft.ts';
 import { ConfirmDialog } from './form-dialog.tsx';
 
@@ -34,7 +35,7 @@ export function usePageForm<Values extends object>(settings: Settings<Values>, i
 export function UnsavedChanges({ isChanged }: { readonly isChanged: boolean }): ReactNode {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
-    enableBeforeUnload: () => isChanged,
+    enableBeforeUnload: () => isChanged && mayAskBeforeLeaving(),
     withResolver: true,
   });
   // Saved meanwhile. The page stays, because it may show a secret now.

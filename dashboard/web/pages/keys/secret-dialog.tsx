@@ -1,6 +1,7 @@
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
+import { mayAskBeforeLeaving } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyBox } from '../../components/copy.tsx';
 import { Connect } from '../../connect/connect.tsx';
@@ -13,7 +14,7 @@ interface SecretDialogProps {
   readonly finalFocus: RefObject<HTMLElement | null> | undefined;
 }
 
-/** Shows a key once. Before it is copied, Escape, navigation and reload cannot close the dialog. */
+/** Shows a key once. Until it is copied, Escape does nothing, and navigation and reload ask. */
 export function SecretDialog({ created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
@@ -22,7 +23,7 @@ export function SecretDialog({ created, onClose, finalFocus }: SecretDialogProps
   const noteCopied = (text: string) => text.includes(created.secret) && setCopied(true);
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => !copied && current.pathname !== next.pathname,
-    enableBeforeUnload: () => !copied,
+    enableBeforeUnload: () => !copied && mayAskBeforeLeaving(),
     withResolver: true,
   });
   const blocked = blocker.status === 'blocked';
