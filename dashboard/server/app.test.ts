@@ -3,10 +3,12 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createLog, type Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { asStatementError } from '#database/connection/unavailable.ts';
 import { createApp } from './app.ts';
 import type { Deps, Route } from './http/route.ts';
 import { loadStaticFiles } from './http/static-files.ts';
@@ -26,6 +28,10 @@ const DEPS = {
 
 function routeTo(path: string, serve: Route['serve']): Route {
   return { method: 'GET', path, access: 'anyone', input: z.strictObject({}), kind: 'json', serve };
+}
+
+function lacking(code: string, message: string): pg.DatabaseError {
+  return Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code });
 }
 
 const ROUTES = [
@@ -89,6 +95,20 @@ describe('a failure', () => {
     const message = 'The database does not respond at the moment.';
     expect(response.headers.get('retry-after')).toBe('5');
     expect(await response.json()).toEqual({ problem: 'unavailable', message, retryAfterSeconds: 5 });
+  });
+
+  it.each([
+    ['warn', new StoreUnavailable('not reachable')],
+    ['error', asStatementError(lacking('42P01', 'relation "top_ups" does not exist'))],
+    ['error', asStatementError(lacking('42501', 'permission denied for table top_ups'))],
+    ['error', asStatementError(lacking('42883', 'function tell() does not exist'))],
+  ])('of the database is logged as %s with its route and its cause: %s', async (level, err) => {
+    const lines: unknown[] = [];
+    const at = (name: string) => (fields: object) => lines.push([name, fields]);
+    const log = { warn: at('warn'), error: at('error') } as unknown as Log;
+    const app = createApp([routeTo('/api/lacking', () => Promise.reject(err))], DEPS, new Map(), log);
+    const response = await app.request('/api/lacking', {}, { incoming: { socket: {}, headers: {} } });
+    expect([response.status, lines]).toEqual([503, [[level, { err, path: '/api/lacking' }]]]);
   });
 });
 

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { NoTurn } from '#core/fairness/turns.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { DatabaseUnprepared } from '#database/connection/unavailable.ts';
 import { Bound } from './http/bound.ts';
 import { brandedPage, brandFile } from './http/brand.ts';
 import { callerOf } from './http/caller.ts';
@@ -68,7 +69,9 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   app.onError((error, context) => {
     if (error instanceof NoTurn) return sendProblem(context, noTurn(error));
     if (error instanceof StoreUnavailable) {
-      log.warn({ error: error.message }, 'the database does not answer');
+      // What it lacks may be a bug of ours, which the cause and the route tell.
+      const level = error instanceof DatabaseUnprepared ? 'error' : 'warn';
+      log[level]({ err: error, path: context.req.routePath }, 'the database does not answer');
       return sendProblem(context, unavailable('The database does not respond at the moment.'));
     }
     const { incoming } = context.env;
