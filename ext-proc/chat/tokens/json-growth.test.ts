@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
+import { asciiJson } from '#test/fixtures/ascii-json.ts';
 import { acceptedChat } from '#test/fixtures/chat-request.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 
@@ -18,7 +19,7 @@ function ceilingOfArguments(json: string): number {
   return ceilingOf(bodyOf(json)) - ceilingOf(bodyOf(''));
 }
 
-/** JSON as it is sent, and as Python's `json.dumps` writes it again. */
+/** JSON as it is sent, and as Python's `json.dumps`, or jinja2's `tojson`, writes it again. */
 interface Value {
   readonly sent: string;
   readonly dumped: string;
@@ -36,9 +37,14 @@ const NUMBERS: readonly Value[] = [
   { sent: '12345678901234567.0', dumped: '1.2345678901234568e+16' },
 ];
 
+const escaped = (literal: string) =>
+  asciiJson(literal).replace(/[<>&']/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
 const text = fc
-  .string({ unit: fc.constantFrom('a', 'é', '"', '\\', ',', ':', '[', '\n', '1', 'e'), maxLength: 8 })
-  .map((value): Value => ({ sent: JSON.stringify(value), dumped: JSON.stringify(value) }));
+  .string({
+    unit: fc.constantFrom('a', 'é', '中', '😀', '<', "'", '"', '\\', ',', ':', '[', '\n', '1', 'e'),
+    maxLength: 8,
+  })
+  .map((value): Value => ({ sent: JSON.stringify(value), dumped: escaped(JSON.stringify(value)) }));
 const { value } = fc.letrec<{ value: Value; list: Value; object: Value }>((tie) => ({
   value: fc.oneof({ maxDepth: 6 }, fc.constantFrom(...NUMBERS), text, tie('list'), tie('object')),
   list: fc.array(tie('value'), { maxLength: 6 }).map((values) => ({
@@ -84,7 +90,7 @@ describe('the ceiling of arguments', () => {
   it('is little above their bytes for ordinary calls', () => {
     const code = 'export const area = (width: number, height: number): number => width * height;\n'.repeat(20);
     const json = JSON.stringify({ path: 'src/area.ts', overwrite: true, content: code });
-    expect(ceilingOfArguments(json)).toBeLessThan(Buffer.byteLength(json) * 1.03);
+    expect(ceilingOfArguments(json)).toBeLessThan(Buffer.byteLength(json) * 1.1);
   });
 
   it('is less than twice their bytes for small numbers', () => {
@@ -106,5 +112,25 @@ describe('the ceiling of a tool', () => {
       }),
       { numRuns: propertyRuns(500), examples: DEEP.map(([json, depth]) => [{ sent: json, dumped: '' }, depth]) },
     );
+  });
+});
+
+describe.each([
+  ['arguments', ceilingOfArguments],
+  ['a tool', (json: string) => ceilingOf(`{"model":"m","messages":[${JSON.stringify(USER)}],"tools":[${json}]}`)],
+])('the ceiling of %s', (_, ceiling) => {
+  it.each([...`<>&'é中😀`])('covers %s as the escape that templates and Go write', (character) => {
+    const literal = JSON.stringify(character.repeat(1000));
+    for (const sent of [literal, escaped(literal)]) {
+      expect(ceiling(`{"type":"function","function":{"name":"f","description":${sent}}}`)).toBeGreaterThanOrEqual(
+        escaped(literal).length,
+      );
+    }
+  });
+
+  it.each(['\\\\', '\\"', '\\n'])('knows that %s does not end a string', (pair) => {
+    const jsonOf = (more: string) =>
+      `{"type":"function","function":{"name":"f","description":"${(pair + more).repeat(1000)}"}}`;
+    expect(ceiling(jsonOf(',:[{'))).toBe(ceiling(jsonOf('abcd')));
   });
 });

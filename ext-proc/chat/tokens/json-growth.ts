@@ -5,7 +5,7 @@ import { characterEnd, escapedCharacter, escapeEnd } from '../json/json-text.ts'
  * Bounds the tokens that JSON gains where a chat template parses it and writes it again, beyond
  * what the tally has for its bytes. The arguments of calls (in a string, with escapes) get spaces,
  * and in some templates tags in place of names; definitions of tools are indented. Both may have
- * longer numbers.
+ * longer numbers, and escapes in strings.
  */
 export class JsonGrowth {
   tokens = 0;
@@ -22,28 +22,39 @@ export class JsonGrowth {
   /** Reads a part of it. Returns the position behind its last character before `end`. */
   read(bytes: Uint8Array, start: number, end: number): number {
     const isText = this.#isText;
+    const inString = isText ? IN_STRINGS_OF_TEXT : IN_STRINGS;
     let isInString = this.#isInString;
     let digits = this.#digits;
+    let grown = 0;
     let pos = start;
     while (pos < end) {
       let character = bytes[pos] as number;
       if (isInString) {
-        while (character !== json.QUOTE && character !== json.BACKSLASH && ++pos < end)
+        while (character !== json.QUOTE && character !== json.BACKSLASH) {
+          grown += inString[character] as number;
+          if (++pos >= end) break;
           character = bytes[pos] as number;
+        }
         if (pos >= end) break;
       }
-      if (isText && character === json.BACKSLASH) {
+      if (character === json.BACKSLASH && (isText || bytes[pos + 1] === json.LETTER_U)) {
         character = escapedCharacter(bytes, pos);
         pos = escapeEnd(bytes, pos, character);
+        if (!isText) {
+          grown += inString[firstByte(character)] as number;
+          continue;
+        }
       } else pos++;
       if (character === json.QUOTE) isInString = !isInString;
       else if (isInString && character === json.BACKSLASH) pos = isText ? characterEnd(bytes, pos, 1) : pos + 1;
-      else if (!isInString && json.isDigit(character)) digits++;
-      else if (!isInString) {
+      else if (isInString) grown += inString[firstByte(character)] as number;
+      else if (json.isDigit(character)) digits++;
+      else {
         this.#add(character, digits, bytes[pos]);
         digits = 0;
       }
     }
+    this.tokens += grown;
     this.#isInString = isInString;
     this.#digits = digits;
     return pos;
@@ -79,6 +90,12 @@ export class JsonGrowth {
   }
 }
 
+/** The first byte in UTF-8 of a character, or another of as many bytes. */
+function firstByte(point: number): number {
+  if (point < 0x80) return point;
+  return point < 0x800 ? TWO_BYTES : point < 0x10000 ? THREE_BYTES : FOUR_BYTES;
+}
+
 /** The white space of a line. Up to a depth of 20 two tokens for each byte cover it (measured). */
 function indentation(depth: number): number {
   return Math.max(0, (depth - 8) >> 2);
@@ -95,3 +112,25 @@ const NEGATIVE_EXPONENT = 5;
 /** With more digits before its point a number gets a power: 1.2345678901234568e+16. */
 const LONGEST_PLAIN = 17;
 const POWER = 3;
+
+const TWO_BYTES = 0xc0;
+const THREE_BYTES = 0xe0;
+const FOUR_BYTES = 0xf0;
+
+/**
+ * By the first byte of a character: what it gains as \uXXXX, with so many tokens counted for a
+ * byte. Go and jinja2 write four signs so, and some templates all letters outside ASCII.
+ */
+function growthInStrings(counted: number): Uint8Array {
+  const growth = new Uint8Array(256);
+  for (const sign of `<>&'`) growth[sign.charCodeAt(0)] = ESCAPE - counted;
+  growth.fill(ESCAPE - 2 * counted, TWO_BYTES, THREE_BYTES);
+  growth.fill(Math.max(0, ESCAPE - 3 * counted), THREE_BYTES, FOUR_BYTES);
+  growth.fill(2 * ESCAPE - 4 * counted, FOUR_BYTES);
+  return growth;
+}
+
+/** Some tokenizers make a token of each digit, so its bytes are the bound. */
+const ESCAPE = 6;
+const IN_STRINGS_OF_TEXT = growthInStrings(1);
+const IN_STRINGS = growthInStrings(2);

@@ -21,7 +21,6 @@ export class TextMeter {
   readonly #isPlain: boolean;
   readonly #measuredWhole: number;
   #bytes = 0;
-  #bytesOutsideAscii = 0;
   readonly #growth = new NormalizationGrowth();
   /** Tokens x 1000. */
   #weight = 0;
@@ -36,10 +35,6 @@ export class TextMeter {
 
   bytes(): number {
     return this.#bytes;
-  }
-
-  bytesOutsideAscii(): number {
-    return this.#bytesOutsideAscii;
   }
 
   /** Bytes that the normalization of a tokenizer can add. */
@@ -85,10 +80,7 @@ export class TextMeter {
         this.#measure(bytes, pos, blockEnd);
         this.#weight += (this.#weight - before) * (SAMPLED - 1);
         this.#bytes += CUT_ESCAPE;
-      } else {
-        this.#bytes += blockEnd - pos;
-        this.#bytesOutsideAscii += blockEnd - pos;
-      }
+      } else this.#bytes += blockEnd - pos;
       pos = blockEnd;
     }
     return pos;
@@ -158,7 +150,6 @@ export class TextMeter {
     const point = escapedCodePoint(bytes, pos);
     const length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
     this.#bytes += length;
-    if (length > 1) this.#bytesOutsideAscii += length;
     this.#weight += weightOf(point);
     return pos + (length === 4 ? 12 : 6);
   }
@@ -171,7 +162,6 @@ export class TextMeter {
     let point = lead & (0x7f >> length);
     for (let i = 1; i < length; i++) point = (point << 6) | ((bytes[pos + i] as number) & 0x3f);
     this.#bytes += length;
-    this.#bytesOutsideAscii += length;
     this.#weight += weightOf(point);
     return pos + length;
   }

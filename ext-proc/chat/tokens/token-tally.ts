@@ -71,9 +71,9 @@ export class TokenTally {
     const [text, json] = [this.#text, this.#json];
     const besidesText = {
       estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
-      // Templates serialize JSON again, with indentation (which at most doubles what JsonGrowth
-      // leaves) and letters outside ASCII as six characters for two bytes.
-      ceiling: this.#ceiling + 2 * json.bytes() + json.bytesOutsideAscii(),
+      // Templates serialize JSON again, with indentation, which at most doubles what JsonGrowth
+      // leaves.
+      ceiling: this.#ceiling + 2 * json.bytes(),
     };
     const ceiling = besidesText.ceiling + text.bytes();
     return {
