@@ -48,9 +48,9 @@ export class JsonGrowth {
       if (character === json.QUOTE) isInString = !isInString;
       else if (isInString && character === json.BACKSLASH) pos = isText ? characterEnd(bytes, pos, 1) : pos + 1;
       else if (isInString) grown += inString[firstByte(character)] as number;
-      else if (json.isDigit(character)) digits++;
+      else if (OUTSIDE[character] === DIGIT) digits++;
       else {
-        this.#add(character, digits, bytes[pos]);
+        if (OUTSIDE[character] === GROWS) this.#add(character, digits, bytes[pos]);
         digits = 0;
       }
     }
@@ -100,6 +100,13 @@ function firstByte(point: number): number {
 function indentation(depth: number): number {
   return Math.max(0, (depth - 8) >> 2);
 }
+
+/** Characters outside of strings. A table, because white space and words may fill a body. */
+const OUTSIDE = new Uint8Array(256);
+const GROWS = 1;
+const DIGIT = 2;
+for (const character of ',:{}[].eE') OUTSIDE[character.charCodeAt(0)] = GROWS;
+for (const digit of '0123456789') OUTSIDE[digit.charCodeAt(0)] = DIGIT;
 
 const UPPER_E = 0x45;
 const SPACE = 1;
