@@ -103,13 +103,16 @@ describe('1,990 endless bodies of Stripe events', () => {
     ['without a signature', {}],
     ['with a wrong one', FAKE_SIGNATURE],
   ])('%s take no memory and delay no event of Stripe', async (_, headers) => {
-    expect(await deliver()).toBe(200);
-    const before = resident();
-    await flood('/webhooks/stripe', 256 * 1024, headers);
-    const after = resident();
-    expect(await deliver()).toBe(200);
-    // The bodies have 500 MB. What the process has not yet collected of their pieces varies.
-    expect(after - before).toBeLessThan(64);
+    const growths: number[] = [];
+    // A flood may end just before a garbage collection. Kept bodies would show after each.
+    while (growths.length < 3 && !(Math.min(...growths) < 32)) {
+      expect(await deliver()).toBe(200);
+      const before = resident();
+      await flood('/webhooks/stripe', 256 * 1024, headers);
+      growths.push(resident() - before);
+      expect(await deliver()).toBe(200);
+    }
+    expect(Math.min(...growths)).toBeLessThan(32);
   });
 
   test('with a wrong signature give way although they keep sending bytes', async () => {
