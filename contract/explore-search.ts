@@ -64,7 +64,7 @@ function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Recor
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Shares, times and margins have no largest part, so their groups are those with most spend. */
+/** Groups are not ranked by shares, times or margins: then the groups with most spend are shown. */
 export function rankOf(measure: Measure): ExploreRank {
   return EXPLORE_RANKS.find((rank) => rank === measure) ?? 'cost';
 }

@@ -25,7 +25,7 @@ export function isMetadataGrouping(value: string): value is `metadata.${string}`
   return /^metadata\.[\s\S]{1,64}$/u.test(value) && isStorable(value);
 }
 
-/** The measure by which groups are the largest. */
+/** Measures by which the largest groups are chosen. */
 export const EXPLORE_RANKS = ['cost', 'requests', 'failures', 'tokens'] as const;
 export type ExploreRank = (typeof EXPLORE_RANKS)[number];
 

@@ -61,9 +61,7 @@ function batchMetrics(metrics: MetricSet) {
   const failures = metrics.counter(
     'gateway_database_batch_failures_total',
     'Batches that failed whole. A charge that PostgreSQL refuses is no failure.',
-    {
-      batch: ['key_lookup', 'settlement', 'claimed_settlement'],
-    },
+    { batch: ['key_lookup', 'settlement', 'claimed_settlement'] },
   );
   return (figures: BatchFigures) => {
     const { batch } = figures;

@@ -27,7 +27,7 @@ async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Str
     customerId,
     paymentMethodId: method.id,
     card: card.slice(0, 100),
-    // Made when the page is sent; the setup intent, when it is opened.
+    // Stripe creates it when the form is sent, and the setup intent when the page is opened.
     savedAtMs: method.created * 1000,
   });
   if (unused !== undefined) await detachCard(deps, unused);

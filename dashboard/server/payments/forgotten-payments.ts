@@ -1,4 +1,5 @@
 import type { Stripe } from 'stripe';
+import { type UtcDay, utcDay } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/payments/forgotten-payments.ts';
 import type { Database } from '../fairness/stores.ts';
@@ -16,10 +17,8 @@ const MOST_OBJECTS = 100_000;
 /** The money has arrived or is on its way. */
 const MADE: readonly Stripe.PaymentIntent.Status[] = ['succeeded', 'processing'];
 
-const DAY_MS = 86_400_000;
-
 /** Ledger epoch and day of the last comparison of this process. */
-const lookedIn = new WeakMap<Database, { readonly epoch: string; readonly day: number }>();
+const lookedIn = new WeakMap<Database, { readonly epoch: string; readonly day: UtcDay }>();
 
 /**
  * Settles payments that Stripe has but the database does not: once after the start of the process,
@@ -31,7 +30,7 @@ const lookedIn = new WeakMap<Database, { readonly epoch: string; readonly day: n
 export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): Promise<string> {
   const { stripe, database, nowMs, log } = deps;
   const epoch = await currentEpoch(database);
-  const day = Math.floor(nowMs() / DAY_MS);
+  const day = utcDay(nowMs());
   const last = lookedIn.get(database);
   if (last?.epoch === epoch && last.day === day) return epoch;
   const since = { created: { gte: Math.floor(nowMs() / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };

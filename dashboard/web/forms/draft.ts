@@ -33,7 +33,7 @@ export function changeOf<Values extends object>(
 
 /**
  * The draft after others' changes or a save. Boxes that were changed since `sent` keep what was
- * typed. Lists have what was added and lack what was removed.
+ * typed. What was added to a list, or removed, changes the list that was saved.
  */
 export function draftAfterSave<Values extends object>(
   settings: Settings<Values>,

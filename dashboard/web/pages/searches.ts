@@ -34,7 +34,7 @@ export const membersSearch = defineSearch({ search: text }, { dialog: oneOf(['in
 export const organizationsSearch = defineSearch({ search: text }, { dialog: oneOf(['create']) });
 export const usersSearch = membersSearch;
 export const mappingSearch = defineSearch({ search: text });
-export const errorsSearch = mappingSearch;
+export const errorsSearch = defineSearch({ search: text });
 
 const COST_SUBJECTS = ['model', 'provider', 'organization', 'day'] as const;
 export const COST_MEASURES = ['list', 'revenue', 'cost', 'margin', 'losses'] as const;

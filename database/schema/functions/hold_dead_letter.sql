@@ -1,6 +1,6 @@
 -- Adds what a new dead letter owes to its account, and subtracts it when an operator has decided.
 -- The lock of the account puts that in order with charges. The letters of an account owe at most
--- 1e9 USD together: the last place of a charge must not refuse it because a sum overflows.
+-- 1e9 USD together, because an overflow would refuse the letter, and the charge would be lost.
 create or replace function hold_dead_letter() returns trigger language plpgsql
 security definer set search_path from current as $$
 declare

@@ -39,7 +39,7 @@ function gifSize(bytes: Buffer): ImageSize | undefined {
   let pos = flags < 0x80 ? 13 : 13 + 6 * 2 ** (flags & 7);
   while (pos + 9 <= bytes.length && bytes[pos] === 0x21) {
     const [label, length] = [bytes[pos + 1] ?? 0, bytes[pos + 2] ?? 0];
-    // Of others, and of an extension without data, decoders see different ends.
+    // Decoders disagree where other extensions end, and extensions without data.
     if (![0xf9, 0xfe, 0xff].includes(label) || length === 0 || (label === 0xf9 && length !== 4)) return undefined;
     if (label === 0xff && bytes[pos + 3 + length] === 0) return undefined;
     for (pos += 2; (bytes[pos] ?? 0) > 0; ) pos += 1 + (bytes[pos] ?? 0);

@@ -2,10 +2,10 @@ import * as json from '../json/json-bytes.ts';
 import { characterEnd, escapedCharacter, escapeEnd } from '../json/json-text.ts';
 
 /**
- * Bounds the tokens that JSON gains where a chat template parses it and writes it again, beyond
- * what the tally has for its bytes. The arguments of calls (in a string, with escapes) get spaces,
- * and in some templates tags in place of names; definitions of tools are indented. Both may have
- * longer numbers, and escapes in strings.
+ * Chat templates parse JSON and serialize it again, mostly in a longer form. This bounds the tokens
+ * that it gains, beyond those that the tally counts for its bytes. Arguments of calls, which are
+ * JSON in a string, get spaces, and some templates write their members as tags. Definitions of
+ * tools are indented. In both, numbers may become longer and characters in strings may be escaped.
  */
 export class JsonGrowth {
   tokens = 0;
@@ -19,7 +19,7 @@ export class JsonGrowth {
     this.#isText = isText;
   }
 
-  /** Reads a part of it. Returns the position behind its last character before `end`. */
+  /** Reads the next part of the JSON. Returns the position after the last whole character. */
   read(bytes: Uint8Array, start: number, end: number): number {
     const isText = this.#isText;
     const inString = isText ? IN_STRINGS_OF_TEXT : IN_STRINGS;
@@ -60,7 +60,7 @@ export class JsonGrowth {
     return pos;
   }
 
-  /** A character outside of strings, and not a digit, behind so many digits and before `next`. */
+  /** Adds what a character outside of strings gains. `digits`: how many stand just before it. */
   #add(character: number, digits: number, next: number | undefined): void {
     switch (character) {
       case json.COMMA:
@@ -90,18 +90,24 @@ export class JsonGrowth {
   }
 }
 
-/** The first byte in UTF-8 of a character, or another of as many bytes. */
+/** Returns a byte with which UTF-8 begins characters of the same length. */
 function firstByte(point: number): number {
   if (point < 0x80) return point;
   return point < 0x800 ? TWO_BYTES : point < 0x10000 ? THREE_BYTES : FOUR_BYTES;
 }
 
-/** The white space of a line. Up to a depth of 20 two tokens for each byte cover it (measured). */
+/**
+ * Tokens of a line's indentation. Down to a depth of 20 the tally's two tokens for each byte of a
+ * tool cover it (measured); this begins at a depth of 12.
+ */
 function indentation(depth: number): number {
   return Math.max(0, (depth - 8) >> 2);
 }
 
-/** Characters outside of strings. A table, because white space and words may fill a body. */
+/**
+ * What a character outside of strings does. A table, because a body may be full of white space and
+ * words, and calling #add() for each would cost four times as much.
+ */
 const OUTSIDE = new Uint8Array(256);
 const GROWS = 1;
 const DIGIT = 2;
@@ -110,7 +116,7 @@ for (const digit of '0123456789') OUTSIDE[digit.charCodeAt(0)] = DIGIT;
 
 const UPPER_E = 0x45;
 const SPACE = 1;
-/** `<parameter=…>` and its end (Qwen), or a little longer, in place of quotes and colon. */
+/** Qwen writes a member as `<parameter=NAME>VALUE</parameter>`, other templates a little longer. */
 const TAGS = 10;
 /** 1e15 becomes 1000000000000000.0 in Python, and 1e20 gets 21 digits in Go. */
 const EXPONENT = 20;
@@ -125,8 +131,9 @@ const THREE_BYTES = 0xe0;
 const FOUR_BYTES = 0xf0;
 
 /**
- * By the first byte of a character: what it gains as \uXXXX, with so many tokens counted for a
- * byte. Go and jinja2 write four signs so, and some templates all letters outside ASCII.
+ * Tokens that a character in a string gains as \uXXXX, by its first byte. `counted`: tokens that
+ * the tally counts for a byte. Go and jinja2 escape four signs, some templates all letters outside
+ * ASCII.
  */
 function growthInStrings(counted: number): Uint8Array {
   const growth = new Uint8Array(256);
@@ -137,7 +144,7 @@ function growthInStrings(counted: number): Uint8Array {
   return growth;
 }
 
-/** Some tokenizers make a token of each digit, so its bytes are the bound. */
+/** Tokens of \uXXXX: some tokenizers make a token of each of its bytes. */
 const ESCAPE = 6;
 const IN_STRINGS_OF_TEXT = growthInStrings(1);
 const IN_STRINGS = growthInStrings(2);

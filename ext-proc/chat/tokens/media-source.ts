@@ -59,7 +59,7 @@ function* isBase64(bytes: Buffer, start: number, end: number): Steps<boolean> {
   return data.isWhole;
 }
 
-/** Bytes of the text to decode: what programs and cameras put before a size. A multiple of four. */
+/** Text of an image that is decoded: metadata may precede its size. Divisible by four. */
 const HEAD_BYTES = 1024 * 1024;
 
 function sizeOf(bytes: Buffer, start: number, end: number): ImageSize | undefined {

@@ -71,8 +71,8 @@ export class TokenTally {
     const [text, json] = [this.#text, this.#json];
     const besidesText = {
       estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
-      // Templates serialize JSON again, with indentation, which at most doubles what JsonGrowth
-      // leaves.
+      // Templates serialize JSON again, with indentation: two tokens a byte, and what JsonGrowth
+      // adds.
       ceiling: this.#ceiling + 2 * json.bytes(),
     };
     const ceiling = besidesText.ceiling + text.bytes();
