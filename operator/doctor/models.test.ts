@@ -51,14 +51,19 @@ it('warns of a service tier without a price', async () => {
   ]);
 });
 
-it('warns of a price change that the configuration lacks, and lists disputed prices', async () => {
+it('reports a price change that the configuration lacks as a problem, and lists disputed prices', async () => {
   const argon = model('gemini-4-argon', '{input: 2, cached_input: 0.1, output: 10}').replace('openai', 'google');
   const nemo = model('open-mistral-nemo', '{input: 1, output: 1}').replace('openai', 'mistral');
   const dispute = (kind: string) =>
     `ok models: b: the sources of the catalogue disagree about ${kind}: it has 0.15, the other source says 0.3.`;
   expect(await found(`a: ${argon}, b: ${nemo}`, '2026-11-24')).toEqual([
-    'warning models: a: usd_per_million_tokens.from.2026-12-01 is missing, the model catalogue has input 4, output 20',
+    'problem models: a: usd_per_million_tokens.from.2026-12-01 is missing, the model catalogue has input 4, output 20',
     dispute('input'),
     dispute('output'),
+  ]);
+  const cheap = argon.replace('input: 2', 'input: 1');
+  expect(await found(`a: ${cheap}`, '2026-11-24')).toEqual([
+    expect.stringMatching(/^problem models: a: usd_per_million_tokens.from.2026-12-01 is missing/),
+    'warning models: a: usd_per_million_tokens.input is 1, the model catalogue has 2',
   ]);
 });

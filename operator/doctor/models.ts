@@ -3,7 +3,7 @@ import { countOf } from '#core/count-of.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import type { Difference } from '#core/model-catalogue/comparison.ts';
 import { compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
-import { type Finding, ok, warning } from './check.ts';
+import { type Finding, ok, problem, warning } from './check.ts';
 
 /** Compares the models with the release's catalogue, like `models check`. */
 export async function lookAtModels(declared: DeclaredModels, nowMs: number): Promise<readonly Finding[]> {
@@ -15,10 +15,12 @@ export async function lookAtModels(declared: DeclaredModels, nowMs: number): Pro
   const byModel = Map.groupBy(differences, ({ model }) => model);
   const findings = [...byModel].flatMap(([model, found]) => {
     const shutdowns = found.filter(({ field }) => field === 'shutdown_date');
-    const others = found.filter(({ field }) => field !== 'shutdown_date');
+    const changes = found.filter(({ field }) => field.includes('.from.'));
+    const others = found.filter((one) => !shutdowns.includes(one) && !changes.includes(one));
     return [
       ...shutdowns.map((one) => shutdownFinding(one, nowMs)),
-      ...(others.length === 0 ? [] : [differenceFinding(model, others)]),
+      ...(changes.length === 0 ? [] : [differenceFinding(problem, model, changes)]),
+      ...(others.length === 0 ? [] : [differenceFinding(warning, model, others)]),
     ];
   });
   return [...findings, ...notes];
@@ -30,8 +32,8 @@ function shutdownFinding({ model, catalogue }: Difference, nowMs: number): Findi
   return warning('models', found, 'Give it another target; models catalogue lists what can be imported.');
 }
 
-function differenceFinding(model: string, [first, ...others]: readonly Difference[]): Finding {
+function differenceFinding(as: typeof warning, model: string, [first, ...others]: readonly Difference[]): Finding {
   const more = others.length === 0 ? '' : `, and ${countOf(others.length, 'more difference')}`;
   const found = `${model}: ${first?.field} is ${first?.configured ?? 'missing'}, the model catalogue has ${first?.catalogue}${more}`;
-  return warning('models', found, 'Run models check for all of them, and correct the configuration.');
+  return as('models', found, 'Run models check for all of them, and correct the configuration.');
 }
