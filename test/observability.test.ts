@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { hostMetrics } from '#ext-proc/telemetry/host-metrics.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import {
   ALERTS,
@@ -34,10 +35,11 @@ describe('the manual', () => {
     metrics.watchRestingTargets(() => new Map());
     metrics.watchReasoning(() => 0);
     metrics.watchSpans(() => 0);
-    metrics.watchReadiness(async () => undefined);
-    metrics.watchCertificate(async () => undefined);
-    const names = metrics.registry
-      .getMetricsAsArray()
+    const host = hostMetrics({
+      ...{ workers: 1, notReady: async () => undefined, certificateExpiresAtMs: async () => undefined },
+    });
+    const names = [metrics.registry, host]
+      .flatMap((registry) => registry.getMetricsAsArray())
       .filter(({ name }) => name.startsWith('gateway_'))
       .map((entry) => entry.name + labelsOf(entry));
     expect(names.length).toBeGreaterThan(40);

@@ -4,6 +4,7 @@ import { certificateExpiryMs } from '#core/config/server-certificate.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import { envoyStats } from '../envoy-config/envoy-stats.ts';
 import { type HealthServer, startHealthServer } from '../telemetry/health-server.ts';
+import { hostMetrics } from '../telemetry/host-metrics.ts';
 import { createReadiness, type Readiness, sharedProbeKey } from '../telemetry/readiness.ts';
 import { allWorkersMetrics, serveWorkerMetrics } from '../telemetry/worker-metrics.ts';
 import type { GatewayContext } from './gateway-context.ts';
@@ -38,24 +39,30 @@ function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | un
 }
 
 /**
- * The first process has the metrics address. It also serves the metrics of Envoy and of the other
- * gateway processes, which it reads from their sockets.
+ * Every gateway process listens on the metrics address, so that it answers while any of them lives.
+ * Whichever is asked also serves the metrics of Envoy and, from their sockets, of the others.
  */
-export function openHealthServer(
+export async function openHealthServer(
   { config, paths, workerIndex, metrics }: GatewayContext,
   readiness: Readiness,
 ): Promise<HealthServer> {
   const { listen, workers } = config();
   const { registry } = metrics;
-  if (workerIndex !== 0) return serveWorkerMetrics(registry, paths.metricsSocket(workerIndex));
-  const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
-  metrics.watchReadiness(readiness.notReady);
-  metrics.watchCertificate(async () => (listen.tls ? certificateExpiryMs(listen.tls.certificatePath) : undefined));
-  return startHealthServer(listen.metrics, readiness, {
+  const host = hostMetrics({
+    ...{ workers, notReady: readiness.notReady },
+    certificateExpiresAtMs: async () => (listen.tls ? certificateExpiryMs(listen.tls.certificatePath) : undefined),
+  });
+  const others = Array.from({ length: workers }, (_, index) => paths.metricsSocket(index)).toSpliced(workerIndex, 1);
+  const page = {
     contentType: registry.contentType,
     read: async () => {
-      const parts = await Promise.all([allWorkersMetrics(registry, others), envoyStats(paths.envoyAdminSocket)]);
-      return parts.join('\n');
+      const own = allWorkersMetrics(registry, others);
+      return (await Promise.all([own, host.metrics(), envoyStats(paths.envoyAdminSocket)])).join('\n');
     },
-  });
+  };
+  const servers = await Promise.all([
+    serveWorkerMetrics(registry, paths.metricsSocket(workerIndex)),
+    startHealthServer({ ...listen.metrics, isShared: workers > 1 }, readiness, page),
+  ]);
+  return { close: async () => void (await Promise.all(servers.map((server) => server.close()))) };
 }

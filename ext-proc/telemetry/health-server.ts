@@ -20,8 +20,9 @@ export interface MetricsPage {
   read(): Promise<string>;
 }
 
+/** With `isShared` other processes listen on the address too, and the kernel chooses one. */
 export async function startHealthServer(
-  address: Address,
+  address: Address & { readonly isShared: boolean },
   checks: HealthChecks,
   metricsPage: MetricsPage,
 ): Promise<HealthServer> {
@@ -63,9 +64,9 @@ async function respondTo(method: string | undefined, url: string | undefined, ch
   }
 }
 
-function listen(server: Server, { host, port }: Address): Promise<void> {
+function listen(server: Server, { host, port, isShared }: Address & { readonly isShared: boolean }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve());
+    server.listen({ host, port, reusePort: isShared }, () => resolve());
   });
 }

@@ -2,10 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { AdmissionRequest } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { hostMetrics } from './host-metrics.ts';
 import { createMetrics } from './metrics.ts';
 import { watchLimitStore } from './watch-limit-store.ts';
 
-async function current(metrics: ReturnType<typeof createMetrics>, name: string): Promise<number | undefined> {
+async function current(
+  metrics: Pick<ReturnType<typeof createMetrics>, 'registry'>,
+  name: string,
+): Promise<number | undefined> {
   const [value] = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
   return value?.value;
 }
@@ -62,19 +66,19 @@ describe('metrics of the process', () => {
     const metrics = createMetrics();
     let notReady: string | undefined = 'draining';
     let endsMs: number | undefined = 1_800_000_000_000;
-    metrics.watchReadiness(async () => notReady);
-    metrics.watchCertificate(async () => endsMs);
+    const facts = { workers: 2, notReady: async () => notReady, certificateExpiresAtMs: async () => endsMs };
+    const host = { registry: hostMetrics(facts) };
     let heldBytes = 5;
     metrics.watchMemory(() => [{ use: 'answers', held: { heldBytes, limitBytes: 10 } }]);
-    expect(await current(metrics, 'gateway_ready')).toBe(0);
-    expect(await current(metrics, 'gateway_certificate_expiry_timestamp_seconds')).toBe(1_800_000_000);
+    expect(await current(host, 'gateway_ready')).toBe(0);
+    expect(await current(host, 'gateway_certificate_expiry_timestamp_seconds')).toBe(1_800_000_000);
     expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(5);
     expect(await current(metrics, 'gateway_memory_limit_bytes')).toBe(10);
     notReady = undefined;
     endsMs = undefined;
     heldBytes = 0;
-    expect(await current(metrics, 'gateway_ready')).toBe(1);
-    expect(await current(metrics, 'gateway_certificate_expiry_timestamp_seconds')).toBeUndefined();
+    expect(await current(host, 'gateway_ready')).toBe(1);
+    expect(await current(host, 'gateway_certificate_expiry_timestamp_seconds')).toBeUndefined();
     expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(0);
   });
 

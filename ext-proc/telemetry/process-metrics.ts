@@ -39,24 +39,6 @@ export function createProcessMetrics(metrics: MetricSet, version: string) {
     configurationRead: (result: 'applied' | 'refused') => reads.inc({ result }),
     watchConfiguration: (current: () => ReportedConfiguration) => addConfigurationGauges(metrics, current),
     watchMemory: (budgets: () => readonly MemoryBudget[]) => addMemoryGauges(metrics, budgets),
-    /** Called in the process that has the metrics address. */
-    watchReadiness: (notReady: () => Promise<string | undefined>) =>
-      metrics.read(
-        'gateway_ready',
-        '1 if a request through Envoy would be served, as /ready reports. Checked at each scrape.',
-        async () => ((await notReady()) === undefined ? 1 : 0),
-      ),
-    /** Called in the same process. `undefined`: there is no certificate. */
-    watchCertificate: (expiresAtMs: () => Promise<number | undefined>) =>
-      metrics.readSeries(
-        'gateway_certificate_expiry_timestamp_seconds',
-        'When the certificate of the API expires, read from its file. Absent without TLS.',
-        ['listener'],
-        async () => {
-          const ms = await expiresAtMs();
-          return ms === undefined ? [] : [[{ listener: 'api' }, ms / 1000]];
-        },
-      ),
   };
 }
 

@@ -3,16 +3,16 @@ import { createServer, request } from 'node:http';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 
 /**
- * Metrics of several gateway processes on one page. Only the first process has the metrics address.
- * It reads the metrics of the others from their sockets. The series of each process carry its index
- * as `worker`, so nothing is added up here.
+ * Metrics of several gateway processes on one page. The process that is asked for it reads the
+ * metrics of the others from their sockets. The series of each process carry its index as `worker`,
+ * so nothing is added up here.
  */
 type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
 
 const TIMEOUT_MS = 1_000;
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
-/** Serves the metrics of a process that does not have the metrics address. */
+/** Serves the metrics of a process to the others. */
 export async function serveWorkerMetrics(registry: Registry, socketPath: string): Promise<{ close(): Promise<void> }> {
   await unlink(socketPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

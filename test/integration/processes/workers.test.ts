@@ -197,10 +197,15 @@ function fourProcesses(): void {
     });
     await gate.waitFor(IN_FLIGHT);
     expect(await heldUsd(client)).toBeCloseTo(IN_FLIGHT * COST_OF_ONE, 9);
-    const [victim = 0] = gatewayProcesses(stack.supervisorPid).slice(-1);
+    const [victim = 0] = gatewayProcesses(stack.supervisorPid);
     process.kill(victim, 'SIGKILL');
     const killedAtMs = performance.now();
     while (gatewayProcesses(stack.supervisorPid).includes(victim)) await sleep(5);
+    // It was the first one, and the address of the metrics answers at once all the same.
+    expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
+    expect([3, 4]).toContain(await metric(stack.metricsOrigin, 'gateway_build_info'));
+    expect(await metric(stack.metricsOrigin, 'gateway_workers')).toBe(4);
+    expect(await metric(stack.metricsOrigin, 'gateway_ready')).toBe(1);
     // Requests of the killed process ended with it. Envoy sends all others to the live processes.
     await expect.poll(() => outcomes.length).toBeGreaterThan(0);
     const after = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/models')));

@@ -1,0 +1,30 @@
+import type { Registry } from 'prom-client';
+import { MetricSet } from './metric-set.ts';
+
+export interface HostFacts {
+  readonly workers: number;
+  notReady(): Promise<string | undefined>;
+  /** `undefined`: there is no certificate. */
+  certificateExpiresAtMs(): Promise<number | undefined>;
+}
+
+/** Metrics of all gateway processes together: without `worker`, whichever process answers. */
+export function hostMetrics({ workers, notReady, certificateExpiresAtMs }: HostFacts): Registry {
+  const metrics = new MetricSet();
+  metrics.gauge('gateway_workers', 'Gateway processes that this host should have.').set(workers);
+  metrics.read(
+    'gateway_ready',
+    '1 if a request through Envoy would be served, as /ready reports. Checked at each scrape.',
+    async () => ((await notReady()) === undefined ? 1 : 0),
+  );
+  metrics.readSeries(
+    'gateway_certificate_expiry_timestamp_seconds',
+    'When the certificate of the API expires, read from its file. Absent without TLS.',
+    ['listener'],
+    async () => {
+      const ms = await certificateExpiresAtMs();
+      return ms === undefined ? [] : [[{ listener: 'api' }, ms / 1000]];
+    },
+  );
+  return metrics.registry;
+}
