@@ -8,7 +8,7 @@ import {
   MAX_TAX_ID,
   MAX_TOKENS_PER_MINUTE,
 } from '#core/field-bounds.ts';
-import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import type { AlertSettingsInput } from './alerts.ts';
 import type { KeyRestrictions } from './keys.ts';
 import type { OrganizationSettings, OwnSettings } from './organization.ts';
@@ -106,7 +106,7 @@ export const ORGANIZATION_SETTINGS: Settings<OrganizationSettings> = {
     kind: 'count',
     label: 'Concurrency',
     hint: 'Requests running at once. More are refused until one ends.',
-    placeholder: String(DEFAULT_CONCURRENCY),
+    placeholder: String(DEFAULT_RULES.concurrency),
     max: MAX_CONCURRENCY,
     brief: '{} request(s) at once',
   },

@@ -5,9 +5,6 @@ export type Scope = 'chat' | 'usage:read';
 
 export const SCOPES: readonly Scope[] = ['chat', 'usage:read'];
 
-/** Concurrency slots of an organization without a setting. */
-export const DEFAULT_CONCURRENCY = 64;
-
 /**
  * The caller, as PostgreSQL has it when the request arrives, with everything that authentication,
  * authorization and admission need. The account may be an earlier state of the same epoch.
@@ -32,17 +29,24 @@ export interface Key {
   readonly limits: KeyLimits;
 }
 
-export interface Organization {
+export interface Organization extends OrganizationRules {
   readonly id: string;
   readonly suspended: boolean;
+  readonly limits: RateLimits;
+}
+
+/** Settings of an organization that requests are checked with, besides its limits. */
+export interface OrganizationRules {
   readonly allowMultipleCompletions: boolean;
   /** Output cap per completion. Absent: only the model's own cap applies. */
   readonly maxTokens?: number;
   readonly concurrency: number;
   /** Name of its price list. Absent: it pays the models' own prices. */
   readonly priceList?: string;
-  readonly limits: RateLimits;
 }
+
+/** Rules of an organization without settings. */
+export const DEFAULT_RULES = { allowMultipleCompletions: false, concurrency: 64 } satisfies OrganizationRules;
 
 export interface RateLimits {
   readonly requestsPerMinute?: number;

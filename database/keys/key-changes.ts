@@ -1,29 +1,20 @@
 import type pg from 'pg';
-import { present } from '#core/present.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, sql } from '../connection/connection-pool.ts';
-import { afterChange, changedKeyLimits } from '../organizations/rate-limits.ts';
 import { stillHasRights } from '../organizations/rights.ts';
-import type {
-  KeyChange,
-  KeyRecord,
-  KeyReplacement,
-  KeySettings,
-  ReplaceKeyResult,
-  UpdateKeyResult,
-} from './key-records.ts';
+import { changed, settingsOf, valuesOf, writeSettings } from '../organizations/setting-columns.ts';
+import type { KeyChange, KeyReplacement, ReplaceKeyResult, UpdateKeyResult } from './key-records.ts';
 import {
   insertKey,
   KEY_COLUMNS,
-  keyFields,
+  KEY_SETTING_COLUMNS,
   keySubject,
   limitAbove,
   lockOrganization,
   readKey,
   readKeys,
-  settingValues,
 } from './key-rows.ts';
 
 /**
@@ -34,11 +25,9 @@ const LOCK = sql('lock_key')`
   select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
     from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id) and not k.playground
     for no key update`;
+const WRITTEN = writeSettings(KEY_SETTING_COLUMNS, 2);
 const UPDATE = sql('update_key')`
-  update keys k
-    set name = $2, scopes = $3, models = $4, ip_ranges = $5, expires_at = to_timestamp($6::double precision / 1000), rpm = $7, tpm = $8,
-      daily_budget_nano_usd = $9, monthly_budget_nano_usd = $10, lifetime_budget_nano_usd = $11, note = $12
-    where k.id = $1 returning ${KEY_COLUMNS}`;
+  update keys k set (${WRITTEN.columns}) = row (${WRITTEN.parameters}) where k.id = $1 returning ${KEY_COLUMNS}`;
 const REVOKE = sql('revoke_key')`
   update keys k
     set revoked_at = greatest(now(), to_timestamp($2::double precision / 1000)), revocation_decided_at = now()
@@ -54,16 +43,17 @@ export async function updateKey(
   return inTransaction(pool, 'begin', async (client): Promise<UpdateKeyResult> => {
     const organization = await lockOrganization(client, organizationId);
     if (!organization || !(await stillHasRights(client, organizationId, by))) return { kind: 'unknown_key' };
-    const before = await lockKey(client, id, organizationId);
-    if (!before) return { kind: 'unknown_key' };
-    if (before.key.revoked) return { kind: 'revoked', key: before.key };
-    const after = changed(before.key, change);
-    const changes = changesBetween(keyFields(before.key), keyFields(after));
-    if (isEmpty(changes)) return { kind: 'updated', key: before.key };
-    const newLimits = Object.fromEntries(Object.entries(after.limits).filter(([limit]) => limit in changes));
-    const above = limitAbove(newLimits, organization);
+    const { key: former } = (await lockKey(client, id, organizationId)) ?? {};
+    if (!former) return { kind: 'unknown_key' };
+    if (former.revoked) return { kind: 'revoked', key: former };
+    const before = settingsOf(KEY_SETTING_COLUMNS, former);
+    const after = changed(before, change);
+    const changes = changesBetween(before, after);
+    if (isEmpty(changes)) return { kind: 'updated', key: former };
+    const changedSettings = Object.fromEntries(Object.entries(after).filter(([name]) => name in changes));
+    const above = limitAbove(changedSettings, organization);
     if (above) return above;
-    const key = await readKey(client, UPDATE, [id, ...settingValues(after)]);
+    const key = await readKey(client, UPDATE, [id, ...valuesOf(KEY_SETTING_COLUMNS, after)]);
     await addAuditEvent(client, { action: 'key.updated', ...keySubject(key), changes }, by);
     return { kind: 'updated', key };
   });
@@ -85,8 +75,9 @@ export async function replaceKey(
     const { key: former, expired } = before;
     if (former.revokedAtMs !== undefined) return { kind: 'revoked', key: former };
     if (expired) return { kind: 'expired', key: former };
-    const settings = changed(former, expiresAtMs === undefined ? {} : { expiresAtMs });
-    const key = await insertKey(client, { ...settings, ...identity }, by, { replaces: id });
+    const change = expiresAtMs === undefined ? {} : { expiresAtMs };
+    const settings = changed(settingsOf(KEY_SETTING_COLUMNS, former), change);
+    const key = await insertKey(client, { organizationId, ...settings, ...identity }, by, { replaces: id });
     const old = await readKey(client, REVOKE, [id, oldRevokedAtMs ?? null]);
     const changes = changesBetween(
       { revokedAtMs: former.revokedAtMs },
@@ -103,18 +94,4 @@ export async function lockKey(client: pg.PoolClient, id: string, organizationId:
   if (locked === undefined) return undefined;
   const { expired, ...key } = locked;
   return { key, expired };
-}
-
-function changed(before: KeyRecord, change: KeyChange): KeySettings {
-  const note = afterChange(before.note, change.note);
-  const models = afterChange(before.models, change.models);
-  const ipRanges = afterChange(before.ipRanges, change.ipRanges);
-  const expiresAtMs = afterChange(before.expiresAtMs, change.expiresAtMs);
-  return {
-    organizationId: before.organizationId,
-    name: change.name ?? before.name,
-    scopes: change.scopes ?? before.scopes,
-    ...present({ note, models, ipRanges, expiresAtMs }),
-    limits: changedKeyLimits(before.limits, change),
-  };
 }

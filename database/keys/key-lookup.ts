@@ -1,13 +1,12 @@
 import type pg from 'pg';
 import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts';
 import type { UtcDay } from '#core/clock.ts';
-import type { Principal, Scope } from '#core/principal.ts';
+import type { Principal, RateLimits, Scope } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { run, sql } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
 import type { ReadFences } from '../limits-ownership/shard-fences.ts';
-import { limitsOf, withKeyBudgets } from '../organizations/rate-limits.ts';
 import { keyAccountOf } from './key-account.ts';
 import type { KeyStore } from './key-store.ts';
 
@@ -183,7 +182,11 @@ function keyOf(fields: KeyFields): Principal['key'] {
     ...(revokedAtMs === null ? {} : { revokedAtMs }),
     ...(revokedInMs === null ? {} : { revokedInMs }),
     ...(expiresAtMs === null ? {} : { expiresAtMs }),
-    limits: withKeyBudgets(limitsOf(rpm, tpm, dailyBudget), monthly, lifetime),
+    limits: {
+      ...limitsOf(rpm, tpm, dailyBudget),
+      ...(monthly === null ? {} : { monthlyBudgetNanoUsd: BigInt(monthly) }),
+      ...(lifetime === null ? {} : { lifetimeBudgetNanoUsd: BigInt(lifetime) }),
+    },
   };
 }
 
@@ -197,6 +200,14 @@ function organizationOf(fields: OrganizationFields): Principal['organization'] {
     concurrency,
     ...(priceList === null ? {} : { priceList }),
     limits: limitsOf(rpm, tpm, dailyBudget),
+  };
+}
+
+function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: string | null): RateLimits {
+  return {
+    ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
+    ...(tpm === null ? {} : { tokensPerMinute: Number(tpm) }),
+    ...(dailyBudget === null ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudget) }),
   };
 }
 

@@ -1,8 +1,9 @@
+import type { Change } from '#contract/setting.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { KeyLimits, RateLimits, Scope } from '#core/principal.ts';
 
-export interface KeySettings {
-  readonly organizationId: string;
+/** An absent setting means no restriction. */
+export interface KeyRestrictions extends KeyLimits {
   readonly name: string;
   /** Text for people, without control characters. It is sent to no provider. */
   readonly note?: string;
@@ -10,7 +11,10 @@ export interface KeySettings {
   readonly models?: readonly string[];
   readonly ipRanges?: readonly string[];
   readonly expiresAtMs?: number;
-  readonly limits: KeyLimits;
+}
+
+export interface KeySettings extends KeyRestrictions {
+  readonly organizationId: string;
 }
 
 export interface NewKey extends KeySettings {
@@ -34,20 +38,7 @@ export interface KeyRecord extends KeySettings {
   readonly createdBy?: string;
 }
 
-/** Changed settings. Absent: unchanged. `null`: the restriction is removed. */
-export interface KeyChange {
-  readonly name?: string;
-  readonly note?: string | null;
-  readonly scopes?: readonly Scope[];
-  readonly models?: readonly string[] | null;
-  readonly ipRanges?: readonly string[] | null;
-  readonly expiresAtMs?: number | null;
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly dailyBudgetNanoUsd?: NanoUsd | null;
-  readonly monthlyBudgetNanoUsd?: NanoUsd | null;
-  readonly lifetimeBudgetNanoUsd?: NanoUsd | null;
-}
+export type KeyChange = Change<KeyRestrictions>;
 
 export interface KeyReplacement {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { KeyLimits, RateLimits } from '#core/principal.ts';
+import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -7,15 +7,34 @@ import { type Connection, inTransaction, records, run, type Statement, sql } fro
 import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
-import { limitColumns, withLimits } from '../organizations/rate-limits.ts';
 import { stillHasRights } from '../organizations/rights.ts';
+import {
+  amountsOf,
+  RATE_LIMIT_COLUMNS,
+  readSettings,
+  type SettingColumns,
+  settingsOf,
+  valuesOf,
+  writeSettings,
+} from '../organizations/setting-columns.ts';
 import { IS_ACTIVE, IS_REVOKED } from './key-lookup.ts';
-import type { AboveOrganization, CreateKeyResult, KeyRecord, KeySettings, NewKey } from './key-records.ts';
+import type { AboveOrganization, CreateKeyResult, KeyRecord, KeyRestrictions, NewKey } from './key-records.ts';
+
+export const KEY_SETTING_COLUMNS: SettingColumns<KeyRestrictions> = {
+  name: ['name', 'plain'],
+  note: ['note', 'plain'],
+  scopes: ['scopes', 'plain'],
+  models: ['models', 'plain'],
+  ipRanges: ['ip_ranges', 'plain'],
+  expiresAtMs: ['expires_at', 'moment'],
+  ...RATE_LIMIT_COLUMNS,
+  monthlyBudgetNanoUsd: ['monthly_budget_nano_usd', 'amount'],
+  lifetimeBudgetNanoUsd: ['lifetime_budget_nano_usd', 'amount'],
+};
 
 /** Columns of `keys k`. */
-export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.name, k.note, k.last4, k.scopes, k.models, k.ip_ranges as "ipRanges",
-  ${limitColumns('k')}, k.monthly_budget_nano_usd as "monthlyBudgetNanoUsd", k.lifetime_budget_nano_usd as "lifetimeBudgetNanoUsd",
-  ${nearestMilliseconds('k.expires_at')} as "expiresAtMs", ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
+export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.last4, ${readSettings(KEY_SETTING_COLUMNS, 'k')},
+  ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
   coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;
 
 const LIST = sql('list_keys')`
@@ -24,13 +43,10 @@ const SHOW = sql('show_key')`
   select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
 /** Locks the organization, so that the compared limits are in force until the commit. */
 const LOCK_ORGANIZATION = sql('lock_organization')`select from organizations where id = $1 for share`;
+const WRITTEN = writeSettings(KEY_SETTING_COLUMNS, 7);
 const INSERT = sql('insert_key')`
-  insert into keys as k
-      (id, name, scopes, models, ip_ranges, expires_at, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd,
-        note, organization_id, hash, last4, created_by, playground)
-    values ($1, $2, $3, $4, $5, to_timestamp($6::double precision / 1000), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) returning ${KEY_COLUMNS}`;
-
-type KeyRow = Omit<KeyRecord, 'limits'> & KeyLimits;
+  insert into keys as k (id, organization_id, hash, last4, created_by, playground, ${WRITTEN.columns})
+    values ($1, $2, $3, $4, $5, $6, ${WRITTEN.parameters}) returning ${KEY_COLUMNS}`;
 
 /** Runs a statement that returns KEY_COLUMNS, `More` columns, and `amounts` among those. */
 export async function readKeys<More extends object = object>(
@@ -39,9 +55,7 @@ export async function readKeys<More extends object = object>(
   values: unknown[],
   amounts: readonly (keyof More & string)[] = [],
 ): Promise<(KeyRecord & More)[]> {
-  const budgets = ['dailyBudgetNanoUsd', 'monthlyBudgetNanoUsd', 'lifetimeBudgetNanoUsd'] as const;
-  return (await records<KeyRow & More>(on, statement, values, [...budgets, ...amounts])).map(withLimits) as (KeyRecord &
-    More)[];
+  return records<KeyRecord & More>(on, statement, values, [...amountsOf(KEY_SETTING_COLUMNS), ...amounts]);
 }
 
 /** Runs a statement that inserts a key, or changes a locked one. */
@@ -51,21 +65,13 @@ export async function readKey(client: pg.PoolClient, statement: Statement, value
   return key;
 }
 
-/** Values of a key's settings, in the order of insert and update after the id. */
-export function settingValues({ name, scopes, models, ipRanges, expiresAtMs, limits, note }: KeySettings) {
-  const { requestsPerMinute: rpm, tokensPerMinute: tpm, dailyBudgetNanoUsd: daily } = limits;
-  const { monthlyBudgetNanoUsd: monthly, lifetimeBudgetNanoUsd: lifetime } = limits;
-  const optional = [models, ipRanges, expiresAtMs, rpm, tpm, daily, monthly, lifetime, note];
-  return [name, scopes, ...optional.map((value) => value ?? null)];
-}
-
 /** Creates a key. The user, if any, is stored as `createdBy`. */
 export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
     const organization = await lockOrganization(client, key.organizationId);
     if (!organization || !(await stillHasRights(client, key.organizationId, by)))
       return { kind: 'unknown_organization' };
-    const above = limitAbove(key.limits, organization);
+    const above = limitAbove(key, organization);
     return above ?? { kind: 'created', key: await insertKey(client, key, by) };
   });
 }
@@ -84,9 +90,9 @@ export async function insertKey(
   origin: AuditFields = {},
 ): Promise<KeyRecord> {
   const { id, organizationId, hash, last4, playground = false } = key;
-  const values = [id, ...settingValues(key), organizationId, hash, last4, by.userId ?? null, playground];
-  const created = await readKey(client, INSERT, values);
-  const changes = changesBetween({}, { ...keyFields(key), ...origin });
+  const identity = [id, organizationId, hash, last4, by.userId ?? null, playground];
+  const created = await readKey(client, INSERT, [...identity, ...valuesOf(KEY_SETTING_COLUMNS, key)]);
+  const changes = changesBetween({}, { ...settingsOf(KEY_SETTING_COLUMNS, key), ...origin });
   await addAuditEvent(client, { action: 'key.created', ...keySubject(key), changes }, by);
   return created;
 }
@@ -106,19 +112,15 @@ export async function findKey(
   return (await readKeys(pool, SHOW, [id, organizationId ?? null]))[0];
 }
 
-export function limitAbove(ofKey: RateLimits, { limits }: OrganizationRecord): AboveOrganization | undefined {
+export function limitAbove(ofKey: RateLimits, organization: RateLimits): AboveOrganization | undefined {
   for (const limit of ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd'] as const) {
     const wanted = ofKey[limit];
-    const organizationLimit = limits[limit];
+    const organizationLimit = organization[limit];
     if (wanted !== undefined && organizationLimit !== undefined && wanted > organizationLimit) {
       return { kind: 'above_organization', limit, organizationLimit };
     }
   }
   return undefined;
-}
-
-export function keyFields({ name, note, scopes, models, ipRanges, expiresAtMs, limits }: KeySettings) {
-  return { name, note, scopes, models, ipRanges, expiresAtMs, ...limits } satisfies AuditFields;
 }
 
 export function keySubject({ id, organizationId, name }: Pick<KeyRecord, 'id' | 'organizationId' | 'name'>) {

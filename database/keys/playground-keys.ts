@@ -34,8 +34,7 @@ export async function createPlaygroundKey(
     if (!organization || !(await stillHasRights(client, key.organizationId, by))) return undefined;
     const living = await run<{ id: string }>(client, LIVING, [key.organizationId, by.userId]);
     await revokeHere(client, { ids: living.map(({ id }) => id) }, by);
-    const limits = { ...key.limits, ...lowered(key.limits, organization.limits) };
-    return insertKey(client, { ...key, limits, playground: true }, by);
+    return insertKey(client, { ...key, ...lowered(key, organization), playground: true }, by);
   });
 }
 

@@ -1,5 +1,6 @@
+import type { Change } from '#contract/setting.ts';
 import type { NanoUsd } from '#core/money.ts';
-import type { RateLimits } from '#core/principal.ts';
+import type { OrganizationRules, RateLimits } from '#core/principal.ts';
 
 /** Data for invoices. Owners set it. */
 export interface BillingData {
@@ -9,36 +10,15 @@ export interface BillingData {
   readonly billingEmail?: string;
 }
 
-export interface OrganizationSettings extends BillingData {
+export interface OrganizationSettings extends OrganizationRules, RateLimits, BillingData {
   readonly name: string;
-  readonly allowMultipleCompletions: boolean;
-  readonly concurrency: number;
-  /** Absent: the organization has no cap of its own. */
-  readonly maxTokens?: number;
-  /** Name of the price list. Absent: the models' own prices apply. */
-  readonly priceList?: string;
-  readonly limits: RateLimits;
 }
 
 export interface NewOrganization extends OrganizationSettings {
   readonly id: string;
 }
 
-/** `null`: the value is removed. */
-type BillingChange = { readonly [Name in keyof BillingData]: string | null };
-
-/** Changed settings. Absent: unchanged. `null`: the limit is removed. */
-export interface OrganizationChange extends BillingChange {
-  readonly name?: string;
-  readonly allowMultipleCompletions?: boolean;
-  readonly concurrency?: number;
-  readonly maxTokens?: number | null;
-  /** `null`: the models' own prices apply. */
-  readonly priceList?: string | null;
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly dailyBudgetNanoUsd?: NanoUsd | null;
-}
+export type OrganizationChange = Change<OrganizationSettings>;
 
 export interface OrganizationQuery {
   /** Part of the name, ignoring case, or the whole id. Absent: all organizations. */

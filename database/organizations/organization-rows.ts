@@ -1,6 +1,4 @@
 import type pg from 'pg';
-import { present } from '#core/present.ts';
-import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -9,7 +7,6 @@ import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import { isOutOfRange } from '../connection/unavailable.ts';
 import { addCredit, refusalOfReference } from './add-credit.ts';
 import type {
-  BillingData,
   CreateOrganizationResult,
   CreditEntry,
   CreditResult,
@@ -19,11 +16,32 @@ import type {
   OrganizationRecord,
   OrganizationSettings,
 } from './organization-records.ts';
-import { afterChange, changedLimits, limitColumns, withLimits } from './rate-limits.ts';
+import {
+  amountsOf,
+  changed,
+  RATE_LIMIT_COLUMNS,
+  readSettings,
+  type SettingColumns,
+  settingsOf,
+  valuesOf,
+  writeSettings,
+} from './setting-columns.ts';
 
-const SELECT = `select o.id, o.name, ${nearestMilliseconds('o.suspended_at')} as "suspendedAtMs", o.allow_n as "allowMultipleCompletions",
-  o.concurrency, ${limitColumns('o')}, o.max_tokens::float8 as "maxTokens", o.price_list as "priceList",
-  o.legal_name as "legalName", o.billing_address as "billingAddress", o.tax_id as "taxId", o.billing_email as "billingEmail",
+const SETTINGS: SettingColumns<OrganizationSettings> = {
+  name: ['name', 'plain'],
+  allowMultipleCompletions: ['allow_n', 'plain'],
+  concurrency: ['concurrency', 'plain'],
+  ...RATE_LIMIT_COLUMNS,
+  maxTokens: ['max_tokens', 'count'],
+  priceList: ['price_list', 'plain'],
+  legalName: ['legal_name', 'plain'],
+  billingAddress: ['billing_address', 'plain'],
+  taxId: ['tax_id', 'plain'],
+  billingEmail: ['billing_email', 'plain'],
+};
+const WRITTEN = writeSettings(SETTINGS, 2);
+
+const SELECT = `select o.id, ${nearestMilliseconds('o.suspended_at')} as "suspendedAtMs", ${readSettings(SETTINGS, 'o')},
   a.balance_nano_usd as "balanceNanoUsd", ${nearestMilliseconds('o.created_at')} as "createdAtMs"
   from organizations o join accounts a on a.organization_id = o.id`;
 
@@ -36,26 +54,11 @@ const SEARCH = sql('search_organizations')`
     order by o.id desc limit $3`;
 const BY_ID = sql('organizations_by_id')`${SELECT} where o.id = any ($1) order by o.id desc`;
 const INSERT = sql('insert_organization')`
-  insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list,
-      legal_name, billing_address, tax_id, billing_email)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  insert into organizations (id, ${WRITTEN.columns}) values ($1, ${WRITTEN.parameters})`;
 const UPDATE = sql('update_organization')`
-  update organizations
-    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8, price_list = $9,
-      legal_name = $10, billing_address = $11, tax_id = $12, billing_email = $13
-    where id = $1`;
+  update organizations set (${WRITTEN.columns}) = row (${WRITTEN.parameters}) where id = $1`;
 const OPEN_ACCOUNT = sql('open_account')`insert into accounts (organization_id) values ($1)`;
 const SUSPEND = sql('set_suspended')`update organizations set suspended_at = case when $2 then now() end where id = $1`;
-
-type OrganizationRow = Omit<OrganizationRecord, 'limits'> & RateLimits;
-
-/** Billing data in the order of its columns. */
-const BILLING = [
-  'legalName',
-  'billingAddress',
-  'taxId',
-  'billingEmail',
-] as const satisfies readonly (keyof BillingData)[];
 
 /** Commits the organization and its opening credit together. */
 export async function createOrganization(
@@ -66,9 +69,9 @@ export async function createOrganization(
 ): Promise<CreateOrganizationResult> {
   const created = inTransaction(pool, 'begin', async (client): Promise<CreateOrganizationResult> => {
     const { id, name } = organization;
-    await run(client, INSERT, valuesOf(id, organization));
+    await run(client, INSERT, [id, ...valuesOf(SETTINGS, organization)]);
     await run(client, OPEN_ACCOUNT, [id]);
-    const changes = changesBetween({}, fieldsOf(organization));
+    const changes = changesBetween({}, settingsOf(SETTINGS, organization));
     await addAuditEvent(client, { action: 'organization.created', ...subjectOf(id, name), changes }, by);
     if (openingCredit) await addCredit(client, { id, name }, openingCredit, by);
     const created = await findOrganization(client, id);
@@ -106,11 +109,12 @@ export async function updateOrganization(
   change: OrganizationChange,
   by: Actor,
 ): Promise<OrganizationRecord | undefined> {
-  return onLocked(pool, id, async (client, before) => {
+  return onLocked(pool, id, async (client, organization) => {
+    const before = settingsOf(SETTINGS, organization);
     const after = changed(before, change);
-    const changes = changesBetween(fieldsOf(before), fieldsOf(after));
+    const changes = changesBetween(before, after);
     if (isEmpty(changes)) return;
-    await run(client, UPDATE, valuesOf(id, after));
+    await run(client, UPDATE, [id, ...valuesOf(SETTINGS, after)]);
     await addAuditEvent(client, { action: 'organization.updated', ...subjectOf(id, after.name), changes }, by);
   });
 }
@@ -163,39 +167,10 @@ async function onLocked(
   });
 }
 
-function changed(before: OrganizationRecord, change: OrganizationChange): OrganizationSettings {
-  const maxTokens = afterChange(before.maxTokens, change.maxTokens);
-  const priceList = afterChange(before.priceList, change.priceList);
-  return {
-    name: change.name ?? before.name,
-    allowMultipleCompletions: change.allowMultipleCompletions ?? before.allowMultipleCompletions,
-    concurrency: change.concurrency ?? before.concurrency,
-    ...present({ maxTokens, priceList }),
-    ...present(Object.fromEntries(BILLING.map((name) => [name, afterChange(before[name], change[name])]))),
-    limits: changedLimits(before.limits, change),
-  };
-}
-
-function valuesOf(id: string, { limits, maxTokens, priceList, ...settings }: OrganizationSettings) {
-  const { name, allowMultipleCompletions, concurrency, ...billing } = settings;
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
-  const bounds = [requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, maxTokens, priceList];
-  const optional = [...bounds, ...BILLING.map((field) => billing[field])];
-  return [id, name, allowMultipleCompletions, concurrency, ...optional.map((value) => value ?? null)];
-}
-
-function fieldsOf({ limits, ...settings }: OrganizationSettings) {
-  const { name, allowMultipleCompletions, concurrency, maxTokens, priceList } = settings;
-  const { legalName, billingAddress, taxId, billingEmail } = settings;
-  const billing = { legalName, billingAddress, taxId, billingEmail };
-  return { name, allowMultipleCompletions, concurrency, maxTokens, priceList, ...limits, ...billing };
-}
-
 function subjectOf(id: string, name: string) {
   return { organizationId: id, subjectId: id, subjectName: name };
 }
 
 async function read(on: Connection, statement: Statement, values: unknown[]): Promise<OrganizationRecord[]> {
-  const rows = await records<OrganizationRow>(on, statement, values, ['balanceNanoUsd', 'dailyBudgetNanoUsd']);
-  return rows.map(withLimits);
+  return records<OrganizationRecord>(on, statement, values, ['balanceNanoUsd', ...amountsOf(SETTINGS)]);
 }

@@ -167,7 +167,7 @@ function readSettings(organizationId: string, values: ValueReader): KeySettings 
       ipRanges: values.ipRanges('ips'),
       expiresAtMs: values.moment('expires'),
     }),
-    limits: givenLimits(readLimits(values)),
+    ...givenLimits(readLimits(values)),
   };
 }
 

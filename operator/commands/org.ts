@@ -2,7 +2,7 @@ import { MAX_CONCURRENCY, MAX_NOTE_CHARACTERS, MAX_REFERENCE, MAX_TOKENS_PER_MIN
 import { newId } from '#core/ids.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
 import { present } from '#core/present.ts';
-import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import type { OrganizationChange, OrganizationRecord } from '#database/organizations/organization-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import {
@@ -63,17 +63,10 @@ const create: Command = {
         given: values.text('reference', MAX_REFERENCE),
         ...readSettings(values),
       }),
-      async ({ administration }, { name = '', creditNanoUsd, ...settings }) => {
-        const { given: _, allowMultipleCompletions, concurrency, maxTokens, priceList, ...limits } = settings;
+      async ({ administration }, { name = '', creditNanoUsd, given: _, ...settings }) => {
         const created = await createOrganization(
           administration,
-          {
-            name,
-            creditNanoUsd,
-            reference,
-            ...givenLimits({ allowMultipleCompletions, concurrency, maxTokens, priceList }),
-            limits: givenLimits(limits),
-          },
+          { name, creditNanoUsd, reference, ...givenLimits(settings) },
           operatorHere(),
         );
         decided = true;
@@ -126,7 +119,7 @@ const update = onOrganization(
   (values): OrganizationChange => {
     const { concurrency, ...settings } = readSettings(values);
     const name = values.name('name');
-    return present({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...settings });
+    return present({ name, concurrency: concurrency === null ? DEFAULT_RULES.concurrency : concurrency, ...settings });
   },
   (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
 );

@@ -31,7 +31,6 @@ export async function createKey(
 
 /** JSON of a key. Absent restrictions are null, amounts are USD. */
 export function keyJson(key: KeyRecord, nowMs: number) {
-  const { limits } = key;
   return {
     id: key.id,
     org_id: key.organizationId,
@@ -42,11 +41,11 @@ export function keyJson(key: KeyRecord, nowMs: number) {
     scopes: key.scopes,
     models: key.models ?? null,
     ips: key.ipRanges ?? null,
-    rpm: limits.requestsPerMinute ?? null,
-    tpm: limits.tokensPerMinute ?? null,
-    daily_budget: usdOrNull(limits.dailyBudgetNanoUsd),
-    monthly_budget: usdOrNull(limits.monthlyBudgetNanoUsd),
-    lifetime_budget: usdOrNull(limits.lifetimeBudgetNanoUsd),
+    rpm: key.requestsPerMinute ?? null,
+    tpm: key.tokensPerMinute ?? null,
+    daily_budget: usdOrNull(key.dailyBudgetNanoUsd),
+    monthly_budget: usdOrNull(key.monthlyBudgetNanoUsd),
+    lifetime_budget: usdOrNull(key.lifetimeBudgetNanoUsd),
     expires_at: isoOrNull(key.expiresAtMs),
     revoked_at: isoOrNull(key.revokedAtMs),
     created_at: new Date(key.createdAtMs).toISOString(),
@@ -64,11 +63,11 @@ export function keyLines(key: KeyRecord, nowMs: number): readonly (readonly [str
     ['scopes', key.scopes.join(', ')],
     ['models', key.models?.join(', ') ?? 'all'],
     ['addresses', key.ipRanges?.join(', ') ?? 'all'],
-    ['requests per minute', limitText(key.limits.requestsPerMinute)],
-    ['tokens per minute', limitText(key.limits.tokensPerMinute)],
-    ['daily budget', budgetText(key.limits.dailyBudgetNanoUsd)],
-    ['monthly budget', budgetText(key.limits.monthlyBudgetNanoUsd)],
-    ['lifetime budget', budgetText(key.limits.lifetimeBudgetNanoUsd)],
+    ['requests per minute', limitText(key.requestsPerMinute)],
+    ['tokens per minute', limitText(key.tokensPerMinute)],
+    ['daily budget', budgetText(key.dailyBudgetNanoUsd)],
+    ['monthly budget', budgetText(key.monthlyBudgetNanoUsd)],
+    ['lifetime budget', budgetText(key.lifetimeBudgetNanoUsd)],
     ['expires', isoOrNull(key.expiresAtMs) ?? 'never'],
   ];
 }

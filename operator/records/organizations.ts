@@ -1,7 +1,6 @@
 import { newId } from '#core/ids.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
-import { present } from '#core/present.ts';
-import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type {
@@ -23,17 +22,10 @@ export function createOrganization(
   options: CreateOrganizationOptions,
   by: Actor,
 ): Promise<CreateOrganizationResult> {
-  const { name, creditNanoUsd = 0n, reference, maxTokens, priceList } = options;
+  const { creditNanoUsd = 0n, reference, ...settings } = options;
   const credit = { amountNanoUsd: creditNanoUsd, note: 'Opening credit', ...(reference && { reference }) };
   return administration.createOrganization(
-    {
-      id: newId('org', Date.now()),
-      name,
-      allowMultipleCompletions: options.allowMultipleCompletions ?? false,
-      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
-      ...present({ maxTokens, priceList }),
-      limits: options.limits ?? {},
-    },
+    { id: newId('org', Date.now()), ...DEFAULT_RULES, ...settings },
     by,
     creditNanoUsd === 0n ? undefined : credit,
   );
@@ -41,16 +33,15 @@ export function createOrganization(
 
 /** JSON of an organization. Absent limits are null, amounts are USD. */
 export function organizationJson(organization: OrganizationRecord) {
-  const { limits } = organization;
   return {
     id: organization.id,
     name: organization.name,
     suspended: organization.suspendedAtMs !== undefined,
     balance: usdNumber(organization.balanceNanoUsd),
-    rpm: limits.requestsPerMinute ?? null,
-    tpm: limits.tokensPerMinute ?? null,
+    rpm: organization.requestsPerMinute ?? null,
+    tpm: organization.tokensPerMinute ?? null,
     concurrency: organization.concurrency,
-    daily_budget: limits.dailyBudgetNanoUsd === undefined ? null : usdNumber(limits.dailyBudgetNanoUsd),
+    daily_budget: organization.dailyBudgetNanoUsd === undefined ? null : usdNumber(organization.dailyBudgetNanoUsd),
     max_tokens: organization.maxTokens ?? null,
     allow_n: organization.allowMultipleCompletions,
     price_list: organization.priceList ?? null,
@@ -60,16 +51,15 @@ export function organizationJson(organization: OrganizationRecord) {
 
 /** Labels and values for people to read. */
 export function organizationLines(organization: OrganizationRecord): readonly (readonly [string, string])[] {
-  const { limits } = organization;
   return [
     ['id', organization.id],
     ['name', organization.name],
     ['state', organization.suspendedAtMs === undefined ? 'active' : 'suspended'],
     ['balance', `${formatUsd(organization.balanceNanoUsd)} USD`],
-    ['requests per minute', limitText(limits.requestsPerMinute)],
-    ['tokens per minute', limitText(limits.tokensPerMinute)],
+    ['requests per minute', limitText(organization.requestsPerMinute)],
+    ['tokens per minute', limitText(organization.tokensPerMinute)],
     ['concurrency', String(organization.concurrency)],
-    ['daily budget', budgetText(limits.dailyBudgetNanoUsd)],
+    ['daily budget', budgetText(organization.dailyBudgetNanoUsd)],
     ['max_tokens', limitText(organization.maxTokens)],
     ['n above 1', organization.allowMultipleCompletions ? 'allowed' : 'not allowed'],
     ['price list', organization.priceList ?? 'none'],

@@ -29,26 +29,14 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
     if (!wantDemo) return { kind: 'none' };
     const made = await createOrganization(
       administration,
-      {
-        name: 'Demo',
-        limits: { requestsPerMinute: REQUESTS_PER_MINUTE },
-        creditNanoUsd: CREDIT_USD * NANO_PER_USD,
-      },
+      { name: 'Demo', requestsPerMinute: REQUESTS_PER_MINUTE, creditNanoUsd: CREDIT_USD * NANO_PER_USD },
       BY,
     );
     // Cannot be refused, because the credit has no reference that could clash.
     if (made.kind !== 'created') throw new Error('the demo organization was refused');
     const { organization } = made;
-    const created = await createKey(
-      administration,
-      {
-        organizationId: organization.id,
-        name: 'Demo',
-        scopes: SCOPES,
-        limits: {},
-      },
-      BY,
-    );
+    const key = { organizationId: organization.id, name: 'Demo', scopes: SCOPES };
+    const created = await createKey(administration, key, BY);
     return created.kind === 'created'
       ? { kind: 'demo', organizationId: organization.id, key: created.secret }
       : { kind: 'existing', organizationId: organization.id };

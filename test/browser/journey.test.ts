@@ -26,7 +26,7 @@ requirement(NO_CHROMIUM, () => {
     });
     ({ organizationId } = await stack.operator.customer({
       credit: '10',
-      organization: { name: 'Acme', limits: { requestsPerMinute: 1000, dailyBudgetNanoUsd: 5_000_000_000n } },
+      organization: { name: 'Acme', requestsPerMinute: 1000, dailyBudgetNanoUsd: 5_000_000_000n },
     }));
     const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
     owner = await openPage(stack);

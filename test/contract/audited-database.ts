@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { newId } from '#core/ids.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import type { Actor, AuditAction, AuditChanges } from '#database/audit/audit.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { findUser, type MemberRole, type UserRecord } from '#database/users/user-rows.ts';
@@ -61,7 +62,7 @@ export async function openAudited(): Promise<AuditedDatabase> {
     },
     addOrganization: async () => {
       const id = newId('org', Date.now());
-      const settings = { name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+      const settings = { name: 'Acme', ...DEFAULT_RULES };
       await store.administration.createOrganization({ id, ...settings }, BY);
       return id;
     },

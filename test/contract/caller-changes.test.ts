@@ -64,7 +64,7 @@ describe('a change of callers', () => {
     const again = () => db.store.administration.retryDeadLetter(unheld.generationId, BY);
     expect(await notificationsOf(again)).toEqual([organizationId()]);
     const id = newId('org', Date.now());
-    const settings = { name: 'new', allowMultipleCompletions: false, concurrency: 1, limits: {} };
+    const settings = { name: 'new', allowMultipleCompletions: false, concurrency: 1 };
     expect(await notificationsOf(() => db.store.administration.createOrganization({ id, ...settings }, BY))).toEqual(
       [],
     );

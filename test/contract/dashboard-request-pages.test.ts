@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STATUS_CLASSES } from '#contract/explore.ts';
 import type { RequestFilter } from '#contract/request-log.ts';
 import { idMoment, newId } from '#core/ids.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { findEveryRequest } from '#database/request-log/every-request.ts';
 import { requestDetail } from '#database/request-log/request-columns.ts';
@@ -52,7 +53,7 @@ describe('the request log by pages', () => {
     database = openDatabase(url, LOG);
     close = () => Promise.all([store.close(), log.close(), database.end()]);
     for (const id of [organizationId, otherId]) {
-      const organization = { id, name: 'test', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+      const organization = { id, name: 'test', ...DEFAULT_RULES };
       await store.administration.createOrganization(organization, { actor: 'test' });
     }
     keys = [(await addKey(store, organizationId)).keyId, (await addKey(store, organizationId)).keyId];

@@ -23,7 +23,7 @@ beforeAll(async () => {
 const newIdentity = () => ({ id: newId('key', Date.now()), hash: randomBytes(32), last4: 'abcd' });
 async function addKey(settings: Partial<KeySettings & Pick<NewKey, 'playground'>>): Promise<string> {
   const identity = newIdentity();
-  const key = { organizationId, name: 'Backend', scopes: ['chat'] as const, limits: {}, ...settings, ...identity };
+  const key = { organizationId, name: 'Backend', scopes: ['chat'] as const, ...settings, ...identity };
   const created = await database.administration.createKey(key, BY);
   if (created.kind !== 'created') throw new Error(created.kind);
   return identity.id;
@@ -57,7 +57,7 @@ test('a key that expires within 7 days is reported once, and again only after it
 
 test('no key is reported that has expired, is revoked, is being replaced or belongs to a playground', async () => {
   const { administration, url } = database;
-  const soon = { expiresAtMs: Date.now() + DAY_MS, limits: { dailyBudgetNanoUsd: NANO_PER_USD } };
+  const soon = { expiresAtMs: Date.now() + DAY_MS, dailyBudgetNanoUsd: NANO_PER_USD };
   const revoked = [await addKey(soon), await addKey(soon)];
   await administration.revokeKeys({ ids: revoked }, BY);
   const replaced = await addKey(soon);
@@ -75,7 +75,7 @@ test('no key is reported that has expired, is revoked, is being replaced or belo
 test('monthly and lifetime budgets are reported at 80 and 100 %, until the budget is raised', async () => {
   const { administration, url } = database;
   const usd = (dollars: number) => BigInt(dollars) * NANO_PER_USD;
-  const id = await addKey({ limits: { monthlyBudgetNanoUsd: usd(10), lifetimeBudgetNanoUsd: usd(100) } });
+  const id = await addKey({ monthlyBudgetNanoUsd: usd(10), lifetimeBudgetNanoUsd: usd(100) });
   const spend = (dollars: number, at: string) =>
     sql(
       url,

@@ -20,7 +20,7 @@ describe('changes of keys', () => {
     await database.addMember(organizationId, ADA);
     const identity = newIdentity();
     const created = await database.administration.createKey(
-      { organizationId, name: 'CI', scopes: ['chat'], limits: {}, ...settings, ...identity },
+      { organizationId, name: 'CI', scopes: ['chat'], ...settings, ...identity },
       ADA,
     );
     if (created.kind !== 'created') throw new Error(created.kind);
@@ -36,7 +36,7 @@ describe('changes of keys', () => {
   describe('editing', () => {
     it('changes the given fields from the next request on, and null clears', async () => {
       const { administration, keys } = database;
-      const { id, hash, organizationId, key } = await addKey({ models: ['m-1'], limits: { tokensPerMinute: 5 } });
+      const { id, hash, organizationId, key } = await addKey({ models: ['m-1'], tokensPerMinute: 5 });
       const change = {
         name: 'Production',
         note: 'Ask Bo',
@@ -48,13 +48,9 @@ describe('changes of keys', () => {
         monthlyBudgetNanoUsd: 20n,
         lifetimeBudgetNanoUsd: 300n,
       };
-      const { requestsPerMinute, dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd, ...settings } =
-        change;
-      const budgets = { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd };
-      const limits = { tokensPerMinute: 5, requestsPerMinute, ...budgets };
       expect(await administration.updateKey(organizationId, id, change, BY)).toEqual({
         kind: 'updated',
-        key: { ...key, ...settings, limits },
+        key: { ...key, ...change },
       });
       const found = await keys.findByHash(hash, DAY);
       expect(found?.key).toEqual({
@@ -63,22 +59,25 @@ describe('changes of keys', () => {
         models: new Set(['m-1']),
         ipRanges: ['10.0.0.0/8'],
         expiresAtMs: change.expiresAtMs,
-        limits,
+        limits: {
+          ...{ requestsPerMinute: 60, tokensPerMinute: 5 },
+          ...{ dailyBudgetNanoUsd: 1n, monthlyBudgetNanoUsd: 20n, lifetimeBudgetNanoUsd: 300n },
+        },
       });
       const clear = {
         ...{ note: null, models: null, ipRanges: null, expiresAtMs: null },
         ...{ requestsPerMinute: null, tokensPerMinute: null, dailyBudgetNanoUsd: null },
         ...{ monthlyBudgetNanoUsd: null, lifetimeBudgetNanoUsd: null },
       };
-      const { models: _, ...rest } = key;
-      const cleared = { ...rest, name: 'Production', scopes: change.scopes, limits: {} };
+      const { models: _, tokensPerMinute: __, ...rest } = key;
+      const cleared = { ...rest, name: 'Production', scopes: change.scopes };
       expect(await administration.updateKey(organizationId, id, clear, BY)).toEqual({ kind: 'updated', key: cleared });
       expect(await administration.key(organizationId, id)).toEqual(cleared);
     });
 
     it('is refused above the limits of the organization, except for an unchanged limit', async () => {
       const { administration } = database;
-      const { id, organizationId, key } = await addKey({ limits: { requestsPerMinute: 100 } });
+      const { id, organizationId, key } = await addKey({ requestsPerMinute: 100 });
       await administration.updateOrganization(organizationId, { requestsPerMinute: 50, dailyBudgetNanoUsd: 9n }, BY);
       const update = (change: object) => administration.updateKey(organizationId, id, change, BY);
       const above = { kind: 'above_organization', limit: 'requestsPerMinute', organizationLimit: 50 };
@@ -160,7 +159,7 @@ describe('changes of keys', () => {
     it('makes a key with the same settings and revokes the old one at once', async () => {
       const { administration, events } = database;
       const settings = { scopes: ['usage:read'] as const, models: ['m'], ipRanges: ['::1'], expiresAtMs: 4e12 };
-      const old = await addKey({ ...settings, note: 'Kept', limits: { requestsPerMinute: 7, dailyBudgetNanoUsd: 8n } });
+      const old = await addKey({ ...settings, note: 'Kept', requestsPerMinute: 7, dailyBudgetNanoUsd: 8n });
       const replacement = newIdentity();
       const { email: actor, id: userId } = await database.addUser({ member: old.organizationId });
       const by = { actor, userId, address: '192.0.2.8' };
@@ -271,10 +270,10 @@ describe('changes of keys', () => {
 
     it('keeps limits above those of the organization that were lowered since', async () => {
       const { administration } = database;
-      const { id, organizationId } = await addKey({ limits: { requestsPerMinute: 100 } });
+      const { id, organizationId } = await addKey({ requestsPerMinute: 100 });
       await administration.updateOrganization(organizationId, { requestsPerMinute: 50 }, BY);
       expect(await administration.replaceKey(organizationId, id, newIdentity(), BY)).toMatchObject({
-        key: { limits: { requestsPerMinute: 100 } },
+        key: { requestsPerMinute: 100 },
       });
     });
   });

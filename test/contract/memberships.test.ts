@@ -88,7 +88,7 @@ describe('memberships', () => {
         scopes: ['chat'] as const,
       };
       const expiry = expiresAtMs === undefined ? {} : { expiresAtMs };
-      await administration.createKey({ ...settings, ...expiry, limits: {} }, { ...ADA, userId });
+      await administration.createKey({ ...settings, ...expiry }, { ...ADA, userId });
       return id;
     };
     const works = await create(ana.id, Date.now() + 3_600_000);

@@ -12,7 +12,7 @@ describe('finding organizations', () => {
     const ids: string[] = [];
     for (let index = 0; index < 7; index++) {
       const id = newId('org', 1_700_000_000_000 + index);
-      const settings = { allowMultipleCompletions: false, concurrency: 1, limits: {} };
+      const settings = { allowMultipleCompletions: false, concurrency: 1 };
       const name = index % 2 === 0 ? `Ünter_100% ${index}` : `Odd ${index}`;
       await administration.createOrganization({ id, name, ...settings }, BY);
       ids.unshift(id);

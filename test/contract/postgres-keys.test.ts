@@ -113,7 +113,7 @@ describe('keys in PostgreSQL', () => {
           scopes: ['chat'],
           hash: randomBytes(32),
           last4: 'abcd',
-          limits,
+          ...limits,
         },
         BY,
       );

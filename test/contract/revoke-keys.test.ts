@@ -15,7 +15,7 @@ describe('revoking several keys', () => {
     await database.addMember(organizationId, ADA);
     for (let n = 0; n < count; n++) {
       const identity = { id: newId('key', Date.now()), hash: randomBytes(32), last4: 'abcd' };
-      const settings = { organizationId, name: `Key ${n}`, scopes: ['chat'] as const, limits: {} };
+      const settings = { organizationId, name: `Key ${n}`, scopes: ['chat'] as const };
       await database.administration.createKey({ ...settings, ...identity }, ADA);
       keys.push(identity);
     }

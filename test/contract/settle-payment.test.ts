@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { unbookedReversals } from '#database/payments/forgotten-payments.ts';
 import type { PaymentFacts } from '#database/payments/payment-facts.ts';
@@ -19,7 +20,7 @@ afterAll(() => database?.end());
 
 async function paid(reference: string): Promise<PaymentFacts> {
   const organizationId = newId('org', Date.now());
-  const settings = { id: organizationId, name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+  const settings = { id: organizationId, name: 'Acme', ...DEFAULT_RULES };
   await db.store.administration.createOrganization(settings, BY);
   const topUpId = newId('top', Date.now());
   await createTopUp(database, { id: topUpId, organizationId, amountCents: 1000n, createdBy: 'owner@example.com' });

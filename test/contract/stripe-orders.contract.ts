@@ -4,6 +4,7 @@ import { Stripe } from 'stripe';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { settleFromStripe } from '#dashboard/server/payments/settle.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
@@ -166,7 +167,7 @@ function happen(
 
 async function addOrganization(): Promise<string> {
   const id = newId('org', Date.now());
-  const settings = { id, name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+  const settings = { id, name: 'Acme', ...DEFAULT_RULES };
   await store.administration.createOrganization(settings, BY);
   return id;
 }

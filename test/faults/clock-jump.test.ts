@@ -105,7 +105,7 @@ test('no client is affected under load, and a request during a jump completes an
 
 test.each(JUMPS_MS)('a request window is not stuck after a jump of %i ms, nor after the jump back', async (byMs) => {
   jump(0);
-  const client = await customer({ organization: { limits: { requestsPerMinute: 2 } } });
+  const client = await customer({ organization: { requestsPerMinute: 2 } });
   for (const at of [0, byMs, 0]) {
     jump(at);
     const outcomes: string[] = [];
@@ -138,7 +138,7 @@ test("the daily budget of the clock's day applies, and what was spent on each da
   // Noon, so that no day ends in between.
   const noonMs = Math.floor(Date.now() / DAY_MS) * DAY_MS + 12 * HOUR_MS;
   const nanoUsd = 1_000n * 100n;
-  const client = await customer({ organization: { limits: { dailyBudgetNanoUsd: nanoUsd } } });
+  const client = await customer({ organization: { dailyBudgetNanoUsd: nanoUsd } });
   // The budget suffices for one request: the response of `plan 1` costs 320 tokens, its hold is
   // 100.
   const outcomes: string[] = [];

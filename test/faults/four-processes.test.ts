@@ -87,7 +87,7 @@ requirement(missingRedis, () => {
     });
 
     test("against the organization's daily budget for 10", async () => {
-      const { clients } = await customer({ organization: { limits: { dailyBudgetNanoUsd: 1_000_000n } } });
+      const { clients } = await customer({ organization: { dailyBudgetNanoUsd: 1_000_000n } });
       const received = await allAtOnce(provider, { ...crowd, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
     });
@@ -102,7 +102,7 @@ requirement(missingRedis, () => {
     });
 
     test('against 10 requests a minute', async () => {
-      const { clients } = await customer({ key: { limits: { requestsPerMinute: 10 } } });
+      const { clients } = await customer({ key: { requestsPerMinute: 10 } });
       await untilMinuteIsYoung();
       const received = await allAtOnce(provider, { ...crowd, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '429 rpm_exceeded': 50 });
@@ -110,7 +110,7 @@ requirement(missingRedis, () => {
 
     test('against tokens a minute for 10', async () => {
       // A request counts its output limit of 1,000 and fewer than 30 prompt tokens.
-      const { clients } = await customer({ organization: { limits: { tokensPerMinute: 10_300 } } });
+      const { clients } = await customer({ organization: { tokensPerMinute: 10_300 } });
       await untilMinuteIsYoung();
       const received = await allAtOnce(provider, { ...crowd, maxTokens: 1_000, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '429 tpm_exceeded': 50 });

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { NanoUsd } from '#core/money.ts';
-import type { RateLimits } from '#core/principal.ts';
+import { DEFAULT_RULES, type RateLimits } from '#core/principal.ts';
 import { type Administration, openAdministration } from '#database/administration/administration.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '#database/open.ts';
@@ -86,7 +86,7 @@ export async function addCustomer(
 ): Promise<Customer> {
   const organizationId = newId('org', Date.now());
   await administration.createOrganization(
-    { id: organizationId, name: 'test', allowMultipleCompletions: false, concurrency: 64, limits },
+    { id: organizationId, name: 'test', ...DEFAULT_RULES, ...limits },
     BY,
     balanceNanoUsd === 0n ? undefined : { amountNanoUsd: balanceNanoUsd },
   );
@@ -96,7 +96,7 @@ export async function addCustomer(
 export async function addKey({ administration }: Pick<TestStore, 'administration'>, organizationId: string) {
   const keyId = newId('key', Date.now());
   const hash = randomBytes(32);
-  const settings = { organizationId, name: 'test', scopes: ['chat'] as const, limits: {} };
+  const settings = { organizationId, name: 'test', scopes: ['chat'] as const };
   await administration.createKey({ ...settings, id: keyId, hash, last4: 'test' }, BY);
   return { keyId, hash };
 }

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { newId } from '#core/ids.ts';
 import { formatUsd, parseUsd } from '#core/money.ts';
-import type { Scope } from '#core/principal.ts';
+import { DEFAULT_RULES, type Scope } from '#core/principal.ts';
 import { type Administration, openAdministration } from '#database/administration/administration.ts';
 import type { KeySettings } from '#database/keys/key-records.ts';
 import type { OrganizationSettings } from '#database/organizations/organization-records.ts';
@@ -60,14 +60,7 @@ export async function openOperator(databaseUrl: string, shipped = async (): Prom
     customer: async (options = {}) => {
       const organizationId = newId('org', Date.now());
       await administration.createOrganization(
-        {
-          id: organizationId,
-          name: 'test',
-          allowMultipleCompletions: false,
-          concurrency: 64,
-          limits: {},
-          ...options.organization,
-        },
+        { id: organizationId, name: 'test', ...DEFAULT_RULES, ...options.organization },
         BY,
       );
       await credit(organizationId, options.credit ?? '100');
@@ -102,7 +95,6 @@ async function createKey(
       organizationId,
       name: 'test',
       scopes: options.scopes ?? ['chat', 'usage:read'],
-      limits: {},
       hash: hash('sha256', key, 'buffer'),
       last4: key.slice(-4),
       ...options.key,

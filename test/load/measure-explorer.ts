@@ -12,6 +12,7 @@ import type { ExploreGrouping } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { readRequests } from '#dashboard/server/routes/requests-routes.ts';
@@ -155,10 +156,10 @@ async function addOrganization(nowMs: number): Promise<string> {
   const timeouts = { connectMs: 5_000, statementMs: 60_000 };
   const { administration, close } = await openAdministration({ url: databaseUrl, log: LOG, timeouts, connections: 2 });
   const id = newId('org', nowMs);
-  const settings = { name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+  const settings = { name: 'Acme', ...DEFAULT_RULES };
   await administration.createOrganization({ ...settings, id }, BY);
   for (let number = 0; number < KEYS; number++) {
-    const key = { name: `Key ${number}`, scopes: ['chat'] as const, limits: {}, hash: randomBytes(32), last4: 'load' };
+    const key = { name: `Key ${number}`, scopes: ['chat'] as const, hash: randomBytes(32), last4: 'load' };
     await administration.createKey({ ...key, id: newId('key', nowMs), organizationId: id }, BY);
   }
   await close();

@@ -143,7 +143,7 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
     test('a 429 for the daily budget is retried only by the AI SDK, and no library waits until midnight', async () => {
       await untilClearOfMidnight();
       const { stack } = fixture();
-      const { key } = await stack.operator.customer({ key: { limits: { dailyBudgetNanoUsd: 1n } } });
+      const { key } = await stack.operator.customer({ key: { dailyBudgetNanoUsd: 1n } });
       const outcomes = await onEach(() => ({ model: 'chat', api_key: key, max_retries: 1 }));
       expect(Object.fromEntries(outcomes.map(({ name, attempts }) => [name, attempts.length]))).toEqual(
         Object.fromEntries(probes.map(({ name, givesUpForTheDay }) => [name, givesUpForTheDay ? 1 : 2])),

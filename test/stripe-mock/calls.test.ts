@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { beginSavingCard, beginTopUp } from '#dashboard/server/payments/checkout.ts';
@@ -51,7 +52,7 @@ requirement(MISSING, () => {
     await untilAnswering(apiBase);
     database = openDatabase(db.url, { info() {}, warn() {}, error() {} });
     organizationId = newId('org', Date.now());
-    const settings = { id: organizationId, name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+    const settings = { id: organizationId, name: 'Acme', ...DEFAULT_RULES };
     await db.store.administration.createOrganization(settings, BY);
   });
 

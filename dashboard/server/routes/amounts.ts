@@ -1,4 +1,6 @@
+import type { Settings } from '#contract/setting.ts';
 import type { NanoUsd } from '#core/money.ts';
+import { present } from '#core/present.ts';
 
 /** Values for the page, with amounts as decimal text. */
 type Shown<Values> = {
@@ -24,4 +26,11 @@ export function storedAmounts<Values extends object>(values: Values): Stored<Val
     return [name, isAmount ? BigInt(value) : value];
   });
   return Object.fromEntries(stored);
+}
+
+/** The settings of a record, with amounts as decimal text. */
+export function shownSettings<Values extends object>(settings: Settings<Values>, record: Stored<Values>): Values {
+  const names = Object.keys(settings) as (keyof Values)[];
+  const values = present(Object.fromEntries(names.map((name) => [name, record[name]])));
+  return shownAmounts(values) as unknown as Values;
 }

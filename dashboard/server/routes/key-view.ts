@@ -1,5 +1,6 @@
 import type { KeyView } from '#contract/keys.ts';
 import type { Role } from '#contract/session.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { utcDay } from '#core/clock.ts';
 import { keyStateAt } from '#core/key-state.ts';
 import { present } from '#core/present.ts';
@@ -7,7 +8,7 @@ import { type KeyDetails, keyDetails } from '#database/keys/key-details.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
 import { newestKeys } from '#database/keys/key-table.ts';
 import type { OrganizationCall, UserCall } from '../http/route.ts';
-import { shownAmounts } from './amounts.ts';
+import { shownAmounts, shownSettings } from './amounts.ts';
 
 /** Owners and operators may manage every key of the organization, members only their own. */
 export function mayManage(
@@ -34,13 +35,14 @@ export async function keyViews(call: OrganizationCall): Promise<readonly KeyView
 }
 
 function viewOf(call: OrganizationCall, key: KeyRecord, details: KeyDetails | undefined): KeyView {
-  const { id, name, note, last4, scopes, models, ipRanges, expiresAtMs, createdAtMs, revokedAtMs, limits } = key;
+  const { id, last4, createdAtMs, revokedAtMs } = key;
   const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = details ?? {};
   const { spentThisMonthNanoUsd, spentInLifetimeNanoUsd } = details ?? {};
   return {
-    ...{ id, name, last4, state: keyStateAt(key, call.deps.nowMs()), scopes, createdAtMs },
-    ...present({ note, models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),
-    ...shownAmounts({ ...limits, spentTodayNanoUsd, ...present({ spentThisMonthNanoUsd, spentInLifetimeNanoUsd }) }),
+    ...{ id, last4, state: keyStateAt(key, call.deps.nowMs()), createdAtMs },
+    ...shownSettings(KEY_SETTINGS, key),
+    ...present({ revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),
+    ...shownAmounts({ spentTodayNanoUsd, ...present({ spentThisMonthNanoUsd, spentInLifetimeNanoUsd }) }),
     mine: mayManage(call, key),
   };
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { textField } from '#contract/fields.ts';
 import {
   type KeyChange,
-  type KeyRestrictions,
   type KeyView,
   keyChange,
   keyReplacement,
@@ -14,7 +13,7 @@ import { csvLines } from '#core/csv-lines.ts';
 import { isInGroup, KEY_GROUPS, matchesSearch } from '#core/key-filter.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
-import type { KeyRecord, KeySettings } from '#database/keys/key-records.ts';
+import type { KeyRecord } from '#database/keys/key-records.ts';
 import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/key-table.ts';
 import type { Database } from '../fairness/stores.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
@@ -46,7 +45,7 @@ export const KEY_ROUTES: readonly Route[] = [
       const wrong = checkExpiry(call, input) ?? (await checkModels(deps, input.models)) ?? (await checkRoom(call));
       if (wrong) return wrong;
       const { secret, identity } = newKeySecret(deps.nowMs());
-      const settings = { ...storedSettings(organizationId, input), ...identity };
+      const settings = { organizationId, ...storedAmounts(input), ...identity };
       const result = await deps.administration.createKey(settings, actorOf(call));
       if (result.kind === 'unknown_organization') return notFound('organization');
       if (result.kind === 'above_organization') return aboveOrganization(result);
@@ -114,12 +113,6 @@ export const KEY_ROUTES: readonly Route[] = [
     handle: async ({ deps, organizationId, input }) => keyLines(deps.database, organizationId, input, deps.nowMs()),
   }),
 ];
-
-function storedSettings(organizationId: string, restrictions: KeyRestrictions): KeySettings {
-  const { name, note, scopes, models, ipRanges, expiresAtMs, ...limits } = restrictions;
-  const optional = present({ note, models, ipRanges, expiresAtMs });
-  return { organizationId, name, scopes, ...optional, limits: storedAmounts(limits) };
-}
 
 /** Members may manage only their own keys. */
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {

@@ -1,11 +1,12 @@
-import type { BalanceForecast, OrganizationLimits, OrganizationView, OwnSettings } from '#contract/organization.ts';
+import type { BalanceForecast, OrganizationView, OwnSettings } from '#contract/organization.ts';
+import { ORGANIZATION_SETTINGS, OWN_SETTINGS } from '#contract/shown-settings.ts';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { type OrganizationMoney, organizationMoney } from '#database/organizations/organization-reads.ts';
 import type { OrganizationRecord } from '#database/organizations/organization-records.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../http/route.ts';
-import { shownAmounts } from './amounts.ts';
+import { shownAmounts, shownSettings } from './amounts.ts';
 
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
   const [record, money] = await Promise.all([
@@ -13,13 +14,14 @@ export async function organizationView(deps: Deps, organizationId: string): Prom
     organizationMoney(deps.database, organizationId, utcDay(deps.nowMs())),
   ]);
   if (record === undefined || money === undefined) return notFound('organization');
-  const { id, name, createdAtMs, suspendedAtMs, priceList } = record;
+  const { id, createdAtMs, suspendedAtMs } = record;
+  const { name, priceList, ...limits } = shownSettings(ORGANIZATION_SETTINGS, record);
   // If a card is charged in time, or every request is refused, the balance does not end.
   const ends = !money.topsUpItself && suspendedAtMs === undefined;
   const forecast = ends ? balanceForecast(money, createdAtMs, deps.nowMs()) : undefined;
   const { topsUpItself: _, spentWeekNanoUsd: _week, ...sums } = money;
   return {
-    ...{ id, name, createdAtMs, limits: organizationLimits(record) },
+    ...{ id, name, createdAtMs, limits },
     ...shownAmounts(sums),
     ...present({ suspendedAtMs, forecast, priceList }),
   };
@@ -49,14 +51,7 @@ export function balanceForecast(
   return lastsMs > LONGEST_MS ? undefined : { averageDayNanoUsd: averageDay.toString(), endsAtMs: nowMs + lastsMs };
 }
 
-function organizationLimits(record: OrganizationRecord): OrganizationLimits {
-  const { limits, maxTokens, concurrency, allowMultipleCompletions } = record;
-  return { ...shownAmounts(limits), ...present({ maxTokens }), concurrency, allowMultipleCompletions };
-}
-
 /** Settings that owners change themselves. */
 export function ownSettings(record: OrganizationRecord | undefined): OwnSettings | Problem {
-  if (record === undefined) return notFound('organization');
-  const { name, legalName, billingAddress, taxId, billingEmail } = record;
-  return { name, ...present({ legalName, billingAddress, taxId, billingEmail }) };
+  return record === undefined ? notFound('organization') : shownSettings(OWN_SETTINGS, record);
 }

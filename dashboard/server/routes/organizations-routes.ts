@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { idOf, text } from '#contract/fields.ts';
 import type { OrganizationRow } from '#contract/operator.ts';
 import {
-  type NewOrganizationInput,
   newOrganization,
   type OrganizationChangeInput,
   type OrganizationView,
@@ -13,11 +12,10 @@ import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd } from '#core/money.ts';
 import { present } from '#core/present.ts';
-import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { type OrganizationDetails, organizationDetails } from '#database/keys/organization-details.ts';
 import type {
   CreditResult,
-  NewOrganization,
   OrganizationRecord,
   ReferenceElsewhere,
 } from '#database/organizations/organization-records.ts';
@@ -52,11 +50,11 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { deps, input } = call;
       const unknown = unknownList(call);
       if (unknown) return unknown;
-      const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
-      const { reference } = input;
+      const { creditNanoUsd = 0, reference, ...settings } = input;
+      const amountNanoUsd = BigInt(creditNanoUsd);
       const credit = { amountNanoUsd, note: 'Opening credit', ...present({ reference }) };
       const created = await deps.administration.createOrganization(
-        storedSettings(newId('org', deps.nowMs()), input),
+        { id: newId('org', deps.nowMs()), ...DEFAULT_RULES, ...storedAmounts(settings) },
         actorOf(call),
         amountNanoUsd === 0n ? undefined : credit,
       );
@@ -103,13 +101,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
 ];
-
-function storedSettings(id: string, input: NewOrganizationInput): NewOrganization {
-  const { name, allowMultipleCompletions = false, concurrency = DEFAULT_CONCURRENCY, maxTokens, priceList } = input;
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = input;
-  const limits = storedAmounts(present({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }));
-  return { id, name, allowMultipleCompletions, concurrency, ...present({ maxTokens, priceList }), limits };
-}
 
 function unknownList({
   deps,

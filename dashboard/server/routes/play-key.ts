@@ -1,7 +1,7 @@
 import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
-import type { KeyLimits, Scope } from '#core/principal.ts';
+import type { KeyRestrictions } from '#database/keys/key-records.ts';
 import { isProblem, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall } from '../http/route.ts';
 import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type PlaygroundKey } from '../playground/playground-keys.ts';
@@ -11,11 +11,7 @@ const NAME = 'Playground';
 /** A key with less lifetime is not used. Clocks of two machines differ by less. */
 const LEAST_LEFT_MS = 60_000;
 
-export interface PlayRestrictions {
-  readonly scopes: readonly Scope[];
-  readonly models: readonly string[];
-  readonly limits: KeyLimits;
-}
+export type PlayRestrictions = Omit<KeyRestrictions, 'name'>;
 
 /**
  * Restricts a play to the chosen models, and to the rights of the chosen key. If that key lacks one
@@ -33,27 +29,24 @@ export async function restrictionsOf(
   }
   // Sorted, so that both requests have the same order.
   const wanted = [...new Set([chat.model, beside])].toSorted();
-  const { scopes = ['chat'] as const, models, limits = {} } = like ?? {};
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd: budget } = limits;
+  const { scopes = ['chat'] as const, models, requestsPerMinute, tokensPerMinute } = like ?? {};
+  const budget = like?.dailyBudgetNanoUsd;
   const least = budget !== undefined && budget < KEY_BUDGET_NANO_USD ? budget : KEY_BUDGET_NANO_USD;
   return {
     scopes,
     models: models === undefined || wanted.every((model) => models.includes(model)) ? wanted : models,
-    limits: {
-      ...present({ requestsPerMinute, tokensPerMinute }),
-      dailyBudgetNanoUsd: least,
-      // Without it, a key that lives across midnight would have two daily budgets.
-      lifetimeBudgetNanoUsd: KEY_BUDGET_NANO_USD,
-    },
+    ...present({ requestsPerMinute, tokensPerMinute }),
+    dailyBudgetNanoUsd: least,
+    // Without it, a key that lives across midnight would have two daily budgets.
+    lifetimeBudgetNanoUsd: KEY_BUDGET_NANO_USD,
   };
 }
 
 /** Returns the secret of the user's key. Creates a key if there is no usable one. */
 export async function playSecret(call: OrganizationCall, restrictions: PlayRestrictions): Promise<string | Problem> {
   const { keys } = call.deps.playground;
-  const { scopes, models, limits } = restrictions;
   const holder = `${call.organizationId} ${call.session.user.id}`;
-  const restrictionsText = [scopes, models, ...Object.entries(limits)].join(' ');
+  const restrictionsText = Object.entries(restrictions).join(' ');
   return keys.inTurn(holder, async () => {
     const known = keys.find(holder);
     if (known?.restrictions === restrictionsText && (await isUsable(call, known.id))) return known.secret;
@@ -73,7 +66,7 @@ async function isUsable({ deps, organizationId }: OrganizationCall, id: string):
 
 async function makeKey(
   call: OrganizationCall,
-  { scopes, models, limits }: PlayRestrictions,
+  restrictions: PlayRestrictions,
 ): Promise<Pick<PlaygroundKey, 'id' | 'secret'> | Problem> {
   const { deps, organizationId, session } = call;
   const tooMany = await call.countChange();
@@ -81,7 +74,7 @@ async function makeKey(
   const nowMs = deps.nowMs();
   const { secret, identity } = newKeySecret(nowMs);
   const expiresAtMs = nowMs + KEY_LIFETIME_MS;
-  const key = { ...identity, organizationId, name: NAME, scopes, models, limits, expiresAtMs };
+  const key = { ...identity, organizationId, name: NAME, ...restrictions, expiresAtMs };
   const made = await deps.administration.createPlaygroundKey(key, { ...actorOf(call), userId: session.user.id });
   return made === undefined ? notFound('organization') : { id: made.id, secret };
 }

@@ -250,7 +250,7 @@ test('the message of a refusal says which endpoint serves a model', async () => 
 });
 
 test('tpm counts the input, and embeddings need the scope of chat', async () => {
-  const client = await gateway.openClient({ organization: { limits: { tokensPerMinute: 10 } } });
+  const client = await gateway.openClient({ organization: { tokensPerMinute: 10 } });
   answers({ usage: { prompt_tokens: 5 } });
   const received = await ask(client, { input: [[1, 2, 3, 4], [5]] });
   expect(received.headers['x-ratelimit-remaining-tokens']).toBe('5');

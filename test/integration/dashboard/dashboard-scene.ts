@@ -58,7 +58,7 @@ export async function openScene(role?: Role): Promise<Scene> {
   async function addKey(): Promise<string> {
     const { secret, identity } = newKeySecret(Date.now());
     hashes.push(hash('sha256', secret, 'hex'), hash('sha256', secret, 'base64'));
-    const key = { ...identity, organizationId, name: 'key', scopes: ['chat'] as const, limits: {} };
+    const key = { ...identity, organizationId, name: 'key', scopes: ['chat'] as const };
     await dashboard.administration.createKey(key, { actor: users.member.email, userId: users.member.id });
     return identity.id;
   }

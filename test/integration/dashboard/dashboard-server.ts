@@ -1,5 +1,6 @@
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
+import { DEFAULT_RULES } from '#core/principal.ts';
 import { createApp } from '#dashboard/server/app.ts';
 import { DashboardTurns } from '#dashboard/server/fairness/dashboard-turns.ts';
 import { Places } from '#dashboard/server/fairness/places.ts';
@@ -123,7 +124,7 @@ export async function startDashboard(
     },
     async addOrganization(name = 'Acme', limits = {}) {
       const id = newId('org', Date.now());
-      const settled = { id, name, allowMultipleCompletions: false, concurrency: 64, limits };
+      const settled = { id, name, ...DEFAULT_RULES, ...limits };
       await administration.createOrganization(settled, BY);
       return id;
     },

@@ -76,7 +76,7 @@ describe('creating a key', () => {
 
   it('lists keys newest first, including those of other people and of the command line', async () => {
     const { identity } = newKeySecret(Date.now());
-    const settings = { organizationId, name: 'CLI', scopes: ['chat'] as const, limits: {} };
+    const settings = { organizationId, name: 'CLI', scopes: ['chat'] as const };
     await dashboard.administration.createKey({ ...settings, ...identity }, BY);
     const mine = await created(member);
     const { keys } = (await member.get<{ keys: KeyView[] }>(path)).body;

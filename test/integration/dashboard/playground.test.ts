@@ -176,7 +176,7 @@ describe('a play', () => {
     expect((await keyOf(secret)).active).toBe(false);
     // Simulates a play that began before the removal and asks for its key now.
     const key = { ...newKeySecret(Date.now()).identity, organizationId, name: 'late', scopes: ['chat'] as const };
-    const late = dashboard.administration.createPlaygroundKey({ ...key, limits: {} }, { actor: 'x', userId: user.id });
+    const late = dashboard.administration.createPlaygroundKey(key, { actor: 'x', userId: user.id });
     expect(await late).toBeUndefined();
   });
 });
@@ -184,7 +184,7 @@ describe('a play', () => {
 describe('restrictions of a key', () => {
   const addKey = async (settings: object) => {
     const { identity } = newKeySecret(Date.now());
-    const key = { ...identity, organizationId, name: 'Backend', scopes: ['chat'] as const, limits: {}, ...settings };
+    const key = { ...identity, organizationId, name: 'Backend', scopes: ['chat'] as const, ...settings };
     await dashboard.administration.createKey(key, BY);
     return identity.id;
   };
@@ -192,7 +192,7 @@ describe('restrictions of a key', () => {
   it('apply to the play, with the chosen model if the key allows it', async () => {
     const { browser } = await newMember();
     const limits = { requestsPerMinute: 7, dailyBudgetNanoUsd: 1000n };
-    const likeKey = await addKey({ models: ['small', 'large'], limits });
+    const likeKey = await addKey({ models: ['small', 'large'], ...limits });
     await play(browser, {}, { likeKey });
     expect(await keyOf(newest().secret)).toMatchObject({ models: ['small'], rpm: '7', budget: '1000' });
     await play(browser, { model: 'other' }, { likeKey });

@@ -62,7 +62,7 @@ describe('revoking several keys', () => {
     const key = await created(owner);
     const otherId = await dashboard.addOrganization('Other');
     const { identity } = newKeySecret(Date.now());
-    const settings = { organizationId: otherId, name: 'Other', scopes: ['chat'] as const, limits: {} };
+    const settings = { organizationId: otherId, name: 'Other', scopes: ['chat'] as const };
     await dashboard.administration.createKey({ ...settings, ...identity }, BY);
     for (const unknown of [identity.id, NOBODY]) {
       expect((await revoke(owner, [key.id, unknown])).status).toBe(404);

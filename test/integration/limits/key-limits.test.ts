@@ -91,7 +91,7 @@ function manyAtOnce(client: GatewayClient, requests = 60, outputTokens = LIMIT):
 test('50 at once at rpm 10: exactly 10 are served, the rest get the retry-after of the next minute', async () => {
   gateway.provider.script('exact', jsonAnswer());
   toSecond(20);
-  const { key } = await gateway.stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
+  const { key } = await gateway.stack.operator.customer({ organization: { requestsPerMinute: 10 } });
   const client = gatewayClient(gateway.stack.origin, key);
   const sentAtMs = clock.nowMs();
   const received = await Promise.all(Array.from({ length: 50 }, () => ask(client)));
@@ -117,7 +117,7 @@ test('50 at once at rpm 10: exactly 10 are served, the rest get the retry-after 
 test('a request without a free slot gets retry-after 1 and counts against nothing; slots are free afterwards', async () => {
   toSecond(20);
   const { key } = await gateway.stack.operator.customer({
-    organization: { concurrency: 3, limits: { requestsPerMinute: 5 } },
+    organization: { concurrency: 3, requestsPerMinute: 5 },
   });
   const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
@@ -137,7 +137,7 @@ test('a request without a free slot gets retry-after 1 and counts against nothin
 
 test('tpm counts estimate and output limit at admission, and the usage once it is known', async () => {
   toSecond(20);
-  const { key } = await gateway.stack.operator.customer({ organization: { limits: { tokensPerMinute: 1000 } } });
+  const { key } = await gateway.stack.operator.customer({ organization: { tokensPerMinute: 1000 } });
   const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
@@ -173,7 +173,7 @@ test.each(['key', 'organization'] as const)(
   async (owner) => {
     toSecond(20);
     const limits = { dailyBudgetNanoUsd: 10n * COST_NANO_USD };
-    const { organizationId, key } = await gateway.stack.operator.customer({ [owner]: { limits } });
+    const { organizationId, key } = await gateway.stack.operator.customer({ [owner]: limits });
     const client = gatewayClient(gateway.stack.origin, key);
     const sentAtMs = clock.nowMs();
     const received = await manyAtOnce(client);
@@ -239,7 +239,7 @@ test.each([
   'a %s for 10, 64 at once: 10 are served, and a new month resets the monthly one',
   async (limit, limits, inNewMonth) => {
     toSecond(20);
-    const { key } = await gateway.stack.operator.customer({ organization: { concurrency: 100 }, key: { limits } });
+    const { key } = await gateway.stack.operator.customer({ organization: { concurrency: 100 }, key: limits });
     const client = gatewayClient(gateway.stack.origin, key);
     expect(countOutcomes(await manyAtOnce(client, 64))).toEqual({
       '200': 10,

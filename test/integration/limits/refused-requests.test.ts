@@ -116,7 +116,7 @@ describe.concurrent('requests that are refused before a provider is called', () 
   });
 
   test('429, refusals of a provider, served requests and unknown routes do not count', async () => {
-    const { client } = await customerWith({ organization: { limits: { requestsPerMinute: LIMIT + 2 } } });
+    const { client } = await customerWith({ organization: { requestsPerMinute: LIMIT + 2 } });
     await untilMinuteIsYoung();
     for (let i = 0; i < LIMIT; i++) gateway.provider.script('picky', errorAnswer(400, 'no'));
     expect(await times(LIMIT, () => client.chat({ model: 'picky' }))).not.toContain(BEYOND);

@@ -207,7 +207,7 @@ test('replays count only against read_rpm', async () => {
   const limits = { requestsPerMinute: 2 };
   const client = gatewayClient(
     gateway.stack.origin,
-    (await gateway.stack.operator.customer({ organization: { limits } })).key,
+    (await gateway.stack.operator.customer({ organization: limits })).key,
   );
   await untilMinuteIsYoung();
   gateway.provider.script('one', jsonAnswer({ usage: USAGE }));

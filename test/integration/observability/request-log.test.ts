@@ -181,7 +181,7 @@ describe('a refused request', () => {
     {
       code: 'rpm_exceeded',
       status: 429,
-      customer: { organization: { limits: { requestsPerMinute: 1 } } },
+      customer: { organization: { requestsPerMinute: 1 } },
       after: 'another',
     },
   ];
