@@ -55,23 +55,15 @@ export class YamlTree {
     this.value = this.#read(document.contents, []);
   }
 
-  /** Position of the value at the path, or else of the name of the nearest enclosing entry. */
+  /** Position of the value at the path, or else of the nearest enclosing entry. */
   positionOf(path: Path): Position {
-    return this.#values.get(JSON.stringify(path)) ?? this.#around(path);
+    const own = this.#values.get(JSON.stringify(path));
+    return own ?? (path.length === 0 ? { line: 1, column: 1 } : this.positionOfName(path.slice(0, -1)));
   }
 
-  /** Position of the name itself. */
+  /** Position of the name of the entry, or else of its value. */
   positionOfName(path: Path): Position {
     return this.#names.get(JSON.stringify(path)) ?? this.positionOf(path);
-  }
-
-  #around(path: Path): Position {
-    for (let length = path.length - 1; length > 0; length--) {
-      const key = JSON.stringify(path.slice(0, length));
-      const position = this.#names.get(key) ?? this.#values.get(key);
-      if (position) return position;
-    }
-    return this.#values.get('[]') ?? { line: 1, column: 1 };
   }
 
   #read(node: unknown, path: Path): Data | undefined {
