@@ -1,11 +1,11 @@
-import type { BrandConfig } from './dashboard-config.ts';
+import type { z } from 'zod';
 import { matching, readText, section } from './schema-fields.ts';
 
 const MAX_LOGO_BYTES = 64 * 1024;
 /** Contrast at which white text on the colour, and the colour on white, is readable (WCAG AA). */
 const LEAST_CONTRAST = 4.5;
 
-/** The operator's own look of the dashboard. */
+/** Name, logo and colour of the operator, in the page, its titles and its mails. */
 export const brand = section({
   name: matching(/^[^\p{Cc}<>]{1,40}$/u, '1 to 40 characters, without < and >').optional(),
   logo: readText(
@@ -17,7 +17,9 @@ export const brand = section({
   ).optional(),
 });
 
-function parseLogo(text: string): BrandConfig['logo'] {
+export type BrandConfig = Readonly<z.output<typeof brand>>;
+
+function parseLogo(text: string): { readonly type: string; readonly bytes: Uint8Array } | undefined {
   const [, type, base64] = /^data:(image\/(?:png|svg\+xml));base64,([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
   const isText = /^\s*(?:<\?xml[^>]*>\s*)?<svg[\s>]/.test(text);
   const bytes = base64 === undefined ? Buffer.from(isText ? text : '') : Buffer.from(base64, 'base64');

@@ -1,3 +1,4 @@
+import type { BrandConfig } from './brand.ts';
 import type { SharedConfig } from './gateway-config.ts';
 
 /** The configuration of the dashboard process, with the sections that only it reads. */
@@ -11,14 +12,6 @@ export interface DashboardProcessConfig extends SharedConfig {
   readonly brand: BrandConfig;
   /** Absent: only operators add credit. */
   readonly stripe?: StripeConfig;
-}
-
-/** Name, logo and colour of the operator, in the page, its titles and its mails. */
-export interface BrandConfig {
-  readonly name?: string | undefined;
-  readonly logo?: { readonly type: string; readonly bytes: Uint8Array } | undefined;
-  /** `#0b6e4f` */
-  readonly accent?: string | undefined;
 }
 
 export interface SignInConfig {

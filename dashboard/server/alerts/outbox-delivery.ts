@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import type { BrandConfig, MailConfig } from '#core/config/dashboard-config.ts';
+import type { BrandConfig } from '#core/config/brand.ts';
+import type { MailConfig } from '#core/config/dashboard-config.ts';
 import type { Log } from '#core/log/log.ts';
 import { findAlertSettings } from '#database/alerts/alert-settings.ts';
 import { type AttemptResult, endAttempt, type LeasedMessage, leaseMessages } from '#database/alerts/outbox.ts';

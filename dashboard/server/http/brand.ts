@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { BrandConfig } from '#core/config/dashboard-config.ts';
+import type { BrandConfig } from '#core/config/brand.ts';
 import { fileOf, type StaticFile } from './static-files.ts';
 
 /** The name in the built page. */
