@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from '#core/config/gateway-config.ts';
+import type { Address } from '#core/config/network-names.ts';
 
 const RETRY_MS = 100;
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { StoresConfig } from '#core/config/gateway-config.ts';
 import type { ProcessVariables } from '#core/config/references.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import type { StoresConfig } from '#core/config/stores.ts';
 import type { Environment } from './envoy-child.ts';
 import type { Listener } from './listen-check.ts';
 

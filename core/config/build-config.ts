@@ -2,16 +2,7 @@ import { present } from '../present.ts';
 import { DOOR_APIS } from './apis.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import { outputOf, unofferedEmbeddings } from './embeddings-models.ts';
-import type {
-  GatewayConfig,
-  Model,
-  Provider,
-  SharedConfig,
-  SharedStores,
-  StoresConfig,
-  Target,
-  TracingConfig,
-} from './gateway-config.ts';
+import type { GatewayConfig, Model, Provider, SharedConfig, Target } from './gateway-config.ts';
 import { lackingPrices } from './lacking-prices.ts';
 import { listen } from './listen.ts';
 import { mailOf } from './mail.ts';
@@ -88,14 +79,14 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   const priceLists = buildPriceLists(file.price_lists);
   const config = {
     ...sharedSettings(input),
-    stores: stores(file),
+    stores: file.stores,
     providers,
     models,
     priceLists,
     ...extraRequestFields,
   };
-  const traced = input.secrets === 'gateway' ? file.tracing : undefined;
-  return { config: traced === undefined ? config : { ...config, tracing: tracing(traced) }, warnings };
+  const tracing = input.secrets === 'gateway' ? file.tracing : undefined;
+  return { config: { ...config, ...present({ tracing }) }, warnings };
 }
 
 function keyless({ api_key: _, query: __, headers: ___, ...entry }: ProviderEntry): ProviderEntry {
@@ -103,11 +94,12 @@ function keyless({ api_key: _, query: __, headers: ___, ...entry }: ProviderEntr
 }
 
 export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
+  const { redis: _, ...stores } = file.stores;
   const { url, api_url: apiUrl, playground_url: playgroundUrl, session } = file.dashboard;
   return {
     listen: listen(file, folder),
     trustedProxies: file.trusted_proxies,
-    stores: sharedStores(file),
+    stores,
     workers: file.workers,
     limits: {
       requestBodyBytes: file.limits.request_body,
@@ -140,30 +132,6 @@ export function dashboardSettings(input: SettingsInput): DashboardProcessConfig 
     brand: file.dashboard.brand,
     ...present({ mail: mailOf(file.mail), stripe: stripeOf(file.payments) }),
   };
-}
-
-function stores(file: ConfigFile): StoresConfig {
-  const { redis } = file.stores;
-  return { ...sharedStores(file), redis: redis === 'memory' ? { kind: 'memory' } : { kind: 'url', url: redis } };
-}
-
-function sharedStores({ stores: { postgres, postgres_pool, postgres_timeouts } }: ConfigFile): SharedStores {
-  return {
-    postgres: postgres === 'embedded' ? { kind: 'embedded' } : { kind: 'url', url: postgres },
-    postgresPool: postgres_pool,
-    postgresTimeouts: { connectMs: postgres_timeouts.connect, statementMs: postgres_timeouts.statement },
-  };
-}
-
-function tracing({ otlp_url, headers, sample }: NonNullable<ConfigFile['tracing']>): TracingConfig {
-  return { otlpUrl: tracesUrl(otlp_url), headers, sampleRatio: sample };
-}
-
-/** Completes the URL of a collector without a path (OTLP specification, "Default URL"). */
-function tracesUrl(otlpUrl: string): string {
-  const url = new URL(otlpUrl);
-  if (url.pathname === '/') url.pathname = '/v1/traces';
-  return url.href;
 }
 
 function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa }: BuildInput): Provider {

@@ -3,13 +3,16 @@ import type { PriceSchedule } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import type { DoorApi } from './apis.ts';
+import type { Address } from './network-names.ts';
 import type { ProviderApi } from './provider-api.ts';
+import type { StoresConfig } from './stores.ts';
+import type { TracingConfig } from './tracing.ts';
 
 /** The configuration for every process, without values that only the gateway process sends. */
 export interface SharedConfig {
   readonly listen: ListenConfig;
   readonly trustedProxies: readonly string[];
-  readonly stores: SharedStores;
+  readonly stores: Omit<StoresConfig, 'redis'>;
   readonly workers: number;
   readonly limits: {
     readonly requestBodyBytes: number;
@@ -94,36 +97,6 @@ export interface DashboardSessionConfig {
   readonly absoluteMs: number;
   /** Time for which a password counts as fresh. */
   readonly freshPasswordMs: number;
-}
-
-/** Target of the spans, in OpenTelemetry's protocol over HTTP. */
-export interface TracingConfig {
-  readonly otlpUrl: string;
-  /** Headers of every export. Some are secret. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Share of the requests, from 0 to 1. */
-  readonly sampleRatio: number;
-}
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface SharedStores {
-  readonly postgres: { readonly kind: 'embedded' } | { readonly kind: 'url'; readonly url: string };
-  readonly postgresPool: PostgresPool;
-  readonly postgresTimeouts: { readonly connectMs: number; readonly statementMs: number };
-}
-
-export interface StoresConfig extends SharedStores {
-  readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
-}
-
-/** Configurable connections of one process. */
-export interface PostgresPool {
-  readonly idempotency: number;
-  readonly administration: number;
 }
 
 export interface KeylessProvider {

@@ -26,7 +26,7 @@ import { nameOf, placed, schemaProblems } from './schema-problems.ts';
 import { DASHBOARD_SECTIONS, isOfDashboard, isOnlyChecked, isUnread, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
-import { overrideStores } from './stores-override.ts';
+import { overrideStores } from './stores.ts';
 import { findTrustedCa } from './trusted-ca.ts';
 import type { Path, SourceProblem, YamlTree } from './yaml-tree.ts';
 

@@ -1,7 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import type { Address } from './gateway-config.ts';
 
 /** Readers of listen addresses and URLs. Each returns `undefined` for a malformed value. */
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9.]{7,15})):(\d{1,5})$/;
 

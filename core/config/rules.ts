@@ -59,7 +59,7 @@ function checkPorts({ listen }: RightParts): RuleProblem[] {
 
 /** Processes without a shared limit store would each grant the whole limit. */
 function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
-  if (workers === 1 || stores?.redis !== 'memory') return [];
+  if (workers === 1 || stores?.redis.kind !== 'memory') return [];
   return [
     { path: ['workers'], message: 'must be 1 while stores.redis is memory; more need a redis:// or rediss:// URL' },
   ];

@@ -13,10 +13,11 @@ import { PROVIDER_APIS } from './provider-api.ts';
 import { auth } from './provider-auth-fields.ts';
 import { endpointPicker, healthCheck, MOST_ENDPOINTS } from './provider-endpoints.ts';
 import { headers, query } from './provider-fields.ts';
-import { parseShare } from './quantities.ts';
 import { requestShaping } from './request-shaping.ts';
-import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
+import { duration, flag, list, matching, named, oneOf, readText, section, size, whole } from './schema-fields.ts';
 import { signIn } from './sign-in.ts';
+import { stores } from './stores.ts';
+import { tracing } from './tracing.ts';
 
 /**
  * The configuration file, field by field, with defaults and bounds. Strict: an unknown field is a
@@ -29,8 +30,6 @@ const KIB = 1024;
 const MAX_BODY_BYTES = 256 * KIB * KIB;
 const MAX_STORED_BYTES = 1024 * KIB ** 3;
 const MAX_TOKENS = 100_000_000;
-/** Longest time-out of a statement. A process that ends waits for its last charges. */
-const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
 const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.1', normalizeIpRange);
@@ -44,12 +43,6 @@ const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME)
 const MODEL_ID = 'a model id: 1 to 128 letters, digits and . _ : / @ + -, beginning with a letter or digit';
 const modelId = matching(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, MODEL_ID);
 
-/** One host: `pg` supports no lists of hosts. */
-export const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?@]*@)?[^,/?]*(?:[/?].*)?$/;
-const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql:// and names one host';
-export const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
-const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
-
 const listen = section({
   api: address.prefault('0.0.0.0:8080'),
   dashboard: address.prefault('127.0.0.1:8081'),
@@ -58,23 +51,6 @@ const listen = section({
   address_connections: whole(0, 50_000).prefault(1_000),
   address_requests: whole(0, 100_000).prefault(2_000),
   address_rps: whole(0, 1_000_000).prefault(10_000),
-});
-
-const stores = section({
-  postgres: readText(POSTGRES_ACCEPTED, (text) =>
-    text === 'embedded' || POSTGRES_URL.test(text) ? text : undefined,
-  ).prefault('embedded'),
-  redis: readText(REDIS_ACCEPTED, (text) => (text === 'memory' || REDIS_URL.test(text) ? text : undefined)).prefault(
-    'memory',
-  ),
-  postgres_pool: section({
-    idempotency: whole(1, 64).prefault(4),
-    administration: whole(2, 64).prefault(4),
-  }).prefault({}),
-  postgres_timeouts: section({
-    connect: duration(100, 10 * SECOND_MS).prefault('2s'),
-    statement: duration(100, LONGEST_STATEMENT_MS).prefault('3s'),
-  }).prefault({}),
 });
 
 const limits = section({
@@ -170,24 +146,6 @@ export const MODEL = section({
   timeouts: modelTimeouts.prefault({}),
   targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-6-luna}'),
   disabled: flag.prefault(false),
-});
-
-/** Headers of the export. Those of the HTTP request itself are reserved. */
-const HEADER_NAME =
-  'the name of a header such as authorization or x-api-key, and none that describes the body or the connection';
-const headerName = matching(
-  /^(?!(?:connection|content-.*|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$)[a-z0-9-]{1,64}$/,
-  HEADER_NAME,
-);
-
-const tracing = section({
-  otlp_url: publicUrl,
-  headers: named(
-    headerName,
-    matching(/^[\x21-\x7e][\x20-\x7e]{0,4095}$/, '1 to 4096 visible ASCII characters'),
-    HEADER_NAME,
-  ).prefault({}),
-  sample: read('a share from 0 to 1, such as 0.1', parseShare).prefault(0.1),
 });
 
 /** APIs besides chat completions. Each is off by default. */

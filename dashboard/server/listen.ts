@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { Address } from '#core/config/gateway-config.ts';
+import type { Address } from '#core/config/network-names.ts';
 import { boundConnections } from '#core/net/bounded-connections.ts';
 import type { App } from './app.ts';
 

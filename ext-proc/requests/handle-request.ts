@@ -1,6 +1,7 @@
 import { utcDay } from '#core/clock.ts';
-import type { GatewayConfig, TracingConfig } from '#core/config/gateway-config.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import { configAt } from '#core/config/prices-in-force.ts';
+import type { TracingConfig } from '#core/config/tracing.ts';
 import { isRefusal, type Refusal, refuse, statusOf } from '#core/errors/refusal.ts';
 import type { Log } from '#core/log/log.ts';
 import { clientAddress } from '#core/net/client-address.ts';

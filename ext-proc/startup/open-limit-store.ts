@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoresConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import type { StoresConfig } from '#core/config/stores.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Postgres } from '#database/open.ts';
 import type { ChargeMirror } from '../limits/charge-mirror.ts';

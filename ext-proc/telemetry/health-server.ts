@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { Address } from '#core/config/gateway-config.ts';
+import type { Address } from '#core/config/network-names.ts';
 import { boundConnections } from '#core/net/bounded-connections.ts';
 
 /** Far more than probes and scrapers need, far fewer than the process may open. */

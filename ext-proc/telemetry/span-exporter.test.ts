@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#core/clock.ts';
-import type { TracingConfig } from '#core/config/gateway-config.ts';
+import type { TracingConfig } from '#core/config/tracing.ts';
 import { startTraceCollector, type TraceCollector } from '#test/harness/trace-collector.ts';
 import { type FinishedTrace, openRequestTracer } from './request-trace.ts';
 import { createSpanExporter, type ExportBounds, type SpanExporter } from './span-exporter.ts';

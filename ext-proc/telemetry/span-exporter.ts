@@ -1,5 +1,5 @@
 import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
-import type { TracingConfig } from '#core/config/gateway-config.ts';
+import type { TracingConfig } from '#core/config/tracing.ts';
 import type { Log } from '#core/log/log.ts';
 import type { FinishedTrace } from './request-trace.ts';
 import type { TraceMetrics } from './trace-metrics.ts';

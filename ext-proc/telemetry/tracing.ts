@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Clock } from '#core/clock.ts';
-import type { TracingConfig } from '#core/config/gateway-config.ts';
+import type { TracingConfig } from '#core/config/tracing.ts';
 import type { Log } from '#core/log/log.ts';
 import type { FinishedTrace, RequestTrace, RequestTracer } from './request-trace.ts';
 import { createSpanExporter, type SpanExporter } from './span-exporter.ts';

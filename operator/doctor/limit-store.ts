@@ -1,4 +1,4 @@
-import type { StoresConfig } from '#core/config/gateway-config.ts';
+import type { StoresConfig } from '#core/config/stores.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { diagnoseRedis, type RedisDiagnosis } from '#ext-proc/limits/redis/diagnosis.ts';
 import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';

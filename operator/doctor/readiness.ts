@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import type { Address } from '#core/config/gateway-config.ts';
+import type { Address } from '#core/config/network-names.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 import { type Finding, ok, problem, seeAlert } from './check.ts';
 

@@ -3,7 +3,7 @@ import { readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
-import { POSTGRES_OF_FILE } from '#core/config/stores-override.ts';
+import { POSTGRES_OF_FILE } from '#core/config/stores.ts';
 import { connectionsOf } from '#database/open.ts';
 import { findSetprivProblem } from '../children/child-process.ts';
 import { type Environment, envoyThreads, findEnvoy } from '../envoy-child.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from '#core/config/gateway-config.ts';
+import type { Address } from '#core/config/network-names.ts';
 
 const POLL_MS = 25;
 const ANSWER_TIMEOUT_MS = 2_000;

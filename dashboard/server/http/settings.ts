@@ -1,6 +1,7 @@
 import type { DoorApi } from '#core/config/apis.ts';
 import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
-import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
+import type { DashboardSessionConfig } from '#core/config/gateway-config.ts';
+import type { Address } from '#core/config/network-names.ts';
 import { present } from '#core/present.ts';
 
 /** Settings as in the configuration. Absent ones are absent here too. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configFolder } from './load.fixture.ts';
 import { loadConfig } from './load.ts';
-import { POSTGRES_OF_FILE } from './stores-override.ts';
+import { POSTGRES_OF_FILE } from './stores.ts';
 
 const folder = configFolder();
 
