@@ -116,6 +116,7 @@ export const AREAS: readonly Area[] = [
       'audit',
       'errors',
       'keys',
+      'people',
       'shell',
       'organizations',
       'models',

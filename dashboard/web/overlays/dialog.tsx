@@ -1,10 +1,7 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import type { LinkView } from '#contract/people.ts';
-import { Button, IconButton } from '../components/button.tsx';
+import { IconButton } from '../components/button.tsx';
 import { classNames } from '../components/class-names.ts';
-import { CopyBox } from '../components/copy.tsx';
-import { Instant } from '../components/values.tsx';
 import styles from './dialog.module.css';
 
 export interface DialogProps {
@@ -86,44 +83,4 @@ export function useOverlay(): readonly [shown: ReactNode, open: OpenOverlay] {
   // secret.
   const close = () => setOverlay((shown: Overlay | undefined) => (shown === overlay ? undefined : shown));
   return [overlay?.(close), (next) => setOverlay(() => next)];
-}
-
-/** Shows an invitation's link, or that it was mailed. */
-export function handOver(open: OpenOverlay, email: string, link: LinkView): void {
-  open((onClose) => <InvitationDialog email={email} link={link} onClose={onClose} />);
-}
-
-interface InvitationDialogProps extends Pick<DialogProps, 'onClose'> {
-  readonly email: string;
-  readonly link: LinkView;
-}
-
-/** A mailed link is not shown, any other once. The dialog may close: new links can be made. */
-function InvitationDialog({ email, link, onClose }: InvitationDialogProps): ReactNode {
-  return (
-    <Dialog
-      onClose={onClose}
-      title={link.url === undefined ? 'Email sent' : 'Hand over this link'}
-      description={`${link.url === undefined ? 'Its link' : 'It'} lets ${email} in, as a new user or with their existing account.`}
-      footer={
-        <Button tone="primary" onClick={onClose}>
-          Done
-        </Button>
-      }
-    >
-      {link.url !== undefined && <CopyBox text={link.url} what="link" />}
-      <p className="muted">
-        {link.url === undefined ? (
-          <>
-            The link works once, until <Instant atMs={link.expiresAtMs} />. A new mail ends it.
-          </>
-        ) : (
-          <>
-            Anybody with the link can use it, once, until <Instant atMs={link.expiresAtMs} />. It is not shown again,
-            but you can make a new one, which replaces this one.
-          </>
-        )}
-      </p>
-    </Dialog>
-  );
 }

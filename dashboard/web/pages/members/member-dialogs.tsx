@@ -7,7 +7,9 @@ import { useToast } from '../../components/toast.tsx';
 import { RadioGroup, SelectField } from '../../forms/choices.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
-import { handOver, type OpenOverlay } from '../../overlays/dialog.tsx';
+import type { OpenOverlay } from '../../overlays/dialog.tsx';
+import { handOver, INVITING } from '../../people/invitation.tsx';
+import { canSignIn } from './member-status.ts';
 
 interface MemberDialogProps {
   readonly of: MemberView;
@@ -86,10 +88,8 @@ export function InviteDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | '
   const warned = invite.error?.fields.email !== undefined;
   return (
     <FormDialog
+      {...INVITING}
       onClose={onClose}
-      title="Invite someone"
-      description="They get a link by email. Without a mail server, you get the link to pass on."
-      submit="Invite"
       sending={invite}
       onSubmit={() => invite.mutate({ body: { email: email.trim(), role, ...(warned ? { known: true } : {}) } })}
     >
@@ -180,7 +180,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
 function useOwners({ of: { userId: leaver }, userId: self }: MemberDialogProps): readonly MemberView[] {
   const members = useAsk('GET /api/organizations/:organization/members');
   const owners = members.data?.members.filter(
-    ({ role, userId, invited, disabled }) => role === 'owner' && userId !== leaver && !invited && !disabled,
+    (member) => member.role === 'owner' && member.userId !== leaver && canSignIn(member),
   );
   return (owners ?? []).toSorted((a, b) => Number(b.userId === self) - Number(a.userId === self));
 }

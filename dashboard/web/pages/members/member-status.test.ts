@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MemberView } from '#contract/people.ts';
-import { findMembers, memberState, whyStays } from './member-status.ts';
+import { findMembers, whyStays } from './member-status.ts';
 
 const member = (email: string, more: Partial<MemberView> = {}): MemberView => ({
   userId: `usr-${email}`,
@@ -15,14 +15,6 @@ const member = (email: string, more: Partial<MemberView> = {}): MemberView => ({
 const ANA = member('ana@example.com', { role: 'owner' });
 const BEN = member('ben@example.com');
 const CLEO = member('cleo@example.com', { role: 'owner' });
-
-describe('memberState', () => {
-  it('is disabled before it is invited', () => {
-    expect(memberState(BEN)).toBe('active');
-    expect(memberState({ ...BEN, invited: true })).toBe('invited');
-    expect(memberState({ ...BEN, invited: true, disabled: true })).toBe('disabled');
-  });
-});
 
 describe('findMembers', () => {
   it('shows owners first, by address', () => {

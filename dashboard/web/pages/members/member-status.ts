@@ -1,12 +1,8 @@
 import type { MemberView } from '#contract/people.ts';
 import type { Role } from '#contract/session.ts';
 
-export type MemberState = 'active' | 'invited' | 'disabled';
-
-/** A disabled member is shown as disabled, whether invited or not. */
-export function memberState({ invited, disabled }: MemberView): MemberState {
-  if (disabled) return 'disabled';
-  return invited ? 'invited' : 'active';
+export function canSignIn({ invited, disabled }: MemberView): boolean {
+  return !invited && !disabled;
 }
 
 /** Owners first, then by address. */
@@ -20,8 +16,6 @@ export function findMembers(members: readonly MemberView[], search: string): rea
 /** Why a member cannot be demoted or removed, or undefined. The server has the same rule. */
 export function whyStays(members: readonly MemberView[], member: MemberView, role: Role): string | undefined {
   if (member.role !== 'owner' || role === 'operator') return undefined;
-  const others = members.filter(
-    (one) => one.role === 'owner' && memberState(one) === 'active' && one.userId !== member.userId,
-  );
+  const others = members.filter((one) => one.role === 'owner' && canSignIn(one) && one.userId !== member.userId);
   return others.length === 0 ? 'This is the last owner: make somebody else an owner first' : undefined;
 }

@@ -4,9 +4,10 @@ import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/panels.tsx';
-import { Badge, Instant, LastTime, StatusPill } from '../../components/values.tsx';
+import { Badge, Instant, LastTime } from '../../components/values.tsx';
 import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
+import { Person, PersonState } from '../../people/person.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
@@ -14,7 +15,7 @@ import { ListPage } from '../../table/list-page.tsx';
 import { actionsColumn, type Column } from '../../table/table.tsx';
 import { membersSearch } from '../searches.ts';
 import { InviteDialog, NewLinkDialog, RemoveDialog, type RemoveDialogProps, RoleDialog } from './member-dialogs.tsx';
-import { findMembers, memberState, whyStays } from './member-status.ts';
+import { findMembers, whyStays } from './member-status.ts';
 
 export function MembersPage(): ReactNode {
   const { role } = useOrganization();
@@ -41,7 +42,11 @@ export function MembersPage(): ReactNode {
       nouns={['member', 'members']}
       caption="Members"
       columns={[
-        personColumn(user.id),
+        {
+          header: 'Person',
+          width: '36%',
+          cell: ({ email, userId }) => <Person email={email} isSelf={userId === user.id} />,
+        },
         ...COLUMNS,
         actionsColumn<MemberView>({
           nameOf: ({ email }) => email,
@@ -81,7 +86,7 @@ function actionsOf(
     onSelect: () => open((onClose) => <NewLinkDialog of={of} open={open} onClose={onClose} />),
   } as const;
   return [
-    ...(memberState(of) === 'invited' ? [newLink] : []),
+    ...(of.invited && !of.disabled ? [newLink] : []),
     {
       label: of.role === 'owner' ? 'Make a member' : 'Make an owner',
       icon: 'members',
@@ -98,31 +103,12 @@ function actionsOf(
   ];
 }
 
-const STATES = {
-  active: <StatusPill tone="good">Active</StatusPill>,
-  invited: <StatusPill tone="warn">Invited</StatusPill>,
-  disabled: <StatusPill tone="neutral">Disabled</StatusPill>,
-};
-
-function personColumn(self: string): Column<MemberView> {
-  return {
-    header: 'Person',
-    width: '36%',
-    cell: ({ email, userId }) => (
-      <span className="row">
-        <span>{email}</span>
-        {userId === self && <span className="muted">you</span>}
-      </span>
-    ),
-  };
-}
-
 const COLUMNS: readonly Column<MemberView>[] = [
   {
     header: 'Role',
     cell: ({ role }) => (role === 'owner' ? <Badge tone="accent">Owner</Badge> : <Badge>Member</Badge>),
   },
-  { header: 'State', cell: (member) => STATES[memberState(member)] },
+  { header: 'State', cell: PersonState },
   { header: 'Last signed in', cell: ({ lastSignedInAtMs }) => <LastTime atMs={lastSignedInAtMs} /> },
   {
     header: 'Member since',

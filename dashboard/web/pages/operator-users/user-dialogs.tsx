@@ -2,10 +2,11 @@ import { type ReactNode, useState } from 'react';
 import type { UserRow } from '#contract/operator.ts';
 import { useSend } from '../../api/queries.ts';
 import { Checkbox, RadioGroup } from '../../forms/choices.tsx';
-import { asField } from '../../forms/field.tsx';
+import { asField, fieldsOf } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
-import { handOver, type OpenOverlay } from '../../overlays/dialog.tsx';
+import type { OpenOverlay } from '../../overlays/dialog.tsx';
+import { handOver, INVITING } from '../../people/invitation.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
 
@@ -34,30 +35,23 @@ export function InviteUserDialog({ open, onClose }: Pick<LinkDialogProps, 'open'
     setLacking(lacksOrganization(draft));
     if (!lacksOrganization(draft)) invite.mutate({ body: inviteBody(draft) });
   };
-  const set = (next: Partial<InviteDraft>) => {
-    setDraft({ ...draft, ...next });
+  const change = (next: InviteDraft) => {
+    setDraft(next);
     setLacking(false);
     if (invite.error) invite.reset();
   };
   const problems = invite.error?.fields ?? {};
+  const field = fieldsOf(draft, change, problems);
   return (
-    <FormDialog
-      onClose={onClose}
-      title="Invite someone"
-      description="They get a link by email. Without a mail server, you get the link to pass on."
-      submit="Invite"
-      sending={invite}
-      onSubmit={submit}
-    >
-      <EmailField value={draft.email} onChange={(email) => set({ email })} error={problems.email} />
-      <RadioGroup label="Invite as" value={draft.as} onChange={(as) => set({ as })} choices={ROLES} />
+    <FormDialog {...INVITING} onClose={onClose} sending={invite} onSubmit={submit}>
+      <EmailField {...field('email')} />
+      <RadioGroup label="Invite as" {...field('as')} choices={ROLES} />
       {draft.as !== 'operator' && (
         <OrganizationField
           label="Organization"
           required
           placeholder="Choose an organization…"
-          value={draft.organizationId}
-          onChange={(organizationId) => set({ organizationId })}
+          {...field('organizationId')}
           error={lacking ? 'Choose an organization.' : (problems.organizationId ?? problems.role)}
         />
       )}

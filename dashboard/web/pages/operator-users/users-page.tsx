@@ -5,8 +5,9 @@ import { useAskPages } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/panels.tsx';
-import { Badge, Instant, LastTime, StatusPill } from '../../components/values.tsx';
+import { Badge, Instant, LastTime } from '../../components/values.tsx';
 import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
+import { Person, PersonState } from '../../people/person.tsx';
 import { SearchFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
@@ -51,19 +52,18 @@ function personColumn(selfId: string): Column<UserRow> {
   return {
     header: 'User',
     cell: ({ id, email, isOperator }) => (
-      <span className="row">
-        <span className="clip" data-hint={email}>
-          {email}
-        </span>
-        {id === selfId && <span className="muted">you</span>}
+      <Person email={email} isSelf={id === selfId}>
         {isOperator && <Badge tone="accent">Operator</Badge>}
-      </span>
+      </Person>
     ),
   };
 }
 
 const COLUMNS: readonly Column<UserRow>[] = [
-  { header: 'State', cell: (user) => <State of={user} /> },
+  {
+    header: 'State',
+    cell: ({ invited, disabledAtMs }) => <PersonState invited={invited} disabled={disabledAtMs !== undefined} />,
+  },
   {
     header: 'Organizations',
     cell: ({ memberships }) =>
@@ -89,11 +89,6 @@ const COLUMNS: readonly Column<UserRow>[] = [
     cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
   },
 ];
-
-function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): ReactNode {
-  if (disabledAtMs !== undefined) return <StatusPill tone="bad">Disabled</StatusPill>;
-  return invited ? <StatusPill tone="warn">Invited</StatusPill> : <StatusPill tone="good">Active</StatusPill>;
-}
 
 /** No actions on oneself: nobody can lock themselves out, and the account page has the password. */
 function actionsOf(selfId: string, open: OpenOverlay): Column<UserRow> {
