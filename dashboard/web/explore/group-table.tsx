@@ -6,7 +6,7 @@ import { EmptyState } from '../components/panels.tsx';
 import { Money } from '../components/values.tsx';
 import { formatCount } from '../format/format.ts';
 import type { Url } from '../search/use-url.ts';
-import { chosenSorting, sortedBy, sortRows } from '../table/sorting.ts';
+import { sortRows, tableSorting } from '../table/sorting.ts';
 import { type Column, figureColumn, Table } from '../table/table.tsx';
 import styles from './explore.module.css';
 import { daysLeft, MEASURE_VIEWS, shownMeasures } from './explore-figures.ts';
@@ -32,11 +32,9 @@ const MOST: Readonly<Record<ExploreRank, string>> = {
 
 /** The groups with all figures. A click on a name filters by it. */
 export function GroupTable({ query, by: asked, url }: GroupTableProps): ReactNode {
-  const { search, change } = url;
   const { data } = query;
   const { by = asked, rank = 'cost' } = data ?? {};
-  const sortable = { usual: rank, names: NAMES };
-  const sorting = chosenSorting<SortColumn>(search, sortable);
+  const sorting = tableSorting<SortColumn>(url, { usual: rank, names: NAMES });
   const rangeMs = data ? data.stepMs * data.stepStartsMs.length : 1;
   const rows = useMemo(
     () => data && sortRows(data.groups, sorting.order, (group) => valueIn(group, sorting.by, rangeMs)),
@@ -44,7 +42,7 @@ export function GroupTable({ query, by: asked, url }: GroupTableProps): ReactNod
   );
   const narrow = ({ id = '' }: ExploreGroup) => {
     const [name, value] = by.startsWith('metadata.') ? ['metadata', `${by.slice(9)}=${id}`] : [by, id];
-    if (name in LISTS) change({ [name]: [value] }, 'step');
+    if (name in LISTS) url.change({ [name]: [value] }, 'step');
   };
   if (by === 'none') return null;
   const isBalance = data?.groups.some(({ balanceNanoUsd }) => balanceNanoUsd !== undefined) ?? false;
@@ -57,7 +55,7 @@ export function GroupTable({ query, by: asked, url }: GroupTableProps): ReactNod
         rowKey={({ id, label }) => id ?? `* ${label}`}
         density="dense"
         narrow="scroll"
-        sorting={{ ...sorting, onSort: (column) => change(sortedBy(sorting, column as SortColumn, sortable)) }}
+        sorting={sorting}
         empty={<EmptyState icon="usage" title="No requests in this range" />}
       />
       {data && data.groupCount > data.groups.length && (

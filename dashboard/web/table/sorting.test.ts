@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chosenSorting, sortedBy } from './sorting.ts';
+import { chosenSorting, tableSorting } from './sorting.ts';
 
 const COLUMNS = { usual: 'cost', names: ['model', 'key'] } as const;
 
@@ -11,8 +11,14 @@ describe('sorting', () => {
   });
 
   it('reverses with a second click', () => {
-    const click = (by: string, order: 'asc' | 'desc', column: string) =>
-      sortedBy<string>({ by, order }, column, COLUMNS);
+    const click = (sort: string, order: 'asc' | 'desc', column: string) => {
+      let after = {};
+      const change = (next: object) => {
+        after = next;
+      };
+      tableSorting<string>({ search: { sort, order }, change }, COLUMNS).onSort(column);
+      return after;
+    };
     expect(click('cost', 'desc', 'requests')).toEqual({ sort: 'requests', order: 'desc' });
     expect(click('requests', 'desc', 'requests')).toEqual({ sort: 'requests', order: 'asc' });
     expect(click('requests', 'asc', 'requests')).toEqual({ sort: 'requests', order: 'desc' });

@@ -1,3 +1,5 @@
+import type { Url } from '../search/use-url.ts';
+
 export type Order = 'asc' | 'desc';
 
 export interface SortingState<Column extends string> {
@@ -24,14 +26,20 @@ export function chosenSorting<Column extends string>(
   return { by, order: (sort && order) ?? firstOrder(by, names) };
 }
 
-/** The first click on a column head sorts by it, the second reverses the order. */
-export function sortedBy<Column extends string>(
-  { by, order }: ChosenSorting<Column>,
-  column: Column,
-  { names }: SortableColumns<Column>,
-): SortingState<Column> {
+/** For a Table. The first click on a column head sorts by it, the second reverses the order. */
+export function tableSorting<Column extends string>(
+  { search, change }: Pick<Url<SortingState<Column>>, 'search' | 'change'>,
+  columns: SortableColumns<Column>,
+): ChosenSorting<Column> & { readonly onSort: (column: string) => void } {
+  const { by, order } = chosenSorting(search, columns);
   const reversed = order === 'asc' ? 'desc' : 'asc';
-  return { sort: column, order: column === by ? reversed : firstOrder(column, names) };
+  return {
+    ...{ by, order },
+    onSort(column) {
+      const sort = column as Column;
+      change({ sort, order: sort === by ? reversed : firstOrder(sort, columns.names) });
+    },
+  };
 }
 
 const compareText = new Intl.Collator('en-US', { numeric: true }).compare;

@@ -20,7 +20,7 @@ import {
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
-import { chosenSorting, sortedBy } from '../../table/sorting.ts';
+import { tableSorting } from '../../table/sorting.ts';
 import { type Column, figureColumn } from '../../table/table.tsx';
 import { modelsSearch } from '../searches.ts';
 
@@ -30,7 +30,6 @@ export function ModelsPage(): ReactNode {
   const url = useUrl(modelsSearch);
   const { search, change } = url;
   const navigate = useNavigate({ from: '/o/$organization' });
-  const sorting = chosenSorting(search, SORTABLE_MODELS);
   const query = useAsk('GET /api/organizations/:organization/models', {}, { refreshMs: REFRESH_MS });
   const keys = useAsk('GET /api/organizations/:organization/keys').data?.keys;
   const models = query.data?.models;
@@ -71,10 +70,7 @@ export function ModelsPage(): ReactNode {
       nouns={['model', 'models']}
       caption="Models"
       columns={COLUMNS}
-      sorting={{
-        ...sorting,
-        onSort: (column) => change(sortedBy(sorting, column as typeof sorting.by, SORTABLE_MODELS)),
-      }}
+      sorting={tableSorting(url, SORTABLE_MODELS)}
       onOpen={({ id }) => void navigate({ to: '/o/$organization/model', search: { model: [id] } })}
       rows={isKnown ? models && filterModels(models, search, key) : undefined}
       skeletonRows={6}

@@ -12,9 +12,9 @@ import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatDollars, formatUtcDay } from '../../format/format.ts';
 import { Select } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
-import { useUrl } from '../../search/use-url.ts';
+import { type Url, useUrl } from '../../search/use-url.ts';
 import { CsvLink, List } from '../../table/list-page.tsx';
-import { chosenSorting, type SortableColumns, sortedBy, sortRows } from '../../table/sorting.ts';
+import { type SortableColumns, sortRows, tableSorting } from '../../table/sorting.ts';
 import { type Column, figureColumn } from '../../table/table.tsx';
 import {
   COST_MEASURES,
@@ -75,7 +75,7 @@ export function CostsPage(): ReactNode {
           onChoose={(next) => change({ show: next })}
         />
         <CostsChart days={days} daily={daily} by={by} show={show} />
-        <CostsTable query={costs} by={by} search={search} onSort={change} />
+        <CostsTable query={costs} by={by} url={url} />
       </UnlessFailed>
     </>
   );
@@ -142,15 +142,13 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
 interface CostsTableProps {
   readonly query: ReturnType<typeof useAsk<'GET /api/costs'>>;
   readonly by: CostSubject;
-  readonly search: CostsState;
-  readonly onSort: (sorting: Pick<CostsState, 'sort' | 'order'>) => void;
+  readonly url: Url<CostsState>;
 }
 
-function CostsTable({ query, by, search, onSort }: CostsTableProps): ReactNode {
+function CostsTable({ query, by, url }: CostsTableProps): ReactNode {
   const { data } = query;
   // Newest first if grouped by day, else by revenue.
-  const sortable = by === 'day' ? NEWEST_FIRST : BY_REVENUE;
-  const sorting = chosenSorting(search, sortable);
+  const sorting = tableSorting(url, by === 'day' ? NEWEST_FIRST : BY_REVENUE);
   const rows = useMemo(
     () => data && sortRows(data.rows, sorting.order, (row) => sortedValue(row, sorting.by)),
     [data, sorting.by, sorting.order],
@@ -171,7 +169,7 @@ function CostsTable({ query, by, search, onSort }: CostsTableProps): ReactNode {
       rows={rows}
       rowKey={(row) => row.day ?? row.organizationId ?? subjectOf(row)}
       narrow="scroll"
-      sorting={{ ...sorting, onSort: (column) => onSort(sortedBy(sorting, column as SortColumn, sortable)) }}
+      sorting={sorting}
       empty={
         <EmptyState icon="usage" title="No charges or losses on these days">
           Choose other days.
