@@ -205,5 +205,13 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('option', { name: /Request of Acme$/ }).click();
     await page.waitForURL((url) => url.pathname === `/o/${organizationId}/requests` && url.searchParams.has('open'));
     expect(complaints()).toEqual([]);
+    await page.goto('/operator/costs');
+    await page.getByRole('button', { name: /^Revenue \$/ }).waitFor();
+    await page.route('**/api/costs?**', (route) => setTimeout(() => void route.continue(), 500));
+    await page.getByLabel('Group by').selectOption('organization');
+    await page
+      .locator('[aria-busy="true"]')
+      .getByRole('button', { name: /^Revenue \$/ })
+      .waitFor();
   });
 });

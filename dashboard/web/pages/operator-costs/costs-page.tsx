@@ -7,7 +7,7 @@ import { Chart } from '../../charts/chart.tsx';
 import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Banner, Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { Count, Dash, Money } from '../../components/values.tsx';
-import { Tiles } from '../../explore/explorer.tsx';
+import { Figures, Tiles } from '../../explore/explorer.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatDollars, formatUtcDay } from '../../format/format.ts';
 import { Select } from '../../forms/choices.tsx';
@@ -66,16 +66,20 @@ export function CostsPage(): ReactNode {
         <Select label="Group by" value={by} onChange={(next) => change({ by: next })} choices={GROUPS} />
       </FilterBar>
       <UnlessFailed query={costs}>
-        <Tiles
-          tiles={COST_MEASURES.map((id) => ({
-            ...{ id, label: MEASURES[id] },
-            ...(data && { figure: <Figure row={data.total} measure={id} />, note: noteOf(data.total, id) }),
-          }))}
-          chosen={show}
-          onChoose={(next) => change({ show: next })}
-        />
+        <Figures query={costs}>
+          <Tiles
+            tiles={COST_MEASURES.map((id) => ({
+              ...{ id, label: MEASURES[id] },
+              ...(data && { figure: <Figure row={data.total} measure={id} />, note: noteOf(data.total, id) }),
+            }))}
+            chosen={show}
+            onChoose={(next) => change({ show: next })}
+          />
+        </Figures>
         <CostsChart days={days} daily={daily} by={by} show={show} />
-        <CostsTable query={costs} by={by} url={url} />
+        <Figures query={costs}>
+          <CostsTable query={costs} by={by} url={url} />
+        </Figures>
       </UnlessFailed>
     </>
   );
@@ -111,30 +115,32 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
   const title = `${MEASURES[show]} by day`;
   return (
     <UnlessFailed query={query}>
-      <Card title={title}>
-        {series.length === 0 && hasUnknown ? (
-          <EmptyState icon="usage" title="No known costs on these days" />
-        ) : (
-          <Chart
-            label={isCut || by === 'day' ? title : `${title} and ${by}`}
-            kind={show === 'margin' ? 'lines' : 'stacked-bars'}
-            startsMs={query.data && startsMs}
-            series={series}
-            format={formatDollars}
-            step="day"
-            {...hiding}
-          />
-        )}
-        {hasUnknown && (
-          <p className="muted small">
-            The cost of some requests is not known, because their target has no <code>cost_usd_per_million_tokens</code>
-            . The chart shows the known part; a gap is a day without one.
-          </p>
-        )}
-        {isCut && (
-          <p className="muted small">Too many {by}s over too many days to show separately, so this is their total.</p>
-        )}
-      </Card>
+      <Figures query={query}>
+        <Card title={title}>
+          {series.length === 0 && hasUnknown ? (
+            <EmptyState icon="usage" title="No known costs on these days" />
+          ) : (
+            <Chart
+              label={isCut || by === 'day' ? title : `${title} and ${by}`}
+              kind={show === 'margin' ? 'lines' : 'stacked-bars'}
+              startsMs={query.data && startsMs}
+              series={series}
+              format={formatDollars}
+              step="day"
+              {...hiding}
+            />
+          )}
+          {hasUnknown && (
+            <p className="muted small">
+              The cost of some requests is not known, because their target has no{' '}
+              <code>cost_usd_per_million_tokens</code>. The chart shows the known part; a gap is a day without one.
+            </p>
+          )}
+          {isCut && (
+            <p className="muted small">Too many {by}s over too many days to show separately, so this is their total.</p>
+          )}
+        </Card>
+      </Figures>
     </UnlessFailed>
   );
 }
