@@ -87,6 +87,8 @@ export async function openDiagnosis(url: string) {
       configuration: () => inTurn(() => currentConfiguration(client)),
       hasEnabledUser: (email: string) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
       priceLists: () => inTurn(() => run<PriceListUse>(client, PRICE_LISTS, [])),
+      /** Payments of the last day that were read although Stripe had sent no event. */
+      missedEvents: () => inTurn(async () => (await only<{ count: number }>(client, MISSED_EVENTS, [])).count),
       /** At most 20 addresses with X-Forwarded-For in the last hour, not in `trusted_proxies`. */
       untrustedProxies: () => inTurn(() => untrustedProxies(client)),
       close: () => client.end(),
@@ -161,6 +163,9 @@ const ledger = (client: pg.Client) => only<LedgerFigures>(client, LEDGER, []);
 const PRICE_LISTS = sql('diagnose_price_lists')`
   select price_list as name, count(*)::integer as count, (array_agg(id order by id))[1:5] as organizations
     from organizations where price_list is not null group by price_list order by price_list limit 1000`;
+
+const MISSED_EVENTS = sql('diagnose_missed_events')`
+  select count(*)::integer as count from top_ups where event_missed_at > now() - interval '1 day'`;
 
 const UNTRUSTED_PROXIES = sql('diagnose_untrusted_proxies')`
   select address from untrusted_proxies where seen_at > now() - interval '1 hour' order by seen_at desc limit 20`;

@@ -5,7 +5,8 @@ import { isAlone } from './crossings.ts';
 import { addMessages, lockOutbox, type MessageContent, type NewMessage } from './outbox.ts';
 
 /**
- * Reports conditions to operators. Losses are one condition, which ends after an hour without any.
+ * Reports conditions to operators. Losses are one condition, which ends after an hour without any,
+ * as are payments without an event, after a day.
  * A failure for lack of funds stays in a process's report for five minutes or until another
  * failure. Because it may come and go with each request, it is reported at most once an hour. An
  * unknown service tier stays in the report for an hour, and is reported at most once a day for each
@@ -24,6 +25,9 @@ const CROSS = sql('cross_operator_alerts')`
       union all
       select 'spool.waiting', '', jsonb_build_object('charges', sum((report #>> '{spool,charges}')::bigint))
       from fresh having sum((report #>> '{spool,charges}')::bigint) > 0
+      union all
+      select 'payments.no_event', '', jsonb_build_object('count', count(*))
+      from top_ups where event_missed_at > now() - interval '1 day' having count(*) > 0
       union all
       select distinct 'provider.out_of_funds', left(p.key, 300), jsonb_build_object('provider', left(p.key, 300))
       from fresh cross join jsonb_each(report -> 'providers') p where p.value #>> '{lastFailure,account}' = 'funds'

@@ -20,6 +20,8 @@ const UNBOOKED = sql('unbooked_reversals')`
     where (exists (select from top_ups t where t.payment_intent_id = p.payment_intent_id)
         or exists (select from credit_references c where c.reference = p.payment_intent_id))
       and not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`;
+const NOTE_MISSED = sql('note_missed_event')`
+  update top_ups set event_missed_at = now() where id = $1 or payment_intent_id = $1`;
 
 interface Named {
   readonly id: string;
@@ -50,4 +52,9 @@ export async function unbookedReversals(
     reversals.map(({ isTaken }) => isTaken),
   ];
   return reversals.length === 0 ? [] : (await run<Named>(pool, UNBOOKED, values)).map(({ id }) => id);
+}
+
+/** Notes a top-up, or a payment, about which Stripe sent no event. Operators are told. */
+export async function noteMissedEvent(pool: pg.Pool, id: string): Promise<void> {
+  await run(pool, NOTE_MISSED, [id]);
 }

@@ -967,9 +967,12 @@ create table top_ups (
   asked_at timestamptz,
   -- When the dashboard last read an open top-up from Stripe by itself: events may never arrive.
   looked_at timestamptz,
+  -- When it was found that Stripe had sent no event about its payment, a refund or a dispute.
+  event_missed_at timestamptz,
   paid_at timestamptz
 );
 create index top_ups_by_organization on top_ups (organization_id, id);
+create index top_ups_without_event on top_ups (event_missed_at) where event_missed_at is not null;
 create index top_ups_open on top_ups (created_at) where state = 'open';
 -- One automatic top-up at a time, whatever processes there are.
 create unique index top_ups_one_automatic on top_ups (organization_id) where automatic and state = 'open';

@@ -1,4 +1,6 @@
 import type { DashboardProcessConfig, MailConfig, OidcConfig, StripeConfig } from '#core/config/dashboard-config.ts';
+import { countOf } from '#core/count-of.ts';
+import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 
 /**
@@ -54,6 +56,15 @@ export async function lookAtStripe(stripe: StripeConfig): Promise<readonly Findi
         problem('payments', `${where} does not answer`, 'Check payments.stripe.api_base, firewalls and proxies.'),
       ];
   }
+}
+
+/** Checks whether Stripe's events arrive. */
+export async function lookAtEvents(database: DatabaseDiagnosis): Promise<readonly Finding[]> {
+  const check = 'payment events';
+  const missed = await database.missedEvents();
+  if (missed === 0) return [ok(check, 'Stripe’s events arrive, as far as payments show')];
+  const found = `Stripe sent no event about ${countOf(missed, 'payment')} of the last day`;
+  return [warning(check, found, 'Check the webhook endpoint at Stripe, unless the dashboard was away.')];
 }
 
 /** Checks the public URL, to which Stripe and the issuer return browsers and mails link. */

@@ -4,6 +4,7 @@ import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import type { LoadedConfig, LoadResult } from '#core/config/load.ts';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { countOf } from '#core/count-of.ts';
+import { missingRight } from '#database/connection/unavailable.ts';
 import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Command } from '../command-line/command.ts';
@@ -12,7 +13,7 @@ import type { Result } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { lookAtCertificate } from './certificate.ts';
 import { type Check, type Finding, ok, problem, runChecks, skipped, warning } from './check.ts';
-import { lookAtAddress, lookAtIssuer, lookAtMail, lookAtStripe } from './dashboard-sections.ts';
+import { lookAtAddress, lookAtEvents, lookAtIssuer, lookAtMail, lookAtStripe } from './dashboard-sections.ts';
 import { type LookedAt, lookAtDatabase } from './database.ts';
 import { lookAtDisk } from './disk.ts';
 import { lookAtLimitStore } from './limit-store.ts';
@@ -54,7 +55,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
             ...configuredChecks(loaded, path, env, database),
           ]
         : []),
-      ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
+      ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config, database) : []),
     ]);
     // An operator's own container has a database and no configuration
     // (deploy/compose/least-privilege.yaml).
@@ -77,7 +78,11 @@ function inDatabase(
 ): Check {
   return check(name, async () => {
     const { readable } = await database;
-    return readable === undefined ? [skipped(name, 'the database cannot be read')] : look(readable);
+    if (readable === undefined) return [skipped(name, 'the database cannot be read')];
+    return look(readable).catch((error: unknown) => {
+      if (!missingRight(error)) throw error;
+      return [skipped(name, 'this database user may not read it')];
+    });
   });
 }
 
@@ -118,14 +123,16 @@ function configuredChecks(
 }
 
 /** Only run if all secrets are present: the configuration's finding reports missing ones. */
-function dashboardChecks(config: DashboardProcessConfig): readonly Check[] {
+function dashboardChecks(config: DashboardProcessConfig, database: Promise<LookedAt>): readonly Check[] {
   const { mail, stripe } = config;
   const { oidc } = config.signIn;
   return [
     check('dashboard address', async () => lookAtAddress(config)),
     ...(mail ? [check('mail', () => lookAtMail(mail))] : []),
     ...(oidc ? [check('sign-in', () => lookAtIssuer(oidc))] : []),
-    ...(stripe ? [check('payments', () => lookAtStripe(stripe))] : []),
+    ...(stripe
+      ? [check('payments', () => lookAtStripe(stripe)), inDatabase('payment events', database, lookAtEvents)]
+      : []),
   ];
 }
 

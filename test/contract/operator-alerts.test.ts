@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { newId } from '#core/ids.ts';
 import { reportOperatorCrossings } from '#database/alerts/operator-crossings.ts';
+import { openDiagnosis } from '#database/diagnosis.ts';
+import { noteMissedEvent } from '#database/payments/forgotten-payments.ts';
+import { lookAtEvents } from '#operator/doctor/dashboard-sections.ts';
 import { sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { openAudited } from './audited-database.ts';
@@ -46,4 +50,27 @@ test('an unknown service tier is reported once a day for each model', async () =
   ]);
   await sql(database.url, "update alert_states set since = since - interval '1 day'");
   expect([await tiers({}), await tiers({ 'gpt-6': 'turbo' })]).toEqual([0, 1]);
+});
+
+test('payments without an event of Stripe are reported once, also by the doctor, until a day has none', async () => {
+  const seen = async () => {
+    const diagnosis = await openDiagnosis(database.url);
+    const findings = await lookAtEvents(diagnosis).finally(diagnosis.close);
+    return [await alertsOf({}), ...findings.map(({ verdict }) => verdict)];
+  };
+  const organization = await database.addOrganization();
+  await sql(
+    database.url,
+    `insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id) values ('${newId('top', 1)}', '${organization}', false, 1, 'pi_1')`,
+  );
+  expect(await seen()).toEqual([0, 'ok']);
+  await noteMissedEvent(database.pool, 'pi_1');
+  expect([await seen(), await seen()]).toEqual([
+    [1, 'warning'],
+    [0, 'warning'],
+  ]);
+  await sql(database.url, "update top_ups set event_missed_at = event_missed_at - interval '1 day'");
+  expect(await seen()).toEqual([0, 'ok']);
+  await noteMissedEvent(database.pool, 'pi_1');
+  expect(await seen()).toEqual([1, 'warning']);
 });

@@ -68,6 +68,10 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     subject: 'There are dead letters',
     text: `The ledger has refused ${countOf(Number(value('count')), 'charge')}. \`ledger dead-letters list\` shows them.`,
   }),
+  'payments.no_event': (value) => ({
+    subject: 'Stripe sends no events',
+    text: `${countOf(Number(value('count')), 'payment')} of the last day had to be read without one. Check the webhook endpoint at Stripe, unless the dashboard was away: until it works, refunds and disputes are found up to a day late.`,
+  }),
   'models.check': (value) => ({
     subject: 'Models differ from the model catalogue',
     text: `${countOf(Number(value('count')), 'difference')}, in ${value('models')}. \`models check\` and the page "Model mapping" show them.`,

@@ -5,10 +5,12 @@ import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/pa
 import type { Database } from '../fairness/stores.ts';
 import { idOf } from './follow-session.ts';
 import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
-import { type PaymentDeps, type StripeDeps, settleFromStripe } from './settle.ts';
+import { missEvent, type PaymentDeps, type StripeDeps, settleFromStripe } from './settle.ts';
 
 /** A restored backup is younger than this, and Stripe keeps events for the same time. */
 const LOOKS_BACK_SECONDS = 30 * 86_400;
+/** An event that is on its way has arrived by then. */
+const EVENTS_TAKE_SECONDS = 600;
 /** A dispute may be decided this long after it began. */
 const DISPUTES_LAST_SECONDS = 90 * 86_400;
 const PAGE = 100;
@@ -33,22 +35,29 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   const day = utcDay(nowMs());
   const last = lookedIn.get(database);
   if (last?.epoch === epoch && last.day === day) return epoch;
-  const since = { created: { gte: Math.floor(nowMs() / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };
+  const isSame = last?.epoch === epoch;
+  const nowSeconds = Math.floor(nowMs() / 1000);
+  const until = isSame ? { lte: nowSeconds - EVENTS_TAKE_SECONDS } : {};
+  const since = { created: { gte: nowSeconds - LOOKS_BACK_SECONDS, ...until }, limit: PAGE };
   const settle = async (ids: Iterable<string>) => {
-    for (const id of new Set(ids)) await settleFromStripe(deps, id);
+    for (const id of new Set(ids)) {
+      await settleFromStripe(deps, id);
+      // Otherwise the database went back in time, or this process did not run.
+      if (isSame) await missEvent(deps, id);
+    }
   };
   const settlePayments = async (payments: readonly Stripe.PaymentIntent[]) => {
     const ours = payments.filter(({ status, metadata }) => MADE.includes(status) && metadata.gateway_top_up);
     const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata.gateway_organization ?? '' }));
     await settle(await unsettledPayments(database, named));
   };
-  if (last?.epoch !== epoch) await inPages(stripe.paymentIntents.list(since), log, settlePayments);
+  if (!isSame) await inPages(stripe.paymentIntents.list(since), log, settlePayments);
   const settleReversals = async (named: Parameters<typeof unbookedReversals>[1]) =>
     settle(await unbookedReversals(database, named));
   await inPages(stripe.refunds.list(since), log, (refunds) =>
     settleReversals(refunds.map((refund) => ({ ...reversed(refund), isTaken: isRefundTaken(refund) }))),
   );
-  const sinceDisputes = { ...since, created: { gte: since.created.gte - DISPUTES_LAST_SECONDS } };
+  const sinceDisputes = { ...since, created: { ...since.created, gte: since.created.gte - DISPUTES_LAST_SECONDS } };
   await inPages(stripe.disputes.list(sinceDisputes), log, (disputes) =>
     settleReversals(disputes.map((dispute) => ({ ...reversed(dispute), isTaken: isDisputeTaken(dispute) }))),
   );

@@ -8,7 +8,7 @@ import {
 } from '#database/payments/open-top-ups.ts';
 import { stateOfTopUp } from '#database/payments/top-ups.ts';
 import { followSession } from './follow-session.ts';
-import { type PaymentDeps, settleFromStripe } from './settle.ts';
+import { missEvent, type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
 
 type OpenDeps = Pick<PaymentDeps, 'database' | 'log'>;
@@ -27,11 +27,7 @@ export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Pr
     const open = await takeOpenTopUp(deps.database);
     if (open === undefined) return;
     await read(config, deps, open);
-    if ((await stateOfTopUp(deps.database, open.organizationId, open.id)) === 'paid')
-      deps.log.warn(
-        { topUpId: open.id },
-        'Stripe sent no event about a payment: check the webhook endpoint at Stripe (docs/operating.md)',
-      );
+    if ((await stateOfTopUp(deps.database, open.organizationId, open.id)) === 'paid') await missEvent(deps, open.id);
   }
 }
 

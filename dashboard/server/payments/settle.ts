@@ -1,4 +1,5 @@
 import type { Log } from '#core/log/log.ts';
+import { noteMissedEvent } from '#database/payments/forgotten-payments.ts';
 import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
 import { keepForgottenTopUp } from '#database/payments/top-ups.ts';
 import type { Database } from '../fairness/stores.ts';
@@ -45,4 +46,10 @@ export async function settleFromStripe(
   if (settled.kind === 'refused')
     log.error({ ...about, reason: settled.reason }, 'a payment does not match its top-up');
   else if (settled.kind === 'settled') log.info({ ...about, entries: settled.entries }, 'a payment was settled');
+}
+
+/** Reports that the top-up, or the payment, was read although Stripe had sent no event. */
+export async function missEvent({ database, log }: Pick<StripeDeps, 'database' | 'log'>, id: string): Promise<void> {
+  log.warn({ id }, 'Stripe sent no event about a payment: check the webhook endpoint at Stripe (docs/operating.md)');
+  await noteMissedEvent(database, id);
 }

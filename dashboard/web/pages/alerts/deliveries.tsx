@@ -157,6 +157,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'provider.out_of_funds': 'Provider out of funds',
   'ledger.losses': 'Losses',
   'ledger.dead_letters': 'Dead letters',
+  'payments.no_event': 'Payments without event',
   'models.check': 'Model catalogue differences',
   'models.unknown_tier': 'Service tier without price',
   'spool.waiting': 'Delayed charges',
