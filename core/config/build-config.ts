@@ -113,7 +113,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
     idempotencyRetentionMs: file.idempotency.retention,
     idempotencyBytesPerOrganization: file.idempotency.bytes_per_organization,
     requestLogRetentionMs: file.request_log.retention,
-    ...(file.top_up_url === undefined ? {} : { topUpUrl: file.top_up_url }),
+    ...present({ topUpUrl: file.top_up_url }),
     dashboard: {
       ...present({ url, apiUrl, playgroundUrl }),
       session: { idleMs: session.idle, absoluteMs: session.absolute, freshPasswordMs: session.fresh_password },
@@ -144,17 +144,14 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
   return {
     name,
     api: entry.api,
-    ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
-    ...(entry.query === undefined ? {} : { query: entry.query }),
-    ...(entry.headers === undefined ? {} : { headers: inLowerCase(entry.headers) }),
+    ...present({ apiKey: entry.api_key, query: entry.query, headers: entry.headers && inLowerCase(entry.headers) }),
     outputLimitField: entry.output_limit_field,
     ...(entry.extra_fields.length === 0 ? {} : { extraFields: new Set(entry.extra_fields) }),
     ...(entry.stream_options ? {} : { streamOptions: false }),
-    ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
+    ...present({ onDisconnect: entry.on_disconnect }),
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
-    ...(entry.anthropic_version === undefined ? {} : { anthropicVersion: entry.anthropic_version }),
-    ...(entry.reasoning_memory === undefined ? {} : { reasoningMemory: entry.reasoning_memory }),
+    ...present({ anthropicVersion: entry.anthropic_version, reasoningMemory: entry.reasoning_memory }),
     ...endpoint,
   };
 }
@@ -245,14 +242,14 @@ function model(
     capabilities: new Set(entry.capabilities),
     reasoningEfforts: entry.reasoning_efforts,
     contextWindow: entry.context_window,
-    ...(entry.longest_prompt === undefined ? {} : { longestPrompt: entry.longest_prompt }),
+    ...present({ longestPrompt: entry.longest_prompt }),
     ...outputOf(entry),
     ...pricedModel(entry.usd_per_million_tokens),
     tokenizer: entry.tokenizer,
     timeouts,
     targets,
     disabled: entry.disabled,
-    ...(problem === undefined ? {} : { problem }),
+    ...present({ problem }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../clock.ts';
+import { present } from '../present.ts';
 import type { Provider } from './gateway-config.ts';
 import { parseBaseUrl } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
@@ -46,14 +47,12 @@ export function usesTls(entry: PlaceEntry): boolean {
 }
 
 export function placeOf(entry: PlaceEntry): Pick<Provider, 'baseUrl' | 'endpoints' | 'endpointPicker' | 'healthCheck'> {
-  const { endpoints, endpoint_picker: picker, health_check: check } = entry;
+  const { endpoints, endpoint_picker: endpointPicker, health_check: check } = entry;
   const [baseUrl] = urlsOf(entry);
   if (baseUrl === undefined) throw new Error('a provider without a URL has passed the rules');
   return {
     baseUrl,
-    ...(endpoints === undefined ? {} : { endpoints }),
-    ...(picker === undefined ? {} : { endpointPicker: picker }),
-    ...(check === undefined ? {} : { healthCheck: { path: check.path, intervalMs: check.interval } }),
+    ...present({ endpoints, endpointPicker, healthCheck: check && { path: check.path, intervalMs: check.interval } }),
   };
 }
 

@@ -160,7 +160,7 @@ const credit: Command = {
       present({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', MAX_REFERENCE) });
     let decided = false;
     const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
-      const entry = { amountNanoUsd, reference, ...(note === undefined ? {} : { note }) };
+      const entry = { amountNanoUsd, reference, ...present({ note }) };
       const result = await administration.credit(id, entry, operatorHere());
       decided = true;
       switch (result.kind) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
+import { present } from '#core/present.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
 import { allShardKeys } from './redis-keys.ts';
@@ -132,11 +133,9 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
   }
 }
 
-function nodeOptions(address: RedisAddress, { replyMs = REPLY_MS }: ConnectionOptions) {
+function nodeOptions({ username, password, tls }: RedisAddress, { replyMs = REPLY_MS }: ConnectionOptions) {
   return {
-    ...(address.username === undefined ? {} : { username: address.username }),
-    ...(address.password === undefined ? {} : { password: address.password }),
-    ...(address.tls === undefined ? {} : { tls: readTlsFiles(address.tls) }),
+    ...present({ username, password, tls: tls && readTlsFiles(tls) }),
     connectionName: 'inference-gateway',
     protocol: 2 as const,
     connectTimeout: CONNECT_MS,
