@@ -4,13 +4,9 @@ import type { Difference } from '#core/model-catalogue/comparison.ts';
 import { formatCount, formatPercent, formatPricePerMillion, formatUtcDay } from '../../format/format.ts';
 import { priceEntryLabel } from '../../models/model-labels.ts';
 
-const TABLES: Readonly<Record<string, (kind: string) => string>> = {
-  usd_per_million_tokens: (kind) => `Price of ${kind} is lower`,
-  cost_usd_per_million_tokens: (kind) => `Cost of ${kind} differs`,
-};
-const LACKING: Readonly<Record<string, string>> = {
-  usd_per_million_tokens: 'No price',
-  cost_usd_per_million_tokens: 'No cost',
+const TABLES: Readonly<Record<string, { readonly missing: string; readonly of: (kind: string) => string }>> = {
+  usd_per_million_tokens: { missing: 'No price', of: (kind) => `Price of ${kind} is lower` },
+  cost_usd_per_million_tokens: { missing: 'No cost', of: (kind) => `Cost of ${kind} differs` },
 };
 const LIMITS: Readonly<Record<string, string>> = {
   context_window: 'Context window is larger',
@@ -41,11 +37,11 @@ export function differenceLabel({ field }: Pick<Difference, 'field'>): Differenc
   const limit = LIMITS[field];
   if (limit !== undefined) return { what: limit };
   const [, name = '', from, utc, rest = ''] = PLACE.exec(field) ?? [];
-  const [table, lacking] = [TABLES[name], LACKING[name]];
+  const table = TABLES[name];
   const place = ENTRY.exec(rest);
-  if (table === undefined || lacking === undefined || place === null) return { what: field };
+  if (table === undefined || place === null) return { what: field };
   const [, tier, above, kind] = place;
-  const what = kind === undefined ? lacking : table(KINDS[kind] ?? kind);
+  const what = kind === undefined ? table.missing : table.of(KINDS[kind] ?? kind);
   const entry = [
     ...(from === undefined ? [] : [`From ${formatUtcDay(from)}`]),
     ...(utc === undefined ? [] : [`${utc} UTC`]),
