@@ -96,7 +96,7 @@ function proseOfComments(path: string, source: string): Prose[] {
 const isExample = (extension: string, text: string) =>
   /^(?:ya?ml|Dockerfile)$/.test(extension) && /^(?: |[a-z_]+: )/.test(text);
 
-const CHECKED = /\.(?:ts|tsx|mjs|lua|sql|md|css|yaml|yml|sh|service)$|^Dockerfile$/;
+const CHECKED = /\.(?:ts|tsx|mjs|as|lua|sql|md|css|yaml|yml|sh|service)$|^Dockerfile$/;
 /** Generated or external files. */
 const LEFT_OUT = /(?:^|\/)(?:generated|corpus|node_modules)\/|test\/config\//;
 

@@ -1,19 +1,19 @@
--- Database rights of each process. Every run of `gateway migrate` grants all of them again, so that
--- a release with a new table also brings its rights. Nobody signs in as these roles: the database's
--- operator creates users who are members of them (docs/security.md). Rights granted to these roles
--- by hand are revoked again; grant those to roles of your own.
+-- Database rights of each process. Each `gateway migrate` revokes and grants all of them, so that
+-- the rights to a new table come with its release. Rights that were granted by hand are lost: grant
+-- them to roles of your own. Nobody signs in as these roles: the database's operator creates users
+-- that are members of them (docs/security.md).
 
 revoke all on all tables in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 revoke all on all functions in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 
--- All roles check the timeline when they connect. The three processes also create partitions when
--- they start.
+-- All roles check the timeline when they connect. Gateway process, dashboard and command line also
+-- create partitions when they start.
 grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 grant execute on function make_generations_month, make_audit_log_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
 
--- The gateway process reads callers, and charges. It sees no passwords or sessions, creates no keys
--- and gives no credit. It does not need the billing data of organizations.
+-- The gateway process reads callers, and charges. It cannot read passwords, sessions or billing
+-- data, create keys or add credit.
 grant select (id, name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list, created_at)
   on organizations to gateway_process;
 grant select on schema_migrations, ledger_state, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
@@ -26,8 +26,8 @@ grant execute on function key_month_spend, key_lifetime_spend to gateway_process
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
 grant insert, update, delete on idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
--- Sums by day, and rows past their retention. Rows are locked before they are deleted, which needs
--- the right to update.
+-- The gateway process makes sums by day, and deletes rows after their retention. It locks rows
+-- before it deletes them, which needs the right to update.
 grant insert, delete on request_day_stats to gateway_process;
 grant update on request_days to gateway_process;
 grant update, delete on request_log_other, provider_attempts_other, request_stats, left_out_requests to gateway_process;
@@ -46,13 +46,13 @@ grant select (single, epoch, identity, memory_owner, limit_store, store_fences) 
 -- Known browsers are deleted with each new password. `doctor`, run by any user, reads untrusted
 -- proxies.
 grant select, insert, update, delete on known_browsers to gateway_dashboard, gateway_operator;
--- An invitation is deleted if its person becomes a member in another way.
+-- An invitation is deleted if its invitee becomes a member in another way.
 grant select, insert, update, delete on invitations to gateway_dashboard, gateway_operator;
--- The dashboard binds users to an issuer and follows its claim for operators. The command line
--- reverts both.
+-- The dashboard binds users to an issuer, and makes operators by its claim. The command line can
+-- undo both.
 grant select, insert, delete on user_identities to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on used_sign_in_states to gateway_dashboard;
--- Payments: the dashboard reads them from Stripe. Money enters only through add_credit().
+-- Payments: the dashboard copies them from Stripe. Only add_credit() books money.
 grant select, insert, update on top_ups, top_up_reversals, payment_accounts to gateway_dashboard;
 grant select on top_ups, top_up_reversals, payment_accounts to gateway_operator;
 grant insert, update, delete on untrusted_proxies to gateway_dashboard;

@@ -7,11 +7,11 @@
 
 create table ledger_state (
   single boolean primary key default true check (single),
-  -- Changes when the database may have gone back in time (restore, failover): limit stores then
-  -- forget all they know of accounts.
+  -- Changes when the database may have gone back in time (restore, failover). Limit stores then
+  -- discard their account snapshots.
   epoch uuid not null default gen_random_uuid(),
   -- The server's system identifier, its timeline, the oids of the database and of the table
-  -- accounts. Null: it could not be read yet. See note_timeline().
+  -- accounts. Null: not read yet. See note_timeline().
   identity text[] not null default array[null, null, null, null]::text[],
   -- Gateway process whose memory holds windows and holds. Reads of any other process in memory mode
   -- are refused (memory-mode-lock.ts).
@@ -25,9 +25,9 @@ create table ledger_state (
   store_fences text not null default '0',
   -- Seals the copies of charges that processes leave for each other in Redis.
   mirror_key bytea not null default decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'),
-  -- Key of the hashes that providers are sent instead of `user`, `safety_identifier` and
-  -- `prompt_cache_key`: one for the deployment, so that every process sends the same ones, also
-  -- after a restart and a restore.
+  -- Key of the hashes that providers get instead of `user`, `safety_identifier` and
+  -- `prompt_cache_key`. It is stored, so that all processes send the same hashes, also after a
+  -- restart or a restore.
   identity_key bytea not null default decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex')
 );
 insert into ledger_state default values;
@@ -56,32 +56,32 @@ create table organizations (
 create index organizations_by_creation on organizations (created_at, id);
 
 -- One row for each organization: its lock orders everything that happens to the organization's
--- money, and its sequence numbers the ledger. Every charge updates it, so room is left on the page
--- for updates that touch no index.
+-- money, and its sequence numbers the ledger. Every charge updates it: fillfactor 50 keeps these
+-- updates on the page (HOT).
 create table accounts (
   organization_id text collate "C" primary key references organizations,
   sequence bigint not null default 0,
   balance_nano_usd bigint not null default 0,
   total_credits_nano_usd bigint not null default 0,
   total_usage_nano_usd bigint not null default 0,
-  -- What undecided dead letters owe, and how often that changed: hold_dead_letter(). Snapshots of
-  -- the account have the balance less the first and the sequence plus the second.
+  -- Sum of the undecided dead letters, and how often it changed: hold_dead_letter(). An account
+  -- snapshot is `balance - dead_letters` with `sequence + dead_letter_changes`.
   dead_letters_nano_usd bigint not null default 0,
   dead_letter_changes bigint not null default 0,
-  -- One check, because PostgreSQL reads the text of each of them again for each statement.
+  -- One check instead of three: PostgreSQL parses each check's expression for every statement.
   constraint accounts_check check (
     balance_nano_usd = total_credits_nano_usd - total_usage_nano_usd and total_usage_nano_usd >= 0 and sequence >= 0
   )
 ) with (fillfactor = 50);
 
--- Changes of the long budgets take the account's lock: lock_account_for_budget().
+-- A change of a monthly or lifetime budget locks the account: lock_account_for_budget().
 create table keys (
   id text collate "C" primary key check (id ~ '^key-[0-9A-HJKMNP-TV-Z]{26}$'),
   organization_id text collate "C" not null references organizations,
   name text not null check (length(name) between 1 and 200),
   -- For people. The gateway process does not read it.
   note text check (length(note) between 1 and 500),
-  -- SHA-256 of the whole key. The key itself is nowhere.
+  -- SHA-256 of the whole key. The key itself is not stored.
   hash bytea not null unique check (octet_length(hash) = 32),
   last4 text not null check (length(last4) = 4),
   scopes text[] not null check (cardinality(scopes) between 1 and 2 and scopes <@ array['chat', 'usage:read']),
@@ -92,18 +92,18 @@ create table keys (
   daily_budget_nano_usd bigint check (daily_budget_nano_usd between 0 and 1000000000000000000),
   monthly_budget_nano_usd bigint check (monthly_budget_nano_usd between 0 and 1000000000000000000),
   lifetime_budget_nano_usd bigint check (lifetime_budget_nano_usd between 0 and 1000000000000000000),
-  -- Made by the dashboard for its playground: such keys live for minutes, and lists leave them out.
+  -- Made by the dashboard for its playground. Such keys live for minutes, and lists omit them.
   playground boolean not null default false,
   -- User who made the key. Null: an operator's command line.
   created_by text collate "C",
   created_at timestamptz not null default now(),
   expires_at timestamptz,
-  -- A time in the future is a plan (key-lookup.ts).
+  -- In the future while the key is `revoking`.
   revoked_at timestamptz,
   revocation_decided_at timestamptz
 );
 create index keys_by_organization on keys (organization_id, created_at, id);
--- Looked up before a member's playground gets another key.
+-- Read before a member's playground gets another key.
 create index playground_keys_by_maker on keys (organization_id, created_by, expires_at) where playground;
 -- Alerts look at these three every few seconds (database/alerts/crossings.ts).
 create index keys_with_budget on keys (organization_id) where daily_budget_nano_usd is not null and revoked_at is null;
@@ -118,9 +118,8 @@ create table key_activity (
   last_address text not null
 ) with (fillfactor = 50);
 
--- The ledger. Rows that a charge writes have neither foreign keys nor, but for the money itself,
--- checks: charge_generations() alone writes them, and checks each batch once, for a fraction of
--- what checks of each row cost.
+-- The ledger. Tables that charges write have no foreign keys, and checks only of amounts:
+-- charge_generations() checks each batch once, which is much cheaper than checks of each row.
 
 -- Append-only.
 create table ledger_entries (
@@ -148,18 +147,18 @@ create table ledger_entries (
 );
 create unique index ledger_entries_one_charge on ledger_entries (generation_id) where generation_id is not null;
 create unique index ledger_entries_one_reference on ledger_entries (organization_id, reference) where reference is not null;
--- The few entries that operators make, among millions of charges: the dashboard lists them.
+-- Credits are few among millions of charges. The dashboard lists them.
 create index ledger_entries_credits on ledger_entries (organization_id, sequence) where kind = 'credit';
 
--- A reference is booked once, for whatever organization: one payment cannot be given to two.
+-- A reference is booked once over all organizations, so that one payment cannot be credited to two.
 create table credit_references (
   reference text collate "C" primary key,
   organization_id text collate "C" not null
 );
 
 -- Charged requests. Ids sort by time, so a partition is a range of ids and a lookup by id touches
--- one partition. Months are made ahead (month-partitions.ts); a row without a month is stored and
--- found in the default partition.
+-- one partition. Months are made ahead (month-partitions.ts). The default partition has the rows of
+-- months that were not made.
 create table generations (
   id text collate "C" primary key,
   organization_id text collate "C" not null,
@@ -175,15 +174,15 @@ create table generations (
   streamed boolean not null,
   cancelled boolean not null,
   finish_reason text,
-  -- Cached and written tokens are part of the prompt's, those written for an hour part of the
-  -- written, reasoning part of the completion's.
+  -- Cached tokens and cache writes are part of prompt_tokens, one-hour writes part of cache writes,
+  -- reasoning tokens part of completion_tokens.
   prompt_tokens bigint not null,
   completion_tokens bigint not null,
   cached_tokens bigint not null,
   reasoning_tokens bigint not null,
   cache_write_tokens bigint not null,
   cache_write_1h_tokens bigint not null,
-  -- False: as the provider reported them.
+  -- False: the provider reported the tokens.
   usage_counted boolean not null,
   -- Prices of the entry that applied.
   input_pico_usd bigint not null,
@@ -207,15 +206,14 @@ create table generations (
 ) partition by range (id);
 create table generations_other partition of generations default;
 
--- Generations whose request named a user. A table of its own, so that other charges cost nothing
--- more.
+-- Generations whose request named a user. A separate table, so that other charges write no more.
 create table generation_users (
   generation_id text collate "C" primary key,
   end_user text collate "C" not null
 );
 
--- Cost of each generation at its provider, by the costs that the target had when it was asked, and
--- its list price. A table of its own, so that charges that have neither take nothing more.
+-- Cost of each generation at its provider, by the costs that the target had when it was called, and
+-- its list price. A separate table, so that charges that have neither write no more.
 create table generation_costs (
   generation_id text collate "C" primary key,
   -- Null: the target had no costs.
@@ -259,12 +257,12 @@ create table user_usage (
   cost_nano_usd bigint not null,
   primary key (organization_id, day, key_id, model, user_hash)
 ) with (fillfactor = 70);
--- How far back the explorer can read, for one organization or all of them. It is small, because
--- equal entries share one, and its order is that of the table.
+-- Finds the first day that the explorer can read, for one organization or all. It is small, because
+-- PostgreSQL stores equal entries once, and its order is that of the table.
 create index user_usage_by_day on user_usage (day, organization_id);
 
--- Sums of daily_usage that authentication reads with every request: one row instead of one for each
--- key and model.
+-- Sums of daily_usage. Authentication reads them with every request: one row instead of one for
+-- each key and model.
 create table organization_daily_spend (
   organization_id text collate "C" not null,
   day date not null,
@@ -293,16 +291,16 @@ create table losses (
 create index losses_by_time on losses (created_at, generation_id);
 
 -- Charges that the ledger refused. Nothing was charged; an operator corrects by hand (`ledger
--- dead-letters`). Until then what was delivered is owed, and not available to other requests.
+-- dead-letters`). Until then delivered ones are owed, and not available to other requests.
 create table dead_letters (
   generation_id text collate "C" primary key,
   organization_id text collate "C" not null,
   reason text not null,
-  -- The settlement as JSON, without any answer.
+  -- The settlement as JSON, without the stored response.
   settlement text not null,
   -- Amount that would be charged, at most the hold.
   due_nano_usd bigint not null default 0 check (due_nano_usd between 0 and 1000000000000000000),
-  -- The client was given the answer, or may have been.
+  -- True if the response may have reached the client.
   delivered boolean not null,
   created_at timestamptz not null default now(),
   -- Null: nobody has decided yet.
@@ -311,9 +309,8 @@ create table dead_letters (
   check ((resolution is null) = (resolved_at is null))
 );
 
--- State of each organization's ledger after an entry, with a hash of the entries that led there,
--- signed: a past that was changed and an end that was lost are seen, and entries that were verified
--- once need not be read again. Append-only.
+-- A signed hash of each organization's ledger up to an entry. It shows changed and lost entries,
+-- and verified entries need not be read again. Append-only.
 create table ledger_checkpoints (
   organization_id text collate "C" not null,
   sequence bigint not null check (sequence > 0),
@@ -370,26 +367,25 @@ create type charge as (
 
 -- Idempotency-Keys.
 
--- One row for each key that an attempt works on, or whose answer is replayed. Neither the key nor
--- the request can be read here: the key is hashed, the body is a keyed hash, the answer is
+-- One row for each key that a request has claimed, or that has a stored response. Neither the key
+-- nor the request can be read here: the key is hashed, the body is a keyed hash, the response is
 -- encrypted under both (sealed-response.ts).
 create table idempotency_keys (
   organization_id text collate "C" not null,
   key_hash bytea not null check (octet_length(key_hash) = 32),
   body_hash bytea not null check (octet_length(body_hash) = 32),
-  -- The attempt that has the key. It is the fencing token: every attempt has a generation id of its
-  -- own.
+  -- The request that has the claim. It is the fencing token: each request has its own id.
   generation_id text collate "C" not null,
-  -- The attempt's process counts as dead afterwards.
+  -- The claim expires at this time.
   lease_until timestamptz not null,
-  -- Time of the charge of an attempt whose answer waits in the log of its process, while another
-  -- process has charged it: its key stays taken until the answer comes, or for the retention, so
-  -- that nobody is given a second answer for it.
+  -- When another process charged this request while its response waits in a charge log. Until the
+  -- response is stored, or the retention ends, the key stays claimed, so that no second response is
+  -- produced.
   charged_at timestamptz,
   finished_at timestamptz,
   answer bytea,
-  -- Size of the answer, as stored_answers sums it. 0: it has given way, or was larger than the
-  -- bound. Null: there is none.
+  -- Size of the response, as stored_answers sums it. 0: evicted, or larger than the bound. Null:
+  -- there is none.
   answer_bytes bigint,
   primary key (organization_id, key_hash),
   constraint idempotency_keys_answer_check check (finished_at is not null or answer is null)
@@ -397,30 +393,30 @@ create table idempotency_keys (
 -- Encrypted bytes do not compress, and are read and written whole.
 alter table idempotency_keys alter column answer set storage external;
 create index idempotency_keys_by_age on idempotency_keys (coalesce(finished_at, lease_until));
--- The oldest answers of an organization, which give way first.
+-- The oldest responses of an organization, which are evicted first.
 create index idempotency_keys_stored on idempotency_keys (organization_id, finished_at) where answer_bytes > 0;
 
--- Sum of answer_bytes of each organization, but for the changes below. It is locked after every row
--- of idempotency_keys and of accounts that a transaction locks, in the order of organizations; its
--- holder waits for nothing but the next of them. Updated in place.
+-- Sum of answer_bytes of each organization, without the changes below. Lock order: rows of
+-- idempotency_keys and accounts first, then these, by organization. Who holds one waits only for
+-- the next of these. Updated in place.
 create table stored_answers (
   organization_id text collate "C" primary key,
   bytes bigint not null,
-  -- About all that is older has given way: the walk to the oldest need not pass index entries that
-  -- nobody has removed yet. Null: not known.
+  -- Responses older than this are evicted, except a few: eviction starts here instead of at dead
+  -- index entries. Null: unknown.
   oldest_at timestamptz
 ) with (fillfactor = 50);
 
--- Bytes that were deleted, or taken by another attempt, at the retention. Rows of their own,
--- because that waits for no charge.
+-- Bytes of responses that were deleted, or whose key another request claimed, after the retention.
+-- Separate rows, because a deletion does not wait for the lock that charges hold on the sum.
 create table stored_answer_changes (
   organization_id text collate "C" not null,
   bytes bigint not null
 );
 
 -- The request log: for people, not for money. Written in batches beside the requests and lossy by
--- design; no charge depends on it. Rows carry neither foreign keys nor checks: one writer makes
--- them, and a check of an id's form costs as much as two indexes (4 us of the 22 us that a row
+-- design; no charge depends on it. It has neither foreign keys nor checks: only log_requests()
+-- writes it, and a check of an id's form costs as much as two indexes (4 us of the 22 us that a row
 -- costs PostgreSQL in batches of 200, measured).
 
 -- Ids sort by time, so a partition is a day, a range of time is a range of ids, and a page is one
@@ -433,8 +429,8 @@ create table request_log (
   request_id text collate "C" not null,
   generation_id text collate "C",
   route text not null,
-  -- As sent by the client if it is no model of the configuration. Null: not known yet when the
-  -- request was refused.
+  -- As the client sent it if it is no model of the configuration. Null: the request was refused
+  -- before the model was read.
   model text collate "C",
   -- A model of the configuration.
   model_known boolean not null,
@@ -445,8 +441,7 @@ create table request_log (
   end_user text collate "C",
   metadata jsonb,
   status smallint not null,
-  -- Error code. Null: it went well, or its client left before there was an answer
-  -- (status 499).
+  -- Error code. Null: no error, or the client left before there was a response (status 499).
   code text collate "C",
   streamed boolean not null,
   replayed boolean not null,
@@ -456,8 +451,7 @@ create table request_log (
   cached_tokens bigint,
   reasoning_tokens bigint,
   cost_nano_usd bigint,
-  -- What the provider is paid, for operators. Null: nothing was charged, or the target had no
-  -- costs.
+  -- Cost at the provider, for operators. Null: nothing was charged, or the target had no costs.
   provider_cost_nano_usd bigint,
   first_event_ms integer,
   duration_ms integer not null,
@@ -466,8 +460,8 @@ create table request_log (
 create table request_log_other partition of request_log default;
 create index request_log_by_key on request_log (key_id, id);
 create index request_log_by_model on request_log (organization_id, model, id);
--- For operators, over all organizations: rows arrive about in the order of their ids, and this
--- index costs next to nothing.
+-- For operators, over all organizations. Rows arrive about in the order of their ids, so a small
+-- BRIN index serves.
 create index request_log_by_time on request_log using brin (id) with (pages_per_range = 16, autosummarize = on);
 -- Failures are few: these two are small.
 create index request_log_failures on request_log (organization_id, id) where code is not null;
@@ -507,8 +501,8 @@ create type logged_request as (
   metadata text
 );
 
--- Refused requests without a line in the request log, because their key had enough of them in that
--- minute: a count of those alike, by each process. Sums by hour (request_stats) have them too.
+-- Refused requests without a row in the request log, because their key had too many in that minute:
+-- counts of equal ones, by process. request_stats includes them.
 create table left_out_requests (
   organization_id text collate "C" not null,
   -- Minutes since 1970.
@@ -516,7 +510,7 @@ create table left_out_requests (
   key_id text collate "C" not null,
   -- Empty: no model of the configuration.
   model text collate "C" not null,
-  -- Empty: the client left before there was an answer.
+  -- Empty: the client left before there was a response.
   code text collate "C" not null,
   status smallint not null,
   -- The process that counted.
@@ -539,17 +533,17 @@ create type left_out_count as (
   address text
 );
 
--- Sums of the log by hour, for charts and rates: written in the same transaction as the rows, kept
--- when those are dropped.
+-- Sums of the request log by hour, for charts and rates. Written in the same transaction as the
+-- rows, and kept when these are dropped.
 create table request_stats (
   organization_id text collate "C" not null,
   hour timestamptz not null,
   key_id text collate "C" not null,
   -- Empty: no model of the configuration, so that clients cannot invent groups.
   model text collate "C" not null,
-  -- Empty: it went well.
+  -- Empty: no error.
   code text collate "C" not null,
-  -- Empty: no provider was asked.
+  -- Empty: no provider was called.
   provider text collate "C" not null,
   status smallint not null,
   streamed boolean not null,
@@ -558,7 +552,7 @@ create table request_stats (
   completion_tokens bigint not null,
   cached_tokens bigint not null,
   cost_nano_usd bigint not null,
-  -- What providers are paid for those whose cost is known, and the part of cost_nano_usd of these.
+  -- Of requests whose provider's cost is known: these costs, and their part of cost_nano_usd.
   provider_cost_nano_usd bigint not null,
   known_revenue_nano_usd bigint not null,
   -- Completions by time to the first event: up to 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800,
@@ -568,8 +562,8 @@ create table request_stats (
 ) with (fillfactor = 70);
 create index request_stats_by_hour on request_stats using brin (hour) with (pages_per_range = 16, autosummarize = on);
 
--- Sums of request_stats by UTC day: a month in the dashboard is a twentieth of the rows. A day is
--- summed up once, some hours after its end.
+-- Sums of request_stats by UTC day, a twentieth of the rows for a month in the dashboard. A day is
+-- summed once, some hours after its end.
 create table request_day_stats (
   organization_id text collate "C" not null,
   day date not null,
@@ -600,12 +594,12 @@ create table request_days (
 );
 insert into request_days default values;
 
--- Uncharged attempts at providers, so that a provider's bill can be explained to the token. Written
--- in batches beside the requests, as the request log is, and kept for as long. An attempt that was
--- charged is its generation, and has no row here.
+-- Uncharged attempts, so that a provider's bill can be explained to the token. Written in batches
+-- beside the requests and kept for as long as the request log. A charged attempt has no row here:
+-- it is a generation.
 create table provider_attempts (
   generation_id text collate "C" not null,
-  -- Number of the attempt, from 1; 0: of a charge from the log, which does not know it.
+  -- Number of the attempt, from 1. 0: the charge log does not know it.
   attempt smallint not null,
   organization_id text collate "C" not null,
   key_id text collate "C" not null,
@@ -620,7 +614,7 @@ create table provider_attempts (
   -- Why nobody was charged.
   reason text not null,
   -- reported (by the provider), counted (by the tokenizer), estimated (from the length of the
-  -- text). Null: nothing is known, or nothing was sent.
+  -- text). Null: unknown, or nothing was sent.
   token_source text,
   prompt_tokens bigint not null,
   completion_tokens bigint not null,
@@ -630,8 +624,8 @@ create table provider_attempts (
 ) partition by range (generation_id);
 create table provider_attempts_other partition of provider_attempts default;
 
--- Costs of attempts that used tokens and were not charged. A report of costs must not change when
--- provider_attempts is dropped with the request log.
+-- Costs of uncharged attempts that used tokens. A separate table, so that reports of costs do not
+-- change when partitions of provider_attempts are dropped.
 create table uncharged_costs (
   generation_id text collate "C" not null,
   -- As in provider_attempts.
@@ -668,8 +662,8 @@ create type provider_attempt as (
   cost_nano_usd bigint
 );
 
--- All calls of providers, charged or not: a provider's bill is compared with them. `reason` is null
--- for what was charged. An attempt that seemed lost and was charged after all is there once.
+-- All calls of providers, for the comparison with their bills. `reason` is null for charged ones.
+-- An attempt that was recorded as lost and charged later appears once, as charged.
 create view provider_calls as
   select g.id as generation_id, null::smallint as attempt, g.organization_id, g.key_id, g.model, g.provider,
     g.provider_model, g.upstream_id, g.created_at as asked_at, 'ok' as result, null as reason,
@@ -682,8 +676,8 @@ create view provider_calls as
   from provider_attempts a
   where a.reason not in ('not_charged', 'crash') or not exists (select from generations g where g.id = a.generation_id);
 
--- Gateway processes, as each reports itself every two seconds. Not worth a write to the log of
--- changes: after a crash of the server the processes report again.
+-- Process reports, one row for each gateway process, written every two seconds. Unlogged, because
+-- after a crash of PostgreSQL the processes report again: the WAL is not needed.
 create unlogged table gateway_processes (
   -- New at every start of a process.
   id uuid primary key,
@@ -699,21 +693,20 @@ create unlogged table gateway_processes (
   configuration_loaded_at timestamptz not null
 ) with (fillfactor = 50);
 
--- People: who may sign in to the dashboard. API keys are no part of it: they belong to
--- organizations.
+-- Users: who may sign in to the dashboard. API keys belong to organizations, not to users.
 
 create table users (
   id text collate "C" primary key check (id ~ '^usr-[0-9A-HJKMNP-TV-Z]{26}$'),
   -- Lower case, so that one mailbox is one user.
   email text collate "C" not null unique check (length(email) between 3 and 254 and email = lower(email)),
-  -- argon2id in PHC text. Null: none was set yet.
+  -- argon2id as a PHC string. Null: none was set yet.
   password_hash text,
   -- The password was made by a command line, and its user has not replaced it yet.
   password_handed_out boolean not null default false,
   is_operator boolean not null default false,
-  -- An operator by a claim of the issuer, and no longer one without it.
+  -- An operator only while the issuer's claim says so.
   operator_by_claim boolean not null default false,
-  -- Made by an operator, and not here yet.
+  -- Made by an operator, and has not signed in yet.
   reserved boolean not null default false,
   -- The organization whose owner's invitation made the user. Null: an operator made it.
   came_through text collate "C",
@@ -750,18 +743,18 @@ create table invitations (
 );
 create index invitations_by_email on invitations (email);
 
--- Only the SHA-256 of a session's token is here: a reader of this table cannot use it.
+-- Only the SHA-256 of a session's token is stored: a reader of this table cannot use it.
 create table sessions (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   id text collate "C" not null unique check (id ~ '^ses-[0-9A-HJKMNP-TV-Z]{26}$'),
   user_id text collate "C" not null references users on delete cascade,
   began_by text not null default 'password' check (began_by in ('password', 'issuer', 'link')),
   issuer text,
-  -- For the sign-out at the issuer, which recognizes its session by it.
+  -- The issuer recognizes its session by it when the user signs out.
   id_token text check (length(id_token) <= 16384),
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
-  -- Time of the last password, for acts that need a fresh one.
+  -- When the password was last given. Some changes need a recent one.
   password_at timestamptz not null default now(),
   expires_at timestamptz not null,
   address text not null,
@@ -770,7 +763,7 @@ create table sessions (
 create index sessions_by_user on sessions (user_id);
 create index sessions_by_expiry on sessions (expires_at);
 
--- Links by which a password is set or its owner signs in, once.
+-- Links that set a password or sign a user in, once.
 create table password_links (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   user_id text collate "C" not null references users on delete cascade,
@@ -782,7 +775,7 @@ create table password_links (
 );
 create index password_links_by_user on password_links (user_id);
 
--- One user of one OpenID Connect issuer is one user here, whatever becomes of an address there.
+-- One user of an OpenID Connect issuer is one user here, even if the address at the issuer changes.
 create table user_identities (
   issuer text collate "C" not null check (length(issuer) <= 2048),
   subject text collate "C" not null check (length(subject) between 1 and 255),
@@ -792,14 +785,14 @@ create table user_identities (
   unique (user_id, issuer)
 );
 
--- States of finished sign-ins at an issuer: each signs in once.
+-- The `state` values of finished sign-ins at an issuer. Each signs in once.
 create table used_sign_in_states (
   state_hash bytea primary key check (octet_length(state_hash) = 32),
   expires_at timestamptz not null
 );
 create index used_sign_in_states_by_expiry on used_sign_in_states (expires_at);
 
--- Browsers in which a user has signed in: wrong passwords of others do not hold those up.
+-- Browsers in which a user has signed in. Wrong passwords from elsewhere do not block these.
 create table known_browsers (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   user_id text collate "C" not null references users on delete cascade,
@@ -809,7 +802,7 @@ create table known_browsers (
 create index known_browsers_by_user on known_browsers (user_id);
 create index known_browsers_by_expiry on known_browsers (expires_at);
 
--- Attempts to sign in, counted by address and by account in windows. A crash may forget them.
+-- Attempts to sign in, counted by address and by account in windows. A crash may lose them.
 create unlogged table sign_in_attempts (
   subject text collate "C" not null,
   window_start timestamptz not null,
@@ -818,8 +811,8 @@ create unlogged table sign_in_attempts (
 );
 create index sign_in_attempts_by_window on sign_in_attempts (window_start);
 
--- Changes that were asked for in the dashboard, counted by user and by organization in windows of a
--- minute and of a day: its processes count together. A crash may forget them.
+-- Changes requested in the dashboard, counted by user and by organization in windows of a minute
+-- and of a day, over all its processes. A crash may lose them.
 create unlogged table change_counts (
   subject text collate "C" not null,
   window_seconds integer not null,
@@ -830,15 +823,16 @@ create unlogged table change_counts (
 create index change_counts_by_window on change_counts (window_start);
 
 -- Addresses that send X-Forwarded-For to the dashboard and are not in trusted_proxies, for
--- `doctor`. A crash may forget them.
+-- `doctor`. A crash may lose them.
 create unlogged table untrusted_proxies (
   address text collate "C" primary key,
   seen_at timestamptz not null
 );
 
--- Changes by people: who, when and from where. A row is committed with the change that it
--- describes. Append-only. Months, which an operator can archive and detach (docs/operating.md), are
--- made ahead by month-partitions.ts; a row without a month is stored in the default partition.
+-- Audit events: who changed what, when and from where. A row is committed with the change that it
+-- describes. Append-only. Months are made ahead by month-partitions.ts, and an operator can archive
+-- and detach them (docs/operating.md). The default partition has the rows of months that were not
+-- made.
 create table audit_log (
   id text collate "C" primary key check (id ~ '^evt-[0-9A-HJKMNP-TV-Z]{26}$'),
   created_at timestamptz not null default now(),
@@ -846,7 +840,7 @@ create table audit_log (
   organization_id text collate "C",
   -- Null: an operator's command line or the service itself.
   actor_user_id text collate "C",
-  -- As people know it: an e-mail address, or user@host of a command line.
+  -- For people to read: an e-mail address, or user@host of a command line.
   actor text not null check (length(actor) between 1 and 300),
   address text,
   action text collate "C" not null check (action ~ '^[a-z_]+\.[a-z_]+$'),
@@ -859,10 +853,10 @@ create table audit_log (
 create table audit_log_other partition of audit_log default;
 create index audit_log_by_organization on audit_log (organization_id, id);
 
--- Addresses of the explorer by name, which everybody of their organization reads.
+-- Views: named filters of the explorer, which all members of the organization see.
 create table saved_views (
   id text collate "C" primary key check (id ~ '^viw-[0-9A-HJKMNP-TV-Z]{26}$'),
-  -- Null: over all organizations, of the operators.
+  -- Null: a view of operators over all organizations.
   organization_id text collate "C" references organizations,
   name text not null check (length(name) between 1 and 200),
   page text not null check (page in ('overview', 'requests')),
@@ -872,7 +866,7 @@ create table saved_views (
 );
 create unique index saved_views_by_name on saved_views (coalesce(organization_id, ''), name);
 
--- Alerts, and the outbox of what the dashboard sends by mail and webhook.
+-- Alerts, and the outbox: messages that the dashboard sends by mail and webhook.
 
 create table alert_settings (
   organization_id text collate "C" primary key references organizations,
@@ -883,20 +877,19 @@ create table alert_settings (
   top_ups boolean not null,
   emails text[] not null check (cardinality(emails) <= 5),
   webhook_url text check (length(webhook_url) between 1 and 2000),
-  -- Signs what is sent to webhook_url (Standard Webhooks).
+  -- Signs messages to webhook_url (Standard Webhooks).
   webhook_secret text check (length(webhook_secret) between 1 and 200),
-  -- What its messages look like; a channel of the outbox.
+  -- Format of the messages: a channel of the outbox.
   webhook_kind text check (webhook_kind in ('webhook', 'slack')),
   check ((webhook_url is null) = (webhook_secret is null) and (webhook_url is null) = (webhook_kind is null))
 );
 
--- Conditions that hold and were reported. Each is reported again only after it has ended.
+-- Conditions that were reported and have not ended. Each is reported again only after it has ended.
 create table alert_states (
   -- Empty: an alert of the operators.
   organization_id text collate "C" not null,
   kind text not null check (length(kind) between 1 and 50),
-  -- Distinguishes conditions of one kind: the key or provider concerned. Empty: the organization
-  -- has one such condition.
+  -- The key or provider concerned. Empty: an organization has at most one condition of this kind.
   subject text collate "C" not null check (length(subject) <= 300),
   since timestamptz not null default now(),
   primary key (organization_id, kind, subject)
@@ -904,7 +897,7 @@ create table alert_states (
 
 create table outbox (
   id bigint generated always as identity primary key,
-  -- The same in each attempt: a receiver knows a repetition by it.
+  -- The same in each attempt, so that a receiver recognizes repetitions.
   message_id text not null unique default 'msg_' || replace(gen_random_uuid()::text, '-', ''),
   -- Null: not about one organization.
   organization_id text collate "C" references organizations,
@@ -935,29 +928,29 @@ create table outbox_attempts (
   outbox_id bigint not null references outbox on delete cascade,
   attempt integer not null,
   began_at timestamptz not null default now(),
-  -- Null: the attempt goes on, or its dashboard ended.
+  -- Null: the attempt is in progress, or its dashboard process ended.
   took_ms integer,
   result text check (length(result) <= 300),
   primary key (outbox_id, attempt)
 );
 
--- Payments by Stripe. Stripe is where they happen: rows here are as it was last read, and an entry
--- of the ledger follows each difference.
+-- Payments by Stripe. Rows are copies of Stripe's state as last read. Each difference makes an
+-- entry of the ledger.
 
 create table top_ups (
   id text collate "C" primary key check (id ~ '^top-[0-9A-HJKMNP-TV-Z]{26}$'),
   organization_id text collate "C" not null references organizations,
   automatic boolean not null,
   amount_cents bigint not null check (amount_cents between 1 and 99999900),
-  -- refused: what Stripe has does not match, and an operator has to look.
+  -- refused: Stripe's payment differs from ours, and an operator must decide.
   state text not null default 'open' check (state in ('open', 'paid', 'failed', 'expired', 'refused')),
-  -- For people; of a failed or refused one.
+  -- For people to read, of a failed or refused top-up.
   failure text check (length(failure) between 1 and 500),
   session_id text collate "C" unique check (length(session_id) <= 200),
   payment_intent_id text collate "C" unique check (length(payment_intent_id) <= 190),
   receipt_url text check (length(receipt_url) <= 2000),
-  -- Reads of Stripe are numbered as they begin. A read that began before the newest that was
-  -- applied is worth nothing.
+  -- Reads of Stripe are numbered as they begin. A read that began before the newest applied one is
+  -- dropped.
   reads_begun bigint not null default 0,
   reads_applied bigint not null default 0,
   -- Id of the user. Null: automatic.
@@ -974,7 +967,7 @@ create table top_ups (
 create index top_ups_by_organization on top_ups (organization_id, id);
 create index top_ups_without_event on top_ups (event_missed_at) where event_missed_at is not null;
 create index top_ups_open on top_ups (created_at) where state = 'open';
--- One automatic top-up at a time, whatever processes there are.
+-- One automatic top-up at a time, over all processes.
 create unique index top_ups_one_automatic on top_ups (organization_id) where automatic and state = 'open';
 
 -- Refunds and disputes.
@@ -982,7 +975,7 @@ create table top_up_reversals (
   id text collate "C" primary key check (length(id) <= 180),
   top_up_id text collate "C" not null references top_ups,
   kind text not null check (kind in ('refund', 'dispute')),
-  -- Booked now. 0: the money came back.
+  -- Amount that is booked now. 0: the money came back.
   amount_cents bigint not null check (amount_cents between 0 and 99999900),
   -- Number of entries of the ledger about it, which have the references ID, ID#2, ID#3.
   entries integer not null check (entries >= 0)

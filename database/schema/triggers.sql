@@ -27,8 +27,8 @@ create trigger held_until_decided after insert on dead_letters for each row when
 create trigger decided after update of resolution on dead_letters for each row
   when (new.delivered and old.resolution is null and new.resolution is not null) execute function hold_dead_letter();
 
--- Everything that a caller is made of, but for charges: the limit store learns those with the end
--- of their holds. A charge that an operator repeats has no hold. New keys are in nobody's memory.
+-- All changes of a caller except charges, which the limit store learns when their holds end. A
+-- charge that an operator repeats has no hold, so it is told. New keys are in no process's memory.
 create trigger caller_changed after update or delete on keys for each row execute function tell_caller_changed('organization_id');
 create trigger caller_changed after update or delete on organizations for each row execute function tell_caller_changed('id');
 create trigger caller_changed after insert on ledger_entries for each row when (new.kind <> 'charge')

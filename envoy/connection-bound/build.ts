@@ -1,7 +1,7 @@
 /**
- * Makes connection-bound.wasm of the sources beside it: `node envoy/connection-bound/build.ts`. The
- * compiler is no dependency, because it is 100 MB for 5 KB that hardly ever change. The module
- * carries the hash of its sources, by which a test sees that they belong together.
+ * Compiles the sources beside it to connection-bound.wasm: `node envoy/connection-bound/build.ts`.
+ * npx fetches the compiler, which is 100 MB, because the sources hardly ever change. The module
+ * carries a hash of its sources; a test compares them.
  */
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -22,7 +22,7 @@ try {
   execFileSync('npx', compile, { cwd: folder, stdio: 'inherit' });
   const compiled = readFileSync(join(folder, 'module.wasm'));
   const source = Buffer.concat(sources.map((name) => readFileSync(join(here, name))));
-  const named = Buffer.concat([text('source-sha256'), Buffer.from(hash('sha256', source))]);
+  const named = Buffer.concat([encodedName('source-sha256'), Buffer.from(hash('sha256', source))]);
   // A custom section: its id, its length, its name, its content (WebAssembly, binary format).
   const section = Buffer.concat([Buffer.of(0, named.length), named]);
   writeFileSync(join(here, 'connection-bound.wasm'), Buffer.concat([compiled, section]));
@@ -30,7 +30,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** With its length in one byte: shorter than 128. */
-function text(value: string): Buffer {
+/** Encodes a name of WebAssembly: its length in one byte (below 128), then its bytes. */
+function encodedName(value: string): Buffer {
   return Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
 }

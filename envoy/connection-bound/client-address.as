@@ -1,5 +1,5 @@
-// Finds the buckets of counts for a client address. The hash is seeded, so nobody can choose an address that shares a bucket with
-// somebody else's.
+// Finds the buckets of counts for a client address. The hash is seeded, so nobody can choose an
+// address that shares a bucket with somebody else's.
 
 import { getProperty, OK, result } from "./host";
 
@@ -17,10 +17,16 @@ const SOURCE_ADDRESS_BYTES: usize = 14;
 
 /** Bucket of the peer's IPv4 address or IPv6 /64. */
 export let clientBucket: i32 = NO_BUCKET;
-/** Bucket of the peer's IPv6 /48, which may belong to one customer of a provider. It is numbered after the buckets of addresses. */
+/**
+ * Bucket of the peer's IPv6 /48, which may belong to one customer of a provider. It is numbered
+ * after the buckets of addresses.
+ */
 export let networkBucket: i32 = NO_BUCKET;
 
-/** Sets both buckets from the peer's address without its port, which Envoy gives as `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+/**
+ * Sets both buckets from the peer's address without its port, which Envoy gives as `192.0.2.1:4711`
+ * or `[2001:db8::1]:4711`.
+ */
 export function findBuckets(seed: u32): void {
   clientBucket = NO_BUCKET;
   networkBucket = NO_BUCKET;

@@ -1,17 +1,20 @@
-// Limits, for each client address, the open connections, the open HTTP/2 requests, and the tiny HTTP/2 DATA frames in a second. It is a
-// network filter of Envoy (Proxy-Wasm ABI 0.2.1), because Envoy has none of these limits. It is written in AssemblyScript, a language
-// like TypeScript; `node envoy/connection-bound/build.ts` compiles it to connection-bound.wasm.
+// Limits, for each client address, the open connections, the open HTTP/2 requests, and the tiny
+// HTTP/2 DATA frames in a second. It is a network filter of Envoy (Proxy-Wasm ABI 0.2.1), because
+// Envoy has none of these limits. It is written in AssemblyScript, a language like TypeScript;
+// `node envoy/connection-bound/build.ts` compiles it to connection-bound.wasm.
 //
-// Open requests: Envoy keeps 23 KB and the headers of a request until the last byte of its response is written, which an HTTP/2 client
-// prevents with a window of 0. A request begins with HEADERS of a new stream, and ends with END_STREAM to the client or RST_STREAM from
-// either side. HTTP/1.1 has one request at a time on each connection, so the limit of connections is enough there.
+// Open requests: Envoy keeps 23 KB and the headers of a request until the last byte of its response
+// is written, which an HTTP/2 client prevents with a window of 0. A request begins with HEADERS of
+// a new stream, and ends with END_STREAM to the client or RST_STREAM from either side. HTTP/1.1 has
+// one request at a time on each connection, so the limit of connections is enough there.
 //
-// Tiny frames: each costs Envoy 0.3 us whichever request it belongs to, so 100 connections that sent bodies in frames of one byte made
-// all others wait for seconds. This filter takes about 10 ns for a frame.
+// Tiny frames: each costs Envoy 0.3 us whichever request it belongs to, so 100 connections that
+// sent bodies in frames of one byte made all others wait for seconds. This filter takes about 10 ns
+// for a frame.
 //
-// The connection that takes its address above a limit is closed. An IPv6 /48 has ten times the limits of an address.
-// The configuration is three decimal numbers: the most connections, the most requests (0 for either: no limit), and the seed of the hash
-// of addresses.
+// The connection that takes its address above a limit is closed. An IPv6 /48 has ten times the
+// limits of an address. The configuration is three decimal numbers: the most connections, the most
+// requests (0 for either: no limit), and the seed of the hash of addresses.
 
 import { BUCKETS, clientBucket, findBuckets, networkBucket, NO_BUCKET } from "./client-address";
 import {
@@ -31,11 +34,14 @@ import { DATA, END_STREAM, Frames, HEADERS, RST_STREAM } from "./http2-frames";
 import { add, CONNECTION, Counts, REQUEST } from "./shared-counts";
 
 const NETWORK_TIMES: u32 = 10;
-/** A DATA frame with less content than this is tiny, unless it is the last of its body. Clients that stream a body write kilobytes. */
+/**
+ * A DATA frame with less content than this is tiny, unless it is the last of its body. Clients that
+ * stream a body write kilobytes.
+ */
 const TINY_BYTES: u32 = 64;
 /**
- * The most tiny frames of one address in a second on one thread. They take 3 % of the thread, and a body of 60,000 frames of one byte
- * is still allowed.
+ * The most tiny frames of one address in a second on one thread. They take 3 % of the thread, and a
+ * body of 60,000 frames of one byte is still allowed.
  */
 const MOST_TINY: u32 = 100_000;
 
@@ -108,7 +114,8 @@ export function proxy_on_new_connection(context: i32): i32 {
   findBuckets(seed);
   const connection = new Connection();
   connections.set(context, connection);
-  // A refused connection stays in the counts until it closes, because proxy_on_downstream_connection_close subtracts it.
+  // A refused connection stays in the counts until it closes, because
+  // proxy_on_downstream_connection_close subtracts it.
   return fits(connection, CONNECTION) ? CONTINUE : refuse(connection);
 }
 
@@ -197,20 +204,29 @@ function readPreface(connection: Connection, bytes: i32): void {
   else if (connection.http2 == null) connection.http2 = new Http2();
 }
 
-/** Adds the change to the counts and returns whether the address and its network are within their limits. It is added in any case. */
+/**
+ * Adds the change to the counts and returns whether the address and its network are within their
+ * limits. It is added in any case.
+ */
 function fits(connection: Connection, change: Counts): bool {
   const ofAddress = connection.bucket == NO_BUCKET || isWithin(add(connection.bucket, change), change, 1);
   const ofNetwork = connection.network == NO_BUCKET || isWithin(add(connection.network, change), change, NETWORK_TIMES);
   return ofAddress && ofNetwork;
 }
 
-/** Whether the counts are within the limits. Connections or requests that the change does not increase are not checked. */
+/**
+ * Whether the counts are within the limits. Connections or requests that the change does not
+ * increase are not checked.
+ */
 function isWithin(counts: Counts, change: Counts, times: u32): bool {
   if (<i32>change > 0 && mostConnections > 0 && <u32>counts > mostConnections * times) return false;
   return <i64>change <= <i64>CONNECTION || mostRequests == 0 || <u32>(counts >> 32) <= mostRequests * times;
 }
 
-/** Counts the tiny frames of this second on this thread and returns whether the address and its network are within their limits. */
+/**
+ * Counts the tiny frames of this second on this thread and returns whether the address and its
+ * network are within their limits.
+ */
 function fitTiny(connection: Connection, tiny: u32): bool {
   getTime(time);
   const second = load<u64>(time) / 1_000_000_000;

@@ -1,4 +1,5 @@
-// Reads the heads of the HTTP/2 frames of one direction of a connection (RFC 9113, "Frame Format"), which may be split over any buffers.
+// Reads the heads of the HTTP/2 frames of one direction of a connection (RFC 9113, "Frame Format"),
+// which may be split over any buffers.
 
 import { getBuffer, OK, result } from "./host";
 
@@ -8,7 +9,7 @@ export const RST_STREAM: u8 = 3;
 export const END_STREAM: u8 = 1;
 
 const HEAD_BYTES: u8 = 9;
-/** How many bytes are copied at a time. Content of a frame beyond these is skipped without a copy. */
+/** How many bytes are copied at a time. Content beyond these is skipped without a copy. */
 const PIECE_BYTES: u32 = 1024;
 
 export class Frames {
@@ -21,7 +22,7 @@ export class Frames {
   private headBytes: u8 = 0;
   /** How many of the next bytes are skipped, because they are a frame's content. */
   private skipBytes: u32 = 0;
-  /** The copied piece of the buffer that is being read, then the address of its next byte and of its end. */
+  /** The copied piece of the buffer, then the address of its next byte and of its end. */
   private piece: usize = 0;
   private at: usize = 0;
   private end: usize = 0;
@@ -34,8 +35,8 @@ export class Frames {
   }
 
   /**
-   * Reads up to the end of the next frame's head and returns true, or false if the buffer ends first. The call after that continues with
-   * the start of the next buffer.
+   * Reads up to the end of the next frame's head and returns true, or false if the buffer ends
+   * first. The call after that continues with the start of the next buffer.
    */
   next(kind: i32, bytes: u32): bool {
     while (this.at < this.end || this.fill(kind, bytes)) {

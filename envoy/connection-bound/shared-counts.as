@@ -1,9 +1,13 @@
-// Counts the open connections and requests of an address. All threads of Envoy count in its shared data, which has one value for each
-// bucket, so memory stays bounded however many addresses connect.
+// Counts the open connections and requests of an address. All threads of Envoy count in its shared
+// data, which has one value for each bucket, so memory stays bounded however many addresses
+// connect.
 
 import { CAS_MISMATCH, getShared, OK, result, setShared } from "./host";
 
-/** A count or a change of it: connections in the lower half, requests in the upper half. Neither half of a count is ever negative. */
+/**
+ * A count or a change of it: connections in the lower half, requests in the upper half. Neither
+ * half of a count is ever negative.
+ */
 export type Counts = u64;
 export const CONNECTION: Counts = 1;
 export const REQUEST: Counts = 1 << 32;
