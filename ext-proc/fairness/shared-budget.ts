@@ -32,7 +32,8 @@ const UNKNOWN_ORGANIZATION = '';
  * When the budget is full, a reservation of the organization that holds most is evicted: the one
  * without progress for longest. Pinned memory is bounded: beyond a quarter of the budget an
  * organization pins memory only while half of the budget is unpinned. So one organization alone can
- * use all of it, and one or two others never cause a refusal within an organization's quarter.
+ * use all of it, and one or two others never cause a refusal within an organization's quarter. An
+ * organization beyond its quarter never evicts one that is within.
  */
 export class SharedBudget {
   readonly limitBytes: number;
@@ -98,15 +99,20 @@ export class SharedBudget {
 
   /**
    * The reservation to evict: the one without progress for longest, of the organization that holds
-   * most. The organization of an evictable `asking` counts as if it had the bytes already.
+   * most. The organization of `asking` counts as if it had the bytes already.
    */
   #victim(asking: MemoryReservation, bytes: number): MemoryReservation | undefined {
     let most: HeldMemory | undefined;
     for (const held of this.#held.values())
       if (held.evictable.size > 0 && (most === undefined || held.heldBytes > most.heldBytes)) most = held;
-    if (asking.evictable !== undefined) {
-      const own = this.#held.get(asking.organizationId);
-      if (most === undefined || (own?.heldBytes ?? 0) + bytes > most.heldBytes) most = own;
+    if (most === undefined) return undefined;
+    const own = this.#held.get(asking.organizationId);
+    const wanted = (own?.heldBytes ?? 0) + bytes;
+    const share = this.limitBytes * MEMORY_SHARE;
+    if (wanted > most.heldBytes) {
+      if (asking.evictable !== undefined || (own?.evictable.size ?? 0) > 0) most = own;
+      // Only its pinned memory is left. Beyond its share that evicts nobody who is within.
+      else if (wanted > share && most.heldBytes <= share) return undefined;
     }
     return most?.evictable.values().next().value;
   }
