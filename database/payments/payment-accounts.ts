@@ -5,6 +5,7 @@ import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
+import { noteUnusedCards } from './unused-cards.ts';
 
 /** Stripe customer, saved card and top-up settings of an organization. */
 export interface PaymentAccount {
@@ -106,7 +107,7 @@ export async function closePaymentAccount(pool: pg.Pool, organizationId: string,
   });
 }
 
-/** Returns the card that is not used: the former one, or this one if it came too late. */
+/** Saves a card, unless it came too late. Returns the organization. */
 export async function saveCard(
   pool: pg.Pool,
   { customerId, paymentMethodId, card, savedAtMs }: SavedCard,
@@ -114,30 +115,20 @@ export async function saveCard(
   const [owner] = await run<{ id: string }>(pool, OWNER, [customerId]);
   if (!owner) return undefined;
   const values = [customerId, paymentMethodId, card, savedAtMs];
-  return replaceCard(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values), paymentMethodId);
+  await change(pool, owner.id, { actor: STRIPE }, async (client, { paymentMethodId: former }) => {
+    await run(client, SAVE_CARD, values);
+    await noteUnusedCards(client, owner.id, [paymentMethodId, ...(former === undefined ? [] : [former])]);
+  });
+  return owner.id;
 }
 
-/** Removes the card and turns automatic top-up off. Returns its payment method. */
-export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<string | undefined> {
-  return replaceCard(pool, organizationId, by, async (client) => {
+/** Removes the card and turns automatic top-up off. */
+export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<void> {
+  await change(pool, organizationId, by, async (client, { paymentMethodId: former }) => {
     await run(client, FORGET_CARD, [organizationId]);
     await run(client, END_UNASKED, [organizationId, 'The card was removed.']);
+    if (former !== undefined) await noteUnusedCards(client, organizationId, [former]);
   });
-}
-
-async function replaceCard(
-  pool: pg.Pool,
-  organizationId: string,
-  by: Actor,
-  work: (client: pg.PoolClient) => Promise<unknown>,
-  offered?: string,
-): Promise<string | undefined> {
-  let former: string | undefined;
-  const after = await change(pool, organizationId, by, async (client, { paymentMethodId }) => {
-    former = paymentMethodId;
-    await work(client);
-  });
-  return [former, offered].find((id) => id !== undefined && id !== after?.paymentMethodId);
 }
 
 /**

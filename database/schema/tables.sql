@@ -990,6 +990,8 @@ create table payment_accounts (
   card text check (length(card) <= 100),
   -- Order of saved cards, by Stripe's clock.
   card_saved_at timestamptz,
+  -- Former cards that Stripe has not detached yet.
+  unused_cards text[] not null default '{}',
   automatic boolean not null default false,
   below_nano_usd bigint check (below_nano_usd between 0 and 1000000000000000000),
   amount_cents bigint check (amount_cents between 1 and 99999900),

@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { followSession } from '#dashboard/server/payments/follow-session.ts';
+import { settleForgottenPayments } from '#dashboard/server/payments/forgotten-payments.ts';
 import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
 import { findPaymentAccount, forgetCard, openPaymentAccount } from '#database/payments/payment-accounts.ts';
 import { BY, sql } from '../harness/database.ts';
@@ -14,6 +16,7 @@ const stripe = opened(startScriptedStripe);
 let organizationId: string;
 let customer: string;
 let lines: string[];
+let days = 0;
 const log = { warn: (_: object, message: string) => void lines.push(message) } as unknown as Log;
 
 beforeEach(async () => {
@@ -33,8 +36,8 @@ async function completePage(session: string, last4: string): Promise<void> {
   stripe.world.complete(session, { last4 });
   await tellOf(session);
 }
-const tellOf = async (session: string) =>
-  followSession({ stripe: await stripeClient(stripe.config), database: database.pool, log }, session);
+const deps = async () => ({ stripe: await stripeClient(stripe.config), database: database.pool, log });
+const tellOf = async (session: string) => followSession(await deps(), session);
 const NOT_DETACHED = 'a former card could not be detached at Stripe';
 const methodOf = (session: string) => stripe.world.sessions.get(session)?.setup_intent?.payment_method?.id;
 const card = async () => (await findPaymentAccount(database.pool, organizationId))?.card;
@@ -84,20 +87,26 @@ test('a card of which Stripe tells after a newer card, or after its removal, is 
   await removeCard();
   await tellOf(third);
   await tellOf(third);
-  expect([[...stripe.world.detached], lines]).toEqual([[methodOf(first), methodOf(third)], []]);
+  expect([[...stripe.world.detached], lines]).toEqual([[first, second, third].map(methodOf), []]);
 });
 
 test.each([
   ['has no right to', { status: 403, body: { error: { type: 'invalid_request_error', message: 'Not permitted' } } }],
   ['gets no answer about', { status: 500, body: { error: { type: 'api_error', message: 'Away' } } }],
-])('a card is replaced, with a line in the log, where the key %s the former one', async (_, answer) => {
-  const [first, second] = [openPage(), openPage()];
-  await completePage(first, '1111');
-  stripe.instead = ({ path }) => (path.includes('/detach') ? answer : undefined);
-  await completePage(second, '2222');
-  stripe.instead = undefined;
-  expect([await card(), lines]).toEqual(['visa 2222', [NOT_DETACHED]]);
-});
+])(
+  'a card is replaced, with a line in the log, where the key %s the former one, and detached on another day',
+  async (_, answer) => {
+    const [first, second] = [openPage(), openPage()];
+    await completePage(first, '1111');
+    stripe.instead = ({ path }) => (path.includes('/detach') ? answer : undefined);
+    await completePage(second, '2222');
+    stripe.instead = undefined;
+    expect([await card(), lines]).toEqual(['visa 2222', [NOT_DETACHED]]);
+    const nextDay = Date.now() + DAY_MS * ++days;
+    await settleForgottenPayments({ ...(await deps()), nowMs: () => nextDay });
+    expect([[...stripe.world.detached], lines]).toEqual([[methodOf(first)], [NOT_DETACHED]]);
+  },
+);
 
 test('a page that is not completed saves nothing', async () => {
   await tellOf(openPage());

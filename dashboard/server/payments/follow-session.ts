@@ -1,6 +1,7 @@
 import type { Stripe } from 'stripe';
 import { saveCard } from '#database/payments/payment-accounts.ts';
 import { expireSession } from '#database/payments/top-ups.ts';
+import { forgetUnusedCard, listUnusedCards } from '#database/payments/unused-cards.ts';
 import { type StripeDeps, settleFromStripe } from './settle.ts';
 import { isStripeError } from './stripe-client.ts';
 
@@ -23,27 +24,32 @@ async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Str
   // Detached before: nothing can charge it, and it cannot be detached again.
   if (method.customer === null) return;
   const card = method.card ? `${method.card.brand} ${method.card.last4}` : method.type;
-  const unused = await saveCard(deps.database, {
+  const organizationId = await saveCard(deps.database, {
     customerId,
     paymentMethodId: method.id,
     card: card.slice(0, 100),
     // Stripe creates it when the form is sent, and the setup intent when the page is opened.
     savedAtMs: method.created * 1000,
   });
-  if (unused !== undefined) await detachCard(deps, unused);
+  if (organizationId !== undefined) await detachUnusedCards(deps, organizationId);
 }
 
 /**
- * Detaches a card that is no longer used, so that nothing can charge it, not even a backup of the
- * database that still has it. The key may lack the right, and Stripe may not respond: then the card
- * stays at Stripe.
+ * Detaches cards that are no longer used, so that nothing can charge them, not even a backup of the
+ * database that still has them. The key may lack the right, and Stripe may not respond: then the
+ * daily comparison tries again. Absent organization: cards of all.
  */
-export async function detachCard({ stripe, log }: Pick<StripeDeps, 'stripe' | 'log'>, id: string): Promise<void> {
-  try {
-    await stripe.paymentMethods.detach(id, {}, { maxNetworkRetries: 0 });
-  } catch (error) {
-    if (!isStripeError(error)) throw error;
-    log.warn({ err: error, paymentMethodId: id }, 'a former card could not be detached at Stripe');
+export async function detachUnusedCards({ stripe, database, log }: StripeDeps, organizationId?: string): Promise<void> {
+  for (const card of await listUnusedCards(database, organizationId)) {
+    try {
+      await stripe.paymentMethods.detach(card.paymentMethodId, {}, { maxNetworkRetries: 0 });
+    } catch (error) {
+      if (!isStripeError(error)) throw error;
+      log.warn({ err: error, ...card }, 'a former card could not be detached at Stripe');
+      // Stripe refuses one that is not attached. Any other error would be the same for all cards.
+      if (error.type !== 'StripeInvalidRequestError') return;
+    }
+    await forgetUnusedCard(database, card);
   }
 }
 

@@ -3,7 +3,7 @@ import { type UtcDay, utcDay } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/payments/forgotten-payments.ts';
 import type { Database } from '../fairness/stores.ts';
-import { idOf } from './follow-session.ts';
+import { detachUnusedCards, idOf } from './follow-session.ts';
 import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
 import { missEvent, type PaymentDeps, type StripeDeps, settleFromStripe } from './settle.ts';
 
@@ -26,8 +26,8 @@ const lookedIn = new WeakMap<Database, { readonly epoch: string; readonly day: U
  * Settles payments that Stripe has but the database does not: once after the start of the process,
  * and again in each new ledger epoch, because the database may have gone back in time. Refunds and
  * disputes are compared every day, because nothing else reads them if Stripe's events do not
- * arrive. Rejects if Stripe does not respond; payments that were settled until then stay. Returns
- * the epoch.
+ * arrive. Cards that Stripe did not detach are tried again then. Rejects if Stripe does not
+ * respond; payments that were settled until then stay. Returns the epoch.
  */
 export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): Promise<string> {
   const { stripe, database, nowMs, log } = deps;
@@ -61,6 +61,7 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   await inPages(stripe.disputes.list(sinceDisputes), log, (disputes) =>
     settleReversals(disputes.map((dispute) => ({ ...reversed(dispute), isTaken: isDisputeTaken(dispute) }))),
   );
+  await detachUnusedCards(deps);
   lookedIn.set(database, { epoch, day });
   return epoch;
 }

@@ -24,7 +24,7 @@ import {
 } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
-import { detachCard } from '../payments/follow-session.ts';
+import { detachUnusedCards } from '../payments/follow-session.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
 import { isStripeAway, stripeClient } from '../payments/stripe-client.ts';
 
@@ -80,9 +80,9 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     access: 'owner',
     async handle(call) {
       const { database, settings, log } = call.deps;
-      const former = await forgetCard(database, call.organizationId, actorOf(call));
+      await forgetCard(database, call.organizationId, actorOf(call));
       const { stripe } = settings();
-      if (former !== undefined && stripe) await detachCard({ stripe: await stripeClient(stripe), log }, former);
+      if (stripe) await detachUnusedCards({ stripe: await stripeClient(stripe), database, log }, call.organizationId);
       return {};
     },
   }),
