@@ -15,10 +15,10 @@ import type { Ledger } from './ledger/ledger.ts';
 import { chargedAmong, credits, findGeneration, ledgerEpoch } from './ledger/ledger-reads.ts';
 import { addLosses, tellLosses } from './ledger/loss-rows.ts';
 import {
-  type AnswerBound,
   createClaimedSettlementWriter,
   createSettlementWriter,
   type SettlementOptions,
+  type StoredResponseBound,
 } from './ledger/settlement-writer.ts';
 import { readUsage } from './ledger/usage-pages.ts';
 import { CallerSubscription } from './limits-ownership/caller-subscription.ts';
@@ -39,7 +39,7 @@ export interface PostgresOptions extends SettlementOptions {
   /** Called with the size of the audit log once a minute. */
   readonly onAuditLogBytes?: (bytes: number) => void;
   /** Default: the default of `idempotency.bytes_per_organization`. */
-  readonly answers?: AnswerBound;
+  readonly storedResponses?: StoredResponseBound;
 }
 
 export interface PoolSizes {
@@ -81,7 +81,7 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
-const ANSWERS: AnswerBound = { boundBytes: () => 1024 ** 3 };
+const STORED_RESPONSES: StoredResponseBound = { boundBytes: () => 1024 ** 3 };
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
 /** Connections for two batches of lookups, one commit and a ping. */
 const REQUEST_CONNECTIONS = 4;
@@ -99,7 +99,7 @@ export function connectionsOf({ idempotency, administration }: PoolSizes): numbe
  * StoreUnavailable, SchemaMismatch or TransactionPooler.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, log, timeouts = TIMEOUTS, pool = POOL, answers = ANSWERS } = options;
+  const { url, log, timeouts = TIMEOUTS, pool = POOL, storedResponses = STORED_RESPONSES } = options;
   const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
   const others = createPool(url, pool.administration, timeouts, log);
   const claims = createPool(url, pool.idempotency, timeouts, log);
@@ -117,7 +117,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     {
       ...createKeyLookup(requests, { owner: () => lock.owner(), fences }, options),
       charge: createSettlementWriter(requests, options),
-      chargeClaimed: createClaimedSettlementWriter(claims, { ...options, answers }),
+      chargeClaimed: createClaimedSettlementWriter(claims, { ...options, storedResponses }),
     },
     async (seen) => {
       log.error({}, 'the database went back in time: its epoch is renewed');

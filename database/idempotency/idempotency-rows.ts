@@ -6,8 +6,8 @@ const CLAIM = sql('claim_idempotency_key')`select * from claim_idempotency_key($
 const RENEW = sql('renew_idempotency_keys')`select renew_idempotency_keys($1::text[], $2::bytea[], $3::text[], $4)`;
 const FREE = sql('free_idempotency_key')`
   delete from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is null`;
-const ANSWER = sql('idempotent_answer')`
-  select substring(answer from $4 for $5) as piece from idempotency_keys
+const RESPONSE = sql('stored_response')`
+  select substring(response from $4 for $5) as piece from idempotency_keys
     where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is not null`;
 /** Uses `now()`, because a comparison with `clock_timestamp()` cannot use an index. */
 const DELETE_OLDER = sql('delete_idempotency_keys')`
@@ -18,13 +18,13 @@ const DELETE_OLDER = sql('delete_idempotency_keys')`
     )
     delete from idempotency_keys k using old where k.organization_id = old.organization_id and k.key_hash = old.key_hash returning 1`;
 
-const TIDY = sql('tidy_stored_answers')`
-  select worked::int, evicted::int, bytes::float8 from tidy_stored_answers($1, $2)`;
+const TIDY = sql('tidy_stored_responses')`
+  select worked::int, evicted::int, bytes::float8 from tidy_stored_responses($1, $2)`;
 
 interface ClaimRow {
   readonly outcome: 'claimed' | 'reused' | 'running' | 'lapsed' | 'finished';
   readonly generation_id: string | null;
-  readonly answer_bytes: string | null;
+  readonly response_bytes: string | null;
 }
 
 export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
@@ -43,7 +43,7 @@ export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
       await run(pool, FREE, identityOf(held));
     },
     async piece(held, from, bytes) {
-      const [row] = await run<{ piece: Buffer | null }>(pool, ANSWER, [...identityOf(held), from + 1, bytes]);
+      const [row] = await run<{ piece: Buffer | null }>(pool, RESPONSE, [...identityOf(held), from + 1, bytes]);
       return row?.piece ?? undefined;
     },
     async deleteOlderThan(retentionMs, limit) {
@@ -64,7 +64,7 @@ async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult>
   if (row.outcome !== 'finished' && row.outcome !== 'lapsed') return { kind: row.outcome };
   if (row.generation_id === null) throw new Error(`a ${row.outcome} attempt has no generation`);
   if (row.outcome === 'lapsed') return { kind: 'expired', generationId: row.generation_id };
-  return { kind: 'finished', generationId: row.generation_id, sealedBytes: Number(row.answer_bytes) };
+  return { kind: 'finished', generationId: row.generation_id, sealedBytes: Number(row.response_bytes) };
 }
 
 function identityOf({ organizationId, keyHash, generationId }: Claim): unknown[] {

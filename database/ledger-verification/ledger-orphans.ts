@@ -24,7 +24,7 @@ const WITHOUT_ACCOUNT = `
 
 /** Stored responses whose charge is missing. */
 const SEALED_WITHOUT_CHARGE = `
-  select k.generation_id as subject, 'a generation' as expected, 'an answer kept for ' || k.organization_id as found
+  select k.generation_id as subject, 'a generation' as expected, 'a stored response of ' || k.organization_id as found
   from idempotency_keys k
   where k.finished_at is not null and k.generation_id >= $1 and not exists (select from generations g where g.id = k.generation_id)
   limit 100`;
@@ -85,7 +85,7 @@ export async function findOrphans(session: PatientSession, findings: LedgerFindi
   );
   await walk(LOGGED, 'every request that was logged with a cost has its generation');
   for (const { subject, expected, found } of await session.read<Difference>(SEALED_WITHOUT_CHARGE, [fromId]))
-    findings.add('every answer that is kept for replay was charged', subject, expected, found);
+    findings.add('every stored response was charged', subject, expected, found);
 
   async function walk(statement: string, rule: string): Promise<number> {
     let read = 0;

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 /** Only what these functions look at. */
 function settlement(organizationId: string, key: number, mib?: number): ClaimedSettlement {
   const keyHash = Buffer.alloc(32, key);
-  const claim = { keyHash, bodyHash: keyHash, ...(mib === undefined ? {} : { answer: Buffer.alloc(mib * MIB) }) };
+  const claim = { keyHash, bodyHash: keyHash, ...(mib === undefined ? {} : { response: Buffer.alloc(mib * MIB) }) };
   return { organizationId, claim } as ClaimedSettlement;
 }
 
@@ -15,7 +15,7 @@ describe('a batch of claimed settlements', () => {
   it('is split when its responses become large', () => {
     const sizes = (...all: (number | undefined)[]) =>
       inParts(all.map((mib) => settlement('org', 1, mib))).map((part) =>
-        part.map(({ claim }) => (claim.answer?.length ?? 0) / MIB),
+        part.map(({ claim }) => (claim.response?.length ?? 0) / MIB),
       );
     expect(sizes()).toEqual([]);
     expect(sizes(1, undefined, 2)).toEqual([[1, 0, 2]]);

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { run, sql } from '../connection/connection-pool.ts';
 import type { ClaimedSettlement } from './ledger.ts';
 
-const KEEP_ANSWER = sql('keep_idempotent_answer')`
-  select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)`;
+const STORE_RESPONSE = sql('store_response')`
+  select mine, stored::float8 from store_response($1, $2, $3, $4, $5, $6)`;
 
 /** Keeps a key claimed while its response is in another process's log, unless that has arrived. */
 const KEEP_KEY = sql('keep_idempotency_key')`
@@ -45,26 +45,26 @@ export async function endClaim(
   boundBytes: number,
 ): Promise<number | undefined> {
   const { organizationId, generationId, claim } = settlement;
-  const { keyHash, bodyHash, answer, answerElsewhere, takenOver } = claim;
+  const { keyHash, bodyHash, response, responseElsewhere, takenOver } = claim;
   if (takenOver) return undefined;
-  if (answerElsewhere) {
+  if (responseElsewhere) {
     const kept = await run<{ mine: boolean }>(client, KEEP_KEY, [organizationId, keyHash, bodyHash, generationId]);
     return kept[0]?.mine ? 0 : undefined;
   }
-  if (answer === undefined) {
+  if (response === undefined) {
     const rows = await run<{ mine: boolean }>(client, FREE_KEY, [organizationId, keyHash, generationId]);
     return rows[0]?.mine ? 0 : undefined;
   }
-  const values = [organizationId, keyHash, bodyHash, generationId, answer, boundBytes];
-  const timeoutMs = await allowTimeFor(client, answer);
-  const [kept] = await run<{ mine: boolean; stored: number }>(client, KEEP_ANSWER, values, timeoutMs);
+  const values = [organizationId, keyHash, bodyHash, generationId, response, boundBytes];
+  const timeoutMs = await allowTimeFor(client, response);
+  const [kept] = await run<{ mine: boolean; stored: number }>(client, STORE_RESPONSE, values, timeoutMs);
   return kept?.mine ? kept.stored : undefined;
 }
 
 /** Raises this transaction's timeout for a large response. `undefined`: it is long enough. */
-async function allowTimeFor(client: pg.PoolClient, answer: Buffer): Promise<number | undefined> {
-  if (answer.length < LARGE_BYTES) return undefined;
-  const timeoutMs = TIMEOUT_MS + Math.ceil(answer.length / LARGE_BYTES) * TIMEOUT_MS_PER_MIB;
+async function allowTimeFor(client: pg.PoolClient, response: Buffer): Promise<number | undefined> {
+  if (response.length < LARGE_BYTES) return undefined;
+  const timeoutMs = TIMEOUT_MS + Math.ceil(response.length / LARGE_BYTES) * TIMEOUT_MS_PER_MIB;
   await client.query(`set local statement_timeout = ${timeoutMs}`);
   return timeoutMs + ANSWER_MARGIN_MS;
 }
@@ -74,7 +74,7 @@ export function inParts<S extends ClaimedSettlement>(batch: readonly S[]): S[][]
   const parts: S[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const settlement of batch) {
-    const size = settlement.claim.answer?.length ?? 0;
+    const size = settlement.claim.response?.length ?? 0;
     if (bytes + size > BATCH_BYTES) {
       parts.push([]);
       bytes = 0;

@@ -99,9 +99,9 @@ export interface ClaimEnd {
   readonly keyHash: Buffer;
   readonly bodyHash: Buffer;
   /** Sealed response. Absent: the request ended with an error, so the key becomes free. */
-  readonly answer?: Buffer;
+  readonly response?: Buffer;
   /** The response is in another process's log. The key stays claimed until its charge arrives. */
-  readonly answerElsewhere?: boolean;
+  readonly responseElsewhere?: boolean;
   /** True if another request took the key over. Then nothing is charged. */
   readonly takenOver?: boolean;
 }

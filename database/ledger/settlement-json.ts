@@ -45,11 +45,11 @@ export function withoutClaim(charge: Settlement | ClaimedSettlement): Settlement
   return settlement;
 }
 
-function claimText({ keyHash, bodyHash, answer, ...rest }: ClaimEnd) {
+function claimText({ keyHash, bodyHash, response, ...rest }: ClaimEnd) {
   return {
     ...rest,
     keyHash: keyHash.toString('base64'),
     bodyHash: bodyHash.toString('base64'),
-    answer: answer?.toString('base64'),
+    response: response?.toString('base64'),
   };
 }

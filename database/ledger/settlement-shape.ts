@@ -42,8 +42,8 @@ const PRICES: Shape<Prices> = byPrice(() => 'amount');
 const CLAIM: Shape<ClaimEnd> = {
   keyHash: 'bytes',
   bodyHash: 'bytes',
-  answer: ['bytes'],
-  answerElsewhere: ['flag'],
+  response: ['bytes'],
+  responseElsewhere: ['flag'],
   takenOver: ['flag'],
 };
 const SETTLEMENT: Shape<Settlement> = {

@@ -30,8 +30,8 @@ const MAX_TRIES = 3;
 const CHARGE = sql('charge_generations')`
   select charge_generations($1::charge[], $2::text[], $3::bigint[], $4::bigint[]) as charged`;
 
-const CHARGE_STORED = sql('charge_stored_answers')`
-  select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)`;
+const CHARGE_STORED = sql('charge_stored_responses')`
+  select charged, evicted::int from charge_stored_responses($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)`;
 
 /** Reply of the SQL function as one JSON value, not as a row of text columns per charge. */
 interface Charged {
@@ -81,24 +81,24 @@ export function createSettlementWriter(
 }
 
 /** Bound of the bytes of responses that an organization may store, and a callback for evictions. */
-export interface AnswerBound {
+export interface StoredResponseBound {
   boundBytes(): number;
-  onEvicted?(answers: number): void;
+  onEvicted?(responses: number): void;
 }
 
 export interface ClaimedOptions extends SettlementOptions {
-  readonly answers: AnswerBound;
+  readonly storedResponses: StoredResponseBound;
 }
 
 /** Writes charges with an Idempotency-Key: fence, stored response and charge in one transaction. */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
-  { onBatch, onLoss, answers }: ClaimedOptions,
+  { onBatch, onLoss, storedResponses }: ClaimedOptions,
 ): (settlement: ClaimedSettlement) => Promise<AccountSnapshot | undefined> {
   const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = async (batch) => {
     const owned: ClaimedSettlement[] = [];
     const sizes: number[] = [];
-    const boundBytes = answers.boundBytes();
+    const boundBytes = storedResponses.boundBytes();
     const ended = await inTransaction(pool, 'begin', async (client) => {
       for (const settlement of inClaimOrder(batch)) {
         const stored = await endClaim(client, settlement, boundBytes);
@@ -112,7 +112,7 @@ export function createClaimedSettlementWriter(
     });
     if (ended === undefined) return batch.map(() => ({ ok: true, value: undefined }));
     const { charged, evicted } = ended;
-    if (evicted > 0) answers.onEvicted?.(evicted);
+    if (evicted > 0) storedResponses.onEvicted?.(evicted);
     tellLosses(charged.losses ?? [], onLoss);
     const snapshots = snapshotsOf(charged, owned);
     return batch.map((settlement) => snapshots[owned.indexOf(settlement)] ?? { ok: true, value: undefined });

@@ -19,13 +19,13 @@ grant select (id, name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budg
 grant select on schema_migrations, ledger_state, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters,
-  losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
+  losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_responses, stored_response_changes, gateway_processes to gateway_process;
 grant execute on function charge_generations, renew_epoch_after, log_requests, count_left_out, record_provider_attempts, outwait_settlements,
   drop_request_log_day, drop_provider_attempts_day to gateway_process;
 grant execute on function key_month_spend, key_lifetime_spend to gateway_process, gateway_dashboard, gateway_operator;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
-grant insert, update, delete on idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
+grant insert, update, delete on idempotency_keys, stored_responses, stored_response_changes, gateway_processes to gateway_process;
 -- The gateway process makes sums by day, and deletes rows after their retention. It locks rows
 -- before it deletes them, which needs the right to update.
 grant insert, delete on request_day_stats to gateway_process;

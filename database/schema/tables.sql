@@ -383,23 +383,23 @@ create table idempotency_keys (
   -- produced.
   charged_at timestamptz,
   finished_at timestamptz,
-  answer bytea,
-  -- Size of the response, as stored_answers sums it. 0: evicted, or larger than the bound. Null:
+  response bytea,
+  -- Size of the response, as stored_responses sums it. 0: evicted, or larger than the bound. Null:
   -- there is none.
-  answer_bytes bigint,
+  response_bytes bigint,
   primary key (organization_id, key_hash),
-  constraint idempotency_keys_answer_check check (finished_at is not null or answer is null)
+  constraint idempotency_keys_response_check check (finished_at is not null or response is null)
 );
 -- Encrypted bytes do not compress, and are read and written whole.
-alter table idempotency_keys alter column answer set storage external;
+alter table idempotency_keys alter column response set storage external;
 create index idempotency_keys_by_age on idempotency_keys (coalesce(finished_at, lease_until));
 -- The oldest responses of an organization, which are evicted first.
-create index idempotency_keys_stored on idempotency_keys (organization_id, finished_at) where answer_bytes > 0;
+create index idempotency_keys_stored on idempotency_keys (organization_id, finished_at) where response_bytes > 0;
 
--- Sum of answer_bytes of each organization, without the changes below. Lock order: rows of
+-- Sum of response_bytes of each organization, without the changes below. Lock order: rows of
 -- idempotency_keys and accounts first, then these, by organization. Who holds one waits only for
 -- the next of these. Updated in place.
-create table stored_answers (
+create table stored_responses (
   organization_id text collate "C" primary key,
   bytes bigint not null,
   -- Responses older than this are evicted, except a few: eviction starts here instead of at dead
@@ -409,7 +409,7 @@ create table stored_answers (
 
 -- Bytes of responses that were deleted, or whose key another request claimed, after the retention.
 -- Separate rows, because a deletion does not wait for the lock that charges hold on the sum.
-create table stored_answer_changes (
+create table stored_response_changes (
   organization_id text collate "C" not null,
   bytes bigint not null
 );

@@ -17,10 +17,10 @@ create trigger lock_account_for_budget before update on keys for each row
     is distinct from (new.monthly_budget_nano_usd, new.lifetime_budget_nano_usd))
   execute function lock_account_for_budget();
 
-create trigger answer_deleted after delete on idempotency_keys for each row
-  when (old.answer_bytes > 0) execute function note_answer_gone();
-create trigger answer_replaced after update of answer_bytes on idempotency_keys for each row
-  when (old.answer_bytes > 0 and new.answer_bytes is null) execute function note_answer_gone();
+create trigger response_deleted after delete on idempotency_keys for each row
+  when (old.response_bytes > 0) execute function note_response_gone();
+create trigger response_replaced after update of response_bytes on idempotency_keys for each row
+  when (old.response_bytes > 0 and new.response_bytes is null) execute function note_response_gone();
 
 create trigger held_until_decided after insert on dead_letters for each row when (new.delivered)
   execute function hold_dead_letter();

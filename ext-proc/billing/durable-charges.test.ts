@@ -67,13 +67,13 @@ describe('durable charges', () => {
   });
 
   it('store a response in PostgreSQL, and in the log only if PostgreSQL is unavailable', async () => {
-    const claimed: ClaimedSettlement = { ...of('gen-1'), claim: { ...CLAIM, answer: Buffer.from('response') } };
+    const claimed: ClaimedSettlement = { ...of('gen-1'), claim: { ...CLAIM, response: Buffer.from('response') } };
     const logged: unknown[] = [];
     const { append } = chargeLog;
     const noted = Promise.withResolvers<void>();
     chargeLog.append = async (one) => {
       await noted.promise;
-      logged.push([one.generationId, 'claim' in one && 'answer' in one.claim]);
+      logged.push([one.generationId, 'claim' in one && 'response' in one.claim]);
       await append(one);
     };
     expect(await charges.charge(claimed)).toBe('charged');

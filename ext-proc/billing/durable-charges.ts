@@ -12,7 +12,7 @@ import {
   tokensOf,
 } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
-import { hasAnswer, withoutResponse } from './charge-log/log-entries.ts';
+import { hasStoredResponse, withoutResponse } from './charge-log/log-entries.ts';
 import type { LogRoom } from './charge-log/log-room.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
 import { MirroredCharges } from './mirrored-charges.ts';
@@ -77,7 +77,7 @@ export class DurableCharges {
     if (claim) this.#claims.set(generationId, claim);
     // A stored response is large, and waits for the commit anyway. It goes into the log only if
     // PostgreSQL is unavailable.
-    const stores = hasAnswer(settlement);
+    const stores = hasStoredResponse(settlement);
     let isLogged = !stores && (await this.#log(settlement));
     if (!isLogged) this.shipper.add(settlement, false);
     if (isLogged && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
@@ -155,9 +155,9 @@ export class DurableCharges {
    */
   async #mirror(settlement: AnySettlement): Promise<'logged' | 'taken_over'> {
     const copied = this.#mirrored?.add(settlement);
-    if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'taken_over')
+    if (!isClaimed(settlement) || settlement.claim.response === undefined || (await copied) !== 'taken_over')
       return 'logged';
-    const { answer: _answer, ...rest } = settlement.claim;
+    const { response: _response, ...rest } = settlement.claim;
     const replaced = { ...settlement, claim: { ...rest, takenOver: true } };
     // If this cannot be written, the ledger decides who owns the key. If the charge no longer
     // waits, the ledger has decided, and the log must not list the charge as waiting.

@@ -149,7 +149,7 @@ function settlementOf(
   };
   if (claim === undefined) return settlement;
   const { keyHash, bodyHash } = claim;
-  return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { answer: sealed } : {}) } };
+  return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { response: sealed } : {}) } };
 }
 
 /** True if the usage was counted here. A client that left before the first event got none. */

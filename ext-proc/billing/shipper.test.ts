@@ -14,7 +14,7 @@ import { Shipper } from './shipper.ts';
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 const CHARGED: Sent = { kind: 'charged', ledgerEpoch: 'epoch' };
 const AWAY: Sent = { kind: 'unavailable', error: new StoreUnavailable('away') };
-const CLAIM = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32), answer: Buffer.alloc(100) };
+const CLAIM = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32), response: Buffer.alloc(100) };
 
 describe('the shipper', () => {
   let chargeLog: MemoryChargeLog;
@@ -101,7 +101,7 @@ describe('the shipper', () => {
         clock: { monotonicMs: () => performance.now() },
         log: { error() {}, warn() {} },
       });
-      const claim = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32), answer: Buffer.alloc(100) };
+      const claim = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32), response: Buffer.alloc(100) };
       const ends = [];
       for (let i = 0; i < 500; i++) {
         shipper.add({ ...settlement, generationId: 'gen-' + i, claim }, false);

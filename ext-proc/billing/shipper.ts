@@ -281,7 +281,7 @@ function unavailable(why: string): Shipped {
 }
 
 function responseBytes(settlement: Settlement | ClaimedSettlement): number {
-  return isClaimed(settlement) ? (settlement.claim.answer?.length ?? 0) : 0;
+  return isClaimed(settlement) ? (settlement.claim.response?.length ?? 0) : 0;
 }
 
 /** The first charges, as many as a batch may have, but at least one. */

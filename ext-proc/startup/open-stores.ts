@@ -50,7 +50,7 @@ export async function openStores(context: GatewayContext, isSupervised: boolean)
     onCallerFound: metrics.callerFound,
     onLoss: metrics.lost,
     onAuditLogBytes: metrics.auditLogMeasured,
-    answers: {
+    storedResponses: {
       boundBytes: () => config().idempotencyBytesPerOrganization,
       onEvicted: metrics.storedResponsesEvicted,
     },

@@ -18,10 +18,10 @@ describe('stored responses', () => {
   const onEvicted = (count: number) => {
     evicted += count;
   };
-  const answers = { boundBytes: () => boundBytes, onEvicted };
-  const db = withStore({ verified: true, options: { answers } });
+  const storedResponses = { boundBytes: () => boundBytes, onEvicted };
+  const db = withStore({ verified: true, options: { storedResponses } });
   /** Connections of a second gateway process. */
-  const second = opened(() => openStore(db.url, { answers }));
+  const second = opened(() => openStore(db.url, { storedResponses }));
 
   interface Stored extends ClaimRequest {
     readonly customer: Customer;
@@ -35,7 +35,7 @@ describe('stored responses', () => {
   }
 
   function ended({ customer, generationId, keyHash, bodyHash }: Stored, bytes: number): ClaimedSettlement {
-    const claim = { keyHash, bodyHash, answer: randomBytes(bytes) };
+    const claim = { keyHash, bodyHash, response: randomBytes(bytes) };
     return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
   }
 
@@ -50,9 +50,9 @@ describe('stored responses', () => {
   async function bytesOf({ organizationId }: Customer) {
     const [row] = await sql<{ stored: number; counted: number }>(
       db.url,
-      `select coalesce(sum(octet_length(answer)), 0)::int as stored,
-         (coalesce((select bytes from stored_answers where organization_id = '${organizationId}'), 0)
-           + coalesce((select sum(bytes) from stored_answer_changes where organization_id = '${organizationId}'), 0))::int as counted
+      `select coalesce(sum(octet_length(response)), 0)::int as stored,
+         (coalesce((select bytes from stored_responses where organization_id = '${organizationId}'), 0)
+           + coalesce((select sum(bytes) from stored_response_changes where organization_id = '${organizationId}'), 0))::int as counted
        from idempotency_keys where organization_id = '${organizationId}'`,
     );
     return row;
@@ -141,7 +141,7 @@ describe('stored responses', () => {
     await db.store.idempotency.deleteOlderThan(HOUR_MS, 1000);
     await db.store.idempotency.tidyStored(boundBytes, 1000);
     expect(await bytesOf(customer)).toEqual({ stored: 0, counted: 0 });
-    const [left] = await sql<{ n: number }>(db.url, 'select count(*)::int as n from stored_answer_changes');
+    const [left] = await sql<{ n: number }>(db.url, 'select count(*)::int as n from stored_response_changes');
     expect(left?.n).toBe(0);
   });
 

@@ -106,7 +106,7 @@ describe('claims of a gateway process', () => {
       `select generation_id from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}'`,
     );
     const generationId = String(row?.generation_id);
-    const end = { keyHash, bodyHash, answer: await seal(Buffer.from('the answer')) };
+    const end = { keyHash, bodyHash, response: await seal(Buffer.from('the answer')) };
     await db.store.ledger.chargeClaimed({ ...settlementOf(db.customer, { generationId }), claim: end });
     expect((await claim(claims, 'sealed')).kind).toBe('running');
     expect((await claim(claims, 'sealed', 'other body')).kind).toBe('reused');

@@ -61,7 +61,7 @@ describe('the idempotency store', () => {
   });
 
   function ended({ generationId, keyHash, bodyHash }: ClaimRequest, answer?: string): ClaimedSettlement {
-    const claim = { keyHash, bodyHash, ...(answer === undefined ? {} : { answer: Buffer.from(answer) }) };
+    const claim = { keyHash, bodyHash, ...(answer === undefined ? {} : { response: Buffer.from(answer) }) };
     return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
   }
 
@@ -119,7 +119,7 @@ describe('the idempotency store', () => {
     await Promise.all(
       answers.map(({ of, bytes }) => {
         const settlement = ended(of);
-        return store.ledger.chargeClaimed({ ...settlement, claim: { ...settlement.claim, answer: bytes } });
+        return store.ledger.chargeClaimed({ ...settlement, claim: { ...settlement.claim, response: bytes } });
       }),
     );
     for (const { of, bytes } of answers) expect((await sealedAnswer(store, of))?.equals(bytes)).toBe(true);

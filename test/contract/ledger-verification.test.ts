@@ -118,10 +118,10 @@ describe('ledger verification', () => {
       'no generation costs more than its hold',
     ],
     [
-      'an answer that is kept for replay and was not charged',
-      `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, answer)
+      'a stored response that was not charged',
+      `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, response)
        select organization_id, sha256('k'), sha256('b'), 'gen-' || repeat('7', 26), now(), now(), '\\x00' from accounts`,
-      'every answer that is kept for replay was charged',
+      'every stored response was charged',
     ],
     [
       'a request that was logged with a cost and has no generation',

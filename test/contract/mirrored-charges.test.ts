@@ -130,9 +130,9 @@ requirement(missingRedis, () => {
       const claimed = await claim(process.claims, idempotencyKey, settlement.generationId);
       if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
       const { keyHash, bodyHash } = claimed.claim;
-      const answer = await claimed.claim.seal(Buffer.from(`answer of ${settlement.generationId}`));
+      const response = await claimed.claim.seal(Buffer.from(`answer of ${settlement.generationId}`));
       await expire();
-      return [{ ...settlement, claim: { keyHash, bodyHash, answer } }, claimed.claim];
+      return [{ ...settlement, claim: { keyHash, bodyHash, response } }, claimed.claim];
     }
 
     const expire = () =>

@@ -5,7 +5,7 @@
 -- as dead.
 create or replace function claim_idempotency_key(
   organization text, key bytea, body bytea, generation text, lease_ms bigint, retention_ms bigint, leave_lapsed boolean
-) returns table (outcome text, generation_id text, answer_bytes bigint) language plpgsql as $$
+) returns table (outcome text, generation_id text, response_bytes bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   has_body bytea;
@@ -22,16 +22,16 @@ begin
     values (organization, key, body, generation, clock_timestamp() + lease_ms * interval '1 millisecond')
     on conflict (organization_id, key_hash) do update
       set body_hash = excluded.body_hash, generation_id = excluded.generation_id, lease_until = excluded.lease_until,
-        finished_at = null, answer = null, charged_at = null, answer_bytes = null
+        finished_at = null, response = null, charged_at = null, response_bytes = null
       where coalesce(k.finished_at, k.lease_until) < clock_timestamp() - retention_ms * interval '1 millisecond'
-        or (k.finished_at is not null and k.answer is null and k.body_hash = excluded.body_hash)
+        or (k.finished_at is not null and k.response is null and k.body_hash = excluded.body_hash)
         or (not leave_lapsed and k.finished_at is null and k.charged_at is null and k.body_hash = excluded.body_hash
           and lease_is_over(k.lease_until, lease_ms));
     if found then
       return query select 'claimed', generation, null::bigint;
       return;
     end if;
-    select k.body_hash, k.generation_id, k.finished_at, octet_length(k.answer), k.charged_at is null and lease_is_over(k.lease_until, lease_ms)
+    select k.body_hash, k.generation_id, k.finished_at, octet_length(k.response), k.charged_at is null and lease_is_over(k.lease_until, lease_ms)
       into has_body, has_generation, has_finished, has_bytes, has_lapsed
       from idempotency_keys k where k.organization_id = organization and k.key_hash = key;
     -- Otherwise the key became free meanwhile, so the loop tries again.

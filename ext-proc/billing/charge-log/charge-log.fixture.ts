@@ -34,9 +34,9 @@ export function charge(generationId: string): typeof settlement {
   return { ...settlement, generationId };
 }
 
-export function claimed(generationId: string, answer: Buffer | undefined): ClaimedSettlement {
+export function claimed(generationId: string, response: Buffer | undefined): ClaimedSettlement {
   const claim = { keyHash: Buffer.alloc(32, 200), bodyHash: Buffer.alloc(32, 7) };
-  return { ...charge(generationId), claim: { ...claim, ...(answer ? { answer } : {}) } };
+  return { ...charge(generationId), claim: { ...claim, ...(response ? { response } : {}) } };
 }
 
 export function idsIn(log: ChargeLog): string[] {

@@ -9,7 +9,7 @@ import type { Intent, LeftIntent } from './intent.ts';
 import { endEntry, entriesOf } from './intent-entries.ts';
 import { KeptSegments } from './kept-segments.ts';
 import { LiveIntents, type LoggedRequest } from './live-intents.ts';
-import { chargeEntry, chargeIn, committedEntry, hasAnswer } from './log-entries.ts';
+import { chargeEntry, chargeIn, committedEntry, hasStoredResponse } from './log-entries.ts';
 import { committedElsewhere } from './log-reading.ts';
 import { LogWriter } from './log-writer.ts';
 import { DISK, type Disk, type Place } from './segment.ts';
@@ -150,7 +150,7 @@ class SegmentedLog implements ChargeLog {
     try {
       const place = await this.#writer.addDurably(chargeEntry(settlement));
       this.#live.charged(generationId);
-      if (hasAnswer(settlement)) place.segment.answerBytes += place.bytes;
+      if (hasStoredResponse(settlement)) place.segment.responseBytes += place.bytes;
       this.#wait({ generationId, organizationId, sinceMs, ...place });
     } catch (error) {
       this.#live.charging(generationId, false);
@@ -270,7 +270,7 @@ class SegmentedLog implements ChargeLog {
     const charge = this.#waiting.get(generationId);
     if (charge === undefined) return false;
     charge.segment.waiting -= 1;
-    if (charge.segment.answerBytes > 0 && charge.segment.waiting === 0) void this.#segments.tidy();
+    if (charge.segment.responseBytes > 0 && charge.segment.waiting === 0) void this.#segments.tidy();
     return this.#waiting.delete(generationId);
   }
 

@@ -20,9 +20,9 @@ export async function readFormerLog(folder: string, workerIndex: number, onDamag
   for (const file of await segmentsOf(folder, workerIndex)) {
     const lines = await readCleaned(file, onDamage);
     const { size, mtimeMs } = await stat(file.path);
-    const answers = lines.filter(({ text }) => kindOf(text) === 'L').map(({ bytes }) => bytes);
-    const answerBytes = answers.reduce((sum, bytes) => sum + bytes, 0);
-    const segment = { ...file, bytes: size, lastMs: mtimeMs, waiting: 0, answerBytes, isClosed: true };
+    const withResponse = lines.filter(({ text }) => kindOf(text) === 'L').map(({ bytes }) => bytes);
+    const responseBytes = withResponse.reduce((sum, bytes) => sum + bytes, 0);
+    const segment = { ...file, bytes: size, lastMs: mtimeMs, waiting: 0, responseBytes, isClosed: true };
     for (const line of lines) content.take(segment, line);
     segments.push(segment);
   }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { Clock } from '#core/clock.ts';
-import { withoutAnswer } from './log-entries.ts';
+import { entryWithoutResponse } from './log-entries.ts';
 import { readSegment, rewriteSegment, type SegmentFile } from './segment-files.ts';
 
 export interface KeptSegment extends SegmentFile {
@@ -10,7 +10,7 @@ export interface KeptSegment extends SegmentFile {
   /** Number of its charges that wait. */
   waiting: number;
   /** Bytes of charges with stored responses. */
-  answerBytes: number;
+  responseBytes: number;
   /** False while the segment may still be written. */
   readonly isClosed: boolean;
 }
@@ -48,8 +48,8 @@ export class KeptSegments {
   }
 
   async #tidy(): Promise<void> {
-    for (const kept of this.#segments) if (kept.answerBytes > 0 && isOver(kept)) await dropAnswers(kept);
-    let bytes = this.#segments.reduce((sum, kept) => sum + kept.bytes - kept.answerBytes, 0);
+    for (const kept of this.#segments) if (kept.responseBytes > 0 && isOver(kept)) await dropResponses(kept);
+    let bytes = this.#segments.reduce((sum, kept) => sum + kept.bytes - kept.responseBytes, 0);
     for (let first = this.#segments[0]; first && isOver(first); first = this.#segments[0]) {
       if (bytes <= KEEP_BYTES && first.lastMs >= this.#clock.nowMs() - KEEP_MS) return;
       await rm(first.path, { force: true });
@@ -60,10 +60,10 @@ export class KeptSegments {
 }
 
 /** Removes stored responses, which are large and would leave no room for charges. */
-async function dropAnswers(kept: KeptSegment): Promise<void> {
+async function dropResponses(kept: KeptSegment): Promise<void> {
   const { lines } = await readSegment(kept);
-  kept.bytes = await rewriteSegment(kept, lines, ({ text }) => withoutAnswer(text));
-  kept.answerBytes = 0;
+  kept.bytes = await rewriteSegment(kept, lines, ({ text }) => entryWithoutResponse(text));
+  kept.responseBytes = 0;
 }
 
 function isOver({ isClosed, waiting }: KeptSegment): boolean {

@@ -12,7 +12,7 @@ const KINDS = 'ATDESLKH';
 const HEAD_SEPARATOR = '\t';
 
 export function chargeEntry(settlement: Settlement | ClaimedSettlement): string {
-  const kind = hasAnswer(settlement) ? 'L' : 'S';
+  const kind = hasStoredResponse(settlement) ? 'L' : 'S';
   return `${kind}${settlement.generationId} ${settlement.organizationId} ${encodeSettlement(settlement)}`;
 }
 
@@ -45,18 +45,18 @@ export function chargeIn(text: Buffer): Settlement | ClaimedSettlement | undefin
 }
 
 /** An entry without its stored response. */
-export function withoutAnswer(text: Buffer): string {
+export function entryWithoutResponse(text: Buffer): string {
   const charge = kindOf(text) === 'L' ? chargeIn(text) : undefined;
   return charge ? chargeEntry(withoutResponse(charge)) : text.toString('utf8');
 }
 
 /** A charge without its stored response. Its claim still decides whether it is made. */
 export function withoutResponse(settlement: Settlement | ClaimedSettlement): Settlement | ClaimedSettlement {
-  if (!isClaimed(settlement) || settlement.claim.answer === undefined) return settlement;
-  const { answer: _answer, ...claim } = settlement.claim;
-  return { ...settlement, claim: { ...claim, answerElsewhere: true } };
+  if (!isClaimed(settlement) || settlement.claim.response === undefined) return settlement;
+  const { response: _response, ...claim } = settlement.claim;
+  return { ...settlement, claim: { ...claim, responseElsewhere: true } };
 }
 
-export function hasAnswer(settlement: Settlement | ClaimedSettlement): boolean {
-  return isClaimed(settlement) && settlement.claim.answer !== undefined;
+export function hasStoredResponse(settlement: Settlement | ClaimedSettlement): boolean {
+  return isClaimed(settlement) && settlement.claim.response !== undefined;
 }

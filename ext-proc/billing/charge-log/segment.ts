@@ -58,7 +58,7 @@ export class Segment implements KeptSegment {
   bytes = 0;
   lastMs: number;
   waiting = 0;
-  answerBytes = 0;
+  responseBytes = 0;
   readonly #disk: Disk;
   readonly #onSyncFailed: OnSyncFailed;
   /** -1: closed. */

@@ -28,7 +28,7 @@ const ask = (client: GatewayClient, key: number | string, body: Record<string, u
 async function storedBytes(): Promise<readonly number[]> {
   const rows = await sql<{ bytes: number }>(
     gateway.stack.databaseUrl,
-    'select sum(octet_length(answer))::int as bytes from idempotency_keys group by organization_id order by 1',
+    'select sum(octet_length(response))::int as bytes from idempotency_keys group by organization_id order by 1',
   );
   return rows.map(({ bytes }) => bytes);
 }
@@ -74,7 +74,7 @@ test('a replay whose stored bytes were changed is cut or refused, and never look
   await ask(client, 'changed');
   await sql(
     gateway.stack.databaseUrl,
-    `update idempotency_keys set answer = overlay(answer placing '\\x00000000' from 500000) where octet_length(answer) > 800000`,
+    `update idempotency_keys set answer = overlay(answer placing '\\x00000000' from 500000) where octet_length(response) > 800000`,
   );
   await expect(ask(client, 'changed')).rejects.toThrow();
   client.close();

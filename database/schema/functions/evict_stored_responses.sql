@@ -3,7 +3,7 @@
 -- could wait for this one. They may be older than the last evicted response, and so may responses
 -- whose transaction took longer than that of newer ones. Hence the walk starts a minute earlier,
 -- and starts again from the oldest if it finds too few.
-create or replace function evict_stored_answers(organization text, bound bigint) returns bigint language plpgsql as $$
+create or replace function evict_stored_responses(organization text, bound bigint) returns bigint language plpgsql as $$
 declare
   above bigint;
   since timestamptz;
@@ -11,11 +11,11 @@ declare
   evicted bigint := 0;
   victim record;
   oldest cursor for
-    select k.key_hash, k.answer_bytes, k.finished_at from idempotency_keys k
-    where k.organization_id = organization and k.answer_bytes > 0 and k.finished_at >= coalesce(since, '-infinity')
+    select k.key_hash, k.response_bytes, k.finished_at from idempotency_keys k
+    where k.organization_id = organization and k.response_bytes > 0 and k.finished_at >= coalesce(since, '-infinity')
     order by k.finished_at for update skip locked;
 begin
-  select s.bytes - bound, s.oldest_at into above, since from stored_answers s where s.organization_id = organization for update;
+  select s.bytes - bound, s.oldest_at into above, since from stored_responses s where s.organization_id = organization for update;
   if above is null or above <= 0 then
     return 0;
   end if;
@@ -24,8 +24,8 @@ begin
     loop
       fetch oldest into victim;
       exit when not found;
-      update idempotency_keys k set answer = null, answer_bytes = 0 where k.organization_id = organization and k.key_hash = victim.key_hash;
-      freed := freed + victim.answer_bytes;
+      update idempotency_keys k set response = null, response_bytes = 0 where k.organization_id = organization and k.key_hash = victim.key_hash;
+      freed := freed + victim.response_bytes;
       evicted := evicted + 1;
       since := victim.finished_at - interval '1 minute';
       exit when freed >= above or evicted = 1000;
@@ -34,7 +34,7 @@ begin
     exit when freed >= above or evicted = 1000;
     since := null;
   end loop;
-  update stored_answers s set bytes = s.bytes - freed, oldest_at = since where s.organization_id = organization;
+  update stored_responses s set bytes = s.bytes - freed, oldest_at = since where s.organization_id = organization;
   return evicted;
 end
 $$;
