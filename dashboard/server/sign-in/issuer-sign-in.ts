@@ -1,3 +1,4 @@
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import type { SessionView } from '#contract/session.ts';
 import { normalizeEmail } from '#core/email-address.ts';
 import { newId } from '#core/ids.ts';
@@ -18,14 +19,8 @@ import {
   verifyResponse,
   writeFlow,
 } from '../oidc/authorization.ts';
+import { UnusableIssuer } from '../oidc/bounded-fetch.ts';
 import { explainFailure } from '../oidc/explain-failure.ts';
-import {
-  EMAIL_UNVERIFIED,
-  IDENTITY_REFUSED,
-  ISSUER_UNAVAILABLE,
-  problemOfFailure,
-  SIGN_IN_EXPIRED,
-} from './issuer-problems.ts';
 import { attemptOf } from './known-browser.ts';
 import { findSignedIn } from './session.ts';
 import { hashToken } from './session-token.ts';
@@ -35,6 +30,30 @@ const FLOW_SECONDS = 600;
 const MAX_ID_TOKEN_CHARACTERS = 16_384;
 /** As defined by OpenID Connect. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+/** Errors with which the user or the issuer ends the sign-in. */
+const REFUSALS = ['access_denied', 'login_required', 'consent_required', 'interaction_required'];
+/** Failures of the connection, and responses that violate the protocol. */
+const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
+
+const IDENTITY_REFUSED = problem(
+  'identity_refused',
+  'The identity provider sent a sign-in that is not valid. Ask the operator: the log has the reason.',
+);
+
+const ISSUER_UNAVAILABLE = problem(
+  'issuer_unavailable',
+  'The identity provider does not respond as it should. Try again in a minute, or ask the operator.',
+  { retryAfterSeconds: 5 },
+);
+
+const ISSUER_REFUSED = problem('issuer_refused', 'The sign-in was cancelled, or the identity provider refused it.');
+
+const SIGN_IN_EXPIRED = problem('sign_in_expired', 'This sign-in has expired, or was used before. Sign in again.');
+
+const EMAIL_UNVERIFIED = problem(
+  'email_unverified',
+  'The identity provider has not verified your email address. Verify it there, then sign in again.',
+);
 
 /** Begins a sign-in at the issuer. The browser gets its secrets and is redirected there. */
 export async function beginAtIssuer(call: EntryCall, again: boolean): Promise<{ readonly url: string } | Problem> {
@@ -109,6 +128,22 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
 
 function hasValue(claim: unknown, value: string): boolean {
   return claim === value || (Array.isArray(claim) && claim.includes(value));
+}
+
+/** What the sign-in page shows for a failed sign-in. It never contains the issuer's words. */
+function problemOfFailure(error: unknown): Problem {
+  if (error instanceof AuthorizationResponseError) {
+    return REFUSALS.includes(error.error) ? ISSUER_REFUSED : ISSUER_UNAVAILABLE;
+  }
+  if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? SIGN_IN_EXPIRED : ISSUER_UNAVAILABLE;
+  if (isUnusable(error)) return ISSUER_UNAVAILABLE;
+  if (!(error instanceof ClientError) || UNAVAILABLE.includes(error.code ?? '')) return ISSUER_UNAVAILABLE;
+  return IDENTITY_REFUSED;
+}
+
+/** The library wraps errors of its fetch. */
+function isUnusable(error: unknown): boolean {
+  return error instanceof UnusableIssuer || (error instanceof Error && error.cause instanceof UnusableIssuer);
 }
 
 function refusalOf({ kind }: Exclude<IdentityResult, { kind: 'user' }>, email: string): Problem {
