@@ -2,10 +2,8 @@ import { createChargeMetrics } from './charge-metrics.ts';
 import { MetricSet } from './metric-set.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { createProviderAttemptMetrics } from './provider-attempt-metrics.ts';
-import { createReasoningMetrics } from './reasoning-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createStoreMetrics } from './store-metrics.ts';
-import { createStoredResponseMetrics } from './stored-response-metrics.ts';
 import { createTraceMetrics } from './trace-metrics.ts';
 
 /**
@@ -30,8 +28,6 @@ export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}
     registry,
     ...createRequestMetrics(metrics),
     ...createChargeMetrics(metrics),
-    ...createStoredResponseMetrics(metrics),
-    ...createReasoningMetrics(metrics),
     ...createProviderAttemptMetrics(metrics),
     ...createStoreMetrics(metrics),
     ...createProcessMetrics(metrics, version),

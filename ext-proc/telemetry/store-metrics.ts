@@ -1,4 +1,5 @@
 import type { BatchFigures, PoolFigures } from '#database/connection/store-figures.ts';
+import type { KeptReasoningResult } from '../limits/reasoning/reasoning-store.ts';
 import type { MetricSet } from './metric-set.ts';
 
 export type StoreMetrics = ReturnType<typeof createStoreMetrics>;
@@ -12,6 +13,7 @@ const RULES = [
   ...['concurrency', 'requests', 'tokens', 'daily_budget', 'monthly_budget', 'lifetime_budget', 'balance'],
   ...['reads', 'refused', 'uploads'],
 ] as const;
+const REASONING_RESULTS = ['kept', 'full', 'found', 'missing', 'evicted', 'unavailable'] as const;
 
 /** From a script in memory to the time-out of a store. */
 const CALL_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3];
@@ -36,6 +38,8 @@ export function createStoreMetrics(metrics: MetricSet) {
     watchDatabase: (pools: () => readonly PoolFigures[]) => addPoolGauges(metrics, pools),
     auditLogMeasured: auditLogMetrics(metrics),
     ...requestLogMetrics(metrics),
+    ...storedResponseMetrics(metrics),
+    ...reasoningMetrics(metrics),
   };
 }
 
@@ -140,5 +144,41 @@ function requestLogMetrics(metrics: MetricSet) {
         () => stalledMs() / 1000,
       );
     },
+  };
+}
+
+/** Stored responses of Idempotency-Keys. */
+function storedResponseMetrics(metrics: MetricSet) {
+  const evicted = metrics.counter(
+    'gateway_idempotency_answers_evicted_total',
+    'Stored responses deleted early, because their organization was above idempotency.bytes_per_organization.',
+  );
+  const stored = metrics.gauge(
+    'gateway_idempotency_answers_stored_bytes',
+    'Stored responses of all organizations and processes in the database.',
+  );
+  return {
+    /** Responses were evicted, because their organization has stored more than its bound. */
+    storedResponsesEvicted: (responses: number) => evicted.inc(responses),
+    /** Bytes that all organizations have stored now, in all processes. */
+    responseBytesStored: (bytes: number) => stored.set(bytes),
+  };
+}
+
+/** Reasoning that is kept for clients that do not send it back. */
+function reasoningMetrics(metrics: MetricSet) {
+  const messages = metrics.counter(
+    'gateway_kept_reasoning_messages_total',
+    'Assistant messages with tool calls whose reasoning was kept for the next turn, by result: kept, full (too large, or no memory), found, missing (never kept, expired, evicted, or other calls), evicted, unavailable (the store did not reply in time).',
+    { result: REASONING_RESULTS },
+  );
+  return {
+    reasoningKept: (result: KeptReasoningResult | 'evicted', count: number) => messages.inc({ result }, count),
+    watchReasoning: (heldBytes: () => number) =>
+      metrics.read(
+        'gateway_kept_reasoning_bytes',
+        'Reasoning that this process has kept, in its memory or in Redis.',
+        heldBytes,
+      ),
   };
 }

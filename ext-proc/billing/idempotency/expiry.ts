@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
-import type { StoredResponseMetrics } from '../../telemetry/stored-response-metrics.ts';
+import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 
 /** Rows of one deletion. Responses are large: more would occupy the disk that charges need. */
 const ROWS_AT_ONCE = 200;
@@ -14,7 +14,7 @@ export interface ExpiryOptions {
   readonly retentionMs: () => number;
   /** Most bytes of stored responses that one organization may have. */
   readonly boundBytes: () => number;
-  readonly metrics: StoredResponseMetrics;
+  readonly metrics: Pick<StoreMetrics, 'storedResponsesEvicted' | 'responseBytesStored'>;
   readonly log: Log;
 }
 
