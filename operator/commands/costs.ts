@@ -1,8 +1,7 @@
 import { countOf } from '#core/count-of.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
-import { costReport } from '#database/costs/cost-reads.ts';
+import { costReport, providerUsage } from '#database/costs/cost-reads.ts';
 import { type CostRow, marginNanoUsd } from '#database/costs/costs.ts';
-import { providerUsage } from '#database/costs/provider-usage.ts';
 import { type Command, onDatabase } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
