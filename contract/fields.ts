@@ -3,6 +3,7 @@ import { DAY_MS, utcDayText } from '#core/clock.ts';
 import { normalizeEmail } from '#core/email-address.ts';
 import {
   isModelId,
+  MAX_COUNT,
   MAX_LIST_LENGTH,
   MAX_NAME_CHARACTERS,
   MAX_NOTE_CHARACTERS,
@@ -62,7 +63,7 @@ export function wholeNumber(min: number, max: number) {
 
 export const yesOrNo = z.boolean({ error: 'Yes or no.' });
 export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.' });
-export const requestsPerMinute = wholeNumber(1, 1_000_000_000);
+export const requestsPerMinute = wholeNumber(1, MAX_COUNT);
 export const tokensPerMinute = wholeNumber(1, MAX_TOKENS_PER_MINUTE);
 
 /** Routes check whether the moment is in the future, because only they have a clock. */

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { MAX_BILLING_ADDRESS, MAX_CONCURRENCY, MAX_LEGAL_NAME, MAX_REFERENCE, MAX_TAX_ID } from '#core/field-bounds.ts';
+import {
+  MAX_BILLING_ADDRESS,
+  MAX_CONCURRENCY,
+  MAX_COUNT,
+  MAX_LEGAL_NAME,
+  MAX_REFERENCE,
+  MAX_TAX_ID,
+} from '#core/field-bounds.ts';
 import {
   budgetNanoUsd,
   changeOf,
@@ -22,7 +29,7 @@ const organizationLimits = z.strictObject({
   requestsPerMinute: requestsPerMinute.exactOptional(),
   tokensPerMinute: tokensPerMinute.exactOptional(),
   dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
-  maxTokens: wholeNumber(1, 1_000_000_000).exactOptional(),
+  maxTokens: wholeNumber(1, MAX_COUNT).exactOptional(),
   concurrency: wholeNumber(1, MAX_CONCURRENCY),
   allowMultipleCompletions: yesOrNo,
 });

@@ -11,6 +11,10 @@ export interface Setting {
   readonly placeholder?: string;
   /** Maximum length of a text, or the largest number. */
   readonly max?: number;
+  /** Flag of the command line. Only a count, an amount, and yes or no may have one. */
+  readonly flag?: string;
+  /** Label on the command line. Absent: `label`. */
+  readonly flagLabel?: string;
   /** Short form of the value, such as `{} request(s) a minute`. Absent: it is not shown. */
   readonly brief?: string;
 }
@@ -28,3 +32,8 @@ export type Settings<Values> = {
 export type Change<Values> = {
   readonly [Name in keyof Values]?: Values[Name] | (IsOptional<Values, Name> extends true ? null : never);
 };
+
+export function changed<Values extends object>(before: Values, change: Change<Values>): Values {
+  const after = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null);
+  return Object.fromEntries(after) as Values;
+}

@@ -8,6 +8,8 @@ export const MAX_EMAIL = 320;
 /** Reference of a credit. */
 export const MAX_REFERENCE = 200;
 export const MAX_ALERT_EMAILS = 5;
+/** Largest number of a setting without a bound of its own. */
+export const MAX_COUNT = 1_000_000_000;
 /** Highest token limit of an organization or a key. */
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000_000;
 /** Most requests of an organization at once. */

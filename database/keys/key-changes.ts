@@ -1,10 +1,11 @@
 import type pg from 'pg';
+import { changed } from '#contract/setting.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, sql } from '../connection/connection-pool.ts';
 import { stillHasRights } from '../organizations/rights.ts';
-import { changed, settingsOf, valuesOf, writeSettings } from '../organizations/setting-columns.ts';
+import { settingsOf, valuesOf, writeSettings } from '../organizations/setting-columns.ts';
 import type { KeyChange, KeyReplacement, ReplaceKeyResult, UpdateKeyResult } from './key-records.ts';
 import {
   insertKey,

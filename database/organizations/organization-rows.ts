@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { changed } from '#contract/setting.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -18,7 +19,6 @@ import type {
 } from './organization-records.ts';
 import {
   amountsOf,
-  changed,
   RATE_LIMIT_COLUMNS,
   readSettings,
   type SettingColumns,

@@ -1,4 +1,3 @@
-import type { Change } from '#contract/setting.ts';
 import { present } from '#core/present.ts';
 import type { RateLimits } from '#core/principal.ts';
 import { nearestMilliseconds } from '../connection/milliseconds.ts';
@@ -57,12 +56,6 @@ export function valuesOf<Values extends object>(columns: SettingColumns<Values>,
 
 export function amountsOf<Values>(columns: SettingColumns<Values>): readonly (keyof Values & string)[] {
   return entriesOf(columns).flatMap(([name, [, type]]) => (type === 'amount' ? [name] : []));
-}
-
-/** Applies a change of settings. Absent: unchanged. `null`: removed. */
-export function changed<Values extends object>(before: Values, change: Change<Values>): Values {
-  const after = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null);
-  return Object.fromEntries(after) as Values;
 }
 
 function entriesOf<Values>(columns: SettingColumns<Values>) {

@@ -1,27 +1,31 @@
+import { changed } from '#contract/setting.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { countOf } from '#core/count-of.ts';
 import { MAX_NOTE_CHARACTERS, MOST_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
 import { keyStateAt } from '#core/key-state.ts';
 import { formatUsd } from '#core/money.ts';
 import { present } from '#core/present.ts';
-import type { AboveOrganization, KeyChange, KeyRecord, KeySettings } from '#database/keys/key-records.ts';
+import type {
+  AboveOrganization,
+  KeyChange,
+  KeyRecord,
+  KeyRestrictions,
+  KeySettings,
+} from '#database/keys/key-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
 import { withDatabase } from '../command-line/database.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
+import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
 import { table } from '../command-line/table.ts';
 import { type CreateKeyOutcome, createKey, keyJson, keyLines, keysCsv } from '../records/keys.ts';
-import { givenLimits } from '../records/organizations.ts';
 
 const RESTRICTION_FLAGS: readonly FlagSpec[] = [
   { name: 'models', value: 'a,b' },
   { name: 'ips', value: 'CIDR,…' },
   { name: 'expires', value: 'ISO' },
-  { name: 'rpm', value: 'N' },
-  { name: 'tpm', value: 'N' },
-  { name: 'daily-budget', value: 'USD' },
-  { name: 'monthly-budget', value: 'USD' },
-  { name: 'lifetime-budget', value: 'USD' },
+  ...settingFlags(KEY_SETTINGS),
 ];
 
 const create: Command = {
@@ -157,8 +161,7 @@ function shown(key: KeyRecord): Result {
 }
 
 function readSettings(organizationId: string, values: ValueReader): KeySettings {
-  return {
-    organizationId,
+  const restrictions = {
     name: values.name('name') ?? '',
     scopes: values.scopes('scopes') ?? [],
     ...present({
@@ -167,39 +170,25 @@ function readSettings(organizationId: string, values: ValueReader): KeySettings 
       ipRanges: values.ipRanges('ips'),
       expiresAtMs: values.moment('expires'),
     }),
-    ...givenLimits(readLimits(values)),
   };
+  return { organizationId, ...changed<KeyRestrictions>(restrictions, readSettingFlags(KEY_SETTINGS, values)) };
 }
 
 function readChange(values: ValueReader): KeyChange {
-  return present({
+  const others = present({
     name: values.name('name'),
     note: values.orNone('note', (flag) => values.text(flag, MAX_NOTE_CHARACTERS)),
     scopes: values.scopes('scopes'),
     models: values.orNone('models', values.models),
     ipRanges: values.orNone('ips', values.ipRanges),
     expiresAtMs: values.orNone('expires', values.moment),
-    ...readLimits(values),
   });
+  return { ...others, ...readSettingFlags<KeyRestrictions>(KEY_SETTINGS, values) };
 }
-
-/** `null`: the flag is `none`. */
-function readLimits(values: ValueReader) {
-  return {
-    requestsPerMinute: values.count('rpm', 1_000_000_000),
-    tokensPerMinute: values.count('tpm', 1_000_000_000_000),
-    dailyBudgetNanoUsd: values.budget('daily-budget'),
-    monthlyBudgetNanoUsd: values.budget('monthly-budget'),
-    lifetimeBudgetNanoUsd: values.budget('lifetime-budget'),
-  };
-}
-
-/** Only limits that organizations have as well. */
-const LIMIT_FLAG = { requestsPerMinute: 'rpm', tokensPerMinute: 'tpm', dailyBudgetNanoUsd: 'daily-budget' } as const;
 
 function tooHigh({ limit, organizationLimit }: AboveOrganization): Result {
   const text = typeof organizationLimit === 'bigint' ? `${formatUsd(organizationLimit)} USD` : organizationLimit;
-  return refused(`--${LIMIT_FLAG[limit]} is above the organization's limit of ${text}.`);
+  return refused(`--${KEY_SETTINGS[limit].flag} is above the organization's limit of ${text}.`);
 }
 
 function created(outcome: CreateKeyOutcome, organizationId: string): Result {

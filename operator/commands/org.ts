@@ -1,9 +1,11 @@
-import { MAX_CONCURRENCY, MAX_NOTE_CHARACTERS, MAX_REFERENCE, MAX_TOKENS_PER_MINUTE } from '#core/field-bounds.ts';
+import { type Change, changed } from '#contract/setting.ts';
+import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
+import { MAX_NOTE_CHARACTERS, MAX_REFERENCE } from '#core/field-bounds.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
 import { present } from '#core/present.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
-import type { OrganizationChange, OrganizationRecord } from '#database/organizations/organization-records.ts';
+import type { OrganizationRecord, OrganizationSettings } from '#database/organizations/organization-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import {
   type Command,
@@ -16,30 +18,19 @@ import {
 import { configPath, type Environment, withDatabase } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
+import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
 import { table } from '../command-line/table.ts';
-import { createOrganization, givenLimits, organizationJson, organizationLines } from '../records/organizations.ts';
+import { createOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
 
 const SETTING_FLAGS: readonly FlagSpec[] = [
-  { name: 'rpm', value: 'N' },
-  { name: 'tpm', value: 'N' },
-  { name: 'concurrency', value: 'N' },
-  { name: 'daily-budget', value: 'USD' },
-  { name: 'max-tokens', value: 'N' },
-  { name: 'allow-n' },
+  ...settingFlags(ORGANIZATION_SETTINGS),
   { name: 'price-list', value: 'NAME' },
 ];
 
-const MAX_RPM = 1_000_000_000;
-
-function readSettings(values: ValueReader) {
+function readChange(values: ValueReader): Change<OrganizationSettings> {
   return {
-    requestsPerMinute: values.count('rpm', MAX_RPM),
-    tokensPerMinute: values.count('tpm', MAX_TOKENS_PER_MINUTE),
-    concurrency: values.count('concurrency', MAX_CONCURRENCY),
-    dailyBudgetNanoUsd: values.budget('daily-budget'),
-    maxTokens: values.count('max-tokens', 1_000_000_000),
-    allowMultipleCompletions: values.isOn('allow-n'),
-    priceList: values.priceList('price-list'),
+    ...readSettingFlags<OrganizationSettings>(ORGANIZATION_SETTINGS, values, DEFAULT_RULES),
+    ...present({ priceList: values.priceList('price-list') }),
   };
 }
 
@@ -57,18 +48,14 @@ const create: Command = {
     let decided = !call.flags.has('credit');
     const result = await onDatabase(
       call,
-      (values) => ({
-        name: values.name('name'),
-        creditNanoUsd: values.credit('credit') ?? 0n,
-        given: values.text('reference', MAX_REFERENCE),
-        ...readSettings(values),
-      }),
-      async ({ administration }, { name = '', creditNanoUsd, given: _, ...settings }) => {
-        const created = await createOrganization(
-          administration,
-          { name, creditNanoUsd, reference, ...givenLimits(settings) },
-          operatorHere(),
-        );
+      (values) => {
+        const name = values.name('name') ?? '';
+        const creditNanoUsd = values.credit('credit') ?? 0n;
+        values.text('reference', MAX_REFERENCE);
+        return { creditNanoUsd, ...changed<OrganizationSettings>({ name, ...DEFAULT_RULES }, readChange(values)) };
+      },
+      async ({ administration }, settings) => {
+        const created = await createOrganization(administration, { reference, ...settings }, operatorHere());
         decided = true;
         return created.kind === 'created'
           ? one(call, created.organization)
@@ -116,11 +103,7 @@ const update = onOrganization(
   'org update',
   'Change settings; "none" clears a limit or the price list.',
   [{ name: 'name', value: 'NAME' }, ...SETTING_FLAGS],
-  (values): OrganizationChange => {
-    const { concurrency, ...settings } = readSettings(values);
-    const name = values.name('name');
-    return present({ name, concurrency: concurrency === null ? DEFAULT_RULES.concurrency : concurrency, ...settings });
-  },
+  (values) => ({ ...readChange(values), ...present({ name: values.name('name') }) }),
   (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
 );
 

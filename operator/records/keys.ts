@@ -1,14 +1,14 @@
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { csvLines } from '#core/csv-lines.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { keyStateAt } from '#core/key-state.ts';
-import { type NanoUsd, usdNumber } from '#core/money.ts';
 import { present } from '#core/present.ts';
 import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type { CreateKeyResult, KeyRecord, KeySettings } from '#database/keys/key-records.ts';
 import { KEY_CSV_COLUMNS, readKeyTable } from '#database/keys/key-table.ts';
 import type { Pool } from '../command-line/database.ts';
-import { budgetText, limitText } from './organizations.ts';
+import { settingLines, settingsJson } from '../command-line/setting-flags.ts';
 
 export interface CreatedKey {
   readonly kind: 'created';
@@ -41,11 +41,7 @@ export function keyJson(key: KeyRecord, nowMs: number) {
     scopes: key.scopes,
     models: key.models ?? null,
     ips: key.ipRanges ?? null,
-    rpm: key.requestsPerMinute ?? null,
-    tpm: key.tokensPerMinute ?? null,
-    daily_budget: usdOrNull(key.dailyBudgetNanoUsd),
-    monthly_budget: usdOrNull(key.monthlyBudgetNanoUsd),
-    lifetime_budget: usdOrNull(key.lifetimeBudgetNanoUsd),
+    ...settingsJson(KEY_SETTINGS, key),
     expires_at: isoOrNull(key.expiresAtMs),
     revoked_at: isoOrNull(key.revokedAtMs),
     created_at: new Date(key.createdAtMs).toISOString(),
@@ -63,17 +59,9 @@ export function keyLines(key: KeyRecord, nowMs: number): readonly (readonly [str
     ['scopes', key.scopes.join(', ')],
     ['models', key.models?.join(', ') ?? 'all'],
     ['addresses', key.ipRanges?.join(', ') ?? 'all'],
-    ['requests per minute', limitText(key.requestsPerMinute)],
-    ['tokens per minute', limitText(key.tokensPerMinute)],
-    ['daily budget', budgetText(key.dailyBudgetNanoUsd)],
-    ['monthly budget', budgetText(key.monthlyBudgetNanoUsd)],
-    ['lifetime budget', budgetText(key.lifetimeBudgetNanoUsd)],
+    ...settingLines(KEY_SETTINGS, key),
     ['expires', isoOrNull(key.expiresAtMs) ?? 'never'],
   ];
-}
-
-function usdOrNull(nanoUsd: NanoUsd | undefined): number | null {
-  return nanoUsd === undefined ? null : usdNumber(nanoUsd);
 }
 
 /** The same table that the dashboard exports, newest key first. */

@@ -1,3 +1,4 @@
+import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
@@ -8,6 +9,7 @@ import type {
   OrganizationRecord,
   OrganizationSettings,
 } from '#database/organizations/organization-records.ts';
+import { settingLines, settingsJson } from '../command-line/setting-flags.ts';
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
   readonly name: string;
@@ -38,12 +40,7 @@ export function organizationJson(organization: OrganizationRecord) {
     name: organization.name,
     suspended: organization.suspendedAtMs !== undefined,
     balance: usdNumber(organization.balanceNanoUsd),
-    rpm: organization.requestsPerMinute ?? null,
-    tpm: organization.tokensPerMinute ?? null,
-    concurrency: organization.concurrency,
-    daily_budget: organization.dailyBudgetNanoUsd === undefined ? null : usdNumber(organization.dailyBudgetNanoUsd),
-    max_tokens: organization.maxTokens ?? null,
-    allow_n: organization.allowMultipleCompletions,
+    ...settingsJson(ORGANIZATION_SETTINGS, organization),
     price_list: organization.priceList ?? null,
     created_at: new Date(organization.createdAtMs).toISOString(),
   };
@@ -56,27 +53,8 @@ export function organizationLines(organization: OrganizationRecord): readonly (r
     ['name', organization.name],
     ['state', organization.suspendedAtMs === undefined ? 'active' : 'suspended'],
     ['balance', `${formatUsd(organization.balanceNanoUsd)} USD`],
-    ['requests per minute', limitText(organization.requestsPerMinute)],
-    ['tokens per minute', limitText(organization.tokensPerMinute)],
-    ['concurrency', String(organization.concurrency)],
-    ['daily budget', budgetText(organization.dailyBudgetNanoUsd)],
-    ['max_tokens', limitText(organization.maxTokens)],
-    ['n above 1', organization.allowMultipleCompletions ? 'allowed' : 'not allowed'],
+    ...settingLines(ORGANIZATION_SETTINGS, organization),
     ['price list', organization.priceList ?? 'none'],
     ['created', new Date(organization.createdAtMs).toISOString()],
   ];
-}
-
-/** The limits that have a value. Null stands for `none`. */
-export function givenLimits<Limits extends object>(limits: Limits) {
-  const given = Object.entries(limits).filter(([, limit]) => limit !== null && limit !== undefined);
-  return Object.fromEntries(given) as { readonly [L in keyof Limits]?: NonNullable<Limits[L]> };
-}
-
-export function limitText(limit: number | undefined): string {
-  return limit === undefined ? 'no limit' : String(limit);
-}
-
-export function budgetText(budget: NanoUsd | undefined): string {
-  return budget === undefined ? 'no limit' : `${formatUsd(budget)} USD`;
 }

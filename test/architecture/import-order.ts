@@ -3,10 +3,7 @@ export interface Area {
   readonly path: string;
   /** Areas, or folders of areas, that it may import. All of them precede it in the list. */
   readonly uses: readonly string[];
-  /**
-   * Folders of the area, relative to its path, from the lowest to the highest: a folder imports
-   * only from folders before it.
-   */
+  /** Folders below the path, lowest first: each imports only from folders before it. */
   readonly folders: readonly string[];
 }
 
@@ -155,6 +152,7 @@ export const AREAS: readonly Area[] = [
     path: 'operator',
     uses: [
       'core',
+      'contract',
       'database',
       'ext-proc/limits',
       'ext-proc/billing/charge-log',

@@ -16,9 +16,9 @@ it('lists the limits of an organization, without those that it lacks', () => {
   expect(briefSettings(ORGANIZATION_SETTINGS, limits)).toEqual([
     '600 requests a minute',
     '2M tokens a minute',
+    '8 requests at once',
     '$80 a day',
     '4,096 output tokens a request',
-    '8 requests at once',
     'several completions a request',
   ]);
 });

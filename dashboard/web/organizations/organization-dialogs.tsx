@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { OrganizationLimits, OrganizationView } from '#contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { useAsk, useSend } from '../api/queries.ts';
 import type { IconName } from '../components/icon.tsx';
@@ -7,15 +7,14 @@ import { Banner, ErrorState } from '../components/panels.tsx';
 import { useFinish } from '../components/toast.tsx';
 import { Facts } from '../components/values.tsx';
 import { formatMoney, formatMoneyInFull } from '../format/format.ts';
-import { OptionalSelectField } from '../forms/choices.tsx';
 import { changeOf, draftOf } from '../forms/draft.ts';
-import { type BoundField, fieldsOf } from '../forms/field.tsx';
-import { FormRow } from '../forms/form.tsx';
+import { fieldsOf } from '../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../forms/form-dialog.tsx';
 import { MoneyField, TextField } from '../forms/inputs.tsx';
-import { SettingField, type SettingFieldProps } from '../forms/setting-field.tsx';
+import { SettingField } from '../forms/setting-field.tsx';
 import { Dialog, type OpenOverlay } from '../overlays/dialog.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
+import { LimitFields, PriceListField } from './limit-fields.tsx';
 import {
   balanceAfter,
   type CreditDraft,
@@ -185,44 +184,6 @@ export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): 
       <LimitFields field={field} />
       <PriceListField {...field('priceList')} />
     </FormDialog>
-  );
-}
-
-type LimitName = keyof OrganizationLimits;
-/** Limits side by side. Keys can only have lower ones. */
-const ROWS: readonly (readonly LimitName[])[] = [
-  ['requestsPerMinute', 'tokensPerMinute'],
-  ['dailyBudgetNanoUsd', 'maxTokens'],
-  ['concurrency'],
-  ['allowMultipleCompletions'],
-];
-
-function LimitFields({ field }: { readonly field: (name: LimitName) => Omit<SettingFieldProps, 'of'> }): ReactNode {
-  return ROWS.map((row) => (
-    <FormRow key={row.join()}>
-      {row.map((name) => (
-        <SettingField key={name} of={ORGANIZATION_SETTINGS[name]} {...field(name)} />
-      ))}
-    </FormRow>
-  ));
-}
-
-/** Shown if the configuration has price lists, or the organization has one. */
-function PriceListField(bound: BoundField<string | undefined>): ReactNode {
-  const { data } = useAsk('GET /api/price-lists', {});
-  const [given] = useState(bound.value);
-  const lists = [...new Set([...(data?.priceLists ?? []), ...(given === undefined ? [] : [given])])];
-  if (lists.length === 0) return null;
-  const labelOf = (list: string) =>
-    data?.priceLists.includes(list) === false ? `${list} (not in the configuration)` : list;
-  return (
-    <OptionalSelectField
-      {...bound}
-      label={ORGANIZATION_SETTINGS.priceList.label}
-      hint={ORGANIZATION_SETTINGS.priceList.hint}
-      none="None (model prices)"
-      choices={lists.map((list) => ({ value: list, label: labelOf(list) }))}
-    />
   );
 }
 
