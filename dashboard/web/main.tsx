@@ -1,5 +1,6 @@
 import './styles/tokens.css';
-import './styles/base.css';
+import './styles/elements.css';
+import './styles/classes.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRouter, RouterProvider } from '@tanstack/react-router';

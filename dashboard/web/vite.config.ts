@@ -52,8 +52,8 @@ const documents: Plugin = {
   name: 'documents',
   generateBundle(_, bundle) {
     const font = Object.keys(bundle).find((name) => /\/inter-latin[^/]*\.woff2$/.test(name));
-    const styles = ['styles/tokens.css', 'styles/base.css', 'documents/documents.css'].map((name) =>
-      read(join(WEB, name)),
+    const styles = ['styles/tokens.css', 'styles/elements.css', 'styles/classes.css', 'documents/documents.css'].map(
+      (name) => read(join(WEB, name)),
     );
     const source = styles.join('\n').replace('./inter-latin.woff2', `/${font}`);
     const stylesheet = this.emitFile({ type: 'asset', name: 'documents.css', source });
