@@ -8,6 +8,11 @@ const MAX_URL = 2000;
 export type WebhookKind = z.infer<typeof webhookKind>;
 const webhookKind = z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' });
 
+const emails = z
+  .array(email, { error: 'This must be a list of email addresses.' })
+  .max(MAX_ALERT_EMAILS, { error: `At most ${MAX_ALERT_EMAILS} addresses.` })
+  .transform((emails): readonly string[] => [...new Set(emails)]);
+
 export type AlertSettingsInput = Readonly<z.infer<typeof alertSettings>>;
 const alertSettings = z.strictObject({
   /** Absent: no alert about the balance. */
@@ -17,10 +22,7 @@ const alertSettings = z.strictObject({
   keyBudgets: yesOrNo,
   keyExpiry: yesOrNo,
   topUps: yesOrNo,
-  emails: z
-    .array(email, { error: 'This must be a list of email addresses.' })
-    .max(MAX_ALERT_EMAILS, { error: `At most ${MAX_ALERT_EMAILS} addresses.` })
-    .transform((emails): readonly string[] => [...new Set(emails)]),
+  emails,
   webhookUrl: z
     .string({ error: 'This must be text.' })
     .trim()
@@ -34,7 +36,12 @@ const alertSettings = z.strictObject({
 });
 
 export type AlertChangeInput = z.infer<typeof alertChange>;
-export const alertChange = changeOf(alertSettings);
+export const alertChange = changeOf(
+  alertSettings.extend({
+    /** The addresses that the change was made from. Others that were added since are kept. */
+    emailsBefore: emails.exactOptional(),
+  }),
+);
 
 export interface DeliveryView {
   readonly messageId: string;

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type AlertChangeInput, type AlertSettingsInput, alertChange, type DeliveryView } from '#contract/alerts.ts';
+import { MAX_ALERT_EMAILS } from '#core/field-bounds.ts';
+import { mergedList } from '#core/merged-list.ts';
 import { present } from '#core/present.ts';
 import {
   type AlertSettings,
@@ -38,9 +40,15 @@ export const ALERT_ROUTES: readonly Route[] = [
       const wrong = url ? webhookUrlProblem(new URL(url), deps.settings().privateNetworks) : undefined;
       if (wrong !== undefined) return wrongField('webhookUrl', `This URL is not accepted: ${wrong}.`);
       const secret = newSecret();
-      const change = (before: AlertSettings) => settingsAfter(before, input, secret);
+      let isFull = false;
+      const change = (before: AlertSettings) => {
+        const after = settingsAfter(before, input, secret);
+        isFull = after.emails.length > MAX_ALERT_EMAILS;
+        return isFull ? before : after;
+      };
       const saved = await changeAlertSettings(deps.database, organizationId, change, actorOf(call));
       if (saved === undefined) return notFound('organization');
+      if (isFull) return wrongField('emails', `At most ${MAX_ALERT_EMAILS} addresses, with those that others added.`);
       const { webhook } = saved;
       const isNew = webhook?.secret === secret && webhook.kind === 'webhook';
       return { settings: viewOf(saved), ...(isNew && { secret }) };
@@ -112,8 +120,15 @@ function viewOf({ webhook, ...settings }: AlertSettings): AlertSettingsInput {
 }
 
 /** `secret` is for a webhook that has none yet. */
-function settingsAfter(before: AlertSettings, change: AlertChangeInput, secret: string): AlertSettings {
-  const after = Object.entries({ ...viewOf(before), ...change }).filter(([, value]) => value !== null);
+function settingsAfter(
+  before: AlertSettings,
+  { emailsBefore, ...change }: AlertChangeInput,
+  secret: string,
+): AlertSettings {
+  const emails = change.emails && mergedList(before.emails, emailsBefore ?? before.emails, change.emails);
+  const after = Object.entries({ ...viewOf(before), ...change, ...present({ emails }) }).filter(
+    ([, value]) => value !== null,
+  );
   const values = Object.fromEntries(after) as unknown as AlertSettingsInput;
   const { webhookUrl: url, webhookKind: kind = 'webhook', ...settings } = values;
   const webhook = url === undefined ? undefined : { url, kind, secret: keptSecret(before.webhook, kind) ?? secret };

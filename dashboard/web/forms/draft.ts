@@ -1,4 +1,5 @@
 import type { Change, Setting, Settings } from '#contract/setting.ts';
+import { mergedList } from '#core/merged-list.ts';
 
 /** Values of a form. `undefined`: the box is empty. */
 export type Draft<Values> = { readonly [Name in keyof Values]-?: Values[Name] | undefined };
@@ -47,10 +48,8 @@ export function draftAfterSave<Values extends object>(
 }
 
 function merged(saved: unknown, sent: unknown, now: unknown): unknown {
-  if (!Array.isArray(saved) || !Array.isArray(sent) || !Array.isArray(now)) return now;
-  const wasRemoved = (item: unknown) => sent.includes(item) && !now.includes(item);
-  const added = now.filter((item) => !sent.includes(item));
-  return [...new Set([...saved.filter((item) => !wasRemoved(item)), ...added])];
+  const areLists = Array.isArray(saved) && Array.isArray(sent) && Array.isArray(now);
+  return areLists ? mergedList(saved, sent, now) : now;
 }
 
 function namesOf<Values extends object>(settings: Settings<Values>): readonly (keyof Values)[] {

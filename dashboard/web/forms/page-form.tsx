@@ -28,7 +28,7 @@ export function usePageForm<Values extends object>(settings: Settings<Values>, i
     setBefore(saved);
     setDraft((now) => draftAfterSave(settings, saved, sent.current, now));
   };
-  return { draft, setDraft, isChanged: Object.keys(change).length > 0, beginSave, onSaved };
+  return { before, draft, setDraft, isChanged: Object.keys(change).length > 0, beginSave, onSaved };
 }
 
 /** Asks before the page is left with changes that are not saved. */

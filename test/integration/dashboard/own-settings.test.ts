@@ -120,6 +120,23 @@ describe('the settings of an organization for its owners', () => {
     expect(await setAutomaticTopUp(dashboard.database, poor, settings, BY)).toBe(true);
     expect(await forecast()).toBeUndefined();
   });
+
+  it('keep the receivers of alerts of two owners who save at the same time', async () => {
+    const shared = await dashboard.addOrganization();
+    const someone = await dashboard.signedIn(await dashboard.addUser({ in: [shared, 'owner'] }));
+    const alerts = `/api/organizations/${shared}/alerts`;
+    const patch = (emails: readonly string[], emailsBefore: readonly string[]) =>
+      someone.send<{ fields: object }>('PATCH', alerts, { emails, emailsBefore });
+    const saved = async () => (await someone.get<AlertsView>(alerts)).body.settings.emails;
+    const at = (name: string) => `${name}@customer.example`;
+    await patch([at('old')], []);
+    await patch([at('old'), at('first')], [at('old')]);
+    await patch([at('second')], [at('old')]);
+    expect(await saved()).toEqual([at('first'), at('second')]);
+    const refused = await patch(['a', 'b', 'c', 'd', 'e'].map(at), []);
+    expect([refused.status, Object.keys(refused.body.fields)]).toEqual([400, ['emails']]);
+    expect(await saved()).toEqual([at('first'), at('second')]);
+  });
 });
 
 function present({ taxId: _, ...others }: typeof BILLING) {

@@ -76,7 +76,7 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
         <Banner tone="warn">No recipients yet. Add {sendsMail && 'an email address or '}a webhook.</Banner>
       )}
       <Form
-        onSubmit={() => save.mutate({ body: form.beginSave() })}
+        onSubmit={() => save.mutate({ body: { ...form.beginSave(), emailsBefore: form.before.emails } })}
         sending={save}
         submit="Save"
         beside={
