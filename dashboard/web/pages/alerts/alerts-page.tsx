@@ -98,12 +98,14 @@ function AlertsForm({ initial, sendsMail, onSecret }: AlertsFormProps): ReactNod
           hint="An https:// address: a Slack incoming webhook or your own server."
           {...field('webhookUrl')}
         />
-        <SelectField
-          label={ALERT_SETTINGS.webhookKind.label}
-          {...field('webhookKind')}
-          value={draft.webhookKind ?? 'webhook'}
-          choices={{ webhook: 'Signed JSON (Standard Webhooks)', slack: 'Text for Slack' }}
-        />
+        {draft.webhookUrl?.trim() && (
+          <SelectField
+            label={ALERT_SETTINGS.webhookKind.label}
+            {...field('webhookKind')}
+            value={draft.webhookKind ?? 'webhook'}
+            choices={{ webhook: 'Signed JSON (Standard Webhooks)', slack: 'Text for Slack' }}
+          />
+        )}
       </Form>
       <UnsavedChanges isChanged={isChanged} />
     </Card>
