@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSetUpFolder } from './fixtures/set-up-folder.ts';
 
 /**
  * Runs set-up in a folder with its own programs. Dependencies and Envoy are those of this clone.
  */
-const _REPOSITORY = resolve(import.meta.dirname, '..');
 const root = createSetUpFolder();
 const compiled = join(root, '.cache/compiled');
 

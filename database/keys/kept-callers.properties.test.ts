@@ -162,6 +162,7 @@ function callerOf(id: OrganizationId, version: number): Principal {
 
 describe('kept callers', () => {
   it('are never used by a request that begins after a change was confirmed, whatever is late or lost', async () => {
+    const runs = propertyRuns(6_000);
     let memoryUses = 0;
     await fc.assert(
       fc.asyncProperty(STEPS, async (steps) => {
@@ -175,8 +176,8 @@ describe('kept callers', () => {
         memoryUses += world.memoryUses;
         expect(world.stale).toEqual([]);
       }),
-      { numRuns: propertyRuns(6_000) },
+      { numRuns: runs },
     );
-    expect(memoryUses).toBeGreaterThan(1_000);
+    expect(memoryUses).toBeGreaterThan(runs / 2);
   });
 });

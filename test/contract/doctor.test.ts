@@ -14,6 +14,7 @@ import type { Finding } from '#operator/doctor/check.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { opened } from '../harness/opened.ts';
 import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -216,7 +217,11 @@ describe('the doctor without a database', () => {
 
   it('exits with all findings as JSON, although a server never responds', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, '../../operator/main.ts'), 'doctor', '--json'], {
-      env: { PATH: process.env.PATH, ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }) },
+      env: {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
+        ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }),
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 50_000,
     });

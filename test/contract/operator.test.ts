@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
 import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/database.ts';
+import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
 
 describe('the operator command line', () => {
@@ -171,7 +172,7 @@ describe('the operator command line', () => {
     const main = resolve(import.meta.dirname, '../../operator/main.ts');
     function gateway(env: Record<string, string>, ...args: string[]) {
       const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...args], {
-        env: { PATH: process.env.PATH, GATEWAY_DATA: folder, ...env },
+        env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, GATEWAY_DATA: folder, ...env },
         encoding: 'utf8',
         timeout: 15_000,
       });

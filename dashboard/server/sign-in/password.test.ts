@@ -42,11 +42,11 @@ describe('passwords', () => {
     };
     const somebody: number[] = [];
     const nobody: number[] = [];
-    for (let round = 0; round < 9; round++) {
+    for (let round = 0; round < 5; round++) {
       somebody.push(await cost(phc));
       nobody.push(await cost(undefined));
     }
-    const median = (values: number[]) => values.sort((a, b) => a - b)[4] ?? 0;
+    const median = (values: number[]) => values.sort((a, b) => a - b)[2] ?? 0;
     expect(median(nobody) / median(somebody)).toBeGreaterThan(0.5);
     expect(median(nobody) / median(somebody)).toBeLessThan(2);
   });
@@ -56,7 +56,8 @@ describe('passwords', () => {
   });
 
   it('that exceed the queue are refused at once', async () => {
-    const all = await Promise.all(Array.from({ length: 70 }, () => verifyPassword(PASSWORD, undefined)));
+    const cheap = '$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    const all = await Promise.all(Array.from({ length: 70 }, () => verifyPassword(PASSWORD, cheap)));
     expect(all.filter((result) => result === 'busy')).toHaveLength(8);
     expect(all.filter((result) => result === false)).toHaveLength(62);
   });
