@@ -111,6 +111,8 @@ const SHARING = { ...PATIENT, isolate: false, setupFiles: ['test/harness/leak-ch
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
+    // The same module was translated once for each project, at each run.
+    experimental: { fsModuleCache: true, fsModuleCachePath: join(import.meta.dirname, '.cache/vitest') },
     projects: [
       {
         test: {

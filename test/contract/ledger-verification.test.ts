@@ -2,29 +2,21 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { LedgerReport } from '#database/ledger-verification/ledger-report.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
+import { DAY, settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 
 describe('ledger verification', () => {
-  let url = '';
-  let customer: Customer;
+  const db = withStore({ creditNanoUsd: 1_000n, each: true });
   beforeEach(async () => {
-    url = await createDatabase();
-    const store = await openStore(url);
-    customer = await addCustomer(store, 1_000n);
-    await Promise.all([1n, 2n, 3n].map((costNanoUsd) => store.ledger.charge(settlementOf(customer, { costNanoUsd }))));
-    await store.close();
+    const charge = (costNanoUsd: bigint) => db.store.ledger.charge(settlementOf(db.customer, { costNanoUsd }));
+    await Promise.all([1n, 2n, 3n].map(charge));
   });
 
-  async function verify(): Promise<LedgerReport> {
-    const store = await openStore(url);
-    const report = await store.administration.verifyLedger();
-    await store.close();
-    return report;
-  }
+  const verify = (): Promise<LedgerReport> => db.store.administration.verifyLedger();
 
   async function rulesBrokenBy(tampering: string): Promise<string[]> {
     // Changes rows as somebody with the database's password could; triggers stop everybody else.
-    await sql(url, `set session_replication_role = replica; ${tampering}`);
+    await sql(db.url, `set session_replication_role = replica; ${tampering}`);
     return [...new Set((await verify()).differences.map(({ rule }) => rule))];
   }
 
@@ -36,11 +28,11 @@ describe('ledger verification', () => {
   });
 
   it('names the rule, the place, the expected and the found value', async () => {
-    await sql(url, 'update daily_usage set requests = 2');
+    await sql(db.url, 'update daily_usage set requests = 2');
     expect((await verify()).differences).toEqual([
       {
         rule: 'daily usage is the sum of the generations',
-        subject: `${customer.organizationId} 2026-11-21 ${customer.keyId} gpt-5-mini`,
+        subject: `${db.customer.organizationId} 2026-11-21 ${db.customer.keyId} gpt-5-mini`,
         expected: '3 90 21 6 0 0 3 6',
         found: '2 90 21 6 0 0 3 6',
       },
@@ -140,13 +132,13 @@ describe('ledger verification', () => {
   it('is not ok with unresolved dead letters or waiting charges', async () => {
     const report = JSON.stringify({ spool: { charges: 3, bytes: 2000 } });
     await sql(
-      url,
+      db.url,
       `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, resolution, resolved_at)
        values ('gen-1', 'o', 'r', '{}', true, 'forgiven', now()), ('gen-2', 'o', 'r', '{}', true, null, null);
        insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
        values (gen_random_uuid(), 'h', 0, 1, now(), now(), '${report}', '{}', now())`,
     );
-    const verified = await runCommandLine(['ledger', 'verify'], { DATABASE_URL: url });
+    const verified = await runCommandLine(['ledger', 'verify'], { DATABASE_URL: db.url });
     expect(verified).toMatchObject({
       kind: 'refused',
       json: { ok: false, dead_letters: 1, spooled_charges: 3, differences: [] },
@@ -155,17 +147,16 @@ describe('ledger verification', () => {
 
   it('skips only rows of detached months', async () => {
     await sql(
-      url,
+      db.url,
       `create table generations_2026_08 partition of generations
        for values from (id_floor('gen', timestamptz '2026-08-01Z')) to (id_floor('gen', timestamptz '2026-09-01Z'))`,
     );
-    const store = await openStore(url);
     const inAugust = Date.UTC(2026, 7, 15);
     const generationId = newId('gen', inAugust);
-    await store.ledger.charge(settlementOf(customer, { generationId, day: inAugust / 86_400_000, costNanoUsd: 5n }));
-    await store.close();
+    const settlement = settlementOf(db.customer, { generationId, day: inAugust / 86_400_000, costNanoUsd: 5n });
+    await db.store.ledger.charge(settlement);
     expect((await verify()).differences).toEqual([]);
-    await sql(url, 'alter table generations detach partition generations_2026_08');
+    await sql(db.url, 'alter table generations detach partition generations_2026_08');
     expect(await verify()).toMatchObject({ entries: 5, generations: 3, differences: [] });
     expect(await rulesBrokenBy('delete from generations where cost_nano_usd = 2')).toEqual([
       'every generation is charged once, and every charge has its generation',
@@ -176,7 +167,7 @@ describe('ledger verification', () => {
   it.each(['update ledger_entries set note = null', 'delete from ledger_entries', 'truncate ledger_entries'])(
     'PostgreSQL itself refuses: %s',
     async (statement) => {
-      await expect(sql(url, statement)).rejects.toThrow('ledger_entries is append-only');
+      await expect(sql(db.url, statement)).rejects.toThrow('ledger_entries is append-only');
     },
   );
 });

@@ -9,7 +9,7 @@ import { makePartitions } from '#database/partitions/month-partitions.ts';
 import { migrate, migrateWithRoles, SchemaMismatch } from '#database/schema/migrate.ts';
 import { readSchemaFiles } from '#database/schema/schema-files.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { migratedFor } from '../harness/database-logins.ts';
 
 /** Migrations of a release that is newer than this one by `LATER.length`. */
@@ -26,7 +26,7 @@ describe('migrations', () => {
     writeFile(join(folder, `${nameOf(ahead)}.sql`), text);
   const theirs = () => pathToFileURL(`${folder}/`);
   beforeEach(async () => {
-    url = await createEmptyDatabase();
+    url = await createDatabase();
     pool = new pg.Pool({ connectionString: url });
     folder = await mkdtemp(join(tmpdir(), 'gw migrations '));
     const { migrations, version } = await readSchemaFiles();
@@ -39,11 +39,16 @@ describe('migrations', () => {
   });
 
   it('apply once, also when several processes start together', async () => {
-    const pools = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: url }));
+    const empty = await createEmptyDatabase();
+    const pools = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: empty }));
     const applied = await Promise.all(pools.map((each) => migrate(each)));
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
-    expect(await migrate(pool)).toEqual([]);
-    await Promise.all(pools.map((each) => each.end()));
+    await Promise.all(
+      pools.map(async (each) => {
+        expect(await migrate(each)).toEqual([]);
+        await each.end();
+      }),
+    );
   });
 
   it('run after the baseline, in an empty database and in one that has it already', async () => {
@@ -51,12 +56,11 @@ describe('migrations', () => {
     const { migrations } = await readSchemaFiles();
     const names = migrations.map(({ name }) => name);
     expect(names[0]).toBe('baseline');
-    expect(await migrate(pool, theirs())).toEqual([...names, nameOf(1), 'functions']);
-    const other = new pg.Pool({ connectionString: await createEmptyDatabase() });
-    expect(await migrate(other)).toEqual([...names, 'functions']);
-    expect(await migrate(other, theirs())).toEqual([nameOf(1), 'functions']);
-    expect(await migrate(other, theirs())).toEqual([]);
-    await other.end();
+    const empty = new pg.Pool({ connectionString: await createEmptyDatabase() });
+    expect(await migrate(empty, theirs())).toEqual([...names, nameOf(1), 'functions']);
+    await empty.end();
+    expect(await migrate(pool, theirs())).toEqual([nameOf(1), 'functions']);
+    expect(await migrate(pool, theirs())).toEqual([]);
   });
 
   it('let code start on the schema of the next migration, because old processes may start during a roll-out', async () => {
@@ -122,19 +126,20 @@ describe('migrations', () => {
   });
 
   it('refuse a database from before the baseline, and change nothing', async () => {
+    const old = await createEmptyDatabase();
     await sql(
-      url,
+      old,
       `create table schema_migrations (version integer primary key, name text not null, checksum text not null,
          applied_at timestamptz not null default now(), serves_from integer);
        insert into schema_migrations (version, name, checksum) values (1, '0001_accounts', 'x'), (2, '0002_ledger', 'x')`,
     );
     const message = 'The database was made before release 0.2.0, and cannot be upgraded.';
-    await expect(openStore(url)).rejects.toThrow(message);
-    expect(await runCommandLine(['migrate'], { DATABASE_URL: url })).toMatchObject({
+    await expect(openStore(old)).rejects.toThrow(message);
+    expect(await runCommandLine(['migrate'], { DATABASE_URL: old })).toMatchObject({
       kind: 'refused',
       message: expect.stringContaining(message),
     });
-    expect(await sql(url, "select tablename from pg_tables where schemaname = 'public'")).toEqual([
+    expect(await sql(old, "select tablename from pg_tables where schemaname = 'public'")).toEqual([
       { tablename: 'schema_migrations' },
     ]);
   });
@@ -146,7 +151,7 @@ describe('functions', () => {
     "create or replace function id_floor(prefix text, moment timestamptz) returns text language sql as $$ select 'x' $$";
 
   it('are replaced by those of the code that starts, with their rights, unless the schema is newer', async () => {
-    const url = await createEmptyDatabase();
+    const url = await createDatabase();
     const pool = new pg.Pool({ connectionString: url });
     await migrateWithRoles(pool);
     const [ours] = await source(url);
@@ -172,7 +177,7 @@ describe('functions', () => {
   });
 
   it('that are missing stop a process without the right to make them; others of the same version do not', async () => {
-    const url = await createEmptyDatabase();
+    const url = await createDatabase();
     const pool = new pg.Pool({ connectionString: await migratedFor(url, 'gateway_process') });
     await sql(url, 'update schema_migrations set functions = null');
     const refused = migrate(pool);
@@ -185,7 +190,7 @@ describe('functions', () => {
   });
 
   it('that were changed by hand are replaced by the next migrate', async () => {
-    const url = await createEmptyDatabase();
+    const url = await createDatabase();
     const pool = new pg.Pool({ connectionString: url });
     await migrate(pool);
     const before = await source(url);
@@ -224,7 +229,7 @@ describe('partitions of generations', () => {
   });
 
   it('are made once by processes that start together', async () => {
-    const url = await createEmptyDatabase();
+    const url = await createDatabase();
     await (await openStore(url)).close();
     const warnings: string[] = [];
     const log = { info: () => {}, warn: (_: object, message: string) => void warnings.push(message), error: () => {} };
@@ -236,7 +241,7 @@ describe('partitions of generations', () => {
   });
 
   it('that cannot be made are reported, and others are made', async () => {
-    const url = await createEmptyDatabase();
+    const url = await createDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
     const soon = Date.now() + 200 * 86_400_000;

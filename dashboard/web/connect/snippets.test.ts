@@ -58,59 +58,48 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-/** Runs a snippet as a user would, and returns its output. */
-async function printed({ label, code }: Snippet): Promise<string> {
-  const commands = {
-    curl: ['sh', '-c', code],
-    Python: [code.includes('openai') ? PYTHON : 'python3', '-c', code],
-    TypeScript: [process.execPath, '--input-type=module-typescript', '-e', code],
-  } as const;
-  const [command, ...args] = commands[label];
+/** Runs snippets of one language as a user would, and returns their output. */
+async function printed(...all: readonly Snippet[]): Promise<string> {
   seen = [];
-  const { stdout } = await run(command, args, { cwd: import.meta.dirname, timeout: DEADLINE_MS });
-  return stdout;
+  const codes = all.map(({ code }) => code);
+  // One process for those of Python: importing the library takes a second.
+  const programs = all[0]?.label === 'Python' ? [codes.join('\n')] : codes;
+  let output = '';
+  for (const code of programs) {
+    const commands = {
+      curl: ['sh', '-c', code],
+      Python: [code.includes('openai') ? PYTHON : 'python3', '-c', code],
+      TypeScript: [process.execPath, '--input-type=module-typescript', '-e', code],
+    } as const;
+    const [command, ...args] = commands[all[0]?.label ?? 'curl'];
+    output += (await run(command, args, { cwd: import.meta.dirname, timeout: DEADLINE_MS })).stdout;
+  }
+  return output;
 }
 
-function missing(language: Snippet['label'], needsOpenai: boolean): boolean {
-  // Does not import the package, which would take a second.
-  const python = needsOpenai
-    ? [PYTHON, '-c', 'import importlib.util as u; exit(u.find_spec("openai") is None)']
-    : ['python3', '--version'];
+function missing(language: Snippet['label']): boolean {
   const [command = '', ...args] = {
     curl: ['curl', '--version'],
-    Python: python,
+    // Does not import the package, which would take a second.
+    Python: [PYTHON, '-c', 'import importlib.util as u; exit(u.find_spec("openai") is None)'],
     TypeScript: [process.execPath, '--version'],
   }[language];
   return spawnSync(command, args).status !== 0;
 }
 
-const snippet = (language: Snippet['label'], facts: Parameters<typeof snippets>[0]): Snippet => {
-  const found = snippets(facts).find((one) => one.label === language);
+const snippet = (language: Snippet['label'], facts: Partial<Parameters<typeof snippets>[0]>): Snippet => {
+  const found = snippets({ apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, ...facts }).find(
+    (one) => one.label === language,
+  );
   if (!found) throw new Error(`there is no snippet for ${language}`);
   return found;
 };
 
 describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => {
-  it.skipIf(missing(language, true))(
-    'a key for chat is tried with a completion',
-    { timeout: DEADLINE_MS },
-    async () => {
-      const output = await printed(
-        snippet(language, { apiUrl, secret: SECRET, scopes: ['chat', 'usage:read'], model: MODEL }),
-      );
-      expect(output).toContain('Hello there.');
-      expect(seen).toEqual([
-        {
-          url: '/v1/chat/completions',
-          authorization: `Bearer ${SECRET}`,
-          body: { model: MODEL, messages: [{ role: 'user', content: 'Say hello.' }] },
-        },
-      ]);
-    },
-  );
+  const isMissing = missing(language);
 
-  it.skipIf(missing(language, true))(
-    'a conversation is sent as it is, with its limits and tools',
+  it.skipIf(isMissing)(
+    'a key is tried with a completion, a conversation as it is, and embeddings of a model that makes them',
     { timeout: DEADLINE_MS },
     async () => {
       const messages = [
@@ -119,30 +108,25 @@ describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => 
       ] as const;
       const tools = [{ type: 'function', function: { name: 'f', strict: true, parameters: {} } }];
       const chat = { messages, max_tokens: 100, temperature: 0.5, tools };
-      await printed(snippet(language, { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, chat }));
-      expect(seen.map(({ body }) => body)).toEqual([{ model: MODEL, ...chat }]);
+      const output = await printed(
+        snippet(language, { scopes: ['chat', 'usage:read'] }),
+        snippet(language, { chat }),
+        snippet(language, { embeds: true }),
+      );
+      expect(output).toMatch(/Hello there\.(?:.|\n)*(?:0\.5|AAAAPw==)/);
+      const sent = { url: '/v1/chat/completions', authorization: `Bearer ${SECRET}` };
+      expect(seen.slice(0, 2)).toEqual([
+        { ...sent, body: { model: MODEL, messages: [{ role: 'user', content: 'Say hello.' }] } },
+        { ...sent, body: { model: MODEL, ...chat } },
+      ]);
+      expect(seen.slice(2)).toMatchObject([{ url: '/v1/embeddings', body: { model: MODEL, input: 'Say hello.' } }]);
     },
   );
 
-  it.skipIf(missing(language, true))(
-    'an embedding model gets a request for embeddings',
-    { timeout: DEADLINE_MS },
-    async () => {
-      const facts = { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, embeds: true } as const;
-      expect(await printed(snippet(language, facts))).toMatch(/0\.5|AAAAPw==/);
-      expect(seen).toMatchObject([{ url: '/v1/embeddings', body: { model: MODEL, input: 'Say hello.' } }]);
-    },
-  );
-
-  it.skipIf(missing(language, false))(
-    'a key that only reads is tried with the balance',
-    { timeout: DEADLINE_MS },
-    async () => {
-      const output = await printed(snippet(language, { apiUrl, secret: SECRET, scopes: ['usage:read'] }));
-      expect(output).toContain('12.5');
-      expect(seen).toEqual([{ url: '/v1/credits', authorization: `Bearer ${SECRET}`, body: undefined }]);
-    },
-  );
+  it.skipIf(isMissing)('a key that only reads is tried with the balance', { timeout: DEADLINE_MS }, async () => {
+    expect(await printed(snippet(language, { scopes: ['usage:read'] }))).toContain('12.5');
+    expect(seen).toEqual([{ url: '/v1/credits', authorization: `Bearer ${SECRET}`, body: undefined }]);
+  });
 });
 
 it('leaves a placeholder if no model is known', () => {

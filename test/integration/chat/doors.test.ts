@@ -33,7 +33,6 @@ const gateway = withGateway(({ baseUrl }) => ({
     limits: { read_rpm: 10_000 },
   },
 }));
-const closed = withGateway({ config: { models: { one: {} } } });
 
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
@@ -170,35 +169,4 @@ test.each(OTHERS)('an Idempotency-Key of %s is reused at the door of %s', async 
   expect(gateway.provider.requests().length).toBe(calls);
   const again = await ask(client, first, modelAt(first), { headers });
   expect([again.text, again.headers['idempotent-replayed']]).toEqual([asked.text, 'true']);
-});
-
-const SPEAKS_CHAT = 'This gateway speaks chat completions: POST /v1/chat/completions.';
-
-test.each([
-  [
-    '/v1/responses',
-    `${SPEAKS_CHAT} Use openai.chat(model) in the AI SDK, useResponsesApi: false (Python: ` +
-      'use_responses_api=False) in LangChain, OpenAIChatCompletionsModel in the OpenAI Agents SDK.',
-  ],
-  ...['/v1/messages', '/v1/messages/count_tokens'].map((path) => [
-    path,
-    `${SPEAKS_CHAT} Use a client of the OpenAI API instead of one of the Anthropic API, with the same ` +
-      'base URL and model.',
-  ]),
-  [
-    '/v1/embeddings',
-    'This gateway has no embeddings, only chat completions: POST /v1/chat/completions. Use another base ' +
-      'URL for the embedding model.',
-  ],
-])('without `apis`, %s gets the 404 of an unknown path, byte for byte', async (path, hint) => {
-  const client = await closed.openClient();
-  const body = JSON.stringify({ model: 'one', max_tokens: 10, messages: MESSAGES });
-  const received = await client.send({ path, body, headers: { 'content-type': 'application/json' } });
-  const message = `There is no POST ${path}. ${hint}`;
-  const error = { message, type: 'not_found_error', code: 'route_not_found', metadata: {} };
-  expect([received.status, received.text]).toEqual([404, JSON.stringify({ error })]);
-  const unknown = await client.send({ path: '/v1/nothing', body });
-  expect(Object.keys(received.headers).sort()).toEqual(Object.keys(unknown.headers).sort());
-  const stranger = await client.send({ path, body, headers: { authorization: 'Bearer none' } });
-  expect([stranger.status, stranger.text]).toEqual([404, received.text]);
 });

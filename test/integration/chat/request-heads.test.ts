@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayClient, gatewayClient } from '../../harness/gateway-client.ts';
+import { type GatewayClient, gatewayClient, jsonOf } from '../../harness/gateway-client.ts';
 import {
   END_HEADERS,
   END_STREAM,
@@ -245,4 +245,38 @@ test.each([
   expect(text).toMatch(new RegExp(`^HTTP/1\\.[01] ${status} `));
   expect(text).toMatch(/\r\ncache-control: no-store\r\n/);
   expect(text).toMatch(/\r\nx-content-type-options: nosniff\r\n/);
+});
+
+const SPEAKS_CHAT = 'This gateway speaks chat completions: POST /v1/chat/completions.';
+
+test.each([
+  [
+    '/v1/responses',
+    `${SPEAKS_CHAT} Use openai.chat(model) in the AI SDK, useResponsesApi: false (Python: ` +
+      'use_responses_api=False) in LangChain, OpenAIChatCompletionsModel in the OpenAI Agents SDK.',
+  ],
+  ...['/v1/messages', '/v1/messages/count_tokens'].map((path) => [
+    path,
+    `${SPEAKS_CHAT} Use a client of the OpenAI API instead of one of the Anthropic API, with the same ` +
+      'base URL and model.',
+  ]),
+  [
+    '/v1/embeddings',
+    'This gateway has no embeddings, only chat completions: POST /v1/chat/completions. Use another base ' +
+      'URL for the embedding model.',
+  ],
+])('without `apis`, %s gets the 404 of an unknown path, byte for byte', async (path, hint) => {
+  const received = await client.send({ path, body: BODY, headers: { 'content-type': 'application/json' } });
+  const message = `There is no POST ${path}. ${hint}`;
+  const error = { message, type: 'not_found_error', code: 'route_not_found', metadata: {} };
+  expect([received.status, received.text]).toEqual([404, JSON.stringify({ error })]);
+  const unknown = await client.send({ path: '/v1/nothing', body: BODY });
+  expect(Object.keys(received.headers).sort()).toEqual(Object.keys(unknown.headers).sort());
+  const stranger = await client.send({ path, body: BODY, headers: { authorization: 'Bearer none' } });
+  expect([stranger.status, stranger.text]).toEqual([404, received.text]);
+});
+
+test('without `apis`, no model has a list of endpoints', async () => {
+  for (const model of jsonOf<{ data: object[] }>(await client.get('/v1/models')).data)
+    expect(model).not.toHaveProperty('supported_endpoints');
 });

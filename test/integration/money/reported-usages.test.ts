@@ -1,9 +1,17 @@
 import { expect, test } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
-import { eventsOf, gatewayClient, jsonOf, settledGeneration } from '../../harness/gateway-client.ts';
+import {
+  balanceOf,
+  eventsOf,
+  gatewayClient,
+  jsonOf,
+  settledGeneration,
+  untilNothingHeld,
+} from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+import type { ProviderUsage } from '../../provider/chat-format.ts';
 
 /** A completion of 1,000 tokens costs 0.001 USD as flex, 0.002 and as priority 0.004. */
 const USAGE = { prompt_tokens: 10, completion_tokens: 1000 };
@@ -20,6 +28,9 @@ const target = (model: string, request?: object) => ({
 const gateway = withGateway({
   config: {
     models: {
+      cached: {
+        usd_per_million_tokens: { input: 2, cached_input: 0.2, cache_write: 2.5, cache_write_1h: 4, output: 10 },
+      },
       plain: { usd_per_million_tokens: prices },
       'falls-back': {
         usd_per_million_tokens: prices,
@@ -29,6 +40,57 @@ const gateway = withGateway({
     },
   },
 });
+
+const TOKENS = { prompt_tokens: 2000, completion_tokens: 10, total_tokens: 2010 };
+const WRITTEN = 1889;
+
+/** Usages that name cached tokens and cache writes in providers' own ways. */
+const USAGES: readonly (readonly [who: string, details: object, cost: number, unread: boolean])[] = [
+  [
+    'DashScope',
+    {
+      prompt_tokens_details: {
+        ...{ cached_tokens: 0, cache_creation_input_tokens: WRITTEN, cache_type: 'ephemeral' },
+        cache_creation: { ephemeral_5m_input_tokens: WRITTEN },
+      },
+    },
+    111 * 2 + WRITTEN * 2.5 + 10 * 10,
+    false,
+  ],
+  [
+    'LiteLLM',
+    {
+      prompt_tokens_details: {
+        ...{ cached_tokens: 0, cache_creation_tokens: WRITTEN },
+        cache_creation_token_details: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: WRITTEN },
+      },
+      ...{ cache_creation_input_tokens: WRITTEN, cache_read_input_tokens: 0 },
+    },
+    111 * 2 + WRITTEN * 4 + 10 * 10,
+    false,
+  ],
+  ['a proxy of Anthropic', { cache_read_input_tokens: WRITTEN }, 111 * 2 + WRITTEN * 0.2 + 10 * 10, false],
+  ['an unknown provider', { prompt_tokens_details: { cache_magic_tokens: WRITTEN } }, 2000 * 2 + 10 * 10, true],
+];
+
+test.each(USAGES.flatMap((usage) => [false, true].map((stream) => [stream, ...usage] as const)))(
+  'stream: %s, a usage of %s is charged as reported, and counted in a metric if a field is unknown',
+  async (stream, _, details, costPerMillion, unread) => {
+    const client = await gateway.openClient();
+    const [before, counted] = [await balanceOf(client), await unreadUsages()];
+    const usage = { ...TOKENS, ...details } as ProviderUsage;
+    gateway.provider.script('cached', stream ? streamAnswer({ usage }) : jsonAnswer({ usage }));
+    const options = stream ? { stream_options: { include_usage: true } } : {};
+    const answer = await client.chat({ model: 'cached', stream, ...options });
+    const shown: { usage: { cost: number } } = stream ? JSON.parse(eventsOf(answer).at(-2) ?? '') : jsonOf(answer);
+    expect(shown.usage.cost).toBeCloseTo(costPerMillion / 1e6, 9);
+    await settledGeneration(client, String(answer.headers['x-generation-id']));
+    await untilNothingHeld(client);
+    expect(before - (await balanceOf(client))).toBeCloseTo(costPerMillion / 1e6, 9);
+    await expect.poll(unreadUsages).toBe(counted + (unread ? 1 : 0));
+    expect(await metric(gateway.stack.metricsOrigin, 'gateway_usage_counted_total', {})).toBe(0);
+  },
+);
 
 /** Sends a request. Returns the amounts that were charged and lost. */
 async function chargedFor(model: string, asked: string | undefined, named: string | undefined, stream = false) {
@@ -102,6 +164,12 @@ test('the cost at the provider is that of the named tier, or else of the sent on
   await chargedFor('is-set', 'flex', 'default');
   expect((await costOf('is-set')) - before).toBeCloseTo(USD.priority + USD.default, 9);
 });
+
+async function unreadUsages(): Promise<number> {
+  const counted = await metric(gateway.stack.metricsOrigin, 'gateway_unread_cache_usages_total', { provider: 'fake' });
+  // The metric is absent before the first one.
+  return Number.isNaN(counted) ? 0 : counted;
+}
 
 async function costOf(model: string): Promise<number> {
   const rows = await command(['costs', 'report', '--by', 'model']);
