@@ -22,7 +22,7 @@ const TIDY = sql('tidy_stored_responses')`
   select worked::int, evicted::int, bytes::float8 from tidy_stored_responses($1, $2)`;
 
 interface ClaimRow {
-  readonly outcome: 'claimed' | 'reused' | 'running' | 'lapsed' | 'finished';
+  readonly outcome: 'claimed' | 'reused' | 'running' | 'expired' | 'finished';
   readonly generation_id: string | null;
   readonly response_bytes: string | null;
 }
@@ -61,9 +61,9 @@ async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult>
   const { organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveExpired = false } = request;
   const values = [organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveExpired];
   const row = await only<ClaimRow>(pool, CLAIM, values);
-  if (row.outcome !== 'finished' && row.outcome !== 'lapsed') return { kind: row.outcome };
+  if (row.outcome !== 'finished' && row.outcome !== 'expired') return { kind: row.outcome };
   if (row.generation_id === null) throw new Error(`a ${row.outcome} attempt has no generation`);
-  if (row.outcome === 'lapsed') return { kind: 'expired', generationId: row.generation_id };
+  if (row.outcome === 'expired') return { kind: 'expired', generationId: row.generation_id };
   return { kind: 'finished', generationId: row.generation_id, sealedBytes: Number(row.response_bytes) };
 }
 

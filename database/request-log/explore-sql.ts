@@ -56,7 +56,7 @@ const OF_ROWS: Figures = {
   ...Object.fromEntries(BUCKETS.map((bucket) => [`b${bucket}`, `count(*) filter (where bucket = ${bucket})`])),
 };
 
-const OF_OMITTED: Figures = { ...NONE, requests: 'sum(left_out)', failures: `sum(left_out) filter (where code <> '')` };
+const OF_OMITTED: Figures = { ...NONE, requests: 'sum(requests)', failures: `sum(requests) filter (where code <> '')` };
 
 const OF_LEDGER: Figures = {
   ...NONE,

@@ -7,12 +7,12 @@ import { run, sql } from '../connection/connection-pool.ts';
 import { filterSql, filterValues, MOST_OMITTED_ROWS, omittedRows } from './row-filter.ts';
 
 const RANGE = '($1::text is null or organization_id = $1) and minute >= $2 and minute < $3';
-const COUNT = sql('count_left_out_requests')`
-  select coalesce(sum(left_out) filter (where ${filterSql(4)}), 0)::text as "leftOut",
+const COUNT = sql('count_omitted_requests')`
+  select coalesce(sum(requests) filter (where ${filterSql(4)}), 0)::text as "leftOut",
       count(*)::integer as read, min(minute)::double precision as "oldestMinute"
     from ${omittedRows(RANGE)}`;
-const FIRST_UNREAD = sql('first_unread_left_out')`
-  select minute::double precision from left_out_requests where ${RANGE}
+const FIRST_UNREAD = sql('first_unread_omitted')`
+  select minute::double precision from omitted_requests where ${RANGE}
     order by minute desc offset ${MOST_OMITTED_ROWS} limit 1`;
 
 export interface OmittedQuery extends ExploreFilter {

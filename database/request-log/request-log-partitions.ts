@@ -5,7 +5,7 @@ import { idFloor } from '#core/ids.ts';
 import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';
-import { deleteOmitted } from './omitted-rows.ts';
+import { deleteOmitted } from './omitted-requests-store.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 
 /** Days ahead, so that there still are partitions if the database was unused for some days. */

@@ -2,7 +2,7 @@ import { createPool, type StoreLog, sql, type Timeouts } from '../connection/con
 import { writeRows } from '../connection/write-rows.ts';
 import { providerAttemptRecords } from '../costs/provider-attempt-records.ts';
 import type { ProviderAttempt, ProviderAttemptStore } from '../costs/provider-attempts.ts';
-import { omittedRows } from './omitted-rows.ts';
+import { omittedRequestsStore } from './omitted-requests-store.ts';
 import { requestLogRecords } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
 import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './request-log-store.ts';
@@ -37,7 +37,7 @@ export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS):
         return { refused: await writeRows(pool, batch, how) };
       },
     },
-    omitted: omittedRows(pool),
+    omitted: omittedRequestsStore(pool),
     keepTidy: (retentionMs) => {
       stopTidying?.();
       stopTidying = keepLogPartitions(pool, retentionMs, log);

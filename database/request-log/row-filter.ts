@@ -43,9 +43,9 @@ export const MOST_OMITTED_ROWS = 150_000;
 
 /** Omitted requests of a range, with the columns of the request log that the filter uses. */
 export const omittedRows = (range: string): string => `(
-    select organization_id, minute, key_id, model, model <> '' as model_known, code, status, left_out, null as provider, false as streamed,
+    select organization_id, minute, key_id, model, model <> '' as model_known, code, status, requests, null as provider, false as streamed,
       null as end_user, null::jsonb as metadata, null::bigint as cost_nano_usd, null::bigint as duration_ms
-    from left_out_requests where ${range} order by minute desc limit ${MOST_OMITTED_ROWS}
+    from omitted_requests where ${range} order by minute desc limit ${MOST_OMITTED_ROWS}
   ) as omitted`;
 
 const FIELDS = Object.keys(CONDITIONS).toSorted() as (keyof RowFilter)[];

@@ -18,9 +18,9 @@ grant select (id, name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budg
   on organizations to gateway_process;
 grant select on schema_migrations, ledger_state, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
-  organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters,
+  organization_daily_spend, key_daily_spend, request_log, request_log_other, omitted_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_responses, stored_response_changes, gateway_processes to gateway_process;
-grant execute on function charge_generations, renew_epoch_after, log_requests, count_left_out, record_provider_attempts, outwait_settlements,
+grant execute on function charge_generations, renew_epoch_after, log_requests, count_omitted, record_provider_attempts, outwait_settlements,
   drop_request_log_day, drop_provider_attempts_day to gateway_process;
 grant execute on function key_month_spend, key_lifetime_spend to gateway_process, gateway_dashboard, gateway_operator;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
@@ -30,14 +30,14 @@ grant insert, update, delete on idempotency_keys, stored_responses, stored_respo
 -- before it deletes them, which needs the right to update.
 grant insert, delete on request_day_stats to gateway_process;
 grant update on request_days to gateway_process;
-grant update, delete on request_log_other, provider_attempts_other, request_stats, left_out_requests to gateway_process;
+grant update, delete on request_log_other, provider_attempts_other, request_stats, omitted_requests to gateway_process;
 
 -- The dashboard and the operator's command line manage people, keys and organizations. They cannot
 -- change a key's hash or an account's balance: credit goes through the function that writes its
 -- entry.
 grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
-  organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
+  organization_daily_spend, key_daily_spend, request_log, request_log_other, omitted_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
 -- Without mirror_key and identity_key: only the gateway process seals copies of charges, and hashes

@@ -503,7 +503,7 @@ create type logged_request as (
 
 -- Refused requests without a row in the request log, because their key had too many in that minute:
 -- counts of equal ones, by process. request_stats includes them.
-create table left_out_requests (
+create table omitted_requests (
   organization_id text collate "C" not null,
   -- Minutes since 1970.
   minute bigint not null,
@@ -515,20 +515,20 @@ create table left_out_requests (
   status smallint not null,
   -- The process that counted.
   writer text collate "C" not null,
-  left_out bigint not null,
+  requests bigint not null,
   primary key (organization_id, minute, key_id, model, code, status, writer)
 ) with (fillfactor = 70);
-create index left_out_requests_by_minute on left_out_requests (minute);
+create index omitted_requests_by_minute on omitted_requests (minute);
 
--- One count, for count_left_out().
-create type left_out_count as (
+-- One count, for count_omitted().
+create type omitted_count as (
   organization_id text collate "C",
   minute bigint,
   key_id text collate "C",
   model text collate "C",
   code text collate "C",
   status smallint,
-  left_out bigint,
+  requests bigint,
   last_ms bigint,
   address text
 );

@@ -92,7 +92,7 @@ requirement(NO_CHROMIUM, () => {
     await fillRequestLog(stack.databaseUrl, { organizationId, rows: 2_000, days: 7, models: ['small', 'large'] });
     await sql(
       stack.databaseUrl,
-      `insert into left_out_requests values ('${organizationId}', ${Math.floor(Date.now() / 60_000)}, 'key-1', '', 'key_revoked', 401, 'test', 4990)`,
+      `insert into omitted_requests values ('${organizationId}', ${Math.floor(Date.now() / 60_000)}, 'key-1', '', 'key_revoked', 401, 'test', 4990)`,
     );
     await fillCosts(stack.databaseUrl, organizationId);
     password = await stack.createUser('operator@gateway.example', 'operator');

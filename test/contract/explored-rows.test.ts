@@ -69,7 +69,7 @@ describe('the explorer', () => {
     const minute = Math.floor(toMs / MINUTE_MS);
     await sql(
       url,
-      `insert into left_out_requests select '${refused}', ${minute} - n % 4000, 'key-' || n, '', 'key_revoked', 401, 'test', 1
+      `insert into omitted_requests select '${refused}', ${minute} - n % 4000, 'key-' || n, '', 'key_revoked', 401, 'test', 1
        from generate_series(1, ${OMITTED_ROWS}) n`,
     );
     const range = { organizationId: refused, fromMs: toMs - 3 * DAY_MS, toMs };

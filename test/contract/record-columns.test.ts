@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ATTEMPT_COLUMNS } from '#database/costs/provider-attempt-records.ts';
 import { CHARGE_COLUMNS } from '#database/ledger/charge-records.ts';
-import { OMITTED_COLUMNS } from '#database/request-log/omitted-rows.ts';
+import { OMITTED_COLUMNS } from '#database/request-log/omitted-requests-store.ts';
 import { LOGGED_COLUMNS } from '#database/request-log/request-log-columns.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
@@ -17,7 +17,7 @@ afterAll(() => close());
 it.each([
   ['charge', CHARGE_COLUMNS],
   ['logged_request', LOGGED_COLUMNS],
-  ['left_out_count', OMITTED_COLUMNS],
+  ['omitted_count', OMITTED_COLUMNS],
   ['provider_attempt', ATTEMPT_COLUMNS],
 ])('a %s is written with the columns of PostgreSQL, in their order', async (type, columns) => {
   const attributes = await sql<{ name: string }>(

@@ -1,31 +1,31 @@
 -- Stores counts that only increase. What exceeds the stored count is added to the sums in the same
 -- transaction, so counts may be sent again if the reply was lost. Sums and keys are locked in the
 -- same order as in log_requests().
-create or replace function count_left_out(counted_by text, counts left_out_count[]) returns void language plpgsql
+create or replace function count_omitted(counted_by text, counts omitted_count[]) returns void language plpgsql
 security definer set search_path from current as $$
 declare
-  more left_out_count[];
+  more omitted_count[];
 begin
   select array_agg(
-    (c.organization_id, c.minute, c.key_id, c.model, c.code, c.status, c.left_out - coalesce(l.left_out, 0), c.last_ms, c.address)::left_out_count
+    (c.organization_id, c.minute, c.key_id, c.model, c.code, c.status, c.requests - coalesce(l.requests, 0), c.last_ms, c.address)::omitted_count
   ) into more
   from unnest(counts) c
-  left join left_out_requests l on l.organization_id = c.organization_id and l.minute = c.minute and l.key_id = c.key_id
+  left join omitted_requests l on l.organization_id = c.organization_id and l.minute = c.minute and l.key_id = c.key_id
     and l.model = c.model and l.code = c.code and l.status = c.status and l.writer = counted_by
-  where c.left_out > coalesce(l.left_out, 0);
+  where c.requests > coalesce(l.requests, 0);
   if more is null then
     return;
   end if;
 
-  insert into left_out_requests as l (organization_id, minute, key_id, model, code, status, writer, left_out)
-  select organization_id, minute, key_id, model, code, status, counted_by, left_out from unnest(more)
-  on conflict (organization_id, minute, key_id, model, code, status, writer) do update set left_out = l.left_out + excluded.left_out;
+  insert into omitted_requests as l (organization_id, minute, key_id, model, code, status, writer, requests)
+  select organization_id, minute, key_id, model, code, status, counted_by, requests from unnest(more)
+  on conflict (organization_id, minute, key_id, model, code, status, writer) do update set requests = l.requests + excluded.requests;
 
   insert into request_stats as s (
     organization_id, hour, key_id, model, code, provider, status, streamed, requests, prompt_tokens, completion_tokens, cached_tokens,
     cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets
   )
-  select organization_id, to_timestamp(minute / 60 * 3600), key_id, model, code, '', status, false, sum(left_out)::bigint, 0, 0, 0, 0, 0, 0,
+  select organization_id, to_timestamp(minute / 60 * 3600), key_id, model, code, '', status, false, sum(requests)::bigint, 0, 0, 0, 0, 0, 0,
     array_fill(0::bigint, array[11])
   from unnest(more)
   group by organization_id, minute / 60, key_id, model, code, status
@@ -40,4 +40,4 @@ begin
   where excluded.last_used_at > k.last_used_at;
 end
 $$;
-revoke execute on function count_left_out from public;
+revoke execute on function count_omitted from public;
