@@ -40,7 +40,7 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
   usageCounted: ['usage_counted', (s) => s.usageCounted],
   ...priceColumns(),
   costNanoUsd: ['cost_nano_usd', (s) => s.costNanoUsd],
-  latencyMs: ['latency_ms', (s) => wholeMs(s.latencyMs)],
+  firstEventMs: ['first_event_ms', (s) => wholeMs(s.firstEventMs)],
   generationTimeMs: ['generation_time_ms', (s) => wholeMs(s.generationTimeMs)],
   holdNanoUsd: ['hold_nano_usd', (s) => s.holdNanoUsd],
   providerModel: ['provider_model', (s) => text(s.providerModel, 500)],

@@ -8,7 +8,7 @@ import { USAGE_JSON } from './usage-columns.ts';
 const FIND_GENERATION = sql('find_generation')`
     select id as "generationId", key_id as "keyId", model, provider, provider_model as "providerModel", upstream_id as "upstreamId", api,
       ${nearestMilliseconds('created_at')} as "createdAtMs", streamed, cancelled, finish_reason as "finishReason", service_tier as "serviceTier",
-      ${USAGE_JSON} as usage, usage_counted as "usageCounted", cost_nano_usd as "costNanoUsd", latency_ms::float8 as "latencyMs",
+      ${USAGE_JSON} as usage, usage_counted as "usageCounted", cost_nano_usd as "costNanoUsd", first_event_ms::float8 as "firstEventMs",
       generation_time_ms::float8 as "generationTimeMs"
     from generations where id = $1 and organization_id = $2`;
 

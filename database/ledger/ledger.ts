@@ -84,7 +84,7 @@ export interface Settlement extends AppliedPrices {
   /** Price by the model's own table. Absent: equals `costNanoUsd`. Customers never see it. */
   readonly listNanoUsd?: NanoUsd;
   /** Time to the first event, or to the first byte of the response. */
-  readonly latencyMs: number;
+  readonly firstEventMs: number;
   /** Time from the first event to the last. */
   readonly generationTimeMs: number;
 }

@@ -72,7 +72,7 @@ const SETTLEMENT: Shape<Settlement> = {
   tierLossNanoUsd: ['amount'],
   providerCostNanoUsd: ['amount'],
   listNanoUsd: ['amount'],
-  latencyMs: 'measured',
+  firstEventMs: 'measured',
   generationTimeMs: 'measured',
 };
 

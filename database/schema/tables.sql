@@ -199,7 +199,7 @@ create table generations (
   cost_nano_usd bigint not null,
   -- Upper bound of the charge.
   hold_nano_usd bigint not null,
-  latency_ms bigint not null,
+  first_event_ms bigint not null,
   generation_time_ms bigint not null,
   -- The API that the client spoke.
   api text not null default 'chat'
@@ -354,7 +354,7 @@ create type charge as (
   cache_write_1h_pico_usd bigint,
   output_pico_usd bigint,
   cost_nano_usd bigint,
-  latency_ms bigint,
+  first_event_ms bigint,
   generation_time_ms bigint,
   hold_nano_usd bigint,
   provider_model text,

@@ -114,7 +114,7 @@ function settlementOf(left: LeftIntent): Settlement {
       providerCostNanoUsd: providerCostNanoUsd(asked, used),
       listNanoUsd: listNanoUsd(left, asked.sentTier, used),
     }),
-    latencyMs: firstAtMs - createdAtMs,
+    firstEventMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
   };
 }

@@ -30,6 +30,6 @@ export const settlement: Settlement = {
   },
   costNanoUsd: 9_007_199_254_740_993n,
   holdNanoUsd: 9_007_199_254_740_995n,
-  latencyMs: 12.5,
+  firstEventMs: 12.5,
   generationTimeMs: 100,
 };

@@ -60,7 +60,7 @@ export async function testBrokenStreams<Event extends { readonly type: string }>
         const to = client();
         const { outcome, charges } = await deliverTo(delivery, to, { ...asked, chat });
         expect(outcome.refusal?.code).toBe(expected.outcome.refusal?.code);
-        const untimed = ({ latencyMs, generationTimeMs, ...charge }: ProviderOutput) => charge;
+        const untimed = ({ firstEventMs, generationTimeMs, ...charge }: ProviderOutput) => charge;
         expect(charges.map(untimed)).toEqual(expected.charges.map(untimed));
         const [charge] = charges;
         if (charge === undefined) refused(JSON.parse(String(to.responses[0]?.body)));

@@ -43,7 +43,7 @@ export interface ProviderOutput {
   readonly usageCounted: boolean;
   readonly serviceTier?: string;
   readonly cancelled: boolean;
-  readonly latencyMs: number;
+  readonly firstEventMs: number;
   readonly generationTimeMs: number;
 }
 
@@ -63,13 +63,13 @@ export interface OutputSoFar {
   readonly serviceTier?: string | undefined;
 }
 
-/** Outcome of a delivery, for log and metrics. Nothing was charged unless `charged`. */
+/** Outcome of a delivery, for log and metrics. The charge is `BillableHold.charged()`. */
 export interface DeliveryOutcome {
   readonly status: number;
   /** Refusal that the client got as a response or as the final event. */
   readonly refusal?: Refusal;
   readonly attempts: readonly Attempt[];
-  readonly timeToFirstEventMs?: number;
+  readonly firstEventMs?: number;
   readonly clientGone: boolean;
   readonly usageMismatch?: TotalMismatch | undefined;
   /** The response's usage counts something about a cache that no rule reads. */

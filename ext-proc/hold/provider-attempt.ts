@@ -9,7 +9,7 @@ export interface Attempt {
   /** Time from the call to the end of the response, or to the failure. */
   readonly durationMs?: number;
   /** Time from the call to the first event of a stream, or to the head of another response. */
-  readonly firstEventMs?: number;
+  readonly firstEventAfterCallMs?: number;
 }
 
 /**

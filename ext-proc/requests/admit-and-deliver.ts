@@ -151,7 +151,7 @@ async function deliverAdmitted(
   if (stream) metrics.streamStarted();
   try {
     const outcome = await deps.delivery.deliver(admitted, request.exchange, hold);
-    firstEventMs = outcome.timeToFirstEventMs;
+    firstEventMs = outcome.firstEventMs;
     note(deps, request, outcome, hold);
     return { kind: 'responded', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };
   } finally {
@@ -179,5 +179,5 @@ function note(
     if (charged.providerCostNanoUsd !== undefined) notes.providerCostNanoUsd = charged.providerCostNanoUsd;
     notes.usage = charged.usage;
   }
-  if (outcome.timeToFirstEventMs !== undefined) notes.timeToFirstEventMs = outcome.timeToFirstEventMs;
+  if (outcome.firstEventMs !== undefined) notes.firstEventMs = outcome.firstEventMs;
 }

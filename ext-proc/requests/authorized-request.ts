@@ -32,7 +32,7 @@ export interface RequestNotes {
   attempts?: readonly string[];
   /** Provider of the response, or the one that was tried last. */
   provider?: string;
-  timeToFirstEventMs?: number;
+  firstEventMs?: number;
   clientGone?: boolean;
   replayed?: boolean;
   /** `user` of the request. For the request log alone, as is `metadata`. */

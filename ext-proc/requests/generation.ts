@@ -45,7 +45,7 @@ function generationRecord(generation: Generation, hasDoors: boolean) {
     service_tier: generation.serviceTier ?? null,
     ...tokenFigures(generation.usage),
     total_cost: usdNumber(generation.costNanoUsd),
-    latency: generation.latencyMs,
+    latency: generation.firstEventMs,
     generation_time: generation.generationTimeMs,
     api_key_id: generation.keyId,
     upstream_id: generation.upstreamId ?? null,

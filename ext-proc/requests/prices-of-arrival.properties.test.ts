@@ -173,7 +173,7 @@ async function play({ first, reloads, requests }: typeof history extends fc.Arbi
     one.admitted = admitted;
     hold.asked(target, { tier: sentTierOf(target, admitted.chat), promptTokens: 1 });
     await one.answered.promise;
-    const facts = { usageCounted: false, cancelled: false, latencyMs: 1, generationTimeMs: 1 };
+    const facts = { usageCounted: false, cancelled: false, firstEventMs: 1, generationTimeMs: 1 };
     const tier = one.given.served === undefined ? {} : { serviceTier: one.given.served };
     await hold.charge({ provider: 'p', providerModel: 'm-1', usage: one.usage(admitted), ...tier, ...facts });
     return { status: 200, attempts: [], clientGone: false };

@@ -52,7 +52,7 @@ export function accessLine(exchange: Exchange, outcome: RequestOutcome, duration
     tokens_prompt: notes.usage?.promptTokens,
     tokens_completion: notes.usage?.completionTokens,
     cost_usd: notes.costNanoUsd === undefined ? undefined : formatUsd(notes.costNanoUsd),
-    first_event_ms: notes.timeToFirstEventMs === undefined ? undefined : Math.round(notes.timeToFirstEventMs),
+    first_event_ms: notes.firstEventMs === undefined ? undefined : Math.round(notes.firstEventMs),
     duration_ms: Math.round(durationMs * 10) / 10,
     client_gone: notes.clientGone === true ? true : undefined,
   };
@@ -102,7 +102,7 @@ export function requestLogRow(
     usage: notes.usage,
     costNanoUsd: notes.costNanoUsd,
     providerCostNanoUsd: notes.providerCostNanoUsd,
-    firstEventMs: notes.timeToFirstEventMs,
+    firstEventMs: notes.firstEventMs,
     durationMs,
     user: notes.user,
     metadata: notes.metadata,

@@ -93,7 +93,7 @@ function attemptMetrics(metrics: MetricSet) {
   );
   const shown = new Set<string>();
   return (list: readonly Attempt[]) => {
-    for (const { provider, result, account: kind, durationMs, firstEventMs } of list) {
+    for (const { provider, result, account: kind, durationMs, firstEventAfterCallMs } of list) {
       attempts.inc({ provider, result });
       if (!shown.has(provider)) {
         // `increase` does not see a series that begins with its first failure.
@@ -102,7 +102,7 @@ function attemptMetrics(metrics: MetricSet) {
       }
       if (kind !== undefined) account.inc({ provider, kind });
       if (durationMs !== undefined) total.observe({ provider }, durationMs / 1000);
-      if (firstEventMs !== undefined) first.observe({ provider }, firstEventMs / 1000);
+      if (firstEventAfterCallMs !== undefined) first.observe({ provider }, firstEventAfterCallMs / 1000);
     }
   };
 }

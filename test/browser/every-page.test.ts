@@ -198,7 +198,7 @@ async function fillCosts(databaseUrl: string, organizationId: string): Promise<v
     databaseUrl,
     `insert into generations (id, organization_id, key_id, day, model, provider, provider_model, created_at, streamed, cancelled, prompt_tokens,
        completion_tokens, cached_tokens, reasoning_tokens, cache_write_tokens, cache_write_1h_tokens, usage_counted, input_pico_usd,
-       cached_input_pico_usd, output_pico_usd, cache_write_pico_usd, cache_write_1h_pico_usd, cost_nano_usd, hold_nano_usd, latency_ms,
+       cached_input_pico_usd, output_pico_usd, cache_write_pico_usd, cache_write_1h_pico_usd, cost_nano_usd, hold_nano_usd, first_event_ms,
        generation_time_ms)
      select id_floor('gen', ${at}), '${organizationId}', 'key-1', (${at})::date, case when m < 5 then 'small' else 'large' end, 'fake', 'm', ${at}, false,
        false, 10, 10, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 1000000 * (m + n), 1000000 * (m + n), 1, 1

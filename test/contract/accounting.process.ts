@@ -26,7 +26,7 @@ export const PRODUCED: ProviderOutput = {
   usage: { ...NO_USAGE, promptTokens: 30, completionTokens: 7, reasoningTokens: 1 },
   usageCounted: false,
   cancelled: false,
-  latencyMs: 1,
+  firstEventMs: 1,
   generationTimeMs: 1,
 };
 /** More than the cost of all requests. */

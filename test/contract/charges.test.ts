@@ -28,7 +28,7 @@ const chargeOf = (changes: object) => ({
     output_pico_usd: 1,
     cost_nano_usd: 1,
     hold_nano_usd: 1,
-    latency_ms: 1,
+    first_event_ms: 1,
     generation_time_ms: 1,
   },
   ...{ cache_write_tokens: 0, cache_write_1h_tokens: 0, cache_write_pico_usd: 1, cache_write_1h_pico_usd: 1 },
@@ -118,7 +118,7 @@ describe('charge_generations()', () => {
     [{ hold_nano_usd: -1 }, CHECK],
     [{ provider_model: '' }, CHECK],
     [{ provider_model: 'x'.repeat(501) }, CHECK],
-    [{ latency_ms: -1 }, CHECK],
+    [{ first_event_ms: -1 }, CHECK],
     [{ generation_time_ms: -1 }, CHECK],
     [{ organization_id: `org-${'0'.repeat(26)}` }, '23503'],
     [{ key_id: `key-${'0'.repeat(26)}` }, '23503'],
@@ -133,7 +133,7 @@ describe('charge_generations()', () => {
   it('accepts values at the bounds', async () => {
     const before = await balance();
     const free = { cached_input_pico_usd: 0, output_pico_usd: 0, cost_nano_usd: 0 };
-    const edges = { cached_tokens: 5, reasoning_tokens: 4, ...free, latency_ms: 0, model: 'x'.repeat(500) };
+    const edges = { cached_tokens: 5, reasoning_tokens: 4, ...free, first_event_ms: 0, model: 'x'.repeat(500) };
     await charge(chargeOf(edges), chargeOf({ cached_tokens: 0, reasoning_tokens: 0, upstream_id: 'x'.repeat(200) }));
     expect(await balance()).toBe(before - 1n);
   });

@@ -21,6 +21,6 @@ export const CHAT = {
 };
 
 export function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {
-  const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
+  const facts = { usageCounted: false, cancelled, firstEventMs: 1, generationTimeMs: 1 };
   return { provider: 'played', providerModel: 'played-1', usage: { ...NO_USAGE, completionTokens }, ...facts };
 }

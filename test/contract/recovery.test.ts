@@ -106,7 +106,7 @@ describe('recovery', () => {
     await chargeLeft([one]);
     expect(await generation(one)).toMatchObject({
       ...{ finishReason: 'error', usageCounted: true, cancelled: false, streamed: true, upstreamId: 'up-1' },
-      ...{ provider: 'p', providerModel: 'pm', costNanoUsd: 50_000n, latencyMs: 100, generationTimeMs: 300 },
+      ...{ provider: 'p', providerModel: 'pm', costNanoUsd: 50_000n, firstEventMs: 100, generationTimeMs: 300 },
       usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 },
     });
     expect([await spent(), released, attempts]).toEqual([50_000n, [one.generationId, one.generationId], []]);
@@ -190,7 +190,7 @@ describe('recovery', () => {
     const one = left();
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
     const usage = { ...NO_USAGE, promptTokens: 1, completionTokens: 1 };
-    const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
+    const times = { firstEventMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
     await db.store.ledger.charge({
       ...facts,
       ...times,

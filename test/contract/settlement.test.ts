@@ -92,7 +92,7 @@ describe('settlement in PostgreSQL', () => {
     const settlement = settlementOf(customer, {
       upstreamId: `a\0b${'x'.repeat(300)}`,
       finishReason: 'stop\0\ud800',
-      latencyMs: Number.NaN,
+      firstEventMs: Number.NaN,
       generationTimeMs: -0.4,
       model: '模型"\\{},NULL',
     });
@@ -101,7 +101,7 @@ describe('settlement in PostgreSQL', () => {
     expect(found).toMatchObject({
       upstreamId: `ab${'x'.repeat(198)}`,
       finishReason: 'stop\ufffd',
-      latencyMs: 0,
+      firstEventMs: 0,
       generationTimeMs: 0,
       model: '模型"\\{},NULL',
     });

@@ -137,7 +137,7 @@ const PRODUCED = {
   providerModel: 'm',
   usageCounted: false,
   cancelled: false,
-  ...{ latencyMs: 1, generationTimeMs: 1 },
+  ...{ firstEventMs: 1, generationTimeMs: 1 },
 } as const;
 const produced = (tokens: number) => ({ ...PRODUCED, usage: { ...NO_USAGE, completionTokens: tokens } });
 const REQUEST = {

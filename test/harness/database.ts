@@ -135,7 +135,7 @@ export function settlementOf(customer: Customer, changes: Partial<Settlement> = 
     },
     costNanoUsd,
     holdNanoUsd: costNanoUsd,
-    latencyMs: 12,
+    firstEventMs: 12,
     generationTimeMs: 34,
     ...changes,
   };

@@ -39,7 +39,7 @@ const GENERATIONS = `
   insert into generations (
     id, organization_id, key_id, day, model, provider, provider_model, created_at, streamed, cancelled, prompt_tokens, completion_tokens,
     cached_tokens, reasoning_tokens, cache_write_tokens, cache_write_1h_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
-    output_pico_usd, cache_write_pico_usd, cache_write_1h_pico_usd, cost_nano_usd, hold_nano_usd, latency_ms, generation_time_ms
+    output_pico_usd, cache_write_pico_usd, cache_write_1h_pico_usd, cost_nano_usd, hold_nano_usd, first_event_ms, generation_time_ms
   )
   select generation_id, $1, key_id, at::date, model, provider, model, at, streamed, false, prompt_tokens, completion_tokens,
     cached_tokens, reasoning_tokens, 0, 0, false, 250000, 250000,

@@ -62,13 +62,13 @@ begin
       insert into generations as g (
         id, organization_id, key_id, day, model, provider, upstream_id, created_at, streamed, cancelled, finish_reason,
         prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
-        output_pico_usd, cost_nano_usd, latency_ms, generation_time_ms, hold_nano_usd, provider_model, cache_write_tokens,
+        output_pico_usd, cost_nano_usd, first_event_ms, generation_time_ms, hold_nano_usd, provider_model, cache_write_tokens,
         cache_write_1h_tokens, cache_write_pico_usd, cache_write_1h_pico_usd, service_tier, priced_tier, priced_above_tokens, api
       )
       select
         id, organization_id, key_id, day, model, provider, upstream_id, to_timestamp(created_ms::double precision / 1000), streamed, cancelled,
         finish_reason, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
-        output_pico_usd, least(cost_nano_usd, hold_nano_usd, case when short then payable end), latency_ms, generation_time_ms,
+        output_pico_usd, least(cost_nano_usd, hold_nano_usd, case when short then payable end), first_event_ms, generation_time_ms,
         hold_nano_usd, provider_model, cache_write_tokens, cache_write_1h_tokens, cache_write_pico_usd, cache_write_1h_pico_usd, service_tier,
         priced_tier, priced_above_tokens, coalesce(api, 'chat')
       from unnest(charges)

@@ -19,6 +19,6 @@ create or replace function charge_flaw(g charge) returns text language sql immut
       and g.cache_write_pico_usd >= 0 and g.cache_write_1h_pico_usd >= 0 and coalesce(g.priced_above_tokens, 1) > 0
       and coalesce(g.cost_nano_usd, -1) between 0 and 1000000000000000000 and g.hold_nano_usd >= 0
     ) then 'its prices or cost'
-    when not (g.latency_ms >= 0 and g.generation_time_ms >= 0) then 'its times'
+    when not (g.first_event_ms >= 0 and g.generation_time_ms >= 0) then 'its times'
   end
 $$;

@@ -41,13 +41,13 @@ begin
     insert into generations (
       id, organization_id, key_id, day, model, provider, upstream_id, created_at, streamed, cancelled, finish_reason,
       prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
-      output_pico_usd, cost_nano_usd, latency_ms, generation_time_ms, hold_nano_usd, provider_model, cache_write_tokens,
+      output_pico_usd, cost_nano_usd, first_event_ms, generation_time_ms, hold_nano_usd, provider_model, cache_write_tokens,
       cache_write_1h_tokens, cache_write_pico_usd, cache_write_1h_pico_usd, service_tier, priced_tier, priced_above_tokens, api
     ) values (
       one.id, one.organization_id, one.key_id, one.day, one.model, one.provider, one.upstream_id,
       to_timestamp(one.created_ms::double precision / 1000), one.streamed, one.cancelled, one.finish_reason,
       one.prompt_tokens, one.completion_tokens, one.cached_tokens, one.reasoning_tokens, one.usage_counted, one.input_pico_usd,
-      one.cached_input_pico_usd, one.output_pico_usd, one.cost_nano_usd, one.latency_ms, one.generation_time_ms, one.hold_nano_usd,
+      one.cached_input_pico_usd, one.output_pico_usd, one.cost_nano_usd, one.first_event_ms, one.generation_time_ms, one.hold_nano_usd,
       one.provider_model, one.cache_write_tokens, one.cache_write_1h_tokens, one.cache_write_pico_usd, one.cache_write_1h_pico_usd,
       one.service_tier, one.priced_tier, one.priced_above_tokens, coalesce(one.api, 'chat')
     ) on conflict do nothing;

@@ -26,10 +26,10 @@ export function beginAttemptSpan(admitted: AdmittedRequest, { provider, model }:
   return span;
 }
 
-export function noteFirstEvent({ trace }: AdmittedRequest, latencyMs: number): void {
+export function noteFirstEvent({ trace }: AdmittedRequest, firstEventAfterCallMs: number): void {
   const span = trace?.current;
   span?.event('first_event');
-  span?.set('gen_ai.response.time_to_first_chunk', latencyMs / 1000);
+  span?.set('gen_ai.response.time_to_first_chunk', firstEventAfterCallMs / 1000);
 }
 
 export function endStreamSpan({ trace }: AdmittedRequest, failure: ProviderFailure | undefined): void {

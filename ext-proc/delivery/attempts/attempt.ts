@@ -46,7 +46,7 @@ export interface OpenedJson {
   readonly reservation: MemoryReservation;
   /** Start of the call and of the response, in ms since the delivery began. */
   readonly askedMs: number;
-  readonly latencyMs: number;
+  readonly firstEventMs: number;
 }
 
 /** Makes one attempt. Every wait is bounded by the limits of the call. */
@@ -235,7 +235,7 @@ async function openJson(
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedJson | ProviderFailure> {
-  const latencyMs = elapsedMs(delivery);
+  const firstEventMs = elapsedMs(delivery);
   const reservation = delivery.responseBudget.open(delivery.admitted.organizationId);
   let passedOn = false;
   try {
@@ -254,7 +254,7 @@ async function openJson(
     const response = await delivery.reader.read(bytes, names, organizationId);
     if (response.kind === 'failure') return response;
     passedOn = true;
-    return { kind: 'json', target, reservation, askedMs, latencyMs, response };
+    return { kind: 'json', target, reservation, askedMs, firstEventMs, response };
   } finally {
     if (!passedOn) reservation.release();
   }

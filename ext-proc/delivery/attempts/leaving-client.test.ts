@@ -100,7 +100,7 @@ describe('a client that leaves before the first event', () => {
     expect(charges).toEqual([
       {
         ...{ provider: 'alpha', providerModel: 'alpha-model', usage: prompt, usageCounted: true, cancelled: true },
-        ...{ latencyMs: expect.any(Number), generationTimeMs: 0 },
+        ...{ firstEventMs: expect.any(Number), generationTimeMs: 0 },
       },
     ]);
     expect(uncharged).toEqual([]);

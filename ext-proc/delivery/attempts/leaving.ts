@@ -50,23 +50,24 @@ export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): vo
  */
 export async function chargePrompt(
   delivery: ActiveDelivery,
-  answered: AskedTarget,
+  called: AskedTarget,
   reported: JsonObject | undefined,
 ): Promise<void> {
   const { admitted } = delivery;
-  const { provider, model } = answered.target;
-  const latencyMs = elapsedMs(delivery);
+  const { provider, model } = called.target;
+  // There was no first event: the time until the client left.
+  const firstEventMs = elapsedMs(delivery);
   const meter = new ResponseMeter(admitted);
   if (reported !== undefined) meter.take({ ...reported, choices: [] });
   const { usage, counted, serviceTier } = await meter.usage(admitted.chat, delivery.countTokens, true);
-  await chargeResponse(delivery, answered, {
+  await chargeResponse(delivery, called, {
     provider: provider.name,
     providerModel: model,
     usage,
     usageCounted: counted,
     ...(serviceTier === undefined ? {} : { serviceTier }),
     cancelled: true,
-    latencyMs,
+    firstEventMs,
     generationTimeMs: 0,
   });
 }

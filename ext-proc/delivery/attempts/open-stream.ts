@@ -19,7 +19,7 @@ export interface OpenedStream {
   readonly isPassed: boolean;
   /** Start of the call and arrival of the first chunk, in ms since the delivery began. */
   readonly askedMs: number;
-  readonly latencyMs: number;
+  readonly firstEventMs: number;
 }
 
 /** Stream that failed before its first output. */
@@ -47,10 +47,10 @@ export async function openStream(
     call.limit(remainingMs(delivery), FAILURES.deadline);
     call.limitSilence(model.timeouts.streamIdleMs, FAILURES.stall);
   };
-  let latencyMs = 0;
+  let firstEventMs = 0;
   const begun = await firstOutput(source, model.targets.length > 1 ? MOST_HELD : 1, () => {
-    latencyMs = elapsedMs(delivery);
-    noteFirstEvent(admitted, latencyMs - askedMs);
+    firstEventMs = elapsedMs(delivery);
+    noteFirstEvent(admitted, firstEventMs - askedMs);
     // After a client has left, the shorter limit of `leaveBefore` applies until there is output.
     if (!exchange.gone.aborted || isDrained(delivery, target)) limitStream();
   });
@@ -60,7 +60,7 @@ export async function openStream(
   }
   source.unread(begun);
   limitStream();
-  return { kind: 'stream', target, call, source, isPassed, askedMs, latencyMs };
+  return { kind: 'stream', target, call, source, isPassed, askedMs, firstEventMs };
 }
 
 /** Bounds of the chunks without output that are held back while another target can be called. */

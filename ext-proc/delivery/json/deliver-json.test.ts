@@ -32,7 +32,7 @@ describe('a JSON response', () => {
       {
         ...{ provider: 'alpha', providerModel: 'alpha-model', upstreamId: 'chatcmpl-1', finishReason: 'stop' },
         ...{ usage: { ...NO_USAGE, promptTokens: 7, completionTokens: 5 }, usageCounted: false, cancelled: false },
-        ...{ latencyMs: expect.any(Number), generationTimeMs: expect.any(Number) },
+        ...{ firstEventMs: expect.any(Number), generationTimeMs: expect.any(Number) },
       },
     ]);
     expect(outcome).toMatchObject({ status: 200, clientGone: false, attempts: [{ provider: 'alpha', result: 'ok' }] });

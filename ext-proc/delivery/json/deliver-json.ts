@@ -19,9 +19,14 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { admitted, exchange, attempts } = delivery;
   const provider = opened.target.provider.name;
   const endedMs = elapsedMs(delivery);
-  const { askedMs, latencyMs } = opened;
-  attempts.push({ provider, result: 'ok', durationMs: endedMs - askedMs, firstEventMs: latencyMs - askedMs });
-  const generationTimeMs = endedMs - latencyMs;
+  const { askedMs, firstEventMs } = opened;
+  attempts.push({
+    provider,
+    result: 'ok',
+    durationMs: endedMs - askedMs,
+    firstEventAfterCallMs: firstEventMs - askedMs,
+  });
+  const generationTimeMs = endedMs - firstEventMs;
   const meter = new ResponseMeter(admitted);
   const { response } = opened;
   if (response.measured) meter.takeMeasured(response.measured);
@@ -49,7 +54,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
       usageCounted: counted,
       ...(serviceTier === undefined ? {} : { serviceTier }),
       cancelled: exchange.gone.aborted,
-      latencyMs,
+      firstEventMs,
       generationTimeMs,
     },
     admitted.keepsResponse ? wholeOf(body) : undefined,
@@ -70,7 +75,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
     });
   const clientGone = exchange.gone.aborted;
   const oddities = { usageMismatch: meter.mismatch, hasUnreadCache: meter.hasUnreadCache() };
-  return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, ...oddities };
+  return { status: 200, attempts, firstEventMs, clientGone, ...oddities };
 }
 
 /** The message whose reasoning is kept. `undefined`: none is, as when long texts were cut off. */

@@ -49,7 +49,7 @@ export async function deliverStream(
     const outcome = {
       status: 200,
       attempts: delivery.attempts,
-      timeToFirstEventMs: opened.latencyMs,
+      firstEventMs: opened.firstEventMs,
       usageMismatch: relayed.meter.mismatch,
       hasUnreadCache: relayed.meter.hasUnreadCache(),
     };
@@ -80,12 +80,12 @@ function noteAttempt({ admitted, attempts }: ActiveDelivery, opened: OpenedStrea
     result: failure?.result ?? 'ok',
     account: failure?.account,
     durationMs: lastEventMs - opened.askedMs,
-    firstEventMs: opened.latencyMs - opened.askedMs,
+    firstEventAfterCallMs: opened.firstEventMs - opened.askedMs,
   });
 }
 
 function producedOutput(
-  { target, latencyMs }: OpenedStream,
+  { target, firstEventMs }: OpenedStream,
   { meter, lastEventMs }: RelayedStream,
   { usage, counted, serviceTier }: MeteredUsage,
   isWhole: boolean,
@@ -102,8 +102,8 @@ function producedOutput(
     usageCounted: counted,
     ...(serviceTier === undefined ? {} : { serviceTier }),
     cancelled: isGone,
-    latencyMs,
-    generationTimeMs: lastEventMs - latencyMs,
+    firstEventMs,
+    generationTimeMs: lastEventMs - firstEventMs,
   };
 }
 
