@@ -64,7 +64,7 @@ grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_n
   legal_name, billing_address, tax_id, billing_email) on organizations to gateway_dashboard, gateway_operator;
 grant update (name, note, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
   on keys to gateway_dashboard, gateway_operator;
-grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at, reserved) on users to gateway_dashboard, gateway_operator;
+grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
 grant update (is_operator, operator_by_claim) on users to gateway_dashboard, gateway_operator;
 grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;

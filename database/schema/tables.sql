@@ -706,8 +706,6 @@ create table users (
   is_operator boolean not null default false,
   -- An operator only while the issuer's claim says so.
   operator_by_claim boolean not null default false,
-  -- Made by an operator, and has not signed in yet.
-  reserved boolean not null default false,
   -- The organization whose owner's invitation made the user. Null: an operator made it.
   came_through text collate "C",
   disabled_at timestamptz,

@@ -51,13 +51,13 @@ const BY_IDENTITY = sql('user_of_identity')`
 const BY_EMAIL = sql('user_for_identity')`select ${COLUMNS} from users u where u.email = $1 for no key update`;
 const IS_INVITED = sql('is_address_invited')`select from invitations where email = $1 and expires_at > now() limit 1`;
 const INSERT_USER = sql('insert_user_of_identity')`
-  insert into users (id, email, reserved) values ($1, $2, true) on conflict (email) do nothing returning id`;
+  insert into users (id, email) values ($1, $2) on conflict (email) do nothing returning id`;
 const BOUND_SUBJECT = sql('subject_of_user')`
   select subject from user_identities where issuer = $1 and user_id = $2`;
 const BIND = sql('bind_identity')`
   insert into user_identities (issuer, subject, user_id) values ($1, $2, $3) on conflict do nothing returning user_id`;
 const FORGET_PASSWORD = sql('forget_password')`
-  update users set password_hash = null, password_handed_out = false, reserved = true where id = $1`;
+  update users set password_hash = null, password_handed_out = false where id = $1`;
 const SET_OPERATOR = sql('set_operator_by_claim')`
   update users set is_operator = $2, operator_by_claim = true where id = $1`;
 
@@ -155,14 +155,13 @@ async function followClaim(
 }
 
 const UNBIND = sql('unbind_identities')`delete from user_identities where user_id = $1 returning issuer, subject`;
-const RESERVE = sql('reserve_unbound_user')`
-  update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim
-      where id = $1 returning email`;
+const END_CLAIM = sql('end_operator_by_claim')`
+  update users set is_operator = is_operator and not operator_by_claim where id = $1 returning email`;
 
 /** Unbinds a user from issuers and ends all sessions. The next verified sign-in binds again. */
 export async function removeIdentities(pool: pg.Pool, userId: string, by: Actor): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
-    const [user] = await run<{ email: string }>(client, RESERVE, [userId]);
+    const [user] = await run<{ email: string }>(client, END_CLAIM, [userId]);
     const removed = await run<{ issuer: string; subject: string }>(client, UNBIND, [userId]);
     await signOut(client, userId);
     await revokeKeysOfFormerOperator(client, userId, by);

@@ -46,7 +46,7 @@ export interface OwnChange {
 }
 
 const INSERT = sql('insert_user')`
-  insert into users (id, email, password_hash, is_operator, reserved, password_handed_out) values ($1, $2, $3, $4, $3::text is null, $5)
+  insert into users (id, email, password_hash, is_operator, password_handed_out) values ($1, $2, $3, $4, $5)
     on conflict (email) do nothing returning id`;
 const CREDENTIALS = sql('user_credentials')`
   select id, disabled_at is not null as disabled, password_hash from users where email = $1`;
