@@ -1,12 +1,19 @@
 import type pg from 'pg';
 import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts';
 import type { UtcDay } from '#core/clock.ts';
-import type { Principal, RateLimits, Scope } from '#core/principal.ts';
+import type { Principal, Scope } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { run, sql } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
 import type { ReadFences } from '../limits-ownership/shard-fences.ts';
+import {
+  KEY_LIMIT_COLUMNS,
+  RATE_LIMIT_COLUMNS,
+  RULE_COLUMNS,
+  settingsReader,
+  settingValues,
+} from '../organizations/setting-columns.ts';
 import { keyAccountOf } from './key-account.ts';
 import type { KeyStore } from './key-store.ts';
 
@@ -45,14 +52,12 @@ const FIND_KEYS = sql('find_keys')`
       encode(k.hash, 'hex'),
       json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store, 'store_fences', s.store_fences),
       json_build_array(
-        k.id, k.scopes, k.models, k.ip_ranges, k.rpm::text, k.tpm::text, k.daily_budget_nano_usd::text,
-        case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint,
-        k.monthly_budget_nano_usd::text, k.lifetime_budget_nano_usd::text,
-        case when not ${IS_REVOKED} then floor(extract(epoch from k.revoked_at - now()) * 1000)::bigint end
+        k.id, k.scopes, k.models, k.ip_ranges,
+        case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end,
+        case when not ${IS_REVOKED} then floor(extract(epoch from k.revoked_at - now()) * 1000)::bigint end,
+        (extract(epoch from k.expires_at) * 1000)::bigint, ${settingValues(KEY_LIMIT_COLUMNS, 'k')}
       ),
-      json_build_array(
-        o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text, o.price_list
-      ),
+      json_build_array(o.id, o.suspended_at is not null, json_build_array(${settingValues(RATE_LIMIT_COLUMNS, 'o')}), ${settingValues(RULE_COLUMNS, 'o')}),
       json_build_array(
         s.epoch, a.sequence + a.dead_letter_changes, (a.balance_nano_usd - a.dead_letters_nano_usd)::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text,
         case when k.monthly_budget_nano_usd is not null then key_month_spend(k.id, date '1970-01-01' + $2::integer)::text end,
@@ -77,26 +82,12 @@ type KeyFields = readonly [
   scopes: readonly Scope[],
   models: readonly string[] | null,
   ipRanges: readonly string[] | null,
-  rpm: string | null,
-  tpm: string | null,
-  dailyBudgetNanoUsd: string | null,
   revokedAtMs: number | null,
-  expiresAtMs: number | null,
-  monthlyBudgetNanoUsd: string | null,
-  lifetimeBudgetNanoUsd: string | null,
   revokedInMs: number | null,
+  expiresAtMs: number | null,
+  ...limits: unknown[],
 ];
-type OrganizationFields = readonly [
-  id: string,
-  suspended: boolean,
-  allowN: boolean,
-  maxTokens: number | null,
-  concurrency: number,
-  rpm: string | null,
-  tpm: string | null,
-  dailyBudgetNanoUsd: string | null,
-  priceList: string | null,
-];
+type OrganizationFields = readonly [id: string, suspended: boolean, limits: readonly unknown[], ...rules: unknown[]];
 type AccountFields = readonly [
   epoch: string,
   sequence: number,
@@ -171,9 +162,12 @@ function outcomeOf(caller: Caller, day: UtcDay, mine: Owner | undefined): Outcom
   return { ok: true, value };
 }
 
+const readKeyLimits = settingsReader(KEY_LIMIT_COLUMNS);
+const readRateLimits = settingsReader(RATE_LIMIT_COLUMNS);
+const readRules = settingsReader(RULE_COLUMNS);
+
 function keyOf(fields: KeyFields): Principal['key'] {
-  const [id, scopes, models, ipRanges, rpm, tpm, dailyBudget, revokedAtMs, expiresAtMs, monthly, lifetime] = fields;
-  const revokedInMs = fields[11];
+  const [id, scopes, models, ipRanges, revokedAtMs, revokedInMs, expiresAtMs, ...limits] = fields;
   return {
     id,
     scopes: new Set(scopes),
@@ -182,33 +176,12 @@ function keyOf(fields: KeyFields): Principal['key'] {
     ...(revokedAtMs === null ? {} : { revokedAtMs }),
     ...(revokedInMs === null ? {} : { revokedInMs }),
     ...(expiresAtMs === null ? {} : { expiresAtMs }),
-    limits: {
-      ...limitsOf(rpm, tpm, dailyBudget),
-      ...(monthly === null ? {} : { monthlyBudgetNanoUsd: BigInt(monthly) }),
-      ...(lifetime === null ? {} : { lifetimeBudgetNanoUsd: BigInt(lifetime) }),
-    },
+    limits: readKeyLimits(limits),
   };
 }
 
-function organizationOf(fields: OrganizationFields): Principal['organization'] {
-  const [id, suspended, allowN, maxTokens, concurrency, rpm, tpm, dailyBudget, priceList] = fields;
-  return {
-    id,
-    suspended,
-    allowMultipleCompletions: allowN,
-    ...(maxTokens === null ? {} : { maxTokens }),
-    concurrency,
-    ...(priceList === null ? {} : { priceList }),
-    limits: limitsOf(rpm, tpm, dailyBudget),
-  };
-}
-
-function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: string | null): RateLimits {
-  return {
-    ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
-    ...(tpm === null ? {} : { tokensPerMinute: Number(tpm) }),
-    ...(dailyBudget === null ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudget) }),
-  };
+function organizationOf([id, suspended, limits, ...rules]: OrganizationFields): Principal['organization'] {
+  return { id, suspended, ...readRules(rules), limits: readRateLimits(limits) };
 }
 
 function accountOf(fields: AccountFields, day: UtcDay): Principal['account'] {

@@ -10,7 +10,7 @@ import { findOrganization } from '../organizations/organization-rows.ts';
 import { stillHasRights } from '../organizations/rights.ts';
 import {
   amountsOf,
-  RATE_LIMIT_COLUMNS,
+  KEY_LIMIT_COLUMNS,
   readSettings,
   type SettingColumns,
   settingsOf,
@@ -27,9 +27,7 @@ export const KEY_SETTING_COLUMNS: SettingColumns<KeyRestrictions> = {
   models: ['models', 'plain'],
   ipRanges: ['ip_ranges', 'plain'],
   expiresAtMs: ['expires_at', 'moment'],
-  ...RATE_LIMIT_COLUMNS,
-  monthlyBudgetNanoUsd: ['monthly_budget_nano_usd', 'amount'],
-  lifetimeBudgetNanoUsd: ['lifetime_budget_nano_usd', 'amount'],
+  ...KEY_LIMIT_COLUMNS,
 };
 
 /** Columns of `keys k`. */

@@ -20,6 +20,7 @@ import type {
 import {
   amountsOf,
   RATE_LIMIT_COLUMNS,
+  RULE_COLUMNS,
   readSettings,
   type SettingColumns,
   settingsOf,
@@ -29,11 +30,8 @@ import {
 
 const SETTINGS: SettingColumns<OrganizationSettings> = {
   name: ['name', 'plain'],
-  allowMultipleCompletions: ['allow_n', 'plain'],
-  concurrency: ['concurrency', 'plain'],
+  ...RULE_COLUMNS,
   ...RATE_LIMIT_COLUMNS,
-  maxTokens: ['max_tokens', 'count'],
-  priceList: ['price_list', 'plain'],
   legalName: ['legal_name', 'plain'],
   billingAddress: ['billing_address', 'plain'],
   taxId: ['tax_id', 'plain'],

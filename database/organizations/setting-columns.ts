@@ -1,5 +1,5 @@
 import { present } from '#core/present.ts';
-import type { RateLimits } from '#core/principal.ts';
+import type { KeyLimits, OrganizationRules, RateLimits } from '#core/principal.ts';
 import { nearestMilliseconds } from '../connection/milliseconds.ts';
 
 /** SQL that reads a column of each type. */
@@ -14,15 +14,27 @@ const READ = {
   moment: nearestMilliseconds,
 };
 
-/** Name and type of the column of each setting. A missing setting does not compile. */
-export type SettingColumns<Values> = {
-  readonly [Name in keyof Values]-?: readonly [column: string, type: keyof typeof READ];
-};
+/** Name and type of the column of a setting. */
+type SettingColumn = readonly [column: string, type: keyof typeof READ];
+
+/** The column of each setting. A missing one does not compile. */
+export type SettingColumns<Values> = { readonly [Name in keyof Values]-?: SettingColumn };
 
 export const RATE_LIMIT_COLUMNS: SettingColumns<RateLimits> = {
   requestsPerMinute: ['rpm', 'count'],
   tokensPerMinute: ['tpm', 'count'],
   dailyBudgetNanoUsd: ['daily_budget_nano_usd', 'amount'],
+};
+export const KEY_LIMIT_COLUMNS: SettingColumns<KeyLimits> = {
+  ...RATE_LIMIT_COLUMNS,
+  monthlyBudgetNanoUsd: ['monthly_budget_nano_usd', 'amount'],
+  lifetimeBudgetNanoUsd: ['lifetime_budget_nano_usd', 'amount'],
+};
+export const RULE_COLUMNS: SettingColumns<OrganizationRules> = {
+  allowMultipleCompletions: ['allow_n', 'plain'],
+  concurrency: ['concurrency', 'plain'],
+  maxTokens: ['max_tokens', 'count'],
+  priceList: ['price_list', 'plain'],
 };
 
 /** SQL that reads the settings of `table`, as columns named like the members of a record. */
@@ -52,6 +64,26 @@ export function settingsOf<Values extends object>(columns: SettingColumns<Values
 /** Values of the parameters of `writeSettings`. */
 export function valuesOf<Values extends object>(columns: SettingColumns<Values>, record: Values): unknown[] {
   return entriesOf(columns).map(([name]) => record[name] ?? null);
+}
+
+/** SQL of the values of settings, for `settingsReader`. */
+export function settingValues<Values>(columns: SettingColumns<Values>, table: string): string {
+  return Object.values<SettingColumn>(columns)
+    .map(([column, type]) => READ[type](`${table}.${column}`))
+    .join(', ');
+}
+
+/** Makes settings of the values of `settingValues`. Null: absent. */
+export function settingsReader<Values>(columns: SettingColumns<Values>): (values: readonly unknown[]) => Values {
+  const entries = entriesOf(columns);
+  return (values) => {
+    const settings: Record<string, unknown> = {};
+    for (const [i, [name, [, type]]] of entries.entries()) {
+      const value = values[i];
+      if (value !== null) settings[name] = type === 'amount' ? BigInt(String(value)) : value;
+    }
+    return settings as Values;
+  };
 }
 
 export function amountsOf<Values>(columns: SettingColumns<Values>): readonly (keyof Values & string)[] {
