@@ -29,6 +29,8 @@ interface PriceKind {
   readonly heading: string;
   /** Label of a line of a charge. */
   readonly label: string;
+  /** Within a sentence: `Price of cached input differs`. */
+  readonly words: string;
 }
 
 /**
@@ -44,6 +46,7 @@ export const PRICE_KINDS = {
     atMost: 'input',
     heading: 'Input',
     label: 'Uncached input',
+    words: 'input',
   },
   cachedInputPicoUsd: {
     name: 'cached_input',
@@ -54,6 +57,7 @@ export const PRICE_KINDS = {
     atMost: 'input',
     heading: 'Cached',
     label: 'Cached input',
+    words: 'cached input',
   },
   cacheWritePicoUsd: {
     name: 'cache_write',
@@ -64,6 +68,7 @@ export const PRICE_KINDS = {
     atMost: 'input',
     heading: 'Cache write',
     label: 'Cache writes, 5 min',
+    words: 'cache writes',
   },
   cacheWrite1hPicoUsd: {
     name: 'cache_write_1h',
@@ -74,6 +79,7 @@ export const PRICE_KINDS = {
     atMost: 'input',
     heading: '1 h write',
     label: 'Cache writes, 1 h',
+    words: 'cache writes for an hour',
   },
   outputPicoUsd: {
     name: 'output',
@@ -83,6 +89,7 @@ export const PRICE_KINDS = {
     atMost: 'output',
     heading: 'Output',
     label: 'Output',
+    words: 'output',
   },
 } as const satisfies Readonly<Record<string, PriceKind>>;
 

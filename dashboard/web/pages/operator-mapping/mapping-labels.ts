@@ -1,6 +1,7 @@
 import type { ProviderView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
 import type { Difference } from '#core/model-catalogue/comparison.ts';
+import { PRICE_KINDS } from '#core/price-kinds.ts';
 import { formatCount, formatPercent, formatPricePerMillion, formatUtcDay } from '../../format/format.ts';
 import { priceEntryLabel } from '../../models/model-labels.ts';
 
@@ -13,13 +14,9 @@ const LIMITS: Readonly<Record<string, string>> = {
   max_output_tokens: 'Output limit is larger',
   longest_prompt: 'Longest prompt is shorter',
 };
-const KINDS: Readonly<Record<string, string>> = {
-  input: 'input',
-  cached_input: 'cached input',
-  cache_write: 'cache writes',
-  cache_write_1h: 'cache writes for an hour',
-  output: 'output',
-};
+const KINDS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(PRICE_KINDS).map(({ name, words }) => [name, words]),
+);
 /** Splits a difference's field into table, day or moment when it applies, hours, and the rest. */
 const PLACE = /^(\w+?)(?:\.from\.(\d{4}-\d\d-\d\d)(?:T[\d:.+-]+Z?)?)?(?:\.hours\.(\d\d:\d\d-\d\d:\d\d))?(?:\.(.+))?$/;
 /** A tier, a prompt length, and a kind of price. Without a kind the whole entry is missing. */
