@@ -21,7 +21,7 @@ import { respondWithRefusal } from './json/respond.ts';
 import { type ReadResponse, sendRead } from './json/send-read.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
 import { BodyTranslator } from './provider/body-translator.ts';
-import { EndpointPickers } from './provider/endpoint-picker.ts';
+import { EndpointPickers, type PickerEvents } from './provider/endpoint-picker.ts';
 import type { Identify } from './provider/identities.ts';
 import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES, refusalOf } from './provider/provider-failure.ts';
@@ -60,6 +60,7 @@ export interface DeliveryServiceOptions {
   readonly random?: Random;
   /** Called when a response found no memory or was evicted. */
   readonly onMemoryRefused?: (why: BudgetRefusal) => void;
+  readonly pickerEvents?: PickerEvents;
 }
 
 /** Large enough that the largest response fits a share by default. */
@@ -74,7 +75,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
   const reader = new ResponseReader();
   const translator = new BodyTranslator();
   const providers = new ProviderClient(egressSocketPath);
-  const pickers = new EndpointPickers();
+  const pickers = new EndpointPickers(clock.monotonicMs, options.pickerEvents);
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
   const heartbeats = new DeadlineTimer();

@@ -136,7 +136,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
 }
 
 function openDelivery(
-  { paths, clock, metrics }: GatewayContext,
+  { paths, clock, metrics, log }: GatewayContext,
   { identify }: OpenStores,
   { countTokens }: TokenCounter,
 ): DeliveryService {
@@ -145,6 +145,13 @@ function openDelivery(
     egressSocketPath: paths.egressSocket,
     tokens: new EnvoyTokens(paths.envoyAdminSocket),
     onMemoryRefused: metrics.memoryRefused('answers'),
+    pickerEvents: {
+      onResult: metrics.endpointPicked,
+      onTurn: (picker, reason) =>
+        reason === undefined
+          ? log.info({ picker }, 'an endpoint picker works again')
+          : log.warn({ picker, reason }, 'an endpoint picker fails, and Envoy chooses endpoints instead'),
+    },
   });
 }
 

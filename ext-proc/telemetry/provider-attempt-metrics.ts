@@ -1,4 +1,5 @@
 import { UNCHARGED_REASONS, type UnchargedReason } from '#database/costs/provider-attempts.ts';
+import type { PickResult } from '../delivery/provider/endpoint-picker.ts';
 import type { MetricSet } from './metric-set.ts';
 
 export type ProviderAttemptMetrics = ReturnType<typeof createProviderAttemptMetrics>;
@@ -17,7 +18,13 @@ export function createProviderAttemptMetrics(metrics: MetricSet) {
     'gateway_provider_attempts_dropped_total',
     'Uncharged attempts that were not written: the queue was full, or PostgreSQL refused them.',
   );
+  const picks = metrics.counter(
+    'gateway_endpoint_picks_total',
+    'Requests for which an endpoint picker was to choose, by provider and result: picked, refused, unusable (it named no address), unavailable (it failed, or failed shortly before). In the last two cases Envoy chose.',
+    { provider: [], result: [] },
+  );
   return {
+    endpointPicked: (provider: string, result: PickResult) => picks.inc({ provider, result }),
     /** Tokens that a provider may bill and no organization was charged for. */
     unchargedTokens: (reason: UnchargedReason, count: number) => tokens.inc({ reason }, count),
     providerAttemptsWritten: (attempts: number) => written.inc(attempts),

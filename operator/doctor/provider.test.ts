@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,6 +90,22 @@ it('checks every endpoint', async () => {
       advice: expect.stringContaining('endpoints'),
     },
   ]);
+});
+
+it('warns of an endpoint picker that accepts connections and hangs', async () => {
+  const [server, picker, hung] = [createServer(), createHttp2Server(), createServer((socket) => void socket.resume())];
+  const baseUrl = new URL(`http://127.0.0.1:${await listen(server)}/v1`);
+  const found = async (port: number) => {
+    const endpointPicker = new URL(`http://127.0.0.1:${port}`);
+    const fields = { api: 'chat', outputLimitField: 'max_tokens', endpoints: [baseUrl] } as const;
+    return (await lookAtProvider({ name: 'p', baseUrl, endpointPicker, ...fields }, true)).at(-1);
+  };
+  expect(await found(await listen(picker))).toMatchObject({ check: 'provider p picker', verdict: 'ok' });
+  expect(await found(await listen(hung))).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringContaining('no HTTP/2 connection in 5 s'),
+    advice: expect.stringContaining('endpoint_picker'),
+  });
 });
 
 it('reports a name that does not resolve', async () => {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { KeylessProvider } from '#core/config/gateway-config.ts';
@@ -10,18 +11,25 @@ const CONNECT_MS = 5_000;
 
 /**
  * Checks host name, connection and certificate from this machine, as Envoy will use them, for each
- * endpoint and for the token endpoint. Sends no request and no key. A failure is no problem if no
- * model uses the provider.
+ * endpoint, for the token endpoint and for the endpoint picker. Sends no request and no key. A
+ * failure is no problem if no model uses the provider, or if Envoy chooses instead of the picker.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
-  const { baseUrl, endpoints, auth, trustedCaPath } = provider;
+  const { baseUrl, endpoints, endpointPicker, auth, trustedCaPath } = provider;
   const check = `provider ${provider.name}`;
   const field = endpoints === undefined ? 'base_url' : 'endpoints';
   const servers = (endpoints ?? [baseUrl]).map((url) => meetServer({ check, field, url, trustedCaPath }));
   if (auth?.kind === 'oauth2')
     servers.push(meetServer({ check: `${check} tokens`, field: 'token_url', url: auth.tokenUrl, trustedCaPath }));
+  if (endpointPicker !== undefined) {
+    const picker = { check: `${check} picker`, field: 'endpoint_picker', url: endpointPicker };
+    servers.push(meetServer({ ...picker, isHttp2: true }).then(asWarnings));
+  }
   const findings = (await Promise.all(servers)).flat();
-  if (isUsed) return findings;
+  return isUsed ? findings : asWarnings(findings);
+}
+
+function asWarnings(findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) => (finding.verdict === 'problem' ? { ...finding, verdict: 'warning' } : finding));
 }
 
@@ -30,10 +38,11 @@ interface NamedServer {
   /** Field of the configuration with this server. */
   readonly field: string;
   readonly url: URL;
-  readonly trustedCaPath: string | undefined;
+  readonly trustedCaPath?: string | undefined;
+  readonly isHttp2?: boolean;
 }
 
-async function meetServer({ check, field, url, trustedCaPath }: NamedServer): Promise<readonly Finding[]> {
+async function meetServer({ check, field, url, trustedCaPath, isHttp2 }: NamedServer): Promise<readonly Finding[]> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
@@ -45,7 +54,7 @@ async function meetServer({ check, field, url, trustedCaPath }: NamedServer): Pr
     ];
   }
   const startedMs = performance.now();
-  const met = await (secure ? meetTls(host, port, trustedCaPath) : meet(host, port));
+  const met = await (secure ? meetTls(host, port, trustedCaPath) : isHttp2 ? meetHttp2(url) : meet(host, port));
   const tookMs = Math.round(performance.now() - startedMs);
   if (typeof met === 'string') {
     const advice = secure
@@ -71,6 +80,20 @@ function meet(host: string, port: number): Promise<string | undefined> {
     socket.once('connect', () => end(undefined));
     socket.once('timeout', () => end(`no connection in ${CONNECT_MS / 1000} s`));
     socket.once('error', (error) => end(reasonOf(error)));
+  });
+}
+
+/** Connects, and waits for the first frame, which a server that hangs does not send. */
+function meetHttp2({ origin }: URL): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const session = connectHttp2(origin);
+    const end = (why: string | undefined) => {
+      session.destroy();
+      resolve(why);
+    };
+    session.setTimeout(CONNECT_MS, () => end(`no HTTP/2 connection in ${CONNECT_MS / 1000} s`));
+    session.once('remoteSettings', () => end(undefined));
+    session.once('error', (error) => end(reasonOf(error)));
   });
 }
 

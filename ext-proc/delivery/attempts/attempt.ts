@@ -138,9 +138,10 @@ function callPicked(
   target: Target,
   body: readonly Buffer[],
 ): BegunAttempt | Promise<BegunAttempt | ProviderFailure> {
-  const { endpointPicker, baseUrl } = target.provider;
+  const { name, endpointPicker, baseUrl } = target.provider;
   if (endpointPicker === undefined) return call(delivery, target, body);
-  return delivery.pickers.pick(endpointPicker, `${baseUrl.pathname}${API_PATHS[target.api]}`, body).then((pick) => {
+  const path = `${baseUrl.pathname}${API_PATHS[target.api]}`;
+  return delivery.pickers.pick({ name, endpointPicker }, path, body).then((pick) => {
     if (pick.answer.kind !== 'refused') return call(delivery, target, body, pick);
     pick.done();
     return FAILURES.notPicked;

@@ -22,7 +22,12 @@ picker.on('stream', (stream) => {
 picker.listen(0, '127.0.0.1');
 await once(picker, 'listening');
 const { port } = picker.address() as AddressInfo;
-const pickers = new EndpointPickers();
+let nowMs = 0;
+const seen: (string | undefined)[] = [];
+const pickers = new EndpointPickers(() => nowMs, {
+  onResult: (provider, result) => seen.push(`${provider} ${result}`),
+  onTurn: (_picker, problem) => seen.push(problem ?? 'works'),
+});
 afterAll(() => {
   pickers.close();
   picker.close();
@@ -39,19 +44,54 @@ function picks(stream: ServerHttp2Stream): void {
   stream.write(Buffer.concat([prefix, message]));
 }
 
-const pick = () => pickers.pick(new URL(`http://127.0.0.1:${port}`), '/v1/chat/completions', [Buffer.from('{}')]);
+const provider = { name: 'own', endpointPicker: new URL(`http://127.0.0.1:${port}`) };
+const pick = () => pickers.pick(provider, '/v1/chat/completions', [Buffer.from('{}')]);
 
 test('a connection without a reply is closed, and the next request opens another', async () => {
   answer = picks;
   const inProgress = await pick();
   expect(inProgress.answer).toEqual({ kind: 'picked', endpoints: PICKED });
   answer = () => {};
-  expect((await pick()).answer).toEqual({ kind: 'unknown' });
+  expect((await pick()).answer).toEqual({ kind: 'unavailable' });
+  nowMs += 1_000;
   // Other requests on it are not cut off.
   expect(sessions.map(({ destroyed }) => destroyed)).toEqual([false]);
   answer = picks;
-  await expect.poll(async () => (await pick()).answer.kind).toBe('picked');
+  const next = await pick();
+  expect(next.answer.kind).toBe('picked');
   expect(sessions.length).toBe(2);
   inProgress.done();
   await expect.poll(() => sessions.map(({ destroyed }) => destroyed)).toEqual([true, false]);
+  next.done();
+});
+
+test('a picker that hangs delays ever fewer requests, and is reported when it begins and ends to fail', async () => {
+  seen.length = 0;
+  let asked = 0;
+  const askedOf = async (picks: number) => {
+    const before = asked;
+    await Promise.all(Array.from({ length: picks }, pick));
+    return asked - before;
+  };
+  answer = () => void asked++;
+  expect(await askedOf(2)).toBe(2);
+  nowMs += 999;
+  expect(await askedOf(2)).toBe(0);
+  nowMs += 1;
+  expect(await askedOf(3)).toBe(1);
+  nowMs += 1_999;
+  expect(await askedOf(1)).toBe(0);
+  const unavailable = 'own unavailable';
+  expect(seen).toEqual(['no answer in time', ...Array(8).fill(unavailable)]);
+  nowMs += 1;
+  answer = picks;
+  expect((await pick()).answer.kind).toBe('picked');
+  expect(seen.slice(9)).toEqual(['works', 'own picked']);
+});
+
+test('the reason of a dead picker is named', async () => {
+  seen.length = 0;
+  const dead = { name: 'dead', endpointPicker: new URL('http://127.0.0.1:1') };
+  await pickers.pick(dead, '/v1', []);
+  expect(seen).toEqual([expect.stringContaining('ECONNREFUSED'), 'dead unavailable']);
 });

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { backOffMs } from '#core/retry/back-off.ts';
 import { type PickerAnswer, pickerAnswer, pickerRequest } from './picker-messages.ts';
 
 const PROCESS = {
@@ -8,44 +9,89 @@ const PROCESS = {
   te: 'trailers',
 };
 const WITHIN_MS = 1_000;
-/** A picker that failed is not queried for this long. */
-const REST_MS = 1_000;
+/** A picker that failed is not queried for this long, then by one request. */
+const REST = { firstMs: 1_000, longestMs: 30_000 };
 const PREFIX_BYTES = 5;
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
+type PickedProvider = { readonly name: string; readonly endpointPicker: URL };
+type Answer = PickerAnswer | { readonly kind: 'unavailable' };
+export type PickResult = Answer['kind'];
+
+export interface PickerEvents {
+  onResult(provider: string, result: PickResult): void;
+  /** A picker has begun to fail, for this reason, or works again. */
+  onTurn(picker: string, problem?: string): void;
+}
+
 export interface Pick {
-  readonly answer: PickerAnswer;
+  readonly answer: Answer;
   /** Tells the picker that the response is over. */
   done(): void;
 }
 
-const NONE: Pick = { answer: { kind: 'unknown' }, done: () => {} };
+const NONE: Pick = { answer: { kind: 'unavailable' }, done: () => {} };
+
+interface Failing {
+  readonly failures: number;
+  restsUntilMs: number;
+}
 
 /** Queries pickers for the endpoint of a request. Envoy chooses if a picker is late. */
 export class EndpointPickers {
   readonly #sessions = new Map<string, ClientHttp2Session>();
-  readonly #restsUntilMs = new Map<string, number>();
+  readonly #failing = new Map<string, Failing>();
+  readonly #nowMs: () => number;
+  readonly #events: Partial<PickerEvents>;
 
-  async pick({ origin }: URL, path: string, body: readonly Buffer[]): Promise<Pick> {
-    if ((this.#restsUntilMs.get(origin) ?? 0) > performance.now()) return NONE;
+  /** `nowMs`: a monotonic clock. */
+  constructor(nowMs: () => number, events: Partial<PickerEvents> = {}) {
+    this.#nowMs = nowMs;
+    this.#events = events;
+  }
+
+  async pick(
+    { name, endpointPicker: { origin } }: PickedProvider,
+    path: string,
+    body: readonly Buffer[],
+  ): Promise<Pick> {
+    const pick = await this.#query(origin, path, body);
+    this.#events.onResult?.(name, pick.answer.kind);
+    return pick;
+  }
+
+  async #query(origin: string, path: string, body: readonly Buffer[]): Promise<Pick> {
+    const failing = this.#failing.get(origin);
+    if (failing !== undefined) {
+      if (failing.restsUntilMs > this.#nowMs()) return NONE;
+      failing.restsUntilMs = this.#nowMs() + WITHIN_MS;
+    }
     const session = this.#session(origin);
     let stream: ClientHttp2Stream | undefined;
     try {
       stream = session.request(PROCESS);
-      stream.on('error', () => {});
       const answered = firstMessage(stream);
       for (const message of pickerRequest(path, body)) stream.write(message);
       const answer = pickerAnswer(await answered);
+      if (failing !== undefined && this.#failing.delete(origin)) this.#events.onTurn?.(origin);
       // Discards the further messages, in which the picker repeats the body.
       stream.resume();
       const open = stream;
       return { answer, done: () => void open.end() };
-    } catch {
+    } catch (error) {
       stream?.destroy();
       this.#leave(origin, session);
-      this.#restsUntilMs.set(origin, performance.now() + REST_MS);
+      this.#fail(origin, failing, error);
       return NONE;
     }
+  }
+
+  /** Of several requests that fail together, the first one counts. */
+  #fail(origin: string, before: Failing | undefined, error: unknown): void {
+    if (this.#failing.get(origin) !== before) return;
+    const failures = (before?.failures ?? 0) + 1;
+    this.#failing.set(origin, { failures, restsUntilMs: this.#nowMs() + backOffMs(failures, REST) });
+    if (before === undefined) this.#events.onTurn?.(origin, (error as Error).message);
   }
 
   close(): void {
@@ -80,6 +126,7 @@ function firstMessage(stream: ClientHttp2Stream): Promise<Buffer> {
       clearTimeout(tooLate);
       fail('it ended');
     };
+    stream.on('error', reject);
     stream.once('close', over);
     stream.on('data', function collect(bytes: Buffer) {
       read = Buffer.concat([read, bytes]);

@@ -37,15 +37,15 @@ function answer(name: string, value: string): Buffer {
 test.each([
   [DESTINATION, '10.0.0.1:8000', { kind: 'picked', endpoints: '10.0.0.1:8000' }],
   [DESTINATION, '[fd00::1]:8000, 10.0.0.2:8000', { kind: 'picked', endpoints: '[fd00::1]:8000, 10.0.0.2:8000' }],
-  [DESTINATION, 'evil\r\nx: y', { kind: 'unknown' }],
-  ['x-other', '10.0.0.1:8000', { kind: 'unknown' }],
+  [DESTINATION, 'evil\r\nx: y', { kind: 'unusable' }],
+  ['x-other', '10.0.0.1:8000', { kind: 'unusable' }],
 ])('%s: %j', (name, value, expected) => {
   expect(pickerAnswer(answer(name, value))).toEqual(expected);
 });
 
 test('an immediate response is a refusal, and an invalid message throws', () => {
   expect(pickerAnswer(Buffer.from([(7 << 3) | 2, 0]))).toEqual({ kind: 'refused' });
-  expect(pickerAnswer(Buffer.alloc(0))).toEqual({ kind: 'unknown' });
+  expect(pickerAnswer(Buffer.alloc(0))).toEqual({ kind: 'unusable' });
   for (const bytes of [[10, 200], [11], [255, 255, 255]])
     expect(() => pickerAnswer(Buffer.from(bytes))).toThrow(RangeError);
 });

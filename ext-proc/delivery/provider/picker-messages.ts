@@ -9,7 +9,8 @@ export type PickerAnswer =
   | { readonly kind: 'picked'; readonly endpoints: string }
   /** The picker wants the request dropped, or has no endpoint. */
   | { readonly kind: 'refused' }
-  | { readonly kind: 'unknown' };
+  /** Names no address. */
+  | { readonly kind: 'unusable' };
 
 const [LENGTH_DELIMITED, VARINT] = [2, 0];
 /** Below the 4 MiB that gRPC servers accept by default. */
@@ -66,7 +67,7 @@ export function pickerAnswer(message: Buffer): PickerAnswer {
         return { kind: 'picked', endpoints };
     }
   }
-  return { kind: 'unknown' };
+  return { kind: 'unusable' };
 }
 
 /** Addresses with ports. Only those of the provider's endpoints have an effect. */

@@ -6,6 +6,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { afterAll, expect, test } from 'vitest';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { outcome } from '../../harness/gateway-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { plainAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -148,4 +149,7 @@ test('if the picker does not respond within a second, Envoy chooses', async () =
   const { outcomes, more } = await send(20);
   expect(outcomes).toEqual(new Set(['200']));
   expect(Math.min(more[0] ?? 0, more[1] ?? 0)).toBeGreaterThan(0);
+  const unavailable = { provider: 'own', result: 'unavailable' };
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_endpoint_picks_total', unavailable)).toBe(21);
+  expect(gateway.stack.logs().match(/an endpoint picker fails/g)).toHaveLength(1);
 });
