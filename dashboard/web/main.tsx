@@ -9,6 +9,7 @@ import { createRoot } from 'react-dom/client';
 import { queryText, readQuery } from '#contract/define-search.ts';
 import { createQueryClient, onReturn } from './api/connection.ts';
 import { askInForm } from './api/form-prompts.ts';
+import { followOtherTabs } from './api/session.ts';
 import { ToastProvider } from './components/toast.tsx';
 import { HintLayer } from './overlays/hint-layer.tsx';
 import { routeTree } from './routes.tsx';
@@ -21,6 +22,7 @@ const queryClient = createQueryClient(() => {
   // Navigates first, because the current page still uses the cache.
   void router.navigate({ to: '/sign-in', search: { back: href } }).then(() => queryClient.clear());
 });
+followOtherTabs(queryClient);
 const router = createPageRouter(queryClient);
 onReturn(() => {
   void queryClient.invalidateQueries();

@@ -137,7 +137,8 @@ requirement(NO_CHROMIUM, () => {
   test('a user who signs in in another tab sees nothing that the former user typed', async () => {
     const [ann, bob] = ['ann@acme.example', 'bob@acme.example'];
     const { page } = await openPage(stack);
-    await signIn(page, ann, await stack.createUser(ann, { organizationId, role: 'owner' }));
+    const password = await stack.createUser(ann, { organizationId, role: 'owner' });
+    await signIn(page, ann, password);
     await page.goto(`/o/${organizationId}/playground`);
     const message = page.getByRole('textbox', { name: 'Message', exact: true });
     await message.fill('Typed by Ann');
@@ -147,12 +148,22 @@ requirement(NO_CHROMIUM, () => {
     await other.goto('/');
     await other.request.delete('/api/session', { data: {}, headers: { origin: stack.dashboardOrigin } });
     await signIn(other, bob, await stack.createUser(bob, { organizationId, role: 'owner' }));
-    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    // Both tabs are visible, as windows beside each other are.
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await page.getByText(bob).first().waitFor();
     await page.getByRole('link', { name: 'Playground' }).click();
     await page.getByText('Balance of Acme').waitFor();
     expect(await message.inputValue()).toBe('');
+    // Without a message of the other tab, the page notices it when it is looked at.
+    const headers = { origin: stack.dashboardOrigin };
+    await page.request.post('/api/session', { data: { email: ann, password }, headers });
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+    await page.getByText(ann).first().waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByText('Balance of Acme').waitFor();
+    await other.getByRole('button', { name: bob }).click();
+    await other.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
     await page.context().close();
   });
 

@@ -48,16 +48,28 @@ export function loadSession(client: QueryClient): Promise<SessionView> {
 export function startSession(client: QueryClient, session: SessionView): void {
   client.clear();
   client.setQueryData(sessionQuery.queryKey, session);
+  otherTabs.postMessage('');
+}
+
+const otherTabs = new BroadcastChannel('gateway-session');
+
+/** Fetches the session when another tab signs in or out. A visible tab gets no other event. */
+export function followOtherTabs(client: QueryClient): void {
+  otherTabs.onmessage = () => void client.invalidateQueries(sessionQuery);
 }
 
 /**
- * Leaves for the sign-in page, without asking about unsaved changes. Navigates first, because the
- * current page still uses the cache.
+ * Leaves for the sign-in page, or for an issuer's, without asking about unsaved changes. Navigates
+ * first, because the current page still uses the cache.
  */
-export function useLeave(): () => void {
+export function useLeave(): (url?: string) => void {
   const client = useQueryClient();
   const navigate = useNavigate();
-  return () => void navigate({ to: '/sign-in', ignoreBlocker: true }).then(() => client.clear());
+  return (url) => {
+    otherTabs.postMessage('');
+    if (url === undefined) void navigate({ to: '/sign-in', ignoreBlocker: true }).then(() => client.clear());
+    else window.location.assign(url);
+  };
 }
 
 /** Continues after a sign-in over a form. The page stays, unless another user signed in. */

@@ -134,10 +134,7 @@ export function AccountMenu(): ReactNode {
   const signOut = useSend('DELETE /api/session', {
     changes: [],
     onFailed: useFailureToast(),
-    onDone: ({ signOutUrl }) => {
-      if (signOutUrl === undefined) leave();
-      else window.location.assign(signOutUrl);
-    },
+    onDone: ({ signOutUrl }) => leave(signOutUrl),
   });
   return (
     <Menu
