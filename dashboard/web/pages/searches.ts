@@ -2,6 +2,7 @@ import { defineSearch, idOf, moment, oneOf, text } from '#contract/define-search
 import { DAY_RANGES, LIST_RANGES } from '#contract/explore-search.ts';
 import { KEY_GROUPS } from '#core/key-filter.ts';
 import { ACTIONS } from '../audit/audit-labels.ts';
+import { KEY_SORTS } from '../keys/key-sorting.ts';
 import { ABILITIES, MODEL_SORTS } from '../models/model-labels.ts';
 
 const namesOf = <Name extends string>(ranges: Readonly<Record<Name, string>>) => Object.keys(ranges) as Name[];
@@ -11,7 +12,7 @@ const ORDER = oneOf(['asc', 'desc']);
 /** `key`: the key that the drawer shows. */
 export const keysSearch = defineSearch(
   { search: text, show: oneOf(KEY_GROUPS, 'usable') },
-  { key: text, dialog: oneOf(['create']) },
+  { key: text, dialog: oneOf(['create']), sort: oneOf(KEY_SORTS), order: ORDER },
 );
 
 /** Messages are not in the address, because addresses are stored in histories and logs. */

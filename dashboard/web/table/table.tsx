@@ -18,7 +18,7 @@ import styles from './table.module.css';
 export interface Column<Row> {
   /** Empty for a column of menus, which has a `label` instead. */
   readonly header: string;
-  /** Id of the column for sorting. Default: the header. */
+  /** Id of the column for sorting. Absent: the rows cannot be sorted by it. */
   readonly id?: string;
   readonly label?: string;
   readonly cell: (row: Row) => ReactNode;
@@ -51,7 +51,7 @@ export interface TableProps<Row> {
   /** An EmptyState, shown if there are no rows. */
   readonly empty: ReactNode;
   readonly skeletonRows?: number;
-  /** Makes the column heads buttons. The rows must be sorted already. */
+  /** Makes the heads of columns with an id buttons. The rows must be sorted already. */
   readonly sorting?: Sorting | undefined;
   /** On a phone rows become small lists (default), or the table scrolls sideways. */
   readonly narrow?: 'list' | 'scroll';
@@ -181,7 +181,7 @@ function TableHead<Row>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 
             scope="col"
             className={cellClass(column)}
             style={column.width ? { width: column.width } : {}}
-            aria-sort={sorting?.by === idOf(column) ? ARIA[sorting.order] : undefined}
+            aria-sort={sorting && sorting.by === column.id ? ARIA[sorting.order] : undefined}
           >
             <HeadCell column={column} sorting={sorting} />
           </th>
@@ -197,11 +197,12 @@ interface HeadCellProps<Row> extends Pick<TableProps<Row>, 'sorting'> {
 
 function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
   if (column.header === '') return <span className="visually-hidden">{column.label}</span>;
-  if (sorting === undefined) return column.header;
-  const isSorted = sorting.by === idOf(column);
+  const { id } = column;
+  if (sorting === undefined || id === undefined) return column.header;
+  const isSorted = sorting.by === id;
   const arrow = sorting.order === 'asc' ? 'chevronUp' : 'chevronDown';
   return (
-    <button type="button" className={styles.sort} onClick={() => sorting.onSort(idOf(column))}>
+    <button type="button" className={styles.sort} onClick={() => sorting.onSort(id)}>
       {column.header}
       {isSorted ? <Icon name={arrow} /> : <Icon name="sort" className={styles.unsorted} />}
     </button>

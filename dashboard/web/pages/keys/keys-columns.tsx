@@ -23,6 +23,7 @@ export function keyColumns(selection: Selection, actionsOf: KeyActions): readonl
 
 function nameColumn({ ids, toggle }: Selection): Column<KeyView> {
   return {
+    id: 'name',
     header: 'Key',
     width: '19%',
     cell: (key) =>
@@ -74,6 +75,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
     ),
   },
   {
+    id: 'used',
     header: 'Last used',
     width: '11%',
     cell: ({ lastUsedAtMs, lastAddress }) => (
@@ -82,8 +84,9 @@ const COLUMNS: readonly Column<KeyView>[] = [
       </Detailed>
     ),
   },
-  { header: 'Spent', numeric: true, width: '17%', cell: (key) => <KeySpends of={key} /> },
+  { id: 'spent', header: 'Spent', numeric: true, width: '17%', cell: (key) => <KeySpends of={key} /> },
   {
+    id: 'owner',
     header: 'Belongs to',
     width: '14%',
     hideBelow: 'wide',

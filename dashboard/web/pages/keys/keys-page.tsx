@@ -7,10 +7,12 @@ import { Button } from '../../components/button.tsx';
 import { Banner, EmptyState } from '../../components/panels.tsx';
 import { Instant } from '../../components/values.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
+import { SORTABLE_KEYS, sortKeys } from '../../keys/key-sorting.ts';
 import { SearchFilter } from '../../search/filters.tsx';
 import { type Url, useUrl } from '../../search/use-url.ts';
 import { SuspendedBanner } from '../../shell/use-organization.tsx';
 import { CsvLink, ListPage } from '../../table/list-page.tsx';
+import { tableSorting } from '../../table/sorting.ts';
 import { type KeysState, keysSearch } from '../searches.ts';
 import { useKeyOverlays } from './key-overlays.tsx';
 import { KeySelectionBar, useKeySelection } from './key-selection-bar.tsx';
@@ -70,7 +72,8 @@ export function KeysPage(): ReactNode {
       nouns={['key', 'keys']}
       caption="API keys"
       columns={keyColumns(selection, actionsOf)}
-      rows={filtered?.shown}
+      rows={filtered && sortKeys(filtered.shown, search)}
+      sorting={tableSorting(url, SORTABLE_KEYS)}
       onOpen={({ id }) => change({ key: id }, 'step')}
       openKey={search.key}
       noMatch={false}
