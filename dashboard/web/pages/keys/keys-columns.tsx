@@ -3,7 +3,7 @@ import type { KeyView } from '#contract/keys.ts';
 import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
-import { maskedKey, restrictionLabels, spendOf, spentFraction } from '../../keys/key-labels.ts';
+import { maskedKey, restrictionLabels, SCOPE_LABELS, spendOf, spentFraction } from '../../keys/key-labels.ts';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import { actionsColumn, type Column } from '../../table/table.tsx';
 import type { Selection } from './key-selection-bar.tsx';
@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
       <div className="stack">
         <div className="badges">
           {key.scopes.map((scope) => (
-            <Badge key={scope}>{scope}</Badge>
+            <Badge key={scope}>{SCOPE_LABELS[scope].title}</Badge>
           ))}
         </div>
         <div className={styles.words}>
