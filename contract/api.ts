@@ -85,8 +85,8 @@ export const PROBLEM_STATUS = {
 
 /**
  * Tables with a CSV export. Its URL has the filter of the page as its query:
- * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` and
- * `/api/requests.csv` for operators.
+ * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` and others for
+ * operators.
  */
-export type CsvTable = 'requests' | 'ledger' | 'keys';
-export type OperatorCsvTable = 'costs' | 'requests';
+export type CsvTable = 'requests' | 'ledger' | 'keys' | 'audit';
+export type OperatorCsvTable = 'costs' | 'requests' | 'audit';

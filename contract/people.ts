@@ -9,7 +9,7 @@ export const removedMember = z.strictObject({
 });
 
 /** Absent fields do not filter. */
-const auditFilter = z.strictObject({
+export const auditFilter = z.strictObject({
   /** Part of the displayed actor name. Case is ignored. */
   actor: textField.exactOptional(),
   action: z
@@ -23,6 +23,7 @@ const auditFilter = z.strictObject({
 export type AuditFilter = Readonly<z.infer<typeof auditFilter>>;
 export const auditPageInput = auditFilter.extend({ before: idOf('evt').exactOptional() });
 export const everyAuditInput = auditPageInput.extend({ organization: idOf('org').exactOptional() });
+export const everyAuditFilter = everyAuditInput.omit({ before: true });
 
 export interface MemberView {
   /** For an invited person without an account: the id that their user will have. */

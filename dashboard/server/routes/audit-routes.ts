@@ -1,6 +1,9 @@
-import { auditPageInput, everyAuditInput } from '#contract/people.ts';
-import { auditPage } from '#database/audit/audit-pages.ts';
-import { type Route, route } from '../http/route.ts';
+import { auditFilter, auditPageInput, everyAuditFilter, everyAuditInput } from '#contract/people.ts';
+import { csvLines } from '#core/csv-lines.ts';
+import { present } from '#core/present.ts';
+import { type AuditQuery, auditPage } from '#database/audit/audit-pages.ts';
+import { csvRoute, type Deps, type Route, route } from '../http/route.ts';
+import { auditColumns } from './csv-tables.ts';
 
 const PAGE_ROWS = 50;
 
@@ -11,12 +14,29 @@ export const AUDIT_ROUTES: readonly Route[] = [
     handle: ({ deps, organizationId, role, input }) =>
       auditPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),
+  csvRoute('/api/organizations/:organization/audit.csv', {
+    access: 'owner',
+    input: auditFilter,
+    handle: async ({ deps, organizationId, role, input }) =>
+      auditLines(deps, { organizationId, forCustomer: role !== 'operator', ...input }),
+  }),
   route('GET /api/audit', {
     access: 'operator',
     input: everyAuditInput,
-    handle({ deps, input: { organization, ...rest } }) {
-      const about = organization === undefined ? {} : { organizationId: organization };
-      return auditPage(deps.database, { ...about, forCustomer: false, ...rest, limit: PAGE_ROWS });
-    },
+    handle: ({ deps, input: { organization: organizationId, ...rest } }) =>
+      auditPage(deps.database, { ...present({ organizationId }), forCustomer: false, ...rest, limit: PAGE_ROWS }),
+  }),
+  csvRoute('/api/audit.csv', {
+    access: 'operator',
+    input: everyAuditFilter,
+    handle: async ({ deps, input: { organization: organizationId, ...rest } }) =>
+      auditLines(deps, { ...present({ organizationId }), forCustomer: false, ...rest }),
   }),
 ];
+
+function auditLines({ database }: Deps, filter: Omit<AuditQuery, 'before' | 'limit'>) {
+  return csvLines(auditColumns(filter.organizationId === undefined), async (before: string | undefined, limit) => {
+    const { events, next } = await auditPage(database, { ...filter, ...present({ before }), limit });
+    return { rows: events, ...present({ next }) };
+  });
+}

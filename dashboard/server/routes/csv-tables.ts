@@ -1,5 +1,6 @@
 import type { CostGroupName, CostRowView } from '#contract/costs.ts';
 import type { LedgerEntryView } from '#contract/money.ts';
+import type { AuditEventView } from '#contract/people.ts';
 import type { RequestDetail } from '#contract/request-log.ts';
 import { type Column, type Columns, csvTime, csvUsd } from '#core/csv.ts';
 
@@ -41,7 +42,7 @@ const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_CO
 /** API of requests that generate output. Reads have none. */
 const API_COLUMN: Column<RequestDetail> = ['api', ({ api }) => api];
 
-const ORGANIZATION_COLUMNS: Columns<RequestDetail> = [
+const ORGANIZATION_COLUMNS: Columns<Pick<AuditEventView, 'organizationId' | 'organizationName'>> = [
   ['organization_id', ({ organizationId }) => organizationId],
   ['organization_name', ({ organizationName }) => organizationName],
 ];
@@ -66,6 +67,22 @@ const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
   actor: ['actor', ({ actor }) => actor],
 };
 export const CSV_LEDGER_COLUMNS: Columns<LedgerEntryView> = Object.values(CSV_LEDGER_COLUMNS_BY_FIELD);
+
+const CSV_AUDIT_COLUMNS_BY_FIELD: ColumnsByField<AuditEventView, 'organizationId' | 'organizationName'> = {
+  atMs: ['time', ({ atMs }) => csvTime(atMs)],
+  id: ['id', ({ id }) => id],
+  actor: ['actor', ({ actor }) => actor],
+  address: ['address', ({ address }) => address],
+  action: ['action', ({ action }) => action],
+  subjectId: ['subject_id', ({ subjectId }) => subjectId],
+  subjectName: ['subject_name', ({ subjectName }) => subjectName],
+  changes: ['changes', ({ changes }) => JSON.stringify(changes)],
+};
+const CSV_AUDIT_COLUMNS: Columns<AuditEventView> = Object.values(CSV_AUDIT_COLUMNS_BY_FIELD);
+
+export function auditColumns(isOfAll: boolean): Columns<AuditEventView> {
+  return [...(isOfAll ? ORGANIZATION_COLUMNS : []), ...CSV_AUDIT_COLUMNS];
+}
 
 const COST_GROUPS: Readonly<Record<CostGroupName, Columns<CostRowView>>> = {
   day: [['date', ({ day }) => day]],

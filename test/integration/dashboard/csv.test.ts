@@ -110,6 +110,23 @@ describe('CSV', () => {
     );
   });
 
+  it('of the audit log has every event of the filter, and names operators only to operators', async () => {
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    const id = await dashboard.addOrganization('Audited');
+    const owner = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'owner'] }));
+    const path = `/api/organizations/${id}`;
+    for (let n = 0; n < 3; n++) await operator.send('PATCH', path, { name: `=Audited ${n}` });
+    const lines = async (by: Browser, address: string) => (await by.get(address)).text.trimEnd().split('\r\n');
+    const [names, latest, ...older] = await lines(owner, `${path}/audit.csv?action=organization.updated`);
+    expect(names).toBe('time,id,actor,address,action,subject_id,subject_name,changes');
+    expect(latest).toMatch(/Z,evt-\w+,the operator,,organization\.updated,org-\w+,'=Audited 2,"\{""name"":\[/);
+    expect(older).toHaveLength(2);
+    const [heads, ...all] = await lines(operator, `/api/audit.csv?organization=${id}&action=organization.updated`);
+    expect(heads).toBe(names);
+    expect(all).toHaveLength(3);
+    expect((await lines(operator, '/api/audit.csv'))[0]).toBe(`organization_id,organization_name,${names}`);
+  });
+
   it('with an invalid filter is an error instead of a file', async () => {
     const { status, body } = await browser.get(table('ledger.csv?kind=gift'));
     expect([status, body.problem]).toEqual([400, 'invalid']);

@@ -154,7 +154,9 @@ const CSV_ROUTES: Readonly<Record<string, Decision>> = {
   [`GET ${ORGANIZATION}/requests.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/ledger.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/keys.csv`]: { access: 'member' },
+  [`GET ${ORGANIZATION}/audit.csv`]: { access: 'owner' },
   'GET /api/requests.csv': { access: 'operator' },
+  'GET /api/audit.csv': { access: 'operator' },
   'GET /api/costs.csv': { access: 'operator', input: COSTS },
 };
 

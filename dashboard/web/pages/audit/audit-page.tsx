@@ -11,7 +11,7 @@ import { OptionalSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
 import { type Url, useBounds, useUrl } from '../../search/use-url.ts';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
-import { ListPage, type ListPageProps } from '../../table/list-page.tsx';
+import { CsvLink, ListPage, type ListPageProps } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import { type AuditState, auditSearch, operatorAuditSearch } from '../searches.ts';
 import styles from './audit.module.css';
@@ -25,6 +25,7 @@ export function AuditPage(): ReactNode {
     <ListPage
       {...LIST}
       description="Who changed what, when and from where."
+      besideFilters={<CsvLink table="audit" query={query} />}
       url={url}
       filters={<AuditFilters url={url} />}
       query={pages}
@@ -50,6 +51,7 @@ export function OperatorAuditPage(): ReactNode {
     <ListPage
       {...LIST}
       description="Who changed what, in all organizations and for all users."
+      besideFilters={<CsvLink table="audit" query={query} />}
       url={url}
       filters={<AuditFilters url={url} more={picker} />}
       query={pages}
