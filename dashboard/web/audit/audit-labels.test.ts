@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEventView } from '#contract/people.ts';
 import { AUDIT_FIELDS } from '#contract/shown-settings.ts';
-import { ACTIONS, actionChoice, actionLabel, changeLines } from './audit-labels.ts';
+import { ACTIONS, actionChoice, actionLabel, changeLines, isOfOrganization } from './audit-labels.ts';
 
 const EVENT: AuditEventView = {
   id: 'evt-1',
@@ -136,6 +136,16 @@ describe('the changes of an event', () => {
 });
 
 describe('actionChoice', () => {
+  it('is offered to owners if their log can have it', () => {
+    const offered = ACTIONS.filter(isOfOrganization);
+    for (const action of ['key.revoked', 'user.invited', 'view.created', 'alerts.updated', 'organization.credited']) {
+      expect(offered).toContain(action);
+    }
+    for (const action of ['charge.retried', 'user.signed_in', 'user.identity_bound', 'user.disabled']) {
+      expect(offered).not.toContain(action);
+    }
+  });
+
   it('names every action without a subject', () => {
     const labels = Object.fromEntries(ACTIONS.map((action) => [action, actionChoice(action).label]));
     expect(labels).toMatchObject({

@@ -43,6 +43,11 @@ const WORDS: Readonly<Record<string, string>> = {
 
 export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.credited'].sort();
 
+/** False for actions about a user or the gateway, which are in no organization's log. */
+export function isOfOrganization(action: string): boolean {
+  return !/^charge\.|^user\.(?!created|added|invited|role_changed|removed)/.test(action);
+}
+
 /** A choice of the action filter, such as `Revoked a key`. */
 export function actionChoice(action: string): { readonly value: string; readonly label: string } {
   const label = action === 'organization.credited' ? 'Added credit' : (WORDS[action] ?? action);

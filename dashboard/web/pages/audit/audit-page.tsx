@@ -3,7 +3,14 @@ import type { ReactNode } from 'react';
 import { LIST_RANGES } from '#contract/explore-search.ts';
 import type { AuditEventView } from '#contract/people.ts';
 import { useAskPages } from '../../api/queries.ts';
-import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } from '../../audit/audit-labels.ts';
+import {
+  ACTIONS,
+  actionChoice,
+  actionLabel,
+  type ChangedValue,
+  changeLines,
+  isOfOrganization,
+} from '../../audit/audit-labels.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Detailed, Instant } from '../../components/values.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
@@ -27,7 +34,7 @@ export function AuditPage(): ReactNode {
       description="Who changed what, when and from where."
       besideFilters={<CsvLink table="audit" query={query} />}
       url={url}
-      filters={<AuditFilters url={url} />}
+      filters={<AuditFilters url={url} choices={CHOICES.filter(({ value }) => isOfOrganization(value))} />}
       query={pages}
       columns={[ACTION, CHANGES, ...BY]}
       rows={pages.data?.pages.flatMap(({ events }) => events)}
@@ -53,7 +60,7 @@ export function OperatorAuditPage(): ReactNode {
       description="Who changed what, in all organizations and for all users."
       besideFilters={<CsvLink table="audit" query={query} />}
       url={url}
-      filters={<AuditFilters url={url} more={picker} />}
+      filters={<AuditFilters url={url} choices={CHOICES} more={picker} />}
       query={pages}
       columns={[ACTION, CHANGES, ORGANIZATION, ...BY]}
       rows={pages.data?.pages.flatMap(({ events }) => events)}
@@ -76,7 +83,13 @@ const LIST = {
 
 const CHOICES = ACTIONS.map(actionChoice).toSorted((a, b) => a.label.localeCompare(b.label, 'en'));
 
-function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly more?: ReactNode }): ReactNode {
+interface AuditFiltersProps {
+  readonly url: Url<AuditState>;
+  readonly choices: typeof CHOICES;
+  readonly more?: ReactNode;
+}
+
+function AuditFilters({ url, choices, more }: AuditFiltersProps): ReactNode {
   const { search, change } = url;
   return (
     <>
@@ -86,7 +99,7 @@ function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly m
         none="All actions"
         value={search.action}
         onChange={(action) => change({ action })}
-        choices={CHOICES}
+        choices={choices}
       />
       {more}
       <TimeChoice url={url} ranges={LIST_RANGES} usual="all" />
