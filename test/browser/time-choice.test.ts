@@ -55,6 +55,7 @@ requirement(NO_CHROMIUM, () => {
     const [fromMs, toMs] = span();
     expect(toMs - fromMs).toBe(2 * DAY_MS);
     expect(await page.getByRole('gridcell', { selected: true }).allTextContents()).toEqual(['11', '12']);
+    await page.getByText('To the end of Nov 12, 2025.').waitFor();
     await page.getByLabel('To', { exact: true }).fill('17:30');
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => Number(url.searchParams.get('toMs')) === toMs - 6.5 * 3_600_000);

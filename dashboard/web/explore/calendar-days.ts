@@ -86,6 +86,7 @@ const DAY = inUtc({ dateStyle: 'full' });
 
 export const monthName = (day: number) => MONTH.format(dateOf(day));
 export const dayName = (day: number) => DAY.format(dateOf(day));
+export const shortDay = (day: number) => utcDate.format(dateOf(day));
 export const dayOfMonth = (day: number) => dateOf(day).getUTCDate();
 
 /** Whole days are shown like `Nov 21 – 23, 2026`, other ranges like `Nov 21, 14:05 – 16:30`. */

@@ -4,7 +4,7 @@ import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import inputStyles from '../forms/inputs.module.css';
 import type { Url } from '../search/use-url.ts';
 import { Calendar } from './calendar.tsx';
-import { type Days, LOCAL_DAYS, UTC_DAYS } from './calendar-days.ts';
+import { type Days, LOCAL_DAYS, shortDay, UTC_DAYS } from './calendar-days.ts';
 import styles from './time-choice.module.css';
 
 export interface TimeChoiceProps<Range extends string> {
@@ -83,6 +83,7 @@ function Times({ fromMs, toMs, onChange }: TimesProps): ReactNode {
         atMs={toMs}
         onChange={(minutes) => change(fromMs, LOCAL_DAYS.momentOf(last, minutes || DAY_MS / MINUTE_MS))}
       />
+      {LOCAL_DAYS.minutesOf(toMs) === 0 && <p className="muted small">To the end of {shortDay(last)}.</p>}
     </div>
   );
 }
