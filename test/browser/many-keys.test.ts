@@ -82,6 +82,10 @@ requirement(NO_CHROMIUM, () => {
 
       const notice = page.getByRole('status').filter({ hasText: '1 key expires within 7 days' });
       await notice.waitFor();
+      await page.getByRole('button', { name: 'Key', exact: true }).click();
+      await page.waitForURL((url) => url.searchParams.get('sort') === 'name');
+      const rows = page.getByRole('table', { name: 'API keys' }).locator('tbody tr');
+      await expect.poll(() => rows.first().innerText()).toContain('Idle');
       await look('list');
       await notice.getByRole('button', { name: 'Extend' }).click();
       await page.getByRole('dialog').getByText('The key works longer').waitFor();
