@@ -15,7 +15,14 @@ export async function lookAtMail({ server }: MailConfig): Promise<readonly Findi
   const wrong = await checkMailServer(server);
   if (wrong === undefined)
     return [ok('mail', `${where} answers${server.login === undefined ? ', without a login' : ' and takes the login'}`)];
-  return [problem('mail', `${where}: ${wrong}`, 'Check mail.smtp_url, its user and password, and firewalls.')];
+  return [problem('mail', `${where}: ${wrong}`, mailAdvice(wrong))];
+}
+
+function mailAdvice(wrong: string): string {
+  if (wrong.includes('certificate'))
+    return 'Correct the certificate or the name in mail.smtp_url, or add its CA to the dashboard by NODE_EXTRA_CA_CERTS.';
+  if (wrong.includes('TLS')) return 'Let it offer TLS, or set mail.plaintext: true for a relay without a login.';
+  return 'Check mail.smtp_url, its user and password, and firewalls.';
 }
 
 /** Reads the issuer's metadata. */

@@ -25,6 +25,7 @@ test('compose: the dashboard has only the folders of the configuration and of it
     'DATABASE_URL',
     'GATEWAY_CONFIG',
     'LOG_LEVEL',
+    'NODE_EXTRA_CA_CERTS',
     ...OWN,
   ]);
   for (const name of OWN) {

@@ -91,10 +91,25 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the mail server is not reachable',
   EDNS: 'the name of the mail server does not resolve',
   ESOCKET: 'the mail server is not reachable',
+  CERT_HAS_EXPIRED: 'the certificate of the mail server has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the mail server is for another name',
 };
 
+interface MailError {
+  readonly code?: string;
+  /** Code of the failure of the connection or of TLS, behind ESOCKET. */
+  readonly originalCode?: string;
+  readonly responseCode?: number;
+}
+
 function wordsOf(error: unknown): string {
-  const { code = '', responseCode } = error as { readonly code?: string; readonly responseCode?: number };
-  const words = WORDS[code] ?? 'the mail was not accepted';
+  const { code = '', originalCode = '', responseCode } = error as MailError;
+  const words = WORDS[originalCode] ?? wordsOfTls(originalCode) ?? WORDS[code] ?? 'the mail was not accepted';
   return responseCode === undefined ? words : `${words} (${responseCode})`;
+}
+
+/** Most codes for a certificate that cannot be verified name it, or its signature. */
+function wordsOfTls(code: string): string | undefined {
+  if (code.startsWith('ERR_SSL_')) return WORDS.ETLS;
+  return /CERT|SIGNATURE/.test(code) ? 'the certificate of the mail server is not trusted' : undefined;
 }

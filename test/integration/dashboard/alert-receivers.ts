@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import type { TestCertificate } from '../../provider/certificate.ts';
 
 /** A mail server on loopback, and the mails that it accepted. */
 export interface MailServer {
@@ -19,15 +20,16 @@ export interface ReceivedMail {
   readonly text: string;
 }
 
-export async function startMailServer(login?: {
-  readonly user: string;
-  readonly password: string;
-}): Promise<MailServer> {
+export async function startMailServer(
+  login?: { readonly user: string; readonly password: string },
+  certificate?: TestCertificate,
+): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   let refused: number | undefined;
   const server = new SMTPServer({
     authOptional: login === undefined,
-    disabledCommands: ['STARTTLS'],
+    disabledCommands: certificate === undefined ? ['STARTTLS'] : [],
+    ...certificate,
     allowInsecureAuth: true,
     onAuth: ({ username, password }, _session, callback) =>
       username === login?.user && password === login?.password

@@ -1,8 +1,11 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import type { SmtpServer } from '#core/config/dashboard-config.ts';
 import { sendMail } from '#dashboard/server/alerts/mail-transport.ts';
 import { mailText } from '#dashboard/server/alerts/message-texts.ts';
 import { opened } from '../../harness/opened.ts';
+import { makeCertificate, type TestCertificate } from '../../provider/certificate.ts';
 import { startMailServer } from './alert-receivers.ts';
 
 describe('a mail server', () => {
@@ -49,7 +52,24 @@ describe('a mail server', () => {
       /^the mail server refused the login/,
     );
     expect((await send({ port: 9 })).text).toBe('the mail server is not reachable');
-    expect((await send({ tls: true })).kind).toBe('failed');
+  });
+
+  it('whose certificate cannot be verified is reported with the reason', async () => {
+    const [valid, expired] = [makeCertificate(), makeCertificate(Date.now() - 2 * DAY_MS, 'expired')];
+    const trusted = getCACertificates('default');
+    const textOf = async (certificate: TestCertificate, host: string, trusts: readonly TestCertificate[]) => {
+      const secure = await startMailServer(login, certificate);
+      setDefaultCACertificates([...trusted, ...trusts.map(({ cert }) => cert)]);
+      const { text } = await send({ host, port: secure.port });
+      setDefaultCACertificates(trusted);
+      await secure.close();
+      return text;
+    };
+    expect(await textOf(valid, '0.0.0.0', [])).toBe('the certificate of the mail server is not trusted');
+    expect(await textOf(valid, '0.0.0.0', [valid])).toBe('the certificate of the mail server is for another name');
+    expect(await textOf(expired, '0.0.0.0', [expired])).toBe('the certificate of the mail server has expired');
+    expect(await textOf(valid, 'localhost', [valid])).toBe('accepted by the mail server');
+    expect((await send({ tls: true })).text).toBe('the mail server has no usable TLS');
   });
 
   it('gets the names of customers on one line, so that they add no headers', async () => {
