@@ -152,9 +152,8 @@ function dns(addresses: JsonObject): Cluster {
       typed_config: {
         '@type': 'type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster',
         ...addresses,
-        respect_dns_ttl: true,
-        dns_min_refresh_rate: '5s',
-        dns_refresh_rate: '30s',
+        // TTLs are ignored: Docker's is 600 s, which kept a replaced container unavailable.
+        dns_refresh_rate: '5s',
         dns_failure_refresh_rate: { base_interval: '1s', max_interval: '10s' },
         // A silent name server delays a start or reload by 2 tries, 6 s in all (measured).
         typed_dns_resolver_config: {

@@ -15,6 +15,8 @@ import { startPod } from './pod.ts';
 const BUILD_AND_START_MS = 300_000;
 const SLOW_TEST_MS = 60_000;
 const REPORTED_WITHIN_MS = 20_000;
+/** Envoy looks addresses up every 5 s. */
+const FOUND_WITHIN_MS = 15_000;
 const STREAMS = 20;
 /** Together below `limits.read_rpm` of one key. */
 const LOAD_CLIENTS = 4;
@@ -78,6 +80,19 @@ requirement(missingCompose(), () => {
       expect(cut).toEqual([]);
       expect([...outcomes.keys()].sort()).toEqual(['200', '503 no_capacity']);
       expect(outcome(await client.chat({ model: 'demo-chat' }))).toBe('200');
+    },
+    SLOW_TEST_MS,
+  );
+
+  test(
+    'a provider whose container is replaced is found at its new address, although Docker names the old one for 600 s',
+    async () => {
+      await compose.run('rm', '-sf', 'demo-provider');
+      // Takes the address that has become free.
+      await compose.run('run', '-d', '--no-deps', '--entrypoint', 'sleep', 'demo-provider', '60');
+      await compose.run('up', '-d', '--no-deps', 'demo-provider');
+      const answered = async () => outcome(await client.chat({ model: 'demo-chat' }));
+      await expect.poll(answered, { timeout: FOUND_WITHIN_MS, interval: 500 }).toBe('200');
     },
     SLOW_TEST_MS,
   );
