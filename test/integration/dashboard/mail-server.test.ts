@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
@@ -52,6 +53,17 @@ describe('a mail server', () => {
       /^the mail server refused the login/,
     );
     expect((await send({ port: 9 })).text).toBe('the mail server is not reachable');
+  });
+
+  it.each(['end', 'resetAndDestroy'] as const)('that loses the connection is not unreachable: %s', async (lose) => {
+    const broken = createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket[lose]());
+      socket.write('220 test\r\n');
+    });
+    await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve));
+    const { port } = broken.address() as AddressInfo;
+    expect((await send({ port })).text).toBe('the connection to the mail server was lost');
+    await new Promise((resolve) => broken.close(resolve));
   });
 
   it('whose certificate cannot be verified is reported with the reason', async () => {
