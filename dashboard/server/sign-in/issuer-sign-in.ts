@@ -32,8 +32,11 @@ const MAX_ID_TOKEN_CHARACTERS = 16_384;
 const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 /** Errors with which the user or the issuer ends the sign-in. */
 const REFUSALS = ['access_denied', 'login_required', 'consent_required', 'interaction_required'];
-/** Failures of the connection, and responses that violate the protocol. */
-const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
+/** Failures of the connection, responses that violate the protocol, and a key changed just now. */
+const UNAVAILABLE = [
+  ...['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'],
+  'OAUTH_KEY_SELECTION_FAILED',
+];
 
 const IDENTITY_REFUSED = problem(
   'identity_refused',

@@ -50,7 +50,6 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
   ['a time of sign-in before all time', { auth_time: -1e300 }],
   ['no signature', {}, { alg: 'none' }],
   ['a signature with the secret of the client', {}, { alg: 'HS256' }],
-  ['another key', {}, { kid: 'two' }],
 ])('%s signs nobody in', async (_, claims, header = {}) => {
   issuer.header = header;
   const browser = dashboard.browser();
@@ -62,6 +61,12 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
 test('a token that is signed by another key signs nobody in', async () => {
   issuer.key = newKey();
   expect((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem).toBe('identity_refused');
+});
+
+test('a key that the issuer does not publish yet asks people to try again in a minute', async () => {
+  issuer.header = { kid: 'two' };
+  const reply = await signInAt(dashboard.browser(), issuer, SOMEBODY);
+  expect([reply.status, reply.body.problem]).toEqual([503, 'issuer_unavailable']);
 });
 
 test.each<[string, unknown]>([
