@@ -159,9 +159,12 @@ function configurationFindings(
     check,
     `${path} is valid: ${countOrNo(config.models.size, 'model')}, ${countOrNo(config.providers.size, 'provider')}`,
   );
-  const told = warnings.map(({ line, message }) =>
-    warning(check, `${path}:${line}: ${message}`, 'Set it, let this user read it, or remove it.'),
-  );
+  const told = warnings.map(({ line, message }) => {
+    const found = `${path}:${line}: ${message}`;
+    if (!message.endsWith('the dashboard needs it'))
+      return warning(check, found, 'Set it, let this user read it, or remove it.');
+    return { ...skipped(check, found), advice: 'Run the doctor where the dashboard runs, and set it there.' };
+  });
   return [valid, ...told];
 }
 

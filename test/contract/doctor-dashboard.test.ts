@@ -117,4 +117,9 @@ it('check-config summarizes the sections, and doctor skips them if their secrets
   ]);
   expect((await run('check-config', {})).text).toMatch(/STRIPE_SECRET_KEY.*the dashboard needs it/);
   expect(await doctor({})).toEqual([]);
+  const { findings } = (await run('doctor', {})).json as { readonly findings: readonly Finding[] };
+  const secrets = findings.filter(({ found }) => found.includes('the dashboard needs it'));
+  expect(secrets.map(({ verdict, advice }) => [verdict, advice])).toEqual(
+    Array(4).fill(['skipped', expect.stringContaining('where the dashboard runs')]),
+  );
 });
