@@ -64,7 +64,8 @@ export async function openAdministration(options: AdministrationOptions): Promis
   };
 }
 
-function createAdministration(pool: pg.Pool) {
+/** On a database that is prepared already. */
+export function createAdministration(pool: pg.Pool) {
   const on =
     <Given extends unknown[], Result>(work: (pool: pg.Pool, ...given: Given) => Result) =>
     (...given: Given): Result =>

@@ -4,7 +4,8 @@ import { inject } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { NanoUsd } from '#core/money.ts';
 import { DEFAULT_RULES, type RateLimits } from '#core/principal.ts';
-import { type Administration, openAdministration } from '#database/administration/administration.ts';
+import { type Administration, createAdministration } from '#database/administration/administration.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '#database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
@@ -61,11 +62,11 @@ export async function openStore(url: string, options: Omit<PostgresOptions, 'url
     timeouts: PATIENT,
     ...options,
   });
-  const changes = await openAdministration({ url, log: SILENT, timeouts: options.timeouts ?? PATIENT, connections: 4 });
+  const changes = createPool(url, 4, options.timeouts ?? PATIENT, SILENT);
   const close = async () => {
-    await Promise.all([changes.close(), store.close()]);
+    await Promise.all([changes.end(), store.close()]);
   };
-  return { ...store, administration: changes.administration, logged, close };
+  return { ...store, administration: createAdministration(changes), logged, close };
 }
 
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
