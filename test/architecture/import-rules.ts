@@ -91,10 +91,14 @@ export const CONFIGURATION: IConfiguration = {
     },
     {
       name: 'not-imported',
-      comment: 'A file that no production file imports is an entry, a test, or dead.',
+      comment: 'A file that no production file imports is an entry, a test, types of a package, or dead.',
       severity: 'error',
       from: { pathNot: ['^test/', TESTS] },
-      module: { path: '/', pathNot: ['^test/', '^node_modules/', TESTS, ENTRIES], numberOfDependentsLessThan: 1 },
+      module: {
+        path: '/',
+        pathNot: ['^test/', '^node_modules/', '\\.d\\.ts$', TESTS, ENTRIES],
+        numberOfDependentsLessThan: 1,
+      },
     },
     {
       name: 'tests-stay-apart',

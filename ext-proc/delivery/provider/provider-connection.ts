@@ -1,5 +1,6 @@
 import { connect, type IpcNetConnectOpts, type Socket } from 'node:net';
-import { type buildConnector, Client, type Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
+import Client from 'undici/lib/dispatcher/client.js';
 import type { Carrier, ProviderCall, ProviderHead } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
