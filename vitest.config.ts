@@ -28,6 +28,7 @@ const BROWSER_IN_SHORT = named('browser/journey');
  */
 const INSTALLATIONS = named(
   'integration/configuration/supervised-reload',
+  'integration/dashboard/first-sign-in',
   'integration/dashboard/process',
   'integration/dashboard/proxies',
   'integration/dashboard/supervised',

@@ -75,8 +75,10 @@ describe('alerts', () => {
 
   requirement(missingPromtool(), () => {
     const folder = fileURLToPath(new URL('../deploy/observability/', import.meta.url));
+    // It collects its garbage less often: a fifth of its CPU.
+    const env = { ...process.env, GOGC: '800' };
     const promtool = (...args: string[]) =>
-      execFileSync(PROMTOOL, args, { cwd: folder, encoding: 'utf8', timeout: 280_000, stdio: 'pipe' });
+      execFileSync(PROMTOOL, args, { cwd: folder, env, encoding: 'utf8', timeout: 280_000, stdio: 'pipe' });
 
     it('are accepted by promtool, and each one fires alone on its condition', { timeout: 300_000 }, () => {
       expect(promtool('check', 'rules', 'alerts.yaml', 'recording-rules.yaml')).not.toContain('FAILED');
