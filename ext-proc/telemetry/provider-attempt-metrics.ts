@@ -1,6 +1,8 @@
 import { UNCHARGED_REASONS, type UnchargedReason } from '#database/costs/provider-attempts.ts';
-import type { PickResult } from '../delivery/provider/endpoint-picker.ts';
 import type { MetricSet } from './metric-set.ts';
+
+/** What came of asking an endpoint picker. */
+export type PickResult = 'picked' | 'refused' | 'unusable' | 'unavailable';
 
 export type ProviderAttemptMetrics = ReturnType<typeof createProviderAttemptMetrics>;
 

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { backOffMs } from '#core/retry/back-off.ts';
+import type { PickResult } from '../../telemetry/provider-attempt-metrics.ts';
 import { type PickerAnswer, pickerAnswer, pickerRequest } from './picker-messages.ts';
 
 const PROCESS = {
@@ -16,7 +17,6 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 
 type PickedProvider = { readonly name: string; readonly endpointPicker: URL };
 type Answer = PickerAnswer | { readonly kind: 'unavailable' };
-export type PickResult = Answer['kind'];
 
 export interface PickerEvents {
   onResult(provider: string, result: PickResult): void;
