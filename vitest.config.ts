@@ -107,7 +107,11 @@ const PATIENT = {
  * Files that follow each other share a process: loading the same modules for each of 300 files was
  * half of the CPU. What a test changes of its process (clock, environment, globals) it puts back.
  */
-const SHARING = { ...PATIENT, isolate: false, setupFiles: ['test/harness/leak-check.ts'] };
+const SHARING = {
+  ...PATIENT,
+  isolate: false,
+  setupFiles: ['test/harness/property-sizes.ts', 'test/harness/leak-check.ts'],
+};
 
 export default defineConfig({
   test: {
