@@ -19,7 +19,10 @@ export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   return createPrivateKey(present ?? (await makeKey(path)));
 }
 
-/** Writes the key to a temporary file and renames it, so that no process reads half of it. */
+/**
+ * Writes the key to a temporary file and links it to its name. So no process reads half of it, and
+ * of several processes the first one's key stays.
+ */
 async function makeKey(path: string): Promise<Buffer> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const temporary = `${path}.${randomUUID()}.tmp`;

@@ -110,7 +110,7 @@ export class Accounting {
     return this.#ending ? 'the process ends' : (this.#changes.refusesBecause() ?? this.#charges.refusesBecause());
   }
 
-  /** Ends all requests that hold money, because the limit store does not know their holds. */
+  /** Ends all requests that hold money: the limit store lost their holds, or the process ends. */
   cut(): void {
     for (const hold of this.#underWay) hold.end();
   }

@@ -9,7 +9,10 @@ export interface DeliveryHold {
   asked(target: Target, sent: SentPrompt): void;
   /** Notes that delivery begins. `output` so far is charged even if this process is killed. */
   delivers(output: () => OutputSoFar): void;
-  /** Notes that the stream has ended. `charge` follows once its end is written. */
+  /**
+   * Notes that the provider's output has ended. Then the end of the response is composed, `charge`
+   * is called, and the end is sent.
+   */
   outputEnded(metered: MeteredUsage): void;
   /** Computes the charge in USD for `usage.cost`. */
   costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number;

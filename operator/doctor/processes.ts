@@ -57,7 +57,10 @@ function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess
     .filter((process) => !isFresh(process) && !replaced.has(nameOf(process)))
     .map((process) => {
       const found = `has not reported for ${Math.round(process.ageMs / 1000)} s`;
-      const advice = 'Check whether it still runs. Its holds end 30 s after its end; its row is deleted after an hour.';
+      const advice =
+        'Check whether it still runs. If it died, restart it: it settles its charge log first. Until then Redis keeps ' +
+        'its slots for 15 s, and its money until another process has settled the log, or for timeouts.total and a ' +
+        'minute. Limits in memory ended with it. Its row is deleted after an hour.';
       return warning(nameOf(process), found, advice);
     });
 }

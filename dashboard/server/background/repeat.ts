@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 
 export interface Background {
-  /** Stops the work. Waits briefly for what is in progress. */
+  /** Stops the work. Resolves when the run in progress and `finish` are done. */
   close(): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ export function repeat(
   log: Log,
   failure: string,
   work: () => Promise<unknown>,
-  end: () => Promise<void> = async () => undefined,
+  finish: () => Promise<void> = async () => undefined,
 ): Background {
   const ending = new AbortController();
   let failing = false;
@@ -33,7 +33,7 @@ export function repeat(
     async close() {
       ending.abort();
       await running;
-      await end();
+      await finish();
     },
   };
 }
