@@ -47,6 +47,12 @@ export function translateRequest(job: TranslationJob): TranslatedRequest | Inval
   }
 }
 
+/** Buffers that a thread moves to another without a copy. */
+export function transferOf(result: TranslatedRequest | InvalidField | undefined): ArrayBuffer[] {
+  if (result?.kind !== 'translated') return [];
+  return [result.bytes, result.messages, result.tools].map(({ buffer }) => buffer as ArrayBuffer);
+}
+
 function translated({ bytes, model, extraFields }: TranslationJob, door: Door): TranslatedRequest | InvalidField {
   const { buffer, byteOffset, length } = bytes;
   const text = Buffer.from(buffer, byteOffset, length).toString();
