@@ -11,17 +11,17 @@ const bounds = (organizationId: string, mostUploads = Number.POSITIVE_INFINITY):
 });
 
 /** A process whose exchanges are uploads, and some that wait for something else. */
-function processWith(others = 0) {
+function processWith(others = 0, most = PLACES) {
   const open = new Map<Upload, string>();
   const evicted: string[] = [];
-  const places = new UploadPlaces(PLACES, () => others + open.size);
+  const places = new UploadPlaces(most, () => others + open.size);
   return {
     places,
     open,
     evicted,
     /** A request arrives, and wants to upload. */
     arrive(organization: string, mostUploads?: number): 'upload' | 'refused' | 'full' {
-      if (others + open.size >= PLACES && !places.makeRoom()) return 'full';
+      if (others + open.size >= most && !places.makeRoom()) return 'full';
       const upload: Upload = {
         giveWay() {
           evicted.push(organization);
@@ -77,34 +77,40 @@ describe('places of uploads', () => {
     expect(processWith(PLACES).arrive('a')).toBe('full');
   });
 
-  test('an organization within a quarter is neither refused nor evicted because of others, and nothing is left', () => {
+  test('each organization gets its quarter, none more than half, and one with most is evicted', () => {
+    const organizations = ['a', 'b', 'c', 'd', 'e'];
     const step = fc.record({
-      organization: fc.constantFrom('a', 'a', 'a', 'b', 'modest'),
+      organization: fc.constantFrom('a', 'b', ...organizations),
       act: fc.constantFrom('arrive', 'arrive', 'arrive', 'end', 'progress'),
       which: fc.nat(60),
     });
+    const [few, quarter, half] = [16, 4, 8];
+    const reached = { evictions: 0, refusals: 0 };
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-        const { places, arrive, open, evicted } = processWith();
-        const own = (organization: string) => [...open].filter(([, owner]) => owner === organization);
+      fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+        const { places, arrive, open, evicted } = processWith(0, few);
+        const largest = () => Math.max(...organizations.map((name) => count([...open.values()], name)));
         for (const { organization, act, which } of steps) {
-          const uploads = own(organization);
-          const upload = uploads[which % Math.max(1, uploads.length)]?.[0];
+          const uploads = [...open].flatMap(([upload, owner]) => (owner === organization ? [upload] : []));
+          const upload = uploads[which % Math.max(1, uploads.length)];
           if (act === 'arrive') {
-            const isModest = uploads.length < QUARTER;
-            if (organization !== 'modest' || isModest)
-              expect(isModest && arrive(organization) !== 'upload').toBe(false);
+            const [before, most, evictions] = [[...open.values()], largest(), evicted.length];
+            const outcome = arrive(organization);
+            if (uploads.length < quarter) expect(outcome).toBe('upload');
+            else if (outcome !== 'upload') reached.refusals++;
+            for (const loser of evicted.slice(evictions)) expect(count(before, loser)).toBe(most);
           } else if (upload !== undefined && act === 'end') {
             places.leave(upload, organization);
             open.delete(upload);
           } else if (upload !== undefined) places.progressed(upload, organization);
-          expect(open.size).toBeLessThanOrEqual(PLACES);
-          expect(own('a').length).toBeLessThanOrEqual(PLACES / 2);
+          expect(open.size).toBeLessThanOrEqual(few);
+          expect(largest()).toBeLessThanOrEqual(half);
         }
-        expect(evicted).not.toContain('modest');
+        reached.evictions += evicted.length;
         for (const [upload, organization] of open) places.leave(upload, organization);
         expect(places.makeRoom()).toBe(false);
       }),
     );
+    expect(Math.min(reached.evictions, reached.refusals)).toBeGreaterThan(100);
   });
 });
