@@ -79,6 +79,19 @@ describe('omitted requests', () => {
     expect(written.at(-1)?.[0]?.requests).toBe(2);
   });
 
+  test('that are not written when the time to stop is over are reported as dropped', async () => {
+    const { counts, written, dropped } = counting(async (batch) => {
+      if (batch[0]?.requests !== 1) throw new StoreUnavailable('away');
+    });
+    const now = Date.now();
+    counts.add(refused('key_revoked'), now);
+    await expect.poll(() => written.length).toBe(1);
+    for (let i = 0; i < 3; i++) counts.add(refused('key_revoked'), now);
+    counts.add(refused('model_not_found'), now);
+    await counts.close(50);
+    expect(dropped.requests).toBe(4);
+  });
+
   test('are bounded by kind, and the rest is reported as dropped', async () => {
     const { counts, written, dropped } = counting();
     for (let i = 0; i < 10_003; i++) counts.add(refused('key_revoked', { keyId: `key-${i}` }), NOW_MS);

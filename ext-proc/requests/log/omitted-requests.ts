@@ -47,12 +47,14 @@ export class OmittedCounts {
     this.#writer = new BufferedWriter<Kind>({
       write: (kinds) => this.#write(kinds),
       bounds: { ...BOUNDS, everyMs, firstRetryMs: everyMs },
+      // Kinds, not requests: those are summed when it closes.
       onDropped: () => undefined,
       log: options.log,
       messages: {
         failing: 'counts of refused requests cannot be written now: they wait',
         recovered: 'counts of refused requests are written again',
-        full: 'counts of refused requests cannot be written: the newest are dropped',
+        // Never logged: MOST_KINDS keeps the buffer from being full.
+        full: 'counts of refused requests cannot be written',
         lost: 'counts of refused requests are lost: the time to stop is over',
       },
     });
@@ -99,5 +101,8 @@ export class OmittedCounts {
   /** Writes the waiting counts, and ends. Those not written within this time, in ms, are lost. */
   async close(withinMs: number): Promise<void> {
     await this.#writer.close(withinMs);
+    let lost = 0;
+    for (const { counted, written } of this.#kinds.values()) lost += counted.requests - written;
+    if (lost > 0) this.#options.onDropped(lost);
   }
 }
