@@ -3,7 +3,7 @@ import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countWhole } from 'gpt-tokenizer/encoding/o200k_base';
 import { pino } from 'pino';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
-import { estimateTokens, TokenCounter, type TokenCounterOptions } from './count-tokens.ts';
+import { fourBytesEach, TokenCounter, type TokenCounterOptions } from './count-tokens.ts';
 import { piecesOf } from './text-pieces.ts';
 
 const log = pino({ level: 'silent' });
@@ -77,7 +77,7 @@ describe('text that cannot be counted in time', () => {
     vi.advanceTimersByTime(5_000);
     const quick = countTokens([' two words']);
     vi.advanceTimersByTime(5_000);
-    expect(await slow).toEqual([estimateTokens(long)]);
+    expect(await slow).toEqual([fourBytesEach(long)]);
     // Estimated it would be 3: it was counted, within a time of its own.
     expect(await quick).toEqual([2]);
   });
@@ -85,7 +85,7 @@ describe('text that cannot be counted in time', () => {
   test('is estimated if too much text waits, or after the end', async () => {
     const tokens = counter({ maxQueuedCharacters: 100 });
     const { countTokens } = tokens;
-    expect(await countTokens([ENGLISH])).toEqual([estimateTokens(ENGLISH)]);
+    expect(await countTokens([ENGLISH])).toEqual([fourBytesEach(ENGLISH)]);
     const waiting = countTokens([' word'.repeat(10)]);
     await tokens.close();
     expect(await waiting).toEqual([13]);

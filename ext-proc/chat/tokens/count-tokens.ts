@@ -57,7 +57,7 @@ export class TokenCounter {
 
   /** Never rejects: texts are estimated if counting fails or is slow, so no charge is lost. */
   readonly countTokens: CountTokens = async (texts) =>
-    (await this.#count('o200k_base', texts)) ?? texts.map(estimateTokens);
+    (await this.#count('o200k_base', texts)) ?? texts.map(fourBytesEach);
 
   readonly boundTokens: BoundTokens = async (tokenizer, texts) => {
     const characters = lengthOf(texts);
@@ -148,9 +148,9 @@ function lengthOf(texts: readonly string[]): number {
 }
 
 /**
- * Assumes four bytes for a token: about right for English, German and code, too many tokens for
- * Cyrillic, slightly too few for Chinese.
+ * Stands in for a count that failed: one token for four bytes. About right for English, German and
+ * code, too many tokens for Cyrillic, slightly too few for Chinese.
  */
-export function estimateTokens(text: string): number {
+export function fourBytesEach(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
