@@ -14,6 +14,9 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Longest part of a name of the client's that a message repeats. */
+export const LONGEST_ECHO = 128;
+
 /** The `{name}` places in a message. */
 type Places<Message extends string> = Message extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Places<Rest>

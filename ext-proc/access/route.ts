@@ -1,5 +1,5 @@
 import { APIS, type Api, DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
-import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import { LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Scope } from '#core/principal.ts';
 
 /** Routes for output of a model, named by their API, and reads. */
@@ -66,9 +66,6 @@ const HINTS: ReadonlyMap<string, string> = new Map([
       'Use another base URL for the embedding model',
   ],
 ]);
-
-/** Enough to recognise a mistaken base URL; a client's whole path is not echoed. */
-const LONGEST_ECHO = 128;
 
 /**
  * The route for a method and a path with query, byte for byte: no case folding, no trailing slash,

@@ -1,4 +1,5 @@
-import { type ChatFacts, LONGEST_ECHO } from './chat-facts.ts';
+import { LONGEST_ECHO } from '#core/errors/refusal.ts';
+import type { ChatFacts } from './chat-facts.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 import { CACHE_MARKERS } from './json/json-words.ts';
 import { NOT_SENT } from './provider-body.ts';

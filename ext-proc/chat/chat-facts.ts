@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import { LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { CalledMessages } from './called-messages.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
@@ -71,9 +71,6 @@ export type FieldRule = (cursor: JsonCursor, facts: ChatFacts, field: string) =>
 export function invalidField(param: string, requirement: string): Refusal {
   return refuse('invalid_request', { problem: `${param} ${requirement}.` }, { param });
 }
-
-/** Longest part of a name that is echoed. */
-export const LONGEST_ECHO = 128;
 
 /**
  * Reads the members of an object of the official API. A name that differs from a known one only by

@@ -1,6 +1,6 @@
 import type { GatewayConfig, Model } from '#core/config/gateway-config.ts';
 import { LEAST_OUTPUT_TOKENS } from '#core/config/provider-api.ts';
-import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import { isRefusal, LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Organization, Principal } from '#core/principal.ts';
 import { DEFAULT_TIER, mayAskFor } from '#core/service-tiers.ts';
 import type { CacheWrites } from './chat-facts.ts';
@@ -19,8 +19,6 @@ export interface ModelChoice {
   /** The smallest output limit that the APIs of all targets accept. */
   readonly leastOutputTokens: number;
 }
-
-const LONGEST_ECHO = 128;
 
 /**
  * Checks a request against its organization, its key and its model, in the order of

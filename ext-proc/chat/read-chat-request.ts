@@ -1,8 +1,8 @@
-import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import { isRefusal, LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { withoutKeys } from '#core/key-secret.ts';
 import type { Steps } from '../fairness/steps.ts';
 import { noteCacheMarkers } from './cache-writes.ts';
-import { type ChatFacts, type FieldRule, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
+import { type ChatFacts, type FieldRule, invalidField, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS, CURES } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';

@@ -1,6 +1,5 @@
-import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import { LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Steps } from '../fairness/steps.ts';
-import { LONGEST_ECHO } from './chat-facts.ts';
 import { JsonCursor } from './json/json-cursor.ts';
 import { JsonScan, type ScannedObject } from './json/json-scan.ts';
 

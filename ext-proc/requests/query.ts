@@ -1,7 +1,4 @@
-import { type Refusal, refuse } from '#core/errors/refusal.ts';
-
-/** Longest part of an unknown name that is echoed, as for the fields of a body. */
-const LONGEST_ECHO = 128;
+import { LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 
 /**
  * Reads a query string strictly: an unknown name is `unknown_parameter`, a repeated one

@@ -1,7 +1,7 @@
 import type { ExtraFieldType } from '#core/config/gateway-config.ts';
-import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import { isRefusal, LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { noteCacheMarkers } from '../../chat/cache-writes.ts';
-import { type CacheWrites, invalidField, LONGEST_ECHO } from '../../chat/chat-facts.ts';
+import { type CacheWrites, invalidField } from '../../chat/chat-facts.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { InTurns } from '../../chat/choose-model.ts';
 import { NO_EXTRA_FIELDS } from '../../chat/extra-fields.ts';
