@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isLoopback } from '../net/loopback.ts';
 import { present } from '../present.ts';
 import type { SignInConfig } from './dashboard-config.ts';
 import type { RuleProblem } from './problem.ts';
@@ -62,11 +63,9 @@ export function signInOf(entry: SignInEntry | undefined): SignInConfig {
   };
 }
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
 /** The text as given: an issuer is compared character by character. */
 function parseIssuer(text: string): string | undefined {
   const url = /^https?:\/\/[\x21-\x7e]{1,2000}$/.test(text) && !/[?#]/.test(text) ? URL.parse(text) : null;
   if (url === null || url.username !== '' || url.password !== '') return undefined;
-  return url.protocol === 'https:' || LOOPBACK.test(url.hostname) ? text : undefined;
+  return url.protocol === 'https:' || isLoopback(url.hostname) ? text : undefined;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import type { HealthCheck, Provider } from '#core/config/gateway-config.ts';
 import type { Authorization } from '#core/config/provider-auth.ts';
+import { isLoopback } from '#core/net/loopback.ts';
 import {
   bareHost,
   ENDPOINTS_SUFFIX,
@@ -240,8 +240,4 @@ function tls(host: string, trustedCaPath: string | undefined): Cluster {
       },
     },
   };
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
