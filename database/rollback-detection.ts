@@ -10,7 +10,7 @@ export interface WatchedStores extends KeyStore, Charging {}
 interface Known {
   readonly epoch: string;
   readonly sequence: number;
-  /** Number of the call that returned this state. */
+  /** Number of states learned until this one, included. */
   readonly at: number;
 }
 
@@ -30,14 +30,14 @@ export function detectRollbacks(
   mostKnown = MOST_KNOWN,
 ): WatchedStores {
   const known = new Map<string, Known>();
-  let calls = 0;
+  let learned = 0;
 
   function learn(organizationId: string, { ledgerEpoch: epoch, organization }: AccountSnapshot): void {
     const { sequence } = organization;
     const before = known.get(organizationId);
     if (before?.epoch === epoch && before.sequence >= sequence) return;
     known.delete(organizationId);
-    known.set(organizationId, { epoch, sequence, at: ++calls });
+    known.set(organizationId, { epoch, sequence, at: ++learned });
     if (known.size <= mostKnown) return;
     const [oldest] = known.keys();
     if (oldest !== undefined) known.delete(oldest);
@@ -57,7 +57,7 @@ export function detectRollbacks(
 
   return {
     async findByHash(hash, day) {
-      const beganAt = calls;
+      const beganAt = learned;
       const caller = await watched.findByHash(hash, day);
       if (caller === undefined) return undefined;
       const { organization, account } = caller;
@@ -69,13 +69,13 @@ export function detectRollbacks(
       return caller;
     },
     async charge(settlement) {
-      const beganAt = calls;
+      const beganAt = learned;
       const account = await watched.charge(settlement);
       await learnCharged(settlement.organizationId, account, beganAt);
       return account;
     },
     async chargeClaimed(settlement) {
-      const beganAt = calls;
+      const beganAt = learned;
       const account = await watched.chargeClaimed(settlement);
       if (account !== undefined) await learnCharged(settlement.organizationId, account, beganAt);
       return account;

@@ -44,11 +44,11 @@ const WORD_BYTES = 4;
 const WORD_BITS = 3;
 
 /**
- * The highest bit of each byte that ends plain text, and perhaps of bytes behind the first such
- * one. A byte less than n, from 1 to 128, borrows into its highest bit when n is subtracted from
- * it. With their second bit turned a quote and all control characters are less than 0x21, and
- * nothing else is; a backslash differs from a backslash by less than 1. The numbers are literals,
- * because with named constants the loop takes five times as long.
+ * Sets the highest bit of each byte that ends plain text, and perhaps of bytes after the first such
+ * byte. `x - n` borrows into the highest bit if x < n. XOR with 0x02 maps the quote to 0x20 and the
+ * control characters below it, and nothing else below 0x21. XOR with the backslash makes it 0, the
+ * only byte below 1. The numbers are literals: with named constants the loop takes five times as
+ * long.
  */
 function endsIn(word: number): number {
   const turned = word ^ 0x02020202;
