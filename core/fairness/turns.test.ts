@@ -130,8 +130,8 @@ describe('a turn', () => {
     );
     const [own, others] = await Promise.all(refused);
     expect(own).toBeInstanceOf(StoreUnavailable);
-    expect(own).toMatchObject({ isOwn: true, retryAfterSeconds: 1 });
-    expect(others).toMatchObject({ isOwn: false });
+    expect(own).toMatchObject({ isOwnFault: true, retryAfterSeconds: 1 });
+    expect(others).toMatchObject({ isOwnFault: false });
     while (ends.length > 0) await endFirst();
     expect(works).toBe(0);
     expect(await turns.run(user('z', 'Z'), async () => 'begun')).toBe('begun');

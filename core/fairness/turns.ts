@@ -21,14 +21,14 @@ export interface TurnLimits {
   readonly waitMs: number;
 }
 
-/** No turn became free in time. `isOwn`: the same user's or organization's calls had all. */
+/** No turn became free in time. `isOwnFault`: the same user's or organization's calls had all. */
 export class NoTurn extends StoreUnavailable {
-  readonly isOwn: boolean;
+  readonly isOwnFault: boolean;
   readonly retryAfterSeconds: number;
 
-  constructor(isOwn: boolean, waitMs: number) {
+  constructor(isOwnFault: boolean, waitMs: number) {
     super(`no turn at the database within ${waitMs} ms`);
-    this.isOwn = isOwn;
+    this.isOwnFault = isOwnFault;
     this.retryAfterSeconds = Math.ceil(waitMs / 1000);
   }
 }
@@ -106,7 +106,7 @@ export class Turns {
           resolve(this.#begin(groups));
         },
       };
-      this.#each(groups, (group) => group.waiting.add(call));
+      this.#update(groups, (group) => group.waiting.add(call));
     });
   }
 
@@ -128,12 +128,12 @@ export class Turns {
 
   #begin(groups: Groups): () => void {
     this.#running += 1;
-    this.#each(groups, (group) => {
+    this.#update(groups, (group) => {
       group.running += 1;
     });
     return () => {
       this.#running -= 1;
-      this.#each(groups, (group) => {
+      this.#update(groups, (group) => {
         group.running -= 1;
       });
       this.#beginNext();
@@ -141,7 +141,7 @@ export class Turns {
   }
 
   #leave(call: Call): void {
-    this.#each(call, (group) => group.waiting.delete(call));
+    this.#update(call, (group) => group.waiting.delete(call));
   }
 
   #beginNext(): void {
@@ -161,8 +161,8 @@ export class Turns {
     return undefined;
   }
 
-  /** Applies a change to the groups of a call. */
-  #each({ group, user }: Groups, change: (group: Group) => void): void {
+  /** Applies a change to the groups of a call, and files them by it. */
+  #update({ group, user }: Groups, change: (group: Group) => void): void {
     change(group);
     this.#keep(group);
     const ready = group.waiting.size > 0 ? this.#ready[group.running] : undefined;

@@ -84,8 +84,8 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   return app;
 }
 
-function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {
-  return isOwn
+function noTurn({ isOwnFault, retryAfterSeconds }: NoTurn): Problem {
+  return isOwnFault
     ? problem('too_many_requests', 'Too many requests at once. Try again in some seconds.', { retryAfterSeconds })
     : unavailable('The dashboard is busy. Try again in some seconds.', retryAfterSeconds);
 }

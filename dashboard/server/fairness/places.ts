@@ -27,7 +27,7 @@ export class Places {
    * Takes a slot. The returned function frees it, and may be called again. A refusal says whether
    * the same user or organization occupies the slots.
    */
-  async take(taker: TurnTaker): Promise<(() => void) | { readonly isOwn: boolean }> {
+  async take(taker: TurnTaker): Promise<(() => void) | { readonly isOwnFault: boolean }> {
     const end = await this.#turns.take(taker).catch((error: unknown) => {
       if (error instanceof NoTurn) return error;
       throw error;

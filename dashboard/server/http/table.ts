@@ -13,8 +13,8 @@ export const TABLE_PLACES: PlaceLimits = { ofUser: 2, ofOrganization: 3, ofAll: 
 const OWN_TABLES =
   'You are downloading two tables, or your organization three. Stop one or wait for it to end, then try again.';
 
-export function tooManyTables({ isOwn }: { readonly isOwn: boolean }): Problem {
-  return isOwn
+export function tooManyTables({ isOwnFault }: { readonly isOwnFault: boolean }): Problem {
+  return isOwnFault
     ? problem('too_many_requests', OWN_TABLES, { retryAfterSeconds: 5 })
     : unavailable('Too many people are downloading tables. Try again in a few seconds.');
 }

@@ -11,7 +11,7 @@ it('bounds the plays of a user, an organization and all, and frees a slot for ea
   const begin = async (user: number, organization: number) => {
     const end = await playground.plays.take({ userId: `usr-${user}`, organizationId: `org-${organization}` });
     if (typeof end === 'function') ends.push(end);
-    return typeof end === 'function' ? 'begun' : end.isOwn;
+    return typeof end === 'function' ? 'begun' : end.isOwnFault;
   };
   const begun = async (user: number, organization: number, times: number) => {
     for (let play = 0; play < times; play++) expect(await begin(user, organization)).toBe('begun');

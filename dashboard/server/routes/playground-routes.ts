@@ -50,8 +50,8 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
 const OWN_PLAYS =
   'You have four requests in progress here, or your organization has sixteen. Stop one or wait for it to end.';
 
-function tooMany({ isOwn }: { readonly isOwn: boolean }): Problem {
-  return isOwn
+function tooMany({ isOwnFault }: { readonly isOwnFault: boolean }): Problem {
+  return isOwnFault
     ? problem('too_many_requests', OWN_PLAYS, { retryAfterSeconds: 5 })
     : unavailable('Too many people are using the playground. Try again in a few seconds.');
 }
