@@ -90,12 +90,18 @@ const CROSS = sql('cross_alerts')`
     from begun b join current c using (organization_id, kind, subject) join alert_settings s using (organization_id)
     order by 1, 2, 3`;
 
+export interface CrossingOptions {
+  /** False: there is no mail server. */
+  readonly sendsMail: boolean;
+  /** Also checks monthly and lifetime budgets. */
+  readonly readsSums: boolean;
+}
+
 /**
  * Adds one message for each crossing and receiver, in one transaction. Only one dashboard does this
- * at a time. Returns the number of messages to send. `readsSums`: also checks monthly and lifetime
- * budgets.
+ * at a time. Returns the number of messages to send.
  */
-export async function reportCrossings(pool: pg.Pool, sendsMail: boolean, readsSums = true): Promise<number> {
+export async function reportCrossings(pool: pg.Pool, { sendsMail, readsSums }: CrossingOptions): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     if (!(await isAlone(client))) return 0;
     const crossings = await run<Crossing>(client, CROSS, [readsSums, sendsMail]);

@@ -28,7 +28,7 @@ async function addKey(settings: Partial<KeySettings & Pick<NewKey, 'playground'>
   if (created.kind !== 'created') throw new Error(created.kind);
   return identity.id;
 }
-const report = () => reportCrossings(database.pool, true);
+const report = () => reportCrossings(database.pool, { sendsMail: true, readsSums: true });
 const textsOf = async (keyId: string) => {
   const rows = await sql<{ kind: string; content: Record<string, string> }>(
     database.url,
@@ -94,7 +94,7 @@ test('monthly and lifetime budgets are reported at 80 and 100 %, until the budge
   await spend(28, firstOfMonth);
   await look();
   // A check without sums ends no crossing.
-  expect(await reportCrossings(database.pool, true, false)).toBe(0);
+  expect(await reportCrossings(database.pool, { sendsMail: true, readsSums: false })).toBe(0);
   await look();
   // 28 of 40 is 70 %.
   await administration.updateKey(organizationId, id, { monthlyBudgetNanoUsd: usd(40) }, BY);

@@ -37,7 +37,7 @@ export function sendAlerts(
   };
   const looking = repeat(LOOK_EVERY_MS, log, 'conditions of alerts cannot be read', async () => {
     const { mail } = settings();
-    await reportCrossings(database, mail !== undefined, readsSums());
+    await reportCrossings(database, { sendsMail: mail !== undefined, readsSums: readsSums() });
     const operators = mail?.operators ?? [];
     if (operators.length > 0) await reportOperatorCrossings(database, operators, differences());
   });
