@@ -77,27 +77,27 @@ export class DurableCharges {
     if (claim) this.#claims.set(generationId, claim);
     // A stored response is large, and waits for the commit anyway. It goes into the log only if
     // PostgreSQL is unavailable.
-    const stores = hasStoredResponse(settlement);
-    let isLogged = !stores && (await this.#log(settlement));
-    if (!isLogged) this.shipper.add(settlement, false);
-    if (isLogged && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
+    const hasResponse = hasStoredResponse(settlement);
+    let isAppended = !hasResponse && (await this.#appendAndShip(settlement));
+    if (!isAppended) this.shipper.add(settlement, false);
+    if (isAppended && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
     const end = await this.shipper.shipOne(generationId);
     if (end.kind === 'refused') throw end.error;
     // The response does not wait for the disk, because the ledger has its charge.
-    if (end.kind === 'charged' && stores) void this.#note(withoutResponse(settlement), end.ledgerEpoch);
+    if (end.kind === 'charged' && hasResponse) void this.#appendCommitted(withoutResponse(settlement), end.ledgerEpoch);
     if (end.kind === 'charged' || end.kind === 'taken_over') return end.kind;
-    if (stores) {
+    if (hasResponse) {
       this.shipper.drop(generationId);
-      isLogged = await this.#log(settlement);
+      isAppended = await this.#appendAndShip(settlement);
     }
-    return isLogged ? this.#mirror(settlement) : this.#lose(settlement);
+    return isAppended ? this.#mirror(settlement) : this.#lose(settlement);
   }
 
   /** Charges what another process delivered. Rejects if the charge has to be retried. */
   async late(settlement: AnySettlement): Promise<LateOutcome> {
     const end = await this.#committer.commit(settlement, true);
     if (end.kind === 'unavailable') throw end.error;
-    if (end.kind === 'charged') await this.#note(settlement, end.ledgerEpoch);
+    if (end.kind === 'charged') await this.#appendCommitted(settlement, end.ledgerEpoch);
     else await this.#options.releaseHold(settlement, 0);
     return end.kind;
   }
@@ -132,7 +132,7 @@ export class DurableCharges {
   }
 
   /** Appends a charge to the log, from which it is shipped. False: the disk fails. */
-  async #log(settlement: AnySettlement): Promise<boolean> {
+  async #appendAndShip(settlement: AnySettlement): Promise<boolean> {
     if (!(await this.#append(settlement))) return false;
     this.#options.oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
     this.shipper.add(settlement, true);
@@ -209,8 +209,8 @@ export class DurableCharges {
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) this.#options.uncharged(settlement);
   }
 
-  /** Logs a charge that was made, in case the ledger goes back in time. */
-  async #note(settlement: Settlement, ledgerEpoch: string): Promise<void> {
+  /** Appends a charge that was made, in case the ledger goes back in time. */
+  async #appendCommitted(settlement: Settlement, ledgerEpoch: string): Promise<void> {
     if (await this.#append(settlement)) this.#options.chargeLog.committed([settlement.generationId], ledgerEpoch);
   }
 
