@@ -42,7 +42,7 @@ export class Accounting {
   readonly #holdParts: OpenHoldParts;
   readonly #underWay = new Set<OpenHold>();
   /** Calls of the limit store that it has not answered. */
-  readonly #telling = new Set<Promise<void>>();
+  readonly #releasing = new Set<Promise<void>>();
   #ending = false;
 
   constructor(options: AccountingOptions) {
@@ -55,7 +55,7 @@ export class Accounting {
       releaseHold,
       oweHold: (settled, tokensUsed, owedNanoUsd) => {
         holds.owe(settled.generationId, owedNanoUsd);
-        void this.#tell(settled, { tokensUsed, owedNanoUsd });
+        void this.#tellStore(settled, { tokensUsed, owedNanoUsd });
       },
       uncharged: (settlement) => attempts.record(unchargedSettlement(settlement)),
       liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
@@ -85,7 +85,7 @@ export class Accounting {
   }
 
   /** Releases the hold that an admission with an unknown result may have taken. */
-  giveBack({ generationId: holdId, organizationId, keyId }: HoldOwner): void {
+  releaseUnknown({ generationId: holdId, organizationId, keyId }: HoldOwner): void {
     const nowMs = this.#options.clock.nowMs();
     this.#late.add({ holdId, organizationId, keyId, nowMs, tokensUsed: 0 });
   }
@@ -129,30 +129,30 @@ export class Accounting {
   async close(): Promise<void> {
     await this.#changes.close();
     await this.#charges.close();
-    await Promise.all(this.#telling);
+    await Promise.all(this.#releasing);
     await this.#late.close();
   }
 
   #release(owner: HoldOwner, what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged'>): Promise<void> {
     this.#options.holds.drop(owner.generationId);
-    return this.#tell(owner, what);
+    return this.#tellStore(owner, what);
   }
 
-  #tell(
+  #tellStore(
     { generationId, organizationId, keyId }: HoldOwner,
     what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged' | 'owedNanoUsd'>,
   ): Promise<void> {
     const { limits, clock, log } = this.#options;
     const given = { ...what, holdId: generationId, organizationId, keyId, nowMs: clock.nowMs() };
-    const telling = limits
+    const releasing = limits
       .release(given)
       .catch((error: unknown) => {
         this.#late.add(given);
         log.warn({ err: error, generation_id: generationId }, 'a hold could not be released yet');
       })
-      .finally(() => this.#telling.delete(telling));
-    this.#telling.add(telling);
-    return telling;
+      .finally(() => this.#releasing.delete(releasing));
+    this.#releasing.add(releasing);
+    return releasing;
   }
 }
 

@@ -115,7 +115,7 @@ export class HoldKeeper {
     const exposed = renewal.exposed.filter((holdId) => this.#live.has(holdId)).length;
     if (exposed > 0) this.#options.onProblem({ kind: 'exposed', holds: exposed });
     const ended = new Set(renewal.takenBack.filter((holdId) => !this.#live.has(holdId)));
-    for (const hold of holds) if (ended.has(hold.holdId)) this.#giveBack(hold);
+    for (const hold of holds) if (ended.has(hold.holdId)) this.#releaseEnded(hold);
   }
 
   #noteFailed({ failed }: Renewal): void {
@@ -127,7 +127,7 @@ export class HoldKeeper {
   }
 
   /** Releases an ended hold that a renewal registered again. If that fails, quarantine ends it. */
-  #giveBack({ holdId, organizationId, keyId }: Hold): void {
+  #releaseEnded({ holdId, organizationId, keyId }: Hold): void {
     const { limits, clock } = this.#options;
     const release = { holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 };
     limits.release(release).catch(() => undefined);

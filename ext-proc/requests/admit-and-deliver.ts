@@ -73,7 +73,11 @@ async function admitOrFree(
     step?.end();
     return { ...admission, ...(reasoning ? { reasoning } : {}) };
   } catch (error) {
-    deps.accounting.giveBack({ generationId, organizationId: principal.organization.id, keyId: principal.key.id });
+    deps.accounting.releaseUnknown({
+      generationId,
+      organizationId: principal.organization.id,
+      keyId: principal.key.id,
+    });
     throw error;
   } finally {
     if (!admitted) await claim?.free();

@@ -29,7 +29,7 @@ import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from '.
 import {
   accessLine,
   describeTrace,
-  isFree,
+  isRefusedRequest,
   isUnusable,
   type RequestOutcome,
   requestLogRow,
@@ -139,10 +139,10 @@ async function authorize(
   // In the order of checks this refusal precedes the limit, so it is sent even when the limit is
   // exceeded.
   if (denied) deps.refused.take(organization.id, limit, arrivedAtMs);
-  const beyond = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
-  const takeOneRead = () => takeRead(deps, principal, config);
+  const refusal = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
+  if (refusal) return refusal;
   const { notes, trace } = outcome;
-  if (beyond) return beyond;
+  const takeOneRead = () => takeRead(deps, principal, config);
   deps.noteUnknownList(organization, config);
   const inForce = configAt(config, arrivedAtMs, organization.priceList);
   return { exchange, route, principal, config: inForce, arrivedAtMs, notes, trace, takeRead: takeOneRead };
@@ -251,7 +251,9 @@ function finish(
     tracing.end(trace);
   }
   const row = requestLogRow(exchange, outcome, durationMs);
-  if (isFree(outcome) && !requestLog.addRefused(row, isUnusable(outcome))) return;
+  const isRefused = isRefusedRequest(outcome);
+  // Beyond its quota a refused request is only counted: no row, no access line.
+  if (isRefused && !requestLog.addRefused(row, isUnusable(outcome))) return;
   log.info(accessLine(exchange, outcome, durationMs), 'request');
-  if (row && !isFree(outcome)) requestLog.add(row);
+  if (row && !isRefused) requestLog.add(row);
 }

@@ -7,7 +7,7 @@ import type { Exchange } from '../transport/exchange.ts';
 import {
   accessLine,
   describeTrace,
-  isFree,
+  isRefusedRequest,
   isUnusable,
   type RequestOutcome,
   requestLogRow,
@@ -38,7 +38,7 @@ describe('a request', () => {
     ['whose client left before there was an answer', { status: 499 }, true],
     ['whose client left a provider', { status: 499, notes: { generationId: 'gen-1' } }, false],
   ])('%s: is free %s', (_, changes, expected) => {
-    expect(isFree(recordWith(changes))).toBe(expected);
+    expect(isRefusedRequest(recordWith(changes))).toBe(expected);
   });
 
   test.each<[string, Partial<RequestOutcome>, boolean]>([

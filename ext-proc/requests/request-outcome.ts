@@ -58,8 +58,8 @@ export function accessLine(exchange: Exchange, outcome: RequestOutcome, duration
   };
 }
 
-/** True for requests refused before a provider was called, and clients gone before a response. */
-export function isFree({ code, status, notes }: RequestOutcome): boolean {
+/** True if the request ended before a provider was called: refused, or its client left. */
+export function isRefusedRequest({ code, status, notes }: RequestOutcome): boolean {
   return notes.generationId === undefined && (code !== undefined || status >= 400);
 }
 

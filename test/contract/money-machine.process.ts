@@ -212,7 +212,7 @@ export class GatewayProcess implements Runner {
         chooseByCount: async () => undefined,
       },
     ).catch((error: unknown) => {
-      this.#accounting.giveBack({ generationId, organizationId, keyId });
+      this.#accounting.releaseUnknown({ generationId, organizationId, keyId });
       throw error;
     });
     if (isRefusal(admission)) return observer.failed(ask);
