@@ -6,6 +6,7 @@ import { formatProblem } from '#core/config/problem.ts';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { createLog, type Log } from '#core/log/log.ts';
+import { refuseToStart } from '#core/process-end.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
@@ -16,10 +17,6 @@ import { type OpenGateway, openGateway } from './startup/open-gateway.ts';
  * The gateway process: reads its environment and configuration, opens all parts, then sends
  * `{type: 'listening'}` to the supervisor. Drains on SIGTERM, or when the supervisor is gone.
  */
-
-/** The supervisor does not restart a process with this status. Standard error has the reason. */
-const EXIT_CONFIGURATION = 78;
-
 async function main(): Promise<void> {
   const drainTimeoutMs = readDrainTimeoutMs(process.env);
   if (typeof drainTimeoutMs === 'string') return refuseToStart(drainTimeoutMs);
@@ -88,12 +85,6 @@ function closeWhenAsked(gateway: OpenGateway, log: Log, drainTimeoutMs: number):
   process.on('disconnect', () => close('the supervisor is gone', 0));
   // After a restart this process serves if the other one has ended, or is refused with a message.
   void gateway.replaced.then(() => close('another process keeps the limits', 0, 1));
-}
-
-function refuseToStart(message: string): undefined {
-  process.stderr.write(`${message}\n`);
-  process.exitCode = EXIT_CONFIGURATION;
-  process.disconnect?.();
 }
 
 await main();

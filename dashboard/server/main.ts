@@ -9,6 +9,7 @@ import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
 import { createLog, type Log } from '#core/log/log.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { compareModels } from '#core/model-catalogue/model-differences.ts';
+import { refuseToStart } from '#core/process-end.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
@@ -36,13 +37,6 @@ import type { PaymentDeps } from './payments/settle.ts';
 import { Playground } from './playground/playground.ts';
 import { ROUTES } from './routes.ts';
 
-/**
- * The dashboard process. Opens configuration, database, page and listener in this order. Then sends
- * `{type: 'listening'}` to the supervisor. Ends on SIGTERM, or when the supervisor is gone.
- */
-
-/** Exit code for a configuration error. The message on standard error says what to change. */
-const EXIT_CONFIGURATION = 78;
 const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 /** Even under load an organization needs minutes to spend the amount of its threshold. */
 const AUTOMATIC_EVERY_MS = 5_000;
@@ -53,6 +47,10 @@ const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 /** Loads only the dashboard's secrets: it calls no provider and no collector, and has no limits. */
 const load = () => loadConfig(configPath, process.env, { secrets: 'dashboard' });
 
+/**
+ * The dashboard process. Opens configuration, database, page and listener in this order. Then sends
+ * `{type: 'listening'}` to the supervisor. Ends on SIGTERM, or when the supervisor is gone.
+ */
 async function main(): Promise<void> {
   const loaded = await load();
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
@@ -190,10 +188,7 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
  * or migration. Without a supervisor, this process has already waited.
  */
 function explainUnavailable(error: unknown): undefined {
-  if (error instanceof TransactionPooler) {
-    refuseToStart(error.message);
-    return undefined;
-  }
+  if (error instanceof TransactionPooler) refuseToStart(error.message);
   if (error instanceof SchemaMismatch) process.stderr.write(`${error.message}\n`);
   else if (error instanceof StoreUnavailable) process.stderr.write(`The database does not answer: ${error.message}\n`);
   else throw error;
@@ -202,11 +197,6 @@ function explainUnavailable(error: unknown): undefined {
 
 function explainNotListening({ listen }: DashboardProcessConfig, error: Error): undefined {
   refuseToStart(`The dashboard cannot listen on ${listen.dashboard.host}:${listen.dashboard.port}: ${error.message}`);
-}
-
-function refuseToStart(message: string): void {
-  process.stderr.write(`${message}\n`);
-  process.exit(EXIT_CONFIGURATION);
 }
 
 await main();

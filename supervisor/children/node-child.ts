@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT_CONFIGURATION } from '#core/process-end.ts';
 import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
-
-/** `EX_CONFIG` of sysexits: the process refused its configuration or arguments, and said why. */
-const CONFIGURATION_EXIT_CODE = 78;
 
 /** Otherwise SIGUSR1 opens a debugger port, where any user could read the process's secrets. */
 const NO_DEBUGGER = '--disable-sigusr1';
@@ -103,6 +101,6 @@ export async function startNodeChild(
   }
   return startFailure(
     `${options.name} ended with ${exitText(outcome)} before it was ready`,
-    outcome.code === CONFIGURATION_EXIT_CODE,
+    outcome.code === EXIT_CONFIGURATION,
   );
 }
