@@ -8,7 +8,7 @@ import { makeMemoryFolder } from './test/launchers/memory-folder.ts';
 
 const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`);
 
-/** These put load on the machine or judge by the clock, so they have it for themselves. */
+/** Tests that put load on the machine or measure time. They run alone: no `fileParallelism`. */
 const MEASURING = named(
   'integration/processes/load',
   'integration/processes/crash',
@@ -23,8 +23,8 @@ const BROWSER = ['test/browser/**/*.test.ts'];
 const BROWSER_IN_SHORT = named('browser/journey');
 
 /**
- * These start and end whole installations, with their supervisor, workers and users of the machine,
- * or put load on one: a third of the CPU of `integration`.
+ * Tests that start whole installations: supervisor, workers, other users. They take a third of the
+ * CPU of `integration`, so they are a project of their own.
  */
 const INSTALLATIONS = named(
   'integration/configuration/supervised-reload',
@@ -45,10 +45,10 @@ const INSTALLATIONS = named(
   'integration/security/unreadable-secrets',
 );
 
-/** Agents that use SDKs run with the other agents. */
+/** Agent SDKs: they run in `clients`, not in `integration`. */
 const AGENTS = ['test/sdk/*-agent.test.ts'];
 
-/** As those, and long, or about what is rare. */
+/** Long tests, and tests of rare events. They run alone. */
 const LONG = named(
   'architecture/imports',
   'faults/soak',
@@ -69,8 +69,9 @@ const LONG = named(
 );
 
 /**
- * These need programs that CI leaves out where they are absent; elsewhere the tests say what is
- * missing. The first builds and starts docker-compose.yml; CLUSTER brings a Kubernetes up.
+ * Tests that need Docker, Helm or a Kubernetes. In CI they are left out if the program is missing;
+ * elsewhere they fail and say what is missing. CONTAINERS builds and starts docker-compose.yml,
+ * CLUSTER starts a Kubernetes.
  */
 const CONTAINERS = named('deploy/compose');
 const HELM = named('deploy/helm');
@@ -81,22 +82,22 @@ const withoutContainers = leavesOut('docker', 'info');
 const withoutHelm = leavesOut('helm', 'version');
 const withoutCluster = leavesOut('bash', join(import.meta.dirname, 'test/deploy/has-cluster.sh'));
 
-/** Every process of the run takes it from the environment. */
+/** The worker processes read the launcher from the environment. */
 const { name: launcher, because } = chooseLauncher();
 process.env.TEST_LAUNCHER = launcher;
 process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`);
 
-/** Containers keep to the disk: each has a small `/dev/shm` of its own. */
+/** Containers write to disk, because each has a small `/dev/shm`. */
 const memoryFolder = launcher === 'binaries' && process.env.TMPDIR === undefined ? makeMemoryFolder() : undefined;
 if (memoryFolder !== undefined) process.env.TMPDIR = memoryFolder;
 
 /**
- * For the processes that tests start, and for vitest's own: without it a start costs half as much
- * again. Programs that set-up compiled are there.
+ * Compile cache of vitest and of the processes that tests start. Without it a start costs half as
+ * much again. Set-up has filled it with the programs.
  */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
-/** Time limits of tests that wait: a busy machine may take long, and no test judges that. */
+/** Time limits of tests that wait. They are long, because a slow machine is no failure. */
 const PATIENT = {
   testTimeout: 2 * PATIENCE_MS,
   hookTimeout: 2 * PATIENCE_MS,
@@ -104,8 +105,8 @@ const PATIENT = {
 };
 
 /**
- * Files that follow each other share a process: loading the same modules for each of 300 files was
- * half of the CPU. What a test changes of its process (clock, environment, globals) it puts back.
+ * Test files share processes, because loading the same modules for 300 files took half of the CPU.
+ * So a test restores what it changes: clock, environment, globals.
  */
 const SHARING = {
   ...PATIENT,
@@ -242,7 +243,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           ...PATIENT,
-          // A process each, of which some compute for ten seconds before their first request.
+          // Some of these programs compute for ten seconds before their first request.
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxConcurrency: 3,
