@@ -153,6 +153,7 @@ describe('a turn', () => {
       fc.record({ user: fc.constantFrom('u', 'v', 'w'), organization: fc.constantFrom('A', 'B', undefined) }),
       fc.record({ end: fc.nat() }),
     );
+    let waited = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const turns = new Turns(USERS);
@@ -183,6 +184,7 @@ describe('a turn', () => {
             expect(running().filter(({ taker }) => taker.userId === name).length).toBeLessThanOrEqual(2);
           }
           for (const { taker, end } of calls) if (end === undefined) expect(mayBegin(taker)).toBe(false);
+          waited += calls.filter(({ end }) => end === undefined).length;
         }
         while (running().length > 0) {
           endOf(running()[0]);
@@ -191,5 +193,6 @@ describe('a turn', () => {
         expect(calls.every((call) => call.end !== undefined)).toBe(true);
       }),
     );
+    expect(waited).toBeGreaterThan(100);
   });
 });

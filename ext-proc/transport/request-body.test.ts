@@ -218,9 +218,10 @@ describe('RequestBody', () => {
       act: fc.constantFrom('push', 'push', 'push', 'finish', 'read', 'abandon', 'discard'),
       length: fc.integer({ min: 1, max: 700 }),
     });
+    const refusals = new Set<string>();
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const shared = new SharedBudget(1000);
+        const shared = new SharedBudget(1000, (why) => refusals.add(why));
         const bodies = Array.from({ length: 6 }, () => bodyIn(shared));
         for (const { which, act, length } of steps) {
           const body = bodies[which];
@@ -234,6 +235,7 @@ describe('RequestBody', () => {
         expect(shared.heldBytes).toBe(0);
       }),
     );
+    expect(refusals).toContain('gave_way');
   });
 
   test('a client that leaves ends the reading; one that leaves after the last byte does not', async () => {

@@ -57,17 +57,35 @@ interface Hold {
  * quarantine.
  */
 export const INTERLEAVING_LEASES_MS = [365 * 24 * 60 * MINUTE_MS, 15_000];
-const BUDGET = 700n;
-const KEY_LIMITS = { monthlyBudgetNanoUsd: 900n, lifetimeBudgetNanoUsd: 1_300n };
-const OPENING = 1_000n;
+const ENOUGH = 100_000n;
+const PLENTY = { opening: ENOUGH, daily: ENOUGH, monthly: ENOUGH, lifetime: ENOUGH };
+/** What a history has to spend: each amount is the scarce one in some histories. */
+export const funds = fc.constantFrom(
+  { opening: 1_000n, daily: 700n, monthly: 900n, lifetime: 1_300n },
+  { ...PLENTY, opening: 150n },
+  { ...PLENTY, daily: 150n },
+  { ...PLENTY, monthly: 150n },
+  { ...PLENTY, lifetime: 150n },
+);
+type Funds = typeof funds extends fc.Arbitrary<infer T> ? T : never;
 
 /**
  * Plays the moves. Checks invariant 3 of docs/design.md, "Invariants", at every admission, and the
  * same for the budgets of the day, the month and the lifetime. Held amounts are checked after every
- * move, and slots at the end.
+ * move, and slots at the end. `refused` is called with the rule of each refusal.
  */
-export async function neverBeyond(store: LimitStore, leaseMs: number, moves: readonly Move[]): Promise<void> {
-  const ledger = createLedgerModel(OPENING);
+export async function neverBeyond(
+  store: LimitStore,
+  leaseMs: number,
+  { opening, daily, monthly, lifetime }: Funds,
+  moves: readonly Move[],
+  refused: (rule: string) => void,
+): Promise<void> {
+  const limits = {
+    organizationLimits: { dailyBudgetNanoUsd: daily },
+    keyLimits: { monthlyBudgetNanoUsd: monthly, lifetimeBudgetNanoUsd: lifetime },
+  };
+  const ledger = createLedgerModel(opening);
   const asked: AdmissionRequest[] = [];
   const holds: Hold[] = [];
   const released: Hold[] = [];
@@ -81,18 +99,19 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     // outdated again.
     if (result.kind === 'read_again')
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
+    if (result.kind === 'refused') refused(result.rule);
     if (result.kind !== 'admitted') return;
     const times = { requestEndsAtMs: nowMs + quarantineMs(request), expiresAtMs: nowMs + leaseMs };
     holds.push({ request, day: result.day, owed: false, charged: false, ...times });
     const uncharged = holds.filter((hold) => hold.request.organizationId === organizationId && !hold.charged);
     const { balanceNanoUsd, spentNanoUsd } = ledger.read(organizationId, keyId, result.day).organization;
     expect(balanceNanoUsd - sumOf(uncharged)).toBeGreaterThanOrEqual(0n);
-    expect(spentNanoUsd + sumOf(uncharged.filter(({ day }) => day === result.day))).toBeLessThanOrEqual(BUDGET);
+    expect(spentNanoUsd + sumOf(uncharged.filter(({ day }) => day === result.day))).toBeLessThanOrEqual(daily);
     const { monthSpentNanoUsd = 0n, lifetimeSpentNanoUsd = 0n } = ledger.read(organizationId, keyId, result.day).key;
     const ofKey = uncharged.filter((hold) => hold.request.keyId === keyId);
     const inMonth = ofKey.filter(({ day }) => firstOfMonth(day) === firstOfMonth(result.day));
-    expect(monthSpentNanoUsd + sumOf(inMonth)).toBeLessThanOrEqual(KEY_LIMITS.monthlyBudgetNanoUsd);
-    expect(lifetimeSpentNanoUsd + sumOf(ofKey)).toBeLessThanOrEqual(KEY_LIMITS.lifetimeBudgetNanoUsd);
+    expect(monthSpentNanoUsd + sumOf(inMonth)).toBeLessThanOrEqual(monthly);
+    expect(lifetimeSpentNanoUsd + sumOf(ofKey)).toBeLessThanOrEqual(lifetime);
   }
 
   function commit(hold: Hold, share: number): void {
@@ -139,14 +158,14 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       ({ request, owed, expiresAtMs }) => request.organizationId === organizationId && !owed && nowMs < expiresAtMs,
     ).length;
     const snapshot = ledger.read(organizationId, keyId, utcDay(nowMs));
-    const request = { ...TEMPLATE, organizationId, keyId, nowMs, snapshot, holdNanoUsd: 1_000_000n };
+    const request = { ...TEMPLATE, ...limits, organizationId, keyId, nowMs, snapshot, holdNanoUsd: 10n * ENOUGH };
     const ask = async (concurrency: number) => {
       const asking = { ...request, concurrency, holdId: `${organizationId} ${concurrency}` };
       const first = await store.admit(asking);
       return first.kind === 'read_again' ? store.admit(asking) : first;
     };
     expect(await ask(slots)).toMatchObject({ rule: 'concurrency' });
-    expect(await ask(slots + 1)).toMatchObject({ rule: 'daily_budget' });
+    expect(await ask(slots + 1)).toMatchObject({ rule: expect.stringMatching(/balance|budget/) });
   }
 
   async function release(hold: Hold): Promise<void> {
@@ -167,7 +186,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       const organizationId = `org-${current.organization}`;
       const keyId = `${organizationId} key-${current.key}`;
       const snapshot = ledger.read(organizationId, keyId, utcDay(nowMs));
-      asked.push({ ...TEMPLATE, holdId: `hold-${requests++}`, organizationId, keyId, nowMs, snapshot });
+      asked.push({ ...TEMPLATE, ...limits, holdId: `hold-${requests++}`, organizationId, keyId, nowMs, snapshot });
     } else if (current.kind === 'admit') {
       const at = asked.length === 0 ? 0 : current.pick % asked.length;
       const [request] = asked.splice(at, 1);
@@ -209,8 +228,6 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
 
 const TEMPLATE = {
   concurrency: 64,
-  organizationLimits: { dailyBudgetNanoUsd: BUDGET },
-  keyLimits: KEY_LIMITS,
   tokens: 1,
   holdNanoUsd: 0n,
   totalTimeoutMs: 120_000,

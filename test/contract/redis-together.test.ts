@@ -28,6 +28,7 @@ import { openEmptyStore } from './open-redis-store.ts';
 const REMEMBERING = { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS };
 const ORGANIZATIONS = Array.from({ length: 6 }, (_, n) => `org-${n}`);
 const nano = fc.bigInt({ min: 0n, max: 400n });
+const little = fc.bigInt({ min: 0n, max: 100n });
 const limits = fc.record(
   {
     requestsPerMinute: fc.integer({ min: 1, max: 4 }),
@@ -47,12 +48,13 @@ const ask = fc.record({
   organizationLimits: limits,
   keyLimits: fc.tuple(limits, longerBudgets).map(([minuteAndDay, longer]) => ({ ...minuteAndDay, ...longer })),
   tokens: fc.nat(80),
-  holdNanoUsd: nano,
-  epoch: fc.constantFrom('epoch-1', 'epoch-1', 'epoch-1', 'epoch-2'),
+  holdNanoUsd: little,
+  // After a new epoch a store has to read again, which leaves little to compare.
+  epoch: fc.oneof({ weight: 60, arbitrary: fc.constant('epoch-1') }, fc.constant('epoch-2')),
   sequence: fc.nat(6),
   days: fc.constantFrom(0, 0, 0, 0, -1),
   balance: fc.bigInt({ min: -200n, max: 1_500n }),
-  spent: nano,
+  spent: little,
 });
 type Ask = typeof ask extends fc.Arbitrary<infer T> ? T : never;
 const MOMENTS = fc.array(
@@ -62,6 +64,16 @@ const MOMENTS = fc.array(
   }),
   { minLength: 1, maxLength: 12, size: 'max' },
 );
+
+/** Makes both keys of each organization known to the store. */
+async function beginAll(store: LimitStore): Promise<void> {
+  for (const organizationId of ORGANIZATIONS)
+    for (const key of [0, 1]) {
+      const keyId = `${organizationId} key-${key}`;
+      const changes = { organizationId, keyId, holdId: `first of ${keyId}`, holdNanoUsd: 0n, tokens: 0 };
+      await admitFresh(store, { ...changes, snapshot: snapshotOf({ sequence: 0 }) });
+    }
+}
 
 /** Makes the call. A hold id always belongs to one organization and key. */
 function answerOf(store: LimitStore, asked: Ask, nowMs: number): Promise<unknown> {
@@ -91,17 +103,20 @@ requirement(missingRedis, () => {
   });
   afterAll(() => Promise.all([redis?.stop(), other?.stop()]));
 
-  test('messages that share a call have the same results as separate calls', { timeout: 120_000 }, () =>
-    fc.assert(
+  test('messages that share a call have the same results as separate calls', { timeout: 120_000 }, async () => {
+    const results: unknown[] = [];
+    await fc.assert(
       fc.asyncProperty(MOMENTS, async (moments) => {
         const store = await openEmptyStore(redis, REMEMBERING);
         const patient = await openEmptyStore(other, REMEMBERING);
+        for (const one of [store, patient]) await beginAll(one);
         let nowMs = NOON_ISH;
         for (const { asks, laterMs } of moments) {
           const together = await Promise.all(asks.map((asked) => answerOf(store, asked, nowMs)));
           const alone: unknown[] = [];
           for (const asked of asks) alone.push(await answerOf(patient, asked, nowMs));
           expect(together).toEqual(alone);
+          results.push(...together);
           for (const id of ORGANIZATIONS)
             expect(await store.heldNanoUsd(id, nowMs)).toBe(await patient.heldNanoUsd(id, nowMs));
           nowMs += laterMs;
@@ -110,8 +125,10 @@ requirement(missingRedis, () => {
         await store.close();
       }),
       { numRuns: propertyRuns(150) },
-    ),
-  );
+    );
+    for (const kind of ['admitted', 'refused', 'read_again'])
+      expect(results).toContainEqual(expect.objectContaining({ kind }));
+  });
 
   test("a hold of yesterday that ends in a call does not count in the call's later admissions", async () => {
     const store = await openEmptyStore(redis, { leaseMs: DAY_MS });
