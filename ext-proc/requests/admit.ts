@@ -8,7 +8,10 @@ import type { AdmissionRequest, FundsRule, LimitStore, Refused, Window, Windows 
 import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
 
-/** The last step before a provider is called: one atomic call of the limit store. */
+/**
+ * The last step before a provider is called: one atomic call of the limit store. Tests:
+ * order-of-refusals.test.ts, rate-limit-headers.test.ts, test/contract/limit-rules.contract.ts.
+ */
 export interface AdmissionDeps {
   readonly limits: Pick<LimitStore, 'admit'>;
   readonly metrics: Pick<StoreMetrics, 'admissionRefused'>;
