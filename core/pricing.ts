@@ -65,6 +65,9 @@ export type TokenUsage = Readonly<Record<TokenKind, number>>;
 /** Kinds of tokens that logs keep. Cache writes are kept with the generation alone. */
 export type LoggedUsage = Omit<TokenUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
 
+/** Origin of a count of tokens: the provider, our tokenizer, or the length of the text. */
+export type TokenSource = 'reported' | 'counted' | 'estimated';
+
 export const NO_PRICES: Prices = byPrice(() => 0n);
 export const NO_USAGE: TokenUsage = byTokens(() => 0);
 

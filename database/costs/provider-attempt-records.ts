@@ -1,8 +1,8 @@
 import { cleanText, type RecordColumns, recordWriter } from '../connection/record-text.ts';
-import type { ProviderAttempt } from './provider-attempts.ts';
+import type { UnchargedAttemptRow } from './provider-attempts.ts';
 
 /** The columns of `provider_attempt` (database/schema/tables.sql). */
-export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
+export const ATTEMPT_COLUMNS: RecordColumns<UnchargedAttemptRow> = {
   generationId: ['generation_id', (a) => a.generationId],
   attempt: ['attempt', (a) => a.attempt],
   organizationId: ['organization_id', (a) => a.organizationId],

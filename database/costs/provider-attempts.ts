@@ -1,5 +1,5 @@
 import type { NanoUsd } from '#core/money.ts';
-import type { LoggedUsage } from '#core/pricing.ts';
+import type { LoggedUsage, TokenSource } from '#core/pricing.ts';
 import type { Loss } from './losses.ts';
 
 /** Reasons for not charging an attempt. The set is bounded, because metrics have it as a label. */
@@ -30,7 +30,7 @@ export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
  * Uncharged attempt, for the comparison with the provider's bill. Charged attempts are recorded as
  * generations. No charge depends on this.
  */
-export interface ProviderAttempt {
+export interface UnchargedAttemptRow {
   readonly generationId: string;
   /** Number within the delivery, from 1. 0: unknown, as it was recovered from the charge log. */
   readonly attempt: number;
@@ -55,17 +55,16 @@ export interface ProviderAttempt {
 
 export interface AttemptTokens {
   readonly usage: LoggedUsage;
-  /** Origin of the count: the provider, our tokenizer, or the length of the text. */
-  readonly source: 'reported' | 'counted' | 'estimated';
+  readonly source: TokenSource;
 }
 
 /** Stores uncharged attempts as long as the request log. */
 export interface ProviderAttempts {
   /** Queues an attempt for writing. If too many wait, drops and counts it. Never throws. */
-  record(attempt: ProviderAttempt): void;
+  record(attempt: UnchargedAttemptRow): void;
 }
 
 export interface ProviderAttemptStore {
   /** Writes each attempt (generation, number) once. Otherwise like RequestLogStore.write(). */
-  write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
+  write(batch: readonly UnchargedAttemptRow[]): Promise<{ readonly refused: number }>;
 }

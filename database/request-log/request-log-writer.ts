@@ -1,7 +1,7 @@
 import { createPool, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { writeRows } from '../connection/write-rows.ts';
 import { providerAttemptRecords } from '../costs/provider-attempt-records.ts';
-import type { ProviderAttempt, ProviderAttemptStore } from '../costs/provider-attempts.ts';
+import type { ProviderAttemptStore, UnchargedAttemptRow } from '../costs/provider-attempts.ts';
 import { omittedRequestsStore } from './omitted-requests-store.ts';
 import { requestLogRecords } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
@@ -31,7 +31,7 @@ export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS):
     },
     attempts: {
       write: async (batch) => {
-        const onRefused = ({ generationId }: ProviderAttempt, code?: string) =>
+        const onRefused = ({ generationId }: UnchargedAttemptRow, code?: string) =>
           log.error({ code, generation_id: generationId }, 'PostgreSQL refused an attempt at a provider');
         const how = { statement: WRITE_ATTEMPTS, encode: providerAttemptRecords, onRefused };
         return { refused: await writeRows(pool, batch, how) };

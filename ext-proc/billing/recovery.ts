@@ -1,7 +1,7 @@
 import type { Log } from '#core/log/log.ts';
 import { present } from '#core/present.ts';
 import { listNanoUsd, NO_USAGE, priced, type TokenUsage } from '#core/pricing.ts';
-import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider-attempts.ts';
+import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -119,7 +119,7 @@ function settlementOf(left: LeftIntent): Settlement {
   };
 }
 
-function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
+function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): UnchargedAttemptRow {
   const { generationId, organizationId, keyId, model, delivered, holdNanoUsd } = left;
   const { costTable, sentTier, promptTokens: _, ...asked } = left.asked;
   const used = { usage: usageOf(left), serviceTier: tierOf(left) };

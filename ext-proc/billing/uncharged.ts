@@ -1,9 +1,9 @@
 import { present } from '#core/present.ts';
 import { priced } from '#core/pricing.ts';
 import type { LossReason } from '#database/costs/losses.ts';
-import type { ProviderAttempt, UnchargedReason } from '#database/costs/provider-attempts.ts';
+import type { UnchargedAttemptRow, UnchargedReason } from '#database/costs/provider-attempts.ts';
 import { dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
-import type { UnchargedAttempt } from '../hold/provider-attempt.ts';
+import type { UnchargedAttempt } from '../hold/attempt.ts';
 import type { HoldTerms } from './billable-hold.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 
@@ -32,7 +32,7 @@ const LOSSES: Readonly<Record<string, LossReason>> = {
 };
 
 /** Describes the attempt of a delivered response whose charge was refused. */
-export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
+export function unchargedSettlement(settlement: Settlement): UnchargedAttemptRow {
   const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
   return {
     ...{ generationId, organizationId, keyId, model, provider },
@@ -48,7 +48,7 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
 }
 
 /** Describes an uncharged attempt with its loss: the price, at most the hold. */
-export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
+export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): UnchargedAttemptRow {
   const { work, costTable, sentTier, tokens, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];
   const dueForTokens =

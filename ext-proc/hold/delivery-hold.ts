@@ -1,7 +1,7 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import type { Refusal } from '#core/errors/refusal.ts';
 import type { TokenUsage } from '#core/pricing.ts';
-import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
+import type { Attempt, UnchargedAttempt } from './attempt.ts';
 
 /** A hold as delivery sees it. It ends in a charge, or is released before the error is sent. */
 export interface DeliveryHold {

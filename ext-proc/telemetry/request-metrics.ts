@@ -1,6 +1,6 @@
 import { ERROR_CODES } from '#core/errors/error-codes.ts';
 import type { RouteName } from '../access/route.ts';
-import type { AccountErrorKind, Attempt } from '../hold/provider-attempt.ts';
+import type { AccountErrorKind, Attempt } from '../hold/attempt.ts';
 import type { MetricSet } from './metric-set.ts';
 
 export interface EndedRequest {

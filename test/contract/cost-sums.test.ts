@@ -5,7 +5,7 @@ import { newId } from '#core/ids.ts';
 import { NO_USAGE } from '#core/pricing.ts';
 import { costReport } from '#database/costs/cost-reads.ts';
 import { costTable, costTotal } from '#database/costs/cost-table.ts';
-import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
+import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
@@ -39,7 +39,7 @@ async function charge(atMs: number, changes: Partial<Settlement>): Promise<Settl
   return settlement;
 }
 
-async function attempt(atMs: number, changes: Partial<ProviderAttempt>): Promise<void> {
+async function attempt(atMs: number, changes: Partial<UnchargedAttemptRow>): Promise<void> {
   const { organizationId } = db.customer;
   const { tokens: _, ...without } = attemptWith({ generationId: newId('gen', atMs), askedAtMs: atMs, organizationId });
   expect(await log.attempts.write([{ ...without, ...changes }])).toEqual({ refused: 0 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { NO_USAGE } from '#core/pricing.ts';
-import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
+import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { openRequestLogs } from '#ext-proc/requests/log/open-request-logs.ts';
@@ -115,7 +115,7 @@ test('provider calls are generations and attempts together, each once if it was 
   const { generationId } = settled;
   await database.ledger.charge(settled);
   await database.close();
-  const at = (changes: Partial<ProviderAttempt>) => attemptWith({ organizationId, keyId, ...changes });
+  const at = (changes: Partial<UnchargedAttemptRow>) => attemptWith({ organizationId, keyId, ...changes });
   await store.attempts.write([
     at({ generationId, attempt: 1 }),
     at({ generationId, attempt: 2, result: 'ok', reason: 'not_charged' }),

@@ -6,7 +6,7 @@ import type { Log } from '#core/log/log.ts';
 import { changedByPercent, PERCENT_PARTS } from '#core/price-schedule.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
+import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
 import type { LeftIntent } from '#ext-proc/billing/charge-log/intent.ts';
 import { DurableCharges } from '#ext-proc/billing/durable-charges.ts';
@@ -26,7 +26,7 @@ describe('recovery', () => {
   const db = withStore();
   let customer: Customer;
   let released: string[] = [];
-  let attempts: ProviderAttempt[] = [];
+  let attempts: UnchargedAttemptRow[] = [];
 
   beforeEach(async () => {
     customer = await addCustomer(db.store, CREDIT);
@@ -47,7 +47,7 @@ describe('recovery', () => {
       ...{ chargeLog: memoryChargeLog(), clock, durableIn: () => 'log' as const },
       ...{ oweHold: () => undefined, liveHold: () => undefined },
     });
-    const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
+    const kept = { record: (attempt: UnchargedAttemptRow) => void attempts.push(attempt) };
     const { idempotency } = db.store;
     const recovery = createRecovery({
       ...parts,

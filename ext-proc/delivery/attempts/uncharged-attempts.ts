@@ -1,7 +1,7 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import { flatTable, NO_PRICES, NO_USAGE, type PriceTable } from '#core/pricing.ts';
 import type { CountTokens } from '#core/tokenizer.ts';
-import type { UnchargedAttempt } from '../../hold/provider-attempt.ts';
+import type { UnchargedAttempt } from '../../hold/attempt.ts';
 import { FAILURES, workFor } from '../provider/provider-failure.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 import { promptTokensOf, sentEstimate } from '../response/response-meter.ts';

@@ -1,4 +1,4 @@
-import type { AccountErrorKind } from '../../hold/provider-attempt.ts';
+import type { AccountErrorKind } from '../../hold/attempt.ts';
 import type { ProviderWords } from './provider-words.ts';
 
 /** Error names of providers. A name takes precedence over the text. */

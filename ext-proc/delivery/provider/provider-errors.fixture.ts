@@ -1,4 +1,4 @@
-import type { AccountErrorKind } from '../../hold/provider-attempt.ts';
+import type { AccountErrorKind } from '../../hold/attempt.ts';
 
 /** Answers of providers, as their documentation, issues and users show them. */
 export interface ProviderError {

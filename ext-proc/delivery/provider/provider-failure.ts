@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { isObject } from '#core/json-object.ts';
 import type { Unsayable } from '../../dialects/dialect.ts';
-import type { AccountErrorKind, ProviderWork } from '../../hold/provider-attempt.ts';
+import type { AccountErrorKind, ProviderWork } from '../../hold/attempt.ts';
 import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';

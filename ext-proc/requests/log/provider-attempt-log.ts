@@ -1,6 +1,6 @@
 import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
 import type { Log } from '#core/log/log.ts';
-import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider-attempts.ts';
+import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
 
@@ -13,7 +13,7 @@ export interface ProviderAttemptLog extends ProviderAttempts {
 export interface ProviderAttemptLogOptions {
   readonly store: {
     /** Like RequestLogStore.write(). */
-    write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
+    write(batch: readonly UnchargedAttemptRow[]): Promise<{ readonly refused: number }>;
     close(): Promise<void>;
   };
   readonly metrics: ProviderAttemptMetrics & Pick<ChargeMetrics, 'lost'>;
@@ -30,7 +30,7 @@ const BOUNDS: BufferBounds = {
 };
 
 export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions): ProviderAttemptLog {
-  const attempts = new BufferedWriter<ProviderAttempt>({
+  const attempts = new BufferedWriter<UnchargedAttemptRow>({
     async write(batch) {
       const { refused } = await store.write(batch);
       metrics.providerAttemptsWritten(batch.length - refused);

@@ -1,5 +1,5 @@
 import type { ProviderHealth } from '#database/process-reports/report.ts';
-import type { Attempt } from '../../hold/provider-attempt.ts';
+import type { Attempt } from '../../hold/attempt.ts';
 
 /**
  * Attempts and failures of each provider in the last five minutes. They are counted in slices of

@@ -1,4 +1,4 @@
-import type { PriceTable, TokenUsage } from '#core/pricing.ts';
+import type { PriceTable, TokenSource, TokenUsage } from '#core/pricing.ts';
 
 export interface Attempt {
   readonly provider: string;
@@ -36,7 +36,7 @@ export interface UnchargedAttempt {
   /** Tokens that the provider may bill for `some` work. */
   readonly tokens?: {
     readonly usage: TokenUsage;
-    readonly source: 'reported' | 'counted' | 'estimated';
+    readonly source: TokenSource;
     readonly serviceTier?: string | undefined;
   };
 }
