@@ -88,7 +88,7 @@ export function createAdministration(pool: pg.Pool) {
     revokeKey: on(revokeKey),
     revokeKeys: on(revokeKeys),
     verifyLedger: on(verifyLedger),
-    unknownAmong: on(unknownAmong),
+    unaccountedAmong: on(unaccountedAmong),
     losses: on(listLosses),
     deadLetters: on(listDeadLetters),
     retryDeadLetter: on(retryDeadLetter),
@@ -98,15 +98,15 @@ export function createAdministration(pool: pg.Pool) {
   };
 }
 
-const UNKNOWN_AMONG = sql('unknown_among')`
+const UNACCOUNTED_AMONG = sql('unaccounted_among')`
   select id from unnest($1::text[]) given (id)
     where not exists (select from ledger_entries e where e.generation_id = given.id)
       and not exists (select from losses l where l.generation_id = given.id)
       and not exists (select from dead_letters d where d.generation_id = given.id)`;
 
-/** Returns those of these generations that have no charge, loss or dead letter. */
-async function unknownAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<readonly string[]> {
-  return (await run<{ id: string }>(pool, UNKNOWN_AMONG, [generationIds])).map(({ id }) => id);
+/** Returns the ids that have neither a charge nor a loss nor a dead letter. */
+async function unaccountedAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<readonly string[]> {
+  return (await run<{ id: string }>(pool, UNACCOUNTED_AMONG, [generationIds])).map(({ id }) => id);
 }
 
 const RENEW_EPOCH = sql('renew_epoch')`update ledger_state set epoch = gen_random_uuid() returning epoch`;

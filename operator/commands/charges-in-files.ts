@@ -20,7 +20,7 @@ export interface ChargesInFiles {
 /** `missing`: there is no data folder. `unreadable`: the reason why it cannot be read. */
 export type DataFolder = ChargesInFiles | 'missing' | { readonly unreadable: string };
 
-type Looks = Pick<Administration, 'unknownAmong' | 'organizationsById' | 'ledgerEpoch'>;
+type Looks = Pick<Administration, 'unaccountedAmong' | 'organizationsById' | 'ledgerEpoch'>;
 
 interface Found {
   readonly spooled: ReadonlySet<string>;
@@ -68,9 +68,9 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
   for (const index of await workersIn(spoolDir)) {
     const { waiting, left, damagedLines: damaged } = await readWorkerLog(spoolDir, index);
     damagedLines += damaged;
-    for (const id of await unknownAmong(waiting, database)) spooled.add(id);
+    for (const id of await unaccountedAmong(waiting, database)) spooled.add(id);
     const requests = left.map(({ generationId }) => generationId);
-    const unsettled = (await unknownAmong(requests, database)).filter((id) => !spooled.has(id));
+    const unsettled = (await unaccountedAmong(requests, database)).filter((id) => !spooled.has(id));
     const lacking = await findRecent(spoolDir, index, database);
     // Requests of a live process are in flight, and it repeats charges within a second. The lock is
     // tried only if needed, because a starting process may be about to take it.
@@ -87,16 +87,16 @@ async function findRecent(folder: string, index: number, database: Looks): Promi
   const epoch = await database.ledgerEpoch();
   for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch))
     organizations.set(generationId, organizationId);
-  const lacking = await unknownAmong([...organizations.keys()], database);
+  const lacking = await unaccountedAmong([...organizations.keys()], database);
   const owners = [...new Set(lacking.map((id) => organizations.get(id) ?? ''))];
   const known = new Set((await database.organizationsById(owners)).map(({ id }) => id));
   return lacking.filter((id) => known.has(organizations.get(id) ?? ''));
 }
 
-async function unknownAmong(generationIds: readonly string[], database: Looks): Promise<readonly string[]> {
+async function unaccountedAmong(generationIds: readonly string[], database: Looks): Promise<readonly string[]> {
   const unknown: string[] = [];
   for (let at = 0; at < generationIds.length; at += ASKED_AT_ONCE)
-    unknown.push(...(await database.unknownAmong(generationIds.slice(at, at + ASKED_AT_ONCE))));
+    unknown.push(...(await database.unaccountedAmong(generationIds.slice(at, at + ASKED_AT_ONCE))));
   return unknown;
 }
 
