@@ -58,6 +58,8 @@ export interface ProviderHealth {
   } | null;
   /** True while Envoy ejects the provider. Null: no reply, or this process does not query Envoy. */
   readonly ejected: boolean | null;
+  /** Servers to which Envoy sends nothing, with the reason. Absent: none is known. */
+  readonly serversOut?: readonly string[];
   readonly restingTargets: number;
 }
 

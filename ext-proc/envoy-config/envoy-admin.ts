@@ -14,6 +14,7 @@ export interface ClusterState {
 const TIMEOUT_MS = 2000;
 const SERVER_INFO_MS = 10_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MOST_SERVERS = 8;
 
 /** `undefined`: Envoy does not respond. */
 export async function readClusterState(socketPath: string): Promise<ClusterState | undefined> {
@@ -47,7 +48,11 @@ export interface EnvoyState {
   readonly uptimeMs: number;
   /** Clusters that get no requests: all of their hosts are ejected or fail their health checks. */
   readonly ejected: ReadonlySet<string>;
+  /** By cluster, some of the servers that get no requests, with the reason. */
+  readonly serversOut: ReadonlyMap<string, readonly string[]>;
 }
+
+type ServerInfoState = Omit<EnvoyState, 'ejected' | 'serversOut'>;
 
 /**
  * Reads the state at each call. `undefined`: Envoy does not respond. `/server_info` has 118 KB.
@@ -58,7 +63,7 @@ export function createEnvoyStateReader(
   socketPath: string,
   clock: Pick<Clock, 'monotonicMs'>,
 ): () => Promise<EnvoyState | undefined> {
-  let kept: { readonly atMs: number; readonly info: Omit<EnvoyState, 'ejected'> } | undefined;
+  let kept: { readonly atMs: number; readonly info: ServerInfoState } | undefined;
   return async () => {
     const nowMs = clock.monotonicMs();
     const isFresh = kept !== undefined && nowMs < kept.atMs + SERVER_INFO_MS;
@@ -72,11 +77,11 @@ export function createEnvoyStateReader(
     }
     if (!isFresh) kept = { atMs: nowMs, info };
     const sinceMs = nowMs - (kept?.atMs ?? nowMs);
-    return { ...info, uptimeMs: info.uptimeMs + sinceMs, ejected: ejectedClusters(JSON.parse(clusters)) };
+    return { ...info, uptimeMs: info.uptimeMs + sinceMs, ...clustersOut(JSON.parse(clusters)) };
   };
 }
 
-async function readServerInfo(socketPath: string): Promise<Omit<EnvoyState, 'ejected'> | undefined> {
+async function readServerInfo(socketPath: string): Promise<ServerInfoState | undefined> {
   const info = await askAdmin(socketPath, '/server_info');
   if (info === undefined) return undefined;
   const { version = '', state = '', uptime_current_epoch = '' }: ServerInfo = JSON.parse(info);
@@ -98,26 +103,34 @@ interface ServerInfo {
 interface ClusterStatuses {
   readonly cluster_statuses?: readonly {
     readonly name?: string;
-    readonly host_statuses?: readonly { readonly health_status?: HealthStatus }[];
+    readonly host_statuses?: readonly HostStatus[];
   }[];
 }
 
-interface HealthStatus {
-  readonly failed_outlier_check?: boolean;
-  readonly failed_active_health_check?: boolean;
+interface HostStatus {
+  readonly address?: { readonly socket_address?: { readonly address?: string; readonly port_value?: number } };
+  readonly health_status?: {
+    readonly failed_outlier_check?: boolean;
+    readonly failed_active_health_check?: boolean;
+  };
 }
 
-function ejectedClusters({ cluster_statuses = [] }: ClusterStatuses): Set<string> {
-  const names = new Set<string>();
+function clustersOut({ cluster_statuses = [] }: ClusterStatuses): Pick<EnvoyState, 'ejected' | 'serversOut'> {
+  const ejected = new Set<string>();
+  const serversOut = new Map<string, readonly string[]>();
   for (const { name, host_statuses: hosts = [] } of cluster_statuses) {
-    const allOut = hosts.length > 0 && hosts.every(({ health_status: health }) => isOut(health));
-    if (name !== undefined && allOut) names.add(name);
+    const out = hosts.flatMap(outOf);
+    if (name === undefined || out.length === 0) continue;
+    serversOut.set(name, out.slice(0, MOST_SERVERS));
+    if (out.length === hosts.length) ejected.add(name);
   }
-  return names;
+  return { ejected, serversOut };
 }
 
-function isOut(health: HealthStatus | undefined): boolean {
-  return health?.failed_outlier_check === true || health?.failed_active_health_check === true;
+function outOf({ address, health_status: health }: HostStatus): string[] {
+  const { address: host = '', port_value: port = 0 } = address?.socket_address ?? {};
+  if (health?.failed_active_health_check === true) return [`${host}:${port} (health check)`];
+  return health?.failed_outlier_check === true ? [`${host}:${port} (ejected)`] : [];
 }
 
 /**

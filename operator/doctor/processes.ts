@@ -139,10 +139,11 @@ function envoyFindings({ host, report }: ReportedProcess): Finding[] {
   if (envoy === null) return [];
   const check = `envoy on ${short(host)}`;
   const ejected = Object.entries(providers)
-    .filter(([, health]) => health.ejected === true)
-    .map(([name]) =>
-      warning(`provider ${name}`, `Envoy on ${short(host)} has ejected it`, seeAlert('ProviderEjected')),
-    );
+    .filter(([, { ejected: all, serversOut }]) => all === true || serversOut !== undefined)
+    .map(([name, { ejected: all, serversOut = [] }]) => {
+      const found = `Envoy on ${short(host)} ${all === true ? 'sends it nothing' : 'leaves out some servers'}`;
+      return warning(`provider ${name}`, [found, ...serversOut].join(', '), seeAlert('ProviderEjected'));
+    });
   if (!envoy.reachable) {
     return [problem(check, 'does not answer', 'Start it and read its log. Without it nothing is served.'), ...ejected];
   }

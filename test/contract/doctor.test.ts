@@ -137,9 +137,8 @@ describe('the doctor on a database', () => {
 
   it('reports processes that are gone, not ready or differ in version or configuration, and their Envoy', async () => {
     expect(await look('gateway processes')).toEqual(['problem: none has reported in the last ten seconds']);
-    const process = (changes: Partial<ReportingProcess> = {}): ReportingProcess => {
-      return { id: randomUUID(), host: 'a', worker: 0, pid: 1, startedAtMs: 1, ...changes };
-    };
+    const always = { host: 'a', worker: 0, pid: 1, startedAtMs: 1 };
+    const process = (changes: Partial<ReportingProcess> = {}) => ({ id: randomUUID(), ...always, ...changes });
     const write = (who: ReportingProcess, changes: Partial<ProcessReport> = {}, configuration = configurationWith()) =>
       reports.write(who, reportWith(changes), configuration);
     const gone = process({ host: 'c' });
@@ -150,9 +149,9 @@ describe('the doctor on a database', () => {
     await write(process());
     expect(await look('gateway a/0')).toEqual(['ok']);
     expect(await look('gateway c/0')).toEqual([expect.stringMatching(/^warning: has not reported for 6\d s$/)]);
-    expect(await look('gateway versions')).toEqual(['ok']);
-    expect(await look('configuration in force')).toEqual(['ok']);
-    expect(await look('envoy on a')).toEqual(['ok']);
+    const fine = ['gateway versions', 'configuration in force', 'envoy on a'];
+    expect(await Promise.all(fine.map(look))).toEqual([['ok'], ['ok'], ['ok']]);
+    const [serversOut, met] = [['v:1 (ejected)'], { attempts: 2, failures: 2, lastFailure: null, restingTargets: 0 }];
     const refused = { atMs: 2, problems: [{ file: 'f', line: 7, column: 1, message: 'no such field' }] };
     await write(
       process({ host: 'b' }),
@@ -164,7 +163,7 @@ describe('the doctor on a database', () => {
         eventLoopLagMs: { p50: 1, p99: 251, max: 900 },
         requestLog: { waiting: 0, dropped: 4 },
         envoy: { reachable: false },
-        providers: { openai: { attempts: 20, failures: 20, lastFailure: null, ejected: true, restingTargets: 0 } },
+        providers: { openai: { ...met, ejected: true }, vllm: { ...met, ejected: false, serversOut } },
       },
       configurationWith({ path: 'g.yaml', refused, restartNeeded: ['workers'], loadedAtMs: 1_796_000_000_000 }),
     );
@@ -181,7 +180,8 @@ describe('the doctor on a database', () => {
       'warning: workers changed in the file and need a restart',
     ]);
     expect(await look('envoy on b')).toEqual(['problem: does not answer']);
-    expect(await look('provider openai')).toEqual(['warning: Envoy on b has ejected it']);
+    expect(await look('provider openai')).toEqual(['warning: Envoy on b sends it nothing']);
+    expect(await look('provider vllm')).toEqual(['warning: Envoy on b leaves out some servers, v:1 (ejected)']);
   });
 });
 

@@ -11,7 +11,13 @@ import { createMachineMeter } from './process-report-machine.ts';
 const clock = { nowMs: () => 1_000_000, monotonicMs: () => performance.now() };
 const config = configWith(modelWith());
 const never = new AbortController().signal;
-const LOOK: EnvoyState = { version: '1.39.3', state: 'LIVE', uptimeMs: 12_000, ejected: new Set() };
+const LOOK: EnvoyState = {
+  version: '1.39.3',
+  state: 'LIVE',
+  uptimeMs: 12_000,
+  ejected: new Set(),
+  serversOut: new Map(),
+};
 
 function sources(changes: Partial<ReportSources> = {}): ReportSources {
   const source = { files: [], secretFiles: [], fingerprint: 'unused' };
@@ -75,6 +81,10 @@ it("reports ejected providers by their clusters, but only if it has read Envoy's
   expect(await ejectedIn({ envoy: async () => ({ ...LOOK, ejected: new Set(['local-0']) }) })).toBe(false);
   expect(await ejectedIn({ envoy: async () => undefined })).toBe(null);
   expect(await ejectedIn({})).toBe(null);
+  const [cluster = ''] = [...config.providers.values()].map(clusterOf);
+  const envoy = async () => ({ ...LOOK, serversOut: new Map([[cluster, ['a:1 (ejected)']]]) });
+  const { providers } = await gatherReport(sources({ envoy }), never);
+  expect(providers.local?.serversOut).toEqual(['a:1 (ejected)']);
 });
 
 it('distinguishes an Envoy that does not respond from one that another process reports', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { present } from '#core/present.ts';
 import type { ReportedEnvoy } from '#core/process-figures.ts';
 import type { ProcessReport, ProviderHealth, ReportedConfiguration } from '#database/process-reports/report.ts';
 import type { EnvoyState } from '../../envoy-config/envoy-admin.ts';
@@ -72,8 +73,11 @@ function providerHealth(
   const health: [string, ProviderHealth][] = [];
   for (const [name, found] of activity.providers.health(known.keys(), clock.nowMs())) {
     const provider = known.get(name);
-    const ejected = look === undefined || provider === undefined ? null : look.ejected.has(clusterOf(provider));
-    health.push([name, { ...found, ejected, restingTargets: resting.get(name) ?? 0 }]);
+    const cluster = provider && clusterOf(provider);
+    const ejected = look === undefined || cluster === undefined ? null : look.ejected.has(cluster);
+    const serversOut = look?.serversOut.get(cluster ?? '');
+    const restingTargets = resting.get(name) ?? 0;
+    health.push([name, { ...found, ejected, ...present({ serversOut }), restingTargets }]);
   }
   return Object.fromEntries(health);
 }

@@ -47,9 +47,12 @@ test('the state has the version of Envoy, and the provider that failed twenty ti
     state: 'LIVE',
     uptimeMs: expect.any(Number),
     ejected: new Set(),
+    serversOut: new Map(),
   });
   for (let failures = 0; failures < 20; failures++) await Promise.all([call('failing'), call('fine')]);
   await expect.poll(async () => (await state())?.ejected).toEqual(new Set(['failing']));
+  const out = [expect.stringMatching(/^127\.0\.0\.1:\d+ \(ejected\)$/)];
+  expect((await state())?.serversOut).toEqual(new Map([['failing', out]]));
 });
 
 test('the state is undefined without an admin interface', async () => {
