@@ -34,6 +34,7 @@ describe('the manual', () => {
     metrics.watchMemory(() => []);
     metrics.watchRestingTargets(() => new Map());
     metrics.watchReasoning(() => 0);
+    metrics.watchShards(() => 0);
     metrics.watchSpans(() => 0);
     const host = hostMetrics({
       ...{ workers: 1, notReady: async () => undefined, certificateExpiresAtMs: async () => undefined },

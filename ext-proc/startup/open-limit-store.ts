@@ -18,10 +18,12 @@ export type OpenedLimitStore =
       readonly kind: 'open';
       readonly limits: LimitStore;
       /**
-       * Time until admissions open. It is above 0 while a store that lost its data waits for holds
-       * to be registered again, or a former owner may still charge. Rejects with StoreUnavailable.
+       * Time until any admissions open. It is above 0 while a store that lost its data waits for
+       * holds to be registered again, or a former owner may still charge. Rejects with
+       * StoreUnavailable.
        */
       readonly opensInMs: () => Promise<number>;
+      readonly closedShards: () => number;
       /** Absent: no other process shares the limits. */
       readonly mirror?: ChargeMirror;
       /** Opens the reasoning store, which is kept where the limits are. */
@@ -77,13 +79,14 @@ async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitSt
       },
     },
     opensInMs: async () => opensInMs(),
+    closedShards: () => 0,
     keepReasoning: createMemoryReasoningStore,
     leave,
   };
 }
 
 async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
-  const { database, log, onTakenOver } = options;
+  const { database, onTakenOver } = options;
   const store = await connect(url, options);
   if ('kind' in store) return store;
   try {
@@ -92,18 +95,13 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       await store.close();
       return lock;
     }
-    const opensInMs = await store.lossDetection.opensInMs();
-    if (opensInMs > 0) {
-      log.warn(
-        { ms: opensInMs },
-        'Redis may not know yet what is held: waiting for the processes that are alive to tell',
-      );
-      await sleep(opensInMs);
-    }
+    // Redis may not know yet what is held: the processes that are alive tell it within this time.
+    await sleep(await store.lossDetection.opensInMs('all'));
     return {
       kind: 'open',
       limits: store,
       opensInMs: () => store.lossDetection.opensInMs(),
+      closedShards: () => store.lossDetection.closedShards,
       mirror: store.chargeMirror,
       keepReasoning: (settings) => store.keepReasoning(settings),
       leave: async () => {},

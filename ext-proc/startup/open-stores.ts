@@ -63,6 +63,7 @@ export async function openStores(context: GatewayContext, isSupervised: boolean)
   const limitOptions = { redis, database, paths, workerIndex, log, onTakenOver, leaseMs: LEASE_MS };
   const opened = await whenUsable(() => openLimitStore(limitOptions));
   if (opened.kind === 'refused') return opened;
+  metrics.watchShards(opened.closedShards);
   return {
     ...opened,
     kind: 'opened',

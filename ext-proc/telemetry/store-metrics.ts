@@ -35,6 +35,12 @@ export function createStoreMetrics(metrics: MetricSet) {
     callerFound: (from: 'memory' | 'database') => found.inc({ from }),
     limitStoreCall: limitStoreMetrics(metrics),
     admissionRefused: (rule: RefusingRule) => refused.inc({ rule }),
+    watchShards: (closed: () => number) =>
+      metrics.read(
+        'gateway_limit_shards_closed',
+        'Of the 64 shards in Redis, those that admit nothing, or do not answer. With limits in memory 0.',
+        closed,
+      ),
     watchDatabase: (pools: () => readonly PoolFigures[]) => addPoolGauges(metrics, pools),
     auditLogMeasured: auditLogMetrics(metrics),
     ...requestLogMetrics(metrics),

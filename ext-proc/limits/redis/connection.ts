@@ -123,7 +123,8 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
     // Leaves host names unresolved: certificates name hosts, and ioredis would connect by address.
     ...(address.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
   });
-  logOutages(cluster, options.log);
+  // Closed shards are logged (loss-detection.ts): this client does not notice that a node is away.
+  cluster.on('error', () => {});
   try {
     await cluster.connect();
     return cluster;
@@ -171,7 +172,7 @@ function retryAfterMs(times: number): number {
 }
 
 /** Logs one line when Redis becomes unavailable and one when it is back, not one per attempt. */
-function logOutages(client: Redis | Cluster, log: StoreLog): void {
+function logOutages(client: Redis, log: StoreLog): void {
   let unavailable = false;
   let reason = 'the connection was closed';
   client.on('error', (error: Error) => {

@@ -23,6 +23,19 @@ const TOUCHED_WITHIN_MS = 3_000;
 /** A raised fence has reached every shard within this time. */
 const FENCED_WITHIN_MS = 3_000;
 
+/** Where a touch begins new incarnations. */
+type Begins = 'where_lost' | 'everywhere';
+
+/** Of the shards of one call: ms until the first and the last admit, and how many do not. */
+interface Touched {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly closed: number;
+  readonly fencedOff: number;
+  /** maxmemory-policy by which their server may evict keys, '' if it may not. */
+  readonly policy: string;
+}
+
 /**
  * Detects that Redis lost data, by one marker key in each shard and by the key with the name of the
  * store (docs/design.md, "State in Redis").
@@ -40,6 +53,8 @@ export class LossDetection implements SharedStore {
   #kept: { readonly name: string; readonly onOther: () => void } | undefined;
   #touching = false;
   #evictsBy = '';
+  #closedShards = 0;
+  #loggedClosed = false;
   #fencedOffSinceMs: number | undefined;
 
   constructor(connection: ScriptCalls, { leaseMs, clock, fences, log }: LossDetectionOptions) {
@@ -53,9 +68,21 @@ export class LossDetection implements SharedStore {
     this.#fencing = new ShardFencing(connection, { shardGroups: this.#shardGroups, leaseMs, fences });
   }
 
-  /** Milliseconds until every shard is open to admissions. */
-  opensInMs(): Promise<number> {
-    return this.#touchShards('where_lost', '');
+  /** Shards that admitted nothing at the last touch, because they were closed or did not answer. */
+  get closedShards(): number {
+    return this.#closedShards;
+  }
+
+  /**
+   * Milliseconds until any shard, or all, admit. Shards that do not answer count as closed. Rejects
+   * with StoreUnavailable if none answers.
+   */
+  async opensInMs(shards: 'any' | 'all' = 'any'): Promise<number> {
+    const admits = Promise.withResolvers<number>();
+    const touched = this.#touchShards('where_lost', '', () => admits.resolve(0));
+    if (shards === 'all') return (await touched).lastMs;
+    // A master that does not answer takes seconds, longer than a readiness probe waits.
+    return Promise.race([admits.promise, touched.then(({ firstMs }) => firstMs)]);
   }
 
   /** Restores lost markers and the lost name in the background. Never rejects. */
@@ -107,26 +134,61 @@ export class LossDetection implements SharedStore {
     return this.#kept !== undefined && (await this.name(this.#kept.name)) === this.#kept.name;
   }
 
-  async #touchShards(begins: 'where_lost' | 'everywhere', nonce: string): Promise<number> {
-    const touched = await Promise.all(this.#shardGroups.map((shards) => this.#touch(shards, begins, nonce)));
-    for (const [, policy] of touched) this.#logEviction(policy);
-    const connectsAgain = this.#noteFencedOff(touched.some(([, , fencedOff]) => fencedOff > 0));
-    const closedMs = Math.max(...touched.map(([ms]) => ms));
-    if (connectsAgain) return closedMs;
-    // A raised fence closes every other server, so a process that was connected to another Redis by
-    // mistake must not raise one.
-    if (closedMs > 0 && (begins === 'everywhere' || (await this.#isOurs()))) await this.fence(this.#clock());
-    return closedMs;
+  async #touchShards(begins: Begins, nonce: string, onAdmits = () => {}): Promise<Pick<Touched, 'firstMs' | 'lastMs'>> {
+    const away: StoreUnavailable[] = [];
+    const touch = async (shards: readonly Shard[]): Promise<Touched> => {
+      try {
+        const group = await this.#touch(shards, begins, nonce);
+        if (group.firstMs === 0) onAdmits();
+        return group;
+      } catch (error) {
+        if (begins === 'everywhere' || !(error instanceof StoreUnavailable)) throw error;
+        away.push(error);
+        return { firstMs: this.#leaseMs, lastMs: this.#leaseMs, closed: shards.length, fencedOff: 0, policy: '' };
+      }
+    };
+    const touched = await Promise.all(this.#shardGroups.map(touch));
+    if (begins === 'where_lost') this.#noteClosed(touched, away[0]);
+    if (away[0] !== undefined && away.length === touched.length) throw away[0];
+    for (const { policy } of touched) this.#logEviction(policy);
+    const firstMs = Math.min(...touched.map((group) => group.firstMs));
+    const lastMs = Math.max(...touched.map((group) => group.lastMs));
+    const connectsAgain = this.#noteFencedOff(touched.some(({ fencedOff }) => fencedOff > 0));
+    if (lastMs > 0 && !connectsAgain) {
+      await this.#fenceIfOurs(begins).catch((error: unknown) => {
+        // The master with the name of the store may be away while others admit.
+        if (firstMs > 0 || !(error instanceof StoreUnavailable)) throw error;
+      });
+    }
+    return { firstMs, lastMs };
   }
 
-  async #touch(shards: readonly Shard[], begins: 'where_lost' | 'everywhere', nonce: string) {
+  /**
+   * A raised fence closes every other server, so a process that was connected to another Redis by
+   * mistake must not raise one.
+   */
+  async #fenceIfOurs(begins: Begins): Promise<void> {
+    if (begins === 'everywhere' || (await this.#isOurs())) await this.fence(this.#clock());
+  }
+
+  async #touch(shards: readonly Shard[], begins: Begins, nonce: string): Promise<Touched> {
     const newest = shards.map(({ number }) => this.#fences.of(number));
     const args = [this.#clock(), this.#leaseMs, nonce, begins === 'everywhere' ? 1 : 0, ...newest];
-    return (await this.#connection.run('touchShards', keysOf(shards), args)) as readonly [
-      closedMs: number,
-      policy: string,
-      fencedOff: number,
-    ];
+    const reply = await this.#connection.run('touchShards', keysOf(shards), args);
+    const [firstMs, lastMs, closed, fencedOff, policy] = reply as [number, number, number, number, string];
+    return { firstMs, lastMs, closed, fencedOff, policy };
+  }
+
+  /** Logs when shards close, and when all are open. The connection logs that one server is away. */
+  #noteClosed(touched: readonly Touched[], away: StoreUnavailable | undefined): void {
+    this.#closedShards = touched.reduce((sum, { closed }) => sum + closed, 0);
+    if (away !== undefined && !this.#connection.oneSlot) return;
+    const fields = { shards: this.#closedShards, ...(away && { reason: away.message }) };
+    const isClosed = this.#closedShards > 0;
+    if (isClosed && !this.#loggedClosed)
+      this.#log.warn(fields, 'shards of Redis are closed: their organizations get no_capacity');
+    if (!isClosed && this.#loggedClosed) this.#log.info({}, 'all shards of Redis are open');
+    this.#loggedClosed = isClosed;
   }
 
   /**

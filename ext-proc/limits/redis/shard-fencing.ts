@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
 import { RAISING_KEY } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
@@ -95,12 +96,18 @@ export class ShardFencing {
    * read meanwhile may belong to another server. Returns the incarnations that still have none.
    */
   async #giveFences(shards: readonly Shard[], clock: string, toGive?: RaisedFences): Promise<string[]> {
-    const { leaseMs } = this.#options;
+    const { leaseMs, shardGroups } = this.#options;
     const given = shards.flatMap(({ number }, index) => {
       const fence = toGive?.raised.get(number);
       return fence === undefined ? ['', ''] : [toGive?.incarnations[index] ?? '', fence];
     });
     const keys = shards.map(({ key }) => key);
-    return (await this.#connection.run('fenceShards', keys, [clock, leaseMs, ...given])) as string[];
+    try {
+      return (await this.#connection.run('fenceShards', keys, [clock, leaseMs, ...given])) as string[];
+    } catch (error) {
+      // A master that does not answer gets its fences when it does, and the others get theirs now.
+      if (error instanceof StoreUnavailable && shardGroups.length > 1) return shards.map(() => '');
+      throw error;
+    }
   }
 }
