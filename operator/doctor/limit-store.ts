@@ -12,19 +12,32 @@ const FULL = 0.8;
 
 export async function lookAtLimitStore(store: StoresConfig['redis']): Promise<readonly Finding[]> {
   if (store.kind === 'memory') return [ok('limit store', 'limits are in the memory of the one gateway process')];
-  try {
-    const redis = await diagnoseRedis(store.url);
-    return [
-      serverFinding(redis),
-      memoryFinding(redis),
-      clientsFinding(redis),
-      latencyFinding('redis latency', redis.latencyMs, SLOW_MS, 'Redis'),
-      clockFinding('redis clock', redis, 'Redis'),
-    ];
-  } catch (error) {
+  const { found, failed } = await diagnoseRedis(store.url).catch((error: unknown) => {
     if (!(error instanceof StoreUnavailable || error instanceof RedisRefused)) throw error;
-    return [problem('redis', `not usable: ${error.message}`, adviceFor(error))];
-  }
+    return { found: [], failed: [error] };
+  });
+  return [
+    ...failed.map((error) => problem('redis', `not usable: ${error.message}`, adviceFor(error))),
+    ...LOOKS.flatMap((look) => ofMasters(found, look)),
+  ];
+}
+
+const LOOKS: readonly ((redis: RedisDiagnosis) => Finding)[] = [
+  serverFinding,
+  memoryFinding,
+  clientsFinding,
+  ({ latencyMs }) => latencyFinding('redis latency', latencyMs, SLOW_MS, 'Redis'),
+  (redis) => clockFinding('redis clock', redis, 'Redis'),
+];
+
+/** Findings about the masters that are not well, or about the first if all are. */
+function ofMasters(masters: readonly RedisDiagnosis[], look: (redis: RedisDiagnosis) => Finding): Finding[] {
+  if (masters.length === 1) return masters.map(look);
+  const named = masters.map((redis) => ({ ...look(redis), address: redis.address }));
+  const unwell = named.filter(({ verdict }) => verdict !== 'ok');
+  const shown = unwell.length > 0 ? unwell : named.slice(0, 1);
+  const all = unwell.length > 0 ? '' : `${masters.length} masters, the first `;
+  return shown.map(({ address, ...finding }) => ({ ...finding, found: `${all}${address}: ${finding.found}` }));
 }
 
 function adviceFor({ message }: Error): string {

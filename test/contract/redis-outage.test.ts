@@ -131,11 +131,11 @@ requirement(missingRedis, () => {
     const lines: string[] = [];
     const log = (_fields: object, message: string) => void lines.push(message);
     const store = await open(urlWith(':hunter2'), { info: log, warn: log });
-    expect(await store.lossDetection.opensInMs()).toBeGreaterThanOrEqual(0);
+    expect(await store.lossDetection.opensInMs('all')).toBeGreaterThanOrEqual(0);
     expect(lines).toEqual([]);
     await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
-    await store.lossDetection.opensInMs();
-    await store.lossDetection.opensInMs();
+    await store.lossDetection.opensInMs('all');
+    await store.lossDetection.opensInMs('all');
     await redis.admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
     await store.close();
     expect(lines).toEqual([expect.stringContaining('noeviction')]);

@@ -1,11 +1,10 @@
 import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
-import { connectToAny } from './connection.ts';
-import { asStoreError } from './redis-errors.ts';
-import { parseRedisUrl } from './redis-url.ts';
+import { type VisitedMasters, visitMasters } from './masters.ts';
 import { refuseMissingRights } from './rights.ts';
 
 /** State of a Redis that keeps limits. */
 export interface RedisDiagnosis extends ServerClock {
+  readonly address: string;
   /** `7.0.15` */
   readonly version: string;
   /** `standalone`, `cluster`, `sentinel` */
@@ -26,24 +25,21 @@ export interface RedisDiagnosis extends ServerClock {
   readonly persistenceFailed: boolean;
 }
 
-const QUIET = { info: () => {}, warn: () => {} };
-
 /**
- * Reads a server, or one node of a cluster. Changes nothing. Rejects with StoreUnavailable, or
- * RedisRefused if the URL is invalid or its user lacks rights.
+ * Reads a server, or the masters of a cluster. Changes nothing. Rejects with StoreUnavailable, or
+ * RedisRefused if the URL is invalid. A user who lacks rights is a failed visit.
  */
-export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
-  const redis = await connectToAny(parseRedisUrl(url), { url, log: QUIET });
-  try {
-    const info = infoOf(String(await redis.call('INFO')));
+export function diagnoseRedis(url: string): Promise<VisitedMasters<RedisDiagnosis>> {
+  return visitMasters({ url }, async (redis, info, address) => {
     await refuseMissingRights(redis);
     const isCluster = info('redis_mode') === 'cluster';
-    const cluster = isCluster ? infoOf(String(await redis.call('CLUSTER', 'INFO')))('cluster_state') : undefined;
+    const state = isCluster ? /cluster_state:(\w+)/.exec(String(await redis.call('CLUSTER', 'INFO')))?.[1] : undefined;
     return {
+      address,
       version: info('redis_version') ?? 'unknown',
       mode: info('redis_mode') ?? 'standalone',
       role: info('role') ?? 'unknown',
-      ...(cluster === undefined ? {} : { clusterState: cluster }),
+      ...(state === undefined ? {} : { clusterState: state }),
       maxmemoryPolicy: info('maxmemory_policy') ?? 'noeviction',
       maxmemoryBytes: Number(info('maxmemory') ?? 0),
       usedMemoryBytes: Number(info('used_memory') ?? 0),
@@ -53,16 +49,7 @@ export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
       persistenceFailed: info('rdb_last_bgsave_status') === 'err' || info('aof_last_write_status') === 'err',
       ...(await compareClocks(async () => millisecondsOf(await redis.call('TIME')))),
     };
-  } catch (error) {
-    throw asStoreError(error);
-  } finally {
-    redis.disconnect();
-  }
-}
-
-function infoOf(text: string): (field: string) => string | undefined {
-  const fields = new Map(text.split(/\r?\n/).map((line) => [line.split(':', 1)[0], line.slice(line.indexOf(':') + 1)]));
-  return (field) => fields.get(field);
+  });
 }
 
 /** Unix milliseconds in the reply to `TIME`. */

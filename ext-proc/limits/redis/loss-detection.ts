@@ -14,6 +14,8 @@ export interface LossDetectionOptions {
   readonly clock: () => string;
   readonly fences: ShardFences;
   readonly log: StoreLog;
+  /** Addresses and policies of the masters that may evict keys. */
+  readonly evictingMasters: () => Promise<readonly string[]>;
 }
 
 /** Each shard is touched this often, so all detect a loss and reopen together, a lease later. */
@@ -32,8 +34,8 @@ interface Touched {
   readonly lastMs: number;
   readonly closed: number;
   readonly fencedOff: number;
-  /** maxmemory-policy by which their server may evict keys, '' if it may not. */
-  readonly policy: string;
+  /** True if their server may evict keys. */
+  readonly evicts: boolean;
 }
 
 /**
@@ -47,23 +49,25 @@ export class LossDetection implements SharedStore {
   readonly #clock: () => string;
   readonly #fences: ShardFences;
   readonly #log: StoreLog;
+  readonly #evictingMasters: LossDetectionOptions['evictingMasters'];
   /** Groups of shards that one call may name. */
   readonly #shardGroups: readonly (readonly Shard[])[];
   readonly #fencing: ShardFencing;
   #kept: { readonly name: string; readonly onOther: () => void } | undefined;
   #touching = false;
-  #evictsBy = '';
+  #evicts = false;
   #closedShards = 0;
   #loggedClosed = false;
   #fencedOffSinceMs: number | undefined;
 
-  constructor(connection: ScriptCalls, { leaseMs, clock, fences, log }: LossDetectionOptions) {
+  constructor(connection: ScriptCalls, { leaseMs, clock, fences, log, evictingMasters }: LossDetectionOptions) {
     const all = allShardKeys().map((key, number) => ({ key, number }));
     this.#connection = connection;
     this.#leaseMs = leaseMs;
     this.#clock = clock;
     this.#fences = fences;
     this.#log = log;
+    this.#evictingMasters = evictingMasters;
     this.#shardGroups = connection.oneSlot ? all.map((shard) => [shard]) : [all];
     this.#fencing = new ShardFencing(connection, { shardGroups: this.#shardGroups, leaseMs, fences });
   }
@@ -144,13 +148,13 @@ export class LossDetection implements SharedStore {
       } catch (error) {
         if (begins === 'everywhere' || !(error instanceof StoreUnavailable)) throw error;
         away.push(error);
-        return { firstMs: this.#leaseMs, lastMs: this.#leaseMs, closed: shards.length, fencedOff: 0, policy: '' };
+        return { firstMs: this.#leaseMs, lastMs: this.#leaseMs, closed: shards.length, fencedOff: 0, evicts: false };
       }
     };
     const touched = await Promise.all(this.#shardGroups.map(touch));
     if (begins === 'where_lost') this.#noteClosed(touched, away[0]);
     if (away[0] !== undefined && away.length === touched.length) throw away[0];
-    for (const { policy } of touched) this.#logEviction(policy);
+    await this.#logEviction(touched.some(({ evicts }) => evicts));
     const firstMs = Math.min(...touched.map((group) => group.firstMs));
     const lastMs = Math.max(...touched.map((group) => group.lastMs));
     const connectsAgain = this.#noteFencedOff(touched.some(({ fencedOff }) => fencedOff > 0));
@@ -175,8 +179,8 @@ export class LossDetection implements SharedStore {
     const newest = shards.map(({ number }) => this.#fences.of(number));
     const args = [this.#clock(), this.#leaseMs, nonce, begins === 'everywhere' ? 1 : 0, ...newest];
     const reply = await this.#connection.run('touchShards', keysOf(shards), args);
-    const [firstMs, lastMs, closed, fencedOff, policy] = reply as [number, number, number, number, string];
-    return { firstMs, lastMs, closed, fencedOff, policy };
+    const [firstMs, lastMs, closed, fencedOff, evicts] = reply as [number, number, number, number, number];
+    return { firstMs, lastMs, closed, fencedOff, evicts: evicts === 1 };
   }
 
   /** Logs when shards close, and when all are open. The connection logs that one server is away. */
@@ -212,14 +216,16 @@ export class LossDetection implements SharedStore {
    * Logs a policy that changed after the start. Evictions are detected as losses, but the holds of
    * dead processes are lost with them.
    */
-  #logEviction(policy: string): void {
-    if (policy !== '' && policy !== this.#evictsBy) {
-      this.#log.warn(
-        { policy },
-        'Redis evicts keys when its memory is full, and loses holds: set maxmemory-policy to noeviction',
-      );
-    }
-    this.#evictsBy = policy;
+  async #logEviction(evicts: boolean): Promise<void> {
+    const begins = evicts && !this.#evicts;
+    this.#evicts = evicts;
+    if (!begins) return;
+    // Without a list if the cluster cannot be asked now.
+    const masters = await this.#evictingMasters().catch(() => undefined);
+    this.#log.warn(
+      { masters },
+      'Redis evicts keys when its memory is full, and loses holds: set maxmemory-policy to noeviction',
+    );
   }
 }
 

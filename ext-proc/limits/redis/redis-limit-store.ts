@@ -19,7 +19,7 @@ import {
 import type { ReasoningStoreOptions } from '../reasoning/memory-reasoning-store.ts';
 import type { ReasoningStore } from '../reasoning/reasoning-store.ts';
 import { takenAmount } from './amounts.ts';
-import { type ConnectionOptions, connectRedis } from './connection.ts';
+import { type ConnectionOptions, connectRedis, evictingMasters } from './connection.ts';
 import {
   FENCED_OFF,
   type HoldRequest,
@@ -91,7 +91,10 @@ export class RedisLimitStore implements LimitStore {
     // Keys of holds never expire before their release. The store renews their expiry once a minute.
     this.#idleMs = idleMs + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
     this.#fences = fences;
-    this.lossDetection = new LossDetection(connection, { leaseMs, fences, log, clock: () => this.#serverClock() });
+    this.lossDetection = new LossDetection(connection, {
+      ...{ leaseMs, fences, log, clock: () => this.#serverClock() },
+      evictingMasters: () => evictingMasters(options),
+    });
     this.#timer = setInterval(() => this.#touchShards(), TOUCH_EVERY_MS).unref();
   }
 

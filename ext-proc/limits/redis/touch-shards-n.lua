@@ -8,8 +8,8 @@
 --       4 whether to begin new incarnations everywhere: 1 or 0
 --       5… newest fence of each shard that the caller knows
 -- Returns  ms until the first and until the last shard admits (a lease for one without a fence),
---          number of shards that do not admit, number of shards fenced off, the maxmemory-policy by
---          which this server may evict keys ('' if it may not)
+--          number of shards that do not admit, number of shards fenced off, 1 if this server may
+--          evict keys, else 0
 
 local lease_ms, run = tonumber(ARGV[2]), run_id()
 local first_ms, last_ms, closed, fenced_off = lease_ms, 0, 0, 0
@@ -39,4 +39,4 @@ end
 local memory = redis.call('INFO', 'memory')
 local policy = string.match(memory, 'maxmemory_policy:(%S+)') or 'noeviction'
 local evicts = policy ~= 'noeviction' and (string.match(memory, 'maxmemory:(%d+)') or '0') ~= '0'
-return { first_ms, last_ms, closed, fenced_off, evicts and policy or '' }
+return { first_ms, last_ms, closed, fenced_off, evicts and 1 or 0 }

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
+import { lookAtLimitStore } from '#operator/doctor/limit-store.ts';
+import { missingRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { LEASE_MS } from './limit-store.fixtures.ts';
+import { localFences } from './local-fences.ts';
+import { startClusterNodes } from './redis-cluster-nodes.ts';
+
+/** The URL names the first master. Only the second one is not as it should be. */
+requirement(missingRedis, () => {
+  let nodes: TestRedis[] = [];
+  let second: TestRedis;
+  let lines: unknown[][];
+  beforeAll(async () => {
+    nodes = await startClusterNodes();
+    second = nodes[1] as TestRedis;
+  });
+  afterAll(() => Promise.all(nodes.map((node) => node.stop())));
+  beforeEach(() => {
+    lines = [];
+  });
+
+  const url = () => nodes[0]?.url ?? '';
+  const address = () => `127.0.0.1:${second.port}`;
+  const log = (...line: unknown[]) => void lines.push(line);
+  const open = (): Promise<RedisLimitStore> =>
+    createRedisLimitStore({
+      ...{ url: url(), leaseMs: LEASE_MS, clock: 'server', fences: localFences() },
+      log: { info: log, warn: log },
+    });
+  /** What the doctor does not find well. */
+  const found = async () =>
+    (await lookAtLimitStore({ kind: 'url', url: url() }))
+      .filter(({ check, verdict }) => verdict !== 'ok' && check !== 'redis latency')
+      .map(({ verdict, check, found: text }) => `${verdict} ${check}: ${text}`);
+  const evict = (policy: string) => second.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', policy);
+
+  test('a start with a healthy cluster logs nothing, and the doctor finds it well', async () => {
+    const store = await open();
+    await store.close();
+    expect(lines).toEqual([]);
+    expect(await found()).toEqual([]);
+  });
+
+  test('a master that evicts is refused and found by its address', async () => {
+    await evict('allkeys-lru');
+    const refusal: unknown = await open().catch((error: unknown) => error);
+    const problems = await found();
+    await evict('noeviction');
+    expect(refusal).toBeInstanceOf(RedisRefused);
+    expect(String(refusal)).toContain(`${address()}: Redis evicts keys`);
+    expect(problems).toEqual([expect.stringMatching(`^problem redis memory: ${address()}: .*allkeys-lru$`)]);
+  });
+
+  test('a master that evicts later is logged once, with its address', async () => {
+    const store = await open();
+    store.lossDetection.keepName('of the test', () => {});
+    await evict('allkeys-lru');
+    for (let touches = 0; touches < 3; touches++) await store.lossDetection.opensInMs('all');
+    await evict('noeviction');
+    await store.close();
+    const evicts = [{ masters: [`${address()} allkeys-lru`] }, expect.stringContaining('noeviction')];
+    expect(lines.filter(([, message]) => String(message).includes('evicts'))).toEqual([evicts]);
+  });
+
+  test('a master that lacks rights is refused and found by its address', async () => {
+    await second.admin.call('ACL', 'SETUSER', 'default', '-zcard');
+    const refusal: unknown = await open().catch((error: unknown) => error);
+    const problems = await found();
+    await second.admin.call('ACL', 'SETUSER', 'default', '+zcard');
+    expect(String(refusal)).toMatch(new RegExp(`^RedisRefused: ${address()}: .* ZCARD`, 'i'));
+    expect(problems).toEqual([expect.stringMatching(`^problem redis: not usable: ${address()}: .*ZCARD`)]);
+  });
+
+  test('a master that does not answer is found by its address', async () => {
+    process.kill(second.pid, 'SIGSTOP');
+    const problems = await found().finally(() => process.kill(second.pid, 'SIGCONT'));
+    expect(problems).toEqual([expect.stringMatching(`^problem redis: not usable: ${address()}: `)]);
+  });
+});
