@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { beginAutomaticTopUps } from '#database/payments/automatic-top-ups.ts';
-import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
+import {
+  findPaymentAccount,
+  openPaymentAccount,
+  saveCard,
+  setAutomaticTopUp,
+} from '#database/payments/payment-accounts.ts';
 import { BY, settlementOf, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
@@ -69,6 +75,26 @@ it('begins when undecided dead letters owe what was above the threshold', async 
   expect(await begun()).toHaveLength(0);
   const customer = { organizationId: id, keyId: 'key-1', hash: Buffer.alloc(32) };
   await database.ledger.deadLetter(settlementOf(customer, { costNanoUsd: 500_000_001n }), undefined, true);
+  expect(await begun()).toHaveLength(1);
+});
+
+it('none begins after a restore before an owner presses "Try again"', async () => {
+  const manual = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const [, statement = ''] = /^psql "\$DATABASE_URL" -c "(update payment_accounts .*)"$/m.exec(manual) ?? [];
+  const id = await database.addOrganization();
+  await openPaymentAccount(database.pool, id, 'cus_restored');
+  const card = { paymentMethodId: 'pm_1', card: 'visa 4242', savedAtMs: Date.now() };
+  await saveCard(database.pool, { customerId: 'cus_restored', ...card });
+  const settings = { belowNanoUsd: 1_000_000_000n, amountCents: 1000n, dailyCents: 1500n };
+  await setAutomaticTopUp(database.pool, id, settings, BY);
+  await sql(database.url, statement);
+  const begun = async () => {
+    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+    return sql(database.url, `select from top_ups where organization_id = '${id}'`);
+  };
+  expect(await begun()).toHaveLength(0);
+  expect((await findPaymentAccount(database.pool, id))?.stopped?.reason).toBe('The database was restored.');
+  await setAutomaticTopUp(database.pool, id, settings, BY);
   expect(await begun()).toHaveLength(1);
 });
 
