@@ -243,17 +243,16 @@ async function openJson(
     const { generationId, model, organizationId, config, atDoor } = delivery.admitted;
     const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
     const isEmbedding = apiOf(delivery.admitted) === 'embeddings';
-    // Another target would send as many numbers.
-    if (!Buffer.isBuffer(bytes))
-      return isEmbedding && bytes === FAILURES.tooLarge ? { ...bytes, retry: 'none' } : bytes;
     const shown = atDoor && {
       api: atDoor.door.api,
       names: namesAtDoor(delivery.admitted, atDoor),
       isPassed: atDoor.passesTo(target),
     };
     const names = { generationId, model: model.id, api: target.api, isEmbedding, ...(shown ? { shown } : {}) };
-    const response = await delivery.reader.read(bytes, names, organizationId);
-    if (response.kind === 'failure') return response;
+    const response = Buffer.isBuffer(bytes) ? await delivery.reader.read(bytes, names, organizationId) : bytes;
+    // Another target would send as many numbers.
+    if (response.kind === 'failure')
+      return isEmbedding && response.result === FAILURES.tooLarge.result ? { ...response, retry: 'none' } : response;
     passedOn = true;
     return { kind: 'json', target, reservation, askedMs, firstEventMs, response };
   } finally {

@@ -113,6 +113,11 @@ describe('the targets', () => {
     const options = { ...two, responseBodyBytes: 5000 };
     expect(await outcomeOf({ ...options, inputs: 2048 }, large, ok)).toBe('a upstream_error');
     expect(await outcomeOf(options, large, ok)).toBe('ab 200');
+    const manyLists: ProviderHandler = (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(4_000_001));
+    const roomy = { ...two, responseBodyBytes: 5_000_000 };
+    expect(await outcomeOf({ ...roomy, inputs: 2048 }, manyLists, ok)).toBe('a upstream_error');
+    expect(await outcomeOf(roomy, manyLists, ok)).toBe('ab 200');
   });
 
   test('are each called with their own model', async () => {
