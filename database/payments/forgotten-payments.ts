@@ -9,7 +9,8 @@ const EPOCH = sql('epoch_of_payments')`select epoch from ledger_state`;
 const UNSETTLED = sql('unsettled_payments')`
   select p.id from unnest($1::text[], $2::text[]) p (id, organization_id)
     join organizations o on o.id = p.organization_id
-    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`;
+    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))
+      and not exists (select from top_ups t where t.refused_payment_id = p.id)`;
 /**
  * Refunds and disputes that are not booked as Stripe has them now: they are missing, or their
  * amount was returned since. Those of unknown payments are booked with their payment. An operator
@@ -21,7 +22,7 @@ const UNBOOKED = sql('unbooked_reversals')`
         or exists (select from credit_references c where c.reference = p.payment_intent_id))
       and not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`;
 const NOTE_MISSED = sql('note_missed_event')`
-  update top_ups set event_missed_at = now() where id = $1 or payment_intent_id = $1`;
+  update top_ups set event_missed_at = now() where id = $1 or payment_intent_id = $1 or refused_payment_id = $1`;
 
 interface Named {
   readonly id: string;

@@ -24,7 +24,8 @@ const APPLY = sql('apply_payment')`
       paid_at = case when $2 = 'paid' then coalesce(paid_at, now()) end
     where id = $1`;
 const REFUSE = sql('refuse_payment')`
-  update top_ups set state = case when state = 'paid' then state else 'refused' end, failure = $2, reads_applied = $3 where id = $1`;
+  update top_ups set state = case when state = 'paid' then state else 'refused' end, failure = $2, reads_applied = $3, refused_payment_id = $4
+    where id = $1`;
 const STOP = sql('stop_automatic_top_up')`
   update payment_accounts set stopped_at = now(), failure = $2
     where stopped_at is null and organization_id = (select organization_id from top_ups where id = $1 and automatic)`;
@@ -72,7 +73,7 @@ export async function settlePayment(pool: pg.Pool, facts: PaymentFacts, readNumb
   } catch (error) {
     if (!isTaken(error, 'credit_references_pkey')) throw error;
     // An operator booked the payment a moment ago, or has booked one of its reversals elsewhere.
-    await run(pool, REFUSE, [facts.topUpId, ELSEWHERE, readNumber]);
+    await run(pool, REFUSE, [facts.topUpId, ELSEWHERE, readNumber, facts.paymentIntentId]);
     return { kind: 'refused', reason: ELSEWHERE };
   }
 }
@@ -85,7 +86,7 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
   const [booked] = await run<Payee>(client, BOOKED_FOR, [paymentIntentId]);
   const reason = mismatch(row, facts, booked);
   if (reason !== undefined) {
-    await run(client, REFUSE, [topUpId, reason, readNumber]);
+    await run(client, REFUSE, [topUpId, reason, readNumber, paymentIntentId]);
     if (booked && currency === 'usd') await bookReversals(client, booked, facts);
     return { kind: 'refused', reason };
   }

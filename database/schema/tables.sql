@@ -946,6 +946,8 @@ create table top_ups (
   failure text check (length(failure) between 1 and 500),
   session_id text collate "C" unique check (length(session_id) <= 200),
   payment_intent_id text collate "C" unique check (length(payment_intent_id) <= 190),
+  -- The last payment that did not match.
+  refused_payment_id text collate "C" check (length(refused_payment_id) <= 190),
   receipt_url text check (length(receipt_url) <= 2000),
   -- Reads of Stripe are numbered as they begin. A read that began before the newest applied one is
   -- dropped.

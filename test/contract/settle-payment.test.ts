@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
-import { unbookedReversals } from '#database/payments/forgotten-payments.ts';
+import { unbookedReversals, unsettledPayments } from '#database/payments/forgotten-payments.ts';
 import type { PaymentFacts } from '#database/payments/payment-facts.ts';
 import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
 import { createTopUp } from '#database/payments/top-ups.ts';
@@ -85,6 +85,23 @@ test('a payment that was booked by hand for another organization returns from th
   expect(await settlePayment(database, facts, await numberOf(facts))).toMatchObject({ kind: 'refused' });
   expect([await balance(facts), await balance(other)]).toEqual([0n, 0n]);
   expect([await unbooked(true), await unbooked(false)]).toEqual([[], ['pi_6']]);
+});
+
+test('a refused payment is not read again at the next start, and the right one after it is', async () => {
+  const facts = await paid('pi_7');
+  const { organizationId } = facts;
+  const unsettled = () =>
+    unsettledPayments(
+      database,
+      ['pi_7', 'pi_8'].map((id) => ({ id, organizationId })),
+    );
+  expect(await unsettled()).toHaveLength(2);
+  const less = { ...facts, outcome: { kind: 'paid', amountCents: 900n } } as const;
+  expect(await settlePayment(database, less, await numberOf(facts))).toMatchObject({ kind: 'refused' });
+  expect(await unsettled()).toEqual(['pi_8']);
+  const right = { ...facts, paymentIntentId: 'pi_8' };
+  expect(await settlePayment(database, right, await numberOf(facts))).toEqual({ kind: 'settled', entries: 1 });
+  expect(await unsettled()).toEqual([]);
 });
 
 test('reversals of a refused payment in another currency are left to the operator who booked it', async () => {
