@@ -11,6 +11,7 @@ import { collectStartGarbage } from '#core/start-garbage.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
 import { SchemaMismatch } from '#database/schema/migrate.ts';
+import { WorkerTaken } from './billing/charge-log/worker-lock.ts';
 import { type OpenGateway, openGateway } from './startup/open-gateway.ts';
 
 /**
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   for (const warning of loaded.warnings) log.warn(formatProblem(warning));
   const paths = runtimePaths(process.env);
   for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(explainUnavailable);
   const folderProblem = socketFolderProblem(paths);
   if (folderProblem !== undefined) return refuseToStart(folderProblem);
 
@@ -54,15 +55,21 @@ async function main(): Promise<void> {
 /** No configuration error: the supervisor retries, because a store or migration may be late. */
 function explainUnavailable(error: unknown): undefined {
   if (error instanceof TransactionPooler) return refuseToStart(error.message);
-  if (!(error instanceof StoreUnavailable || error instanceof SchemaMismatch)) throw error;
-  const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL override it).';
-  process.stderr.write(
-    error instanceof StoreUnavailable
-      ? `A store does not answer: ${error.message}${why}. ${advice}\n`
-      : `${error.message}${why}\n`,
-  );
+  const reason = reasonOf(error);
+  if (reason === undefined) throw error;
+  process.stderr.write(`${reason}\n`);
   process.exit(1);
+}
+
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { message, cause } = error;
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL override it).';
+  if (error instanceof StoreUnavailable) return `A store does not answer: ${message}${why}. ${advice}`;
+  if (error instanceof SchemaMismatch || error instanceof WorkerTaken) return `${message}${why}`;
+  // Of the operating system, such as a full disk.
+  return 'syscall' in error ? `A file or an address cannot be used: ${message}.` : undefined;
 }
 
 function closeWhenAsked(gateway: OpenGateway, log: Log, drainTimeoutMs: number): void {

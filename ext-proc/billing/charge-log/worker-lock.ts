@@ -9,11 +9,14 @@ const WAIT_SECONDS = 10;
 /** File of a worker: `log-3.1.jsonl` belongs to worker 3. */
 const OF_WORKER = /^[a-z]+-(\d+)\.(?:\d+\.)?jsonl$/;
 
-/** Takes the lock. Throws if another process, in this container or another one, has it. */
+/** Another process, in this container or another one, has the lock. */
+export class WorkerTaken extends Error {}
+
+/** Takes the lock. Throws `WorkerTaken`. */
 export async function lockWorker(folder: string, workerIndex: number): Promise<WorkerLock> {
   const lock = await tryLock(folder, workerIndex, WAIT_SECONDS);
   if (lock === undefined)
-    throw new Error(`Another process still writes the files of process ${workerIndex} in ${folder}.`);
+    throw new WorkerTaken(`Another process still writes the files of process ${workerIndex} in ${folder}.`);
   return lock;
 }
 
