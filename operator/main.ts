@@ -13,6 +13,7 @@ const result = await runCommandLine(
 );
 if (asJson) process.stdout.write(`${JSON.stringify(jsonOf(result))}\n`);
 else if (result.kind === 'done') process.stdout.write(`${result.text}\n`);
+else if (result.kind === 'refused' && result.isReport) process.stdout.write(`${result.message}\n`);
 else process.stderr.write(`${result.message}\n`);
 process.exitCode = EXIT_STATUS[result.kind];
 

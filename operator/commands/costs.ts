@@ -101,7 +101,12 @@ function resultOf({ compared, differences, uncharged }: Reconciliation): Result 
     }),
   );
   const head = ['DATE', 'MODEL', 'KIND', 'PROVIDER', 'GATEWAY', 'CHARGED', 'COUNTED', 'UNCHARGED'];
-  return { kind: 'refused', message: `Not everything agrees (${read}):\n${table([head, ...rows])}`, json };
+  return {
+    kind: 'refused',
+    message: `Not everything agrees (${read}):\n${table([head, ...rows])}`,
+    json,
+    isReport: true,
+  };
 }
 
 function unchargedLines(uncharged: UnchargedTokens): readonly string[] {

@@ -108,7 +108,8 @@ function told(report: LedgerReport, folder: DataFolder, { dataDir, spoolDir }: R
     differences.length === 0
       ? `Charges are missing (${read}).`
       : `Not everything agrees (${read}):\n${table([['WHERE', 'EXPECTED', 'FOUND', 'RULE'], ...rows])}`;
-  return { kind: 'refused', message: [found, ...advice(report, folder, spoolDir)].join('\n'), json };
+  const message = [found, ...advice(report, folder, spoolDir)].join('\n');
+  return { kind: 'refused', message, json, isReport: true };
 }
 
 function nothingWaits(counts: ChargesInFiles | undefined): boolean {

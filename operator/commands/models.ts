@@ -79,7 +79,7 @@ const check: Command = {
       ]);
       const head = ['MODEL', 'FIELD', 'CONFIGURED', 'CATALOGUE'];
       const message = [`Catalogue of ${as_of}:`, table([head, ...rows]), ...notes].join('\n');
-      return { kind: 'refused', json, message };
+      return { kind: 'refused', json, message, isReport: true };
     }),
 };
 

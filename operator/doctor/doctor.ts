@@ -173,7 +173,7 @@ function resultOf(findings: readonly Finding[]): Result {
   const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
   const json = { ok: problems === 0, problems, warnings, findings };
   const text = `${listOf(findings)}\n\n${countOrNo(problems, 'problem')}, ${countOrNo(warnings, 'warning')}.`;
-  return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text };
+  return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text, isReport: true };
 }
 
 /** Lists findings, each with its advice on the next line. */

@@ -190,6 +190,14 @@ describe('the operator command line', () => {
       expect(wrong.stderr).toContain('ID is missing.');
     });
 
+    it('prints a report to standard output, whatever it found, and why it cannot report to standard error', () => {
+      const report = gateway({ DATABASE_URL: 'postgres://127.0.0.1:1/d', GATEWAY_CONFIG: '/none' }, 'doctor');
+      expect([report.status, report.stderr]).toEqual([1, '']);
+      expect(report.stdout).toMatch(/^problem +database +not reachable/m);
+      const refused = gateway({ DATABASE_URL: url }, 'org', 'show', `org-${'0'.repeat(26)}`);
+      expect([refused.status, refused.stdout]).toEqual([1, '']);
+    });
+
     it('checks a configuration, and finds the embedded database by the data folder', async () => {
       const file = join(folder, 'bad.yaml');
       await writeFile(file, 'listen: {}\nnonsense: 1\n');
