@@ -1,5 +1,4 @@
 import { systemClock } from '#core/clock.ts';
-import { watchAuditLogSize } from './audit/audit-log-size.ts';
 import { listCheckpoints } from './checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from './checkpoints/checkpoints.ts';
@@ -27,6 +26,7 @@ import { createFenceRow, createShardFences, type ReadFences } from './limits-own
 import type { SharedStore } from './limits-ownership/shared-store.ts';
 import { detectRollbacks } from './rollback-detection.ts';
 import { prepareDatabase } from './schema/prepare.ts';
+import { type StoredAmounts, watchStoredAmounts } from './stored-amounts.ts';
 
 export interface PostgresOptions extends SettlementOptions {
   readonly url: string;
@@ -36,8 +36,8 @@ export interface PostgresOptions extends SettlementOptions {
   readonly pool?: PoolSizes;
   /** Called for each lookup of a caller, with where it was found. */
   readonly onCallerFound?: KeptCallersOptions['onFound'];
-  /** Called with the size of the audit log once a minute. */
-  readonly onAuditLogBytes?: (bytes: number) => void;
+  /** Called once a minute. */
+  readonly onMeasured?: (amounts: StoredAmounts) => void;
   /** Default: the default of `idempotency.bytes_per_organization`. */
   readonly storedResponses?: StoredResponseBound;
 }
@@ -111,8 +111,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     await endPools();
     throw error;
   });
-  const { onAuditLogBytes, onCallerFound: onFound } = options;
-  const stopMeasuring = onAuditLogBytes && watchAuditLogSize(others, onAuditLogBytes);
+  const { onMeasured, onCallerFound: onFound } = options;
+  const stopMeasuring = onMeasured && watchStoredAmounts(others, onMeasured);
   const watched = detectRollbacks(
     {
       ...createKeyLookup(requests, { owner: () => lock.owner(), fences }, options),

@@ -1,4 +1,5 @@
 import type { BatchFigures, PoolFigures } from '#database/connection/store-figures.ts';
+import type { StoredAmounts } from '#database/stored-amounts.ts';
 import type { KeptReasoningResult } from '../limits/reasoning/reasoning-store.ts';
 import type { MetricSet } from './metric-set.ts';
 
@@ -42,7 +43,7 @@ export function createStoreMetrics(metrics: MetricSet) {
         closed,
       ),
     watchDatabase: (pools: () => readonly PoolFigures[]) => addPoolGauges(metrics, pools),
-    auditLogMeasured: auditLogMetrics(metrics),
+    storedAmounts: storedAmountMetrics(metrics),
     ...requestLogMetrics(metrics),
     ...storedResponseMetrics(metrics),
     ...reasoningMetrics(metrics),
@@ -122,15 +123,21 @@ function addPoolGauges(metrics: MetricSet, pools: () => readonly PoolFigures[]):
   );
 }
 
-/** Size of the audit log with its indexes, all months together. */
-function auditLogMetrics(metrics: MetricSet) {
+function storedAmountMetrics(metrics: MetricSet) {
+  const letters = metrics.gauge(
+    'gateway_dead_letters',
+    'Dead letters that nobody has decided about, at most 10,000. The same from every process.',
+  );
   const size = metrics.gauge(
     'gateway_audit_log_bytes',
     'Size of the audit log in the database, with indexes and all months. The same from every process.',
   );
   // No series until the first measurement: a size of 0 would look like growth afterwards.
   size.remove();
-  return (bytes: number) => size.set(bytes);
+  return ({ auditLogBytes, deadLetters }: StoredAmounts) => {
+    size.set(auditLogBytes);
+    letters.set(deadLetters);
+  };
 }
 
 function requestLogMetrics(metrics: MetricSet) {

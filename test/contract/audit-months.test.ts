@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
+import type { StoredAmounts } from '#database/stored-amounts.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 import { loginOf, migratedFor } from '../harness/database-logins.ts';
 
@@ -82,9 +83,9 @@ describe('the audit log by months', () => {
   it('is measured with all of its months by the gateway process, which may not read it', async () => {
     const ownersUrl = await createDatabase();
     const url = await migratedFor(ownersUrl, 'gateway_process');
-    const measured = Promise.withResolvers<number>();
-    const store = await openStore(url, { onAuditLogBytes: measured.resolve });
-    const bytes = await measured.promise;
+    const measured = Promise.withResolvers<StoredAmounts>();
+    const store = await openStore(url, { onMeasured: measured.resolve });
+    const { auditLogBytes: bytes } = await measured.promise;
     // Each empty index has one page.
     expect(bytes).toBeGreaterThan(4 * 2 * 8_192);
     await store.close();
@@ -93,9 +94,16 @@ describe('the audit log by months', () => {
       `insert into audit_log (id, actor, action) select id_floor('evt', now() + n * interval '20 days') || lpad(n::text, 16, '0'), 'x', 'x.x'
        from generate_series(1, 3) m, generate_series(0, 4) n on conflict do nothing`,
     );
-    const grown = Promise.withResolvers<number>();
-    const again = await openStore(url, { onAuditLogBytes: grown.resolve });
-    expect(await grown.promise).toBeGreaterThan(bytes);
+    await sql(
+      ownersUrl,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, resolution, resolved_at)
+       values ('gen-1', 'org-1', 'x', '{}', true, null, null), ('gen-2', 'org-1', 'x', '{}', true, 'forgiven', now())`,
+    );
+    const grown = Promise.withResolvers<StoredAmounts>();
+    const again = await openStore(url, { onMeasured: grown.resolve });
+    const after = await grown.promise;
+    expect(after.auditLogBytes).toBeGreaterThan(bytes);
+    expect(after.deadLetters).toBe(1);
     await again.close();
   });
 
