@@ -9,7 +9,8 @@ import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
  * Drains Envoy in deployments without a supervisor, which would end the processes in order. No
  * program in Envoy's image can call its admin socket, so Envoy's container writes a file when it
  * has to end. This process then lets Envoy drain, and writes another file when clients have
- * received everything. Envoy's container removes both files when it starts.
+ * received everything. Envoy's container removes both files when it starts. Every process of the
+ * host does so, because any of them may be asked whether it is ready.
  */
 export interface EnvoyDrain {
   /** Reason why no request should come here any more. `undefined`: Envoy does not end. */

@@ -83,7 +83,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const validationTurns = new ValidationTurns();
   const doorTranslator = new DoorTranslator();
   const reasoning = openReasoning(context, stores, validationTurns);
-  const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
+  const envoy = options.isSupervised ? NO_ENVOY_DRAIN : openEnvoyDrain({ paths, log });
   const { accounting } = money;
   const readiness = await openReadiness({ ...options, envoy, accounting, opensInMs: stores.opensInMs });
   const tracing = await openTracing({ target: () => config().tracing, workerIndex, version, clock, metrics, log });
