@@ -33,8 +33,8 @@ ENV NODE_ENV=production \
     GATEWAY_DATA=/data \
     NODE_COMPILE_CACHE=/app/compiled
 WORKDIR /app
-# Mount /data (spool, Envoy's generated files, sockets) and share it with Envoy, which runs as the
-# same user.
+# Mount /data (charge log, Envoy's generated files, sockets) and share it with Envoy, which runs
+# as the same user.
 RUN mkdir -m 0750 /data compiled && chown 10001:10001 /data compiled
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./

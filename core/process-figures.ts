@@ -16,7 +16,8 @@ export interface ProcessFigures {
   readonly heapUsedBytes: number;
   /** Fraction of one core. Above 1: other threads (token counts, garbage collection) work. */
   readonly cpuFraction: number;
-  readonly spool: { readonly charges: number; readonly bytes: number };
+  /** Charges that wait for PostgreSQL for so long that completions are refused. */
+  readonly waitingCharges: { readonly count: number; readonly bytes: number };
   /** `totalNanoUsd` is an integer as decimal text. */
   readonly holds: { readonly totalNanoUsd: string; readonly count: number };
   /** Null if the process writes no request log. `dropped` counts from the process's start. */

@@ -9,7 +9,7 @@ export interface RuntimePaths {
   readonly envoyDir: string;
   readonly postgresDir: string;
   /** Charge logs. */
-  readonly spoolDir: string;
+  readonly chargeLogDir: string;
   /** Folder with mode 0700. Also has the socket of the embedded PostgreSQL. */
   readonly socketDir: string;
   /** Sockets of gateway process `index`: for ext_proc streams, and for routed requests. */
@@ -37,7 +37,7 @@ export function runtimePaths(env: Readonly<Record<string, string | undefined>>):
     dataDir,
     envoyDir: join(dataDir, 'envoy'),
     postgresDir: join(dataDir, 'postgres'),
-    spoolDir: join(dataDir, 'spool'),
+    chargeLogDir: join(dataDir, 'spool'),
     socketDir,
     extProcSocket: (index) => join(socketDir, `ext-proc-${index}.sock`),
     streamSocket: (index) => join(socketDir, `stream-${index}.sock`),

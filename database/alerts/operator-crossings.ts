@@ -23,8 +23,8 @@ const CROSS = sql('cross_operator_alerts')`
       select 'ledger.dead_letters', '', jsonb_build_object('count', count(*))
       from (select from dead_letters where resolution is null limit 10000) d having count(*) > 0
       union all
-      select 'spool.waiting', '', jsonb_build_object('charges', sum((report #>> '{spool,charges}')::bigint))
-      from fresh having sum((report #>> '{spool,charges}')::bigint) > 0
+      select 'spool.waiting', '', jsonb_build_object('charges', sum((report #>> '{waitingCharges,count}')::bigint))
+      from fresh having sum((report #>> '{waitingCharges,count}')::bigint) > 0
       union all
       select 'payments.no_event', '', jsonb_build_object('count', count(*))
       from top_ups where event_missed_at > now() - interval '1 day' having count(*) > 0

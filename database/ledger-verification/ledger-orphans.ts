@@ -101,16 +101,16 @@ export async function findOrphans(session: PatientSession, findings: LedgerFindi
 
 export interface Waiting {
   readonly deadLetters: number;
-  readonly spooledCharges: number;
+  readonly waitingCharges: number;
 }
 
 /** Longer than the 2 s between two reports of a process. */
 const REPORTED_AGAIN_MS = 3_000;
 
-/** Counts dead letters and spooled charges. Reads twice: reports may lag behind commits. */
+/** Counts dead letters and waiting charges. Reads twice: reports may lag behind commits. */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {
   const first = await countNow(session);
-  if (first.spooledCharges === 0) return first;
+  if (first.waitingCharges === 0) return first;
   await sleep(REPORTED_AGAIN_MS);
   return countNow(session);
 }
@@ -118,9 +118,9 @@ export async function countWaiting(session: PatientSession): Promise<Waiting> {
 async function countNow(session: PatientSession): Promise<Waiting> {
   const [counts] = await session.read<Waiting>(
     `select (select count(*) from dead_letters where resolution is null)::float8 as "deadLetters",
-       (select coalesce(sum((report -> 'spool' ->> 'charges')::bigint), 0) from gateway_processes)::float8 as "spooledCharges"`,
+       (select coalesce(sum((report -> 'waitingCharges' ->> 'count')::bigint), 0) from gateway_processes)::float8 as "waitingCharges"`,
   );
-  return counts ?? { deadLetters: 0, spooledCharges: 0 };
+  return counts ?? { deadLetters: 0, waitingCharges: 0 };
 }
 
 /** Finds the oldest month that is not archived. Archiving detaches partitions, oldest first. */

@@ -9,7 +9,7 @@ export interface LedgerReport {
   /** Number of refused charges on which an operator has to decide (table dead_letters). */
   readonly deadLetters: number;
   /** Charges that wait for long, from the latest reports of their processes. */
-  readonly spooledCharges: number;
+  readonly waitingCharges: number;
   /** At most 100 differences for each rule. Empty: everything agrees. */
   readonly differences: readonly LedgerDifference[];
 }
@@ -34,6 +34,6 @@ export interface VerifyOptions {
   readonly trusted?: readonly Buffer[];
 }
 
-export function isVerified({ deadLetters, spooledCharges, differences }: LedgerReport): boolean {
-  return deadLetters === 0 && spooledCharges === 0 && differences.length === 0;
+export function isVerified({ deadLetters, waitingCharges, differences }: LedgerReport): boolean {
+  return deadLetters === 0 && waitingCharges === 0 && differences.length === 0;
 }

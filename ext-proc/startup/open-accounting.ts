@@ -35,7 +35,7 @@ export type OpenAccounting = Awaited<ReturnType<typeof openAccounting>>;
 export async function openAccounting(options: OpenAccountingOptions) {
   const { stores, attempts, paths, workerIndex, config, clock, metrics, log } = options;
   const { database, limits, mirror } = stores;
-  const folder = paths.spoolDir;
+  const folder = paths.chargeLogDir;
   const holds = keepHolds(options, () => accounting.cut());
   database.fences.onNewer((sinceMs) => holds.distrust(sinceMs));
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -73,7 +73,7 @@ export async function openAccounting(options: OpenAccountingOptions) {
     claims,
     holds,
     /** Charges that have waited for PostgreSQL for so long that completions are refused. */
-    spooled(): readonly WaitingCharge[] {
+    longWaiting(): readonly WaitingCharge[] {
       const late = new Set(accounting.shipper.waitingFor(LONG_WAIT_MS));
       return chargeLog.waiting().filter(({ generationId }) => late.has(generationId));
     },
@@ -98,7 +98,7 @@ export async function openAccounting(options: OpenAccountingOptions) {
 
 function openOwnLog({ paths, workerIndex, clock, log }: GatewayContext): Promise<ChargeLog> {
   return openChargeLog({
-    ...{ folder: paths.spoolDir, workerIndex, clock },
+    ...{ folder: paths.chargeLogDir, workerIndex, clock },
     onFailure: (error) =>
       log.error({ err: error }, 'the charge log cannot be written: what a crash would cut off now is not charged'),
     onDamage: (path, lines) =>

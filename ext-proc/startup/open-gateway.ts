@@ -105,7 +105,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const reporter = openProcessReporter({
     ...{ databaseUrl, workerIndex, paths, log, clock, activity, config },
     configuration: configuration.reported,
-    spooled: money.spooled,
+    waitingCharges: money.longWaiting,
     requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
     liveHolds: () => money.holds.live(),
     restingTargets: delivery.restingTargets,

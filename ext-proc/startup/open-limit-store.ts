@@ -37,7 +37,7 @@ export type OpenedLimitStore =
 export interface OpenLimitStoreOptions {
   readonly redis: StoresConfig['redis'];
   readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock' | 'fences'>;
-  readonly paths: Pick<RuntimePaths, 'spoolDir'>;
+  readonly paths: Pick<RuntimePaths, 'chargeLogDir'>;
   readonly workerIndex: number;
   readonly leaseMs: number;
   readonly log: StoreLog;
@@ -54,7 +54,7 @@ export async function openLimitStore(options: OpenLimitStoreOptions): Promise<Op
 
 async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
   const { database, log, onTakenOver } = options;
-  const marksPath = join(options.paths.spoolDir, `memory-owner-${options.workerIndex}.json`);
+  const marksPath = join(options.paths.chargeLogDir, `memory-owner-${options.workerIndex}.json`);
   const lock = await database.memoryModeLock(marksPath, onTakenOver);
   if (lock.kind === 'refused') return lock;
   const { opensAtMs, leave } = lock;

@@ -9,7 +9,7 @@ import { isWorkerAlive, workersIn } from '#ext-proc/billing/charge-log/worker-lo
 /** Counts of charges in the files of a data folder that the database lacks. */
 export interface ChargesInFiles {
   /** Charges that PostgreSQL had not accepted when their process ended, or does not accept now. */
-  readonly spooledCharges: number;
+  readonly waitingCharges: number;
   /** Requests in the logs of killed processes. */
   readonly openRequests: number;
   /** Charges of the last minutes that were committed before the database went back in time. */
@@ -23,7 +23,7 @@ export type DataFolder = ChargesInFiles | 'missing' | { readonly unreadable: str
 type Looks = Pick<Administration, 'unaccountedAmong' | 'organizationsById' | 'ledgerEpoch'>;
 
 interface Found {
-  readonly spooled: ReadonlySet<string>;
+  readonly waiting: ReadonlySet<string>;
   readonly open: ReadonlySet<string>;
   readonly recent: ReadonlySet<string>;
   readonly damagedLines: number;
@@ -41,12 +41,12 @@ export async function lookForCharges(paths: RuntimePaths, database: Looks): Prom
   try {
     const first = await findIn(paths, database);
     if (first === 'missing') return first;
-    if (first.spooled.size + first.open.size + first.recent.size + first.damagedLines === 0) return countsOf(first);
+    if (first.waiting.size + first.open.size + first.recent.size + first.damagedLines === 0) return countsOf(first);
     await sleep(MADE_MEANWHILE_MS);
     const then = await findIn(paths, database);
     if (then === 'missing') return then;
     return countsOf({
-      spooled: both(first.spooled, then.spooled),
+      waiting: both(first.waiting, then.waiting),
       open: both(first.open, then.open),
       recent: both(first.recent, then.recent),
       damagedLines: Math.min(first.damagedLines, then.damagedLines),
@@ -58,27 +58,27 @@ export async function lookForCharges(paths: RuntimePaths, database: Looks): Prom
   }
 }
 
-async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Promise<Found | 'missing'> {
+async function findIn({ dataDir, chargeLogDir }: RuntimePaths, database: Looks): Promise<Found | 'missing'> {
   if (!(await exists(dataDir))) return 'missing';
-  if (!(await exists(spoolDir))) return { spooled: new Set(), open: new Set(), recent: new Set(), damagedLines: 0 };
-  const spooled = new Set<string>();
+  if (!(await exists(chargeLogDir))) return { waiting: new Set(), open: new Set(), recent: new Set(), damagedLines: 0 };
+  const waiting = new Set<string>();
   const open = new Set<string>();
   const recent = new Set<string>();
-  let damagedLines = await countDamagedLines(spoolDir);
-  for (const index of await workersIn(spoolDir)) {
-    const { waiting, left, damagedLines: damaged } = await readWorkerLog(spoolDir, index);
+  let damagedLines = await countDamagedLines(chargeLogDir);
+  for (const index of await workersIn(chargeLogDir)) {
+    const { waiting: charges, left, damagedLines: damaged } = await readWorkerLog(chargeLogDir, index);
     damagedLines += damaged;
-    for (const id of await unaccountedAmong(waiting, database)) spooled.add(id);
+    for (const id of await unaccountedAmong(charges, database)) waiting.add(id);
     const requests = left.map(({ generationId }) => generationId);
-    const unsettled = (await unaccountedAmong(requests, database)).filter((id) => !spooled.has(id));
-    const lacking = await findRecent(spoolDir, index, database);
+    const unsettled = (await unaccountedAmong(requests, database)).filter((id) => !waiting.has(id));
+    const lacking = await findRecent(chargeLogDir, index, database);
     // Requests of a live process are in flight, and it repeats charges within a second. The lock is
     // tried only if needed, because a starting process may be about to take it.
-    if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(spoolDir, index))) continue;
+    if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(chargeLogDir, index))) continue;
     for (const id of unsettled) open.add(id);
     for (const id of lacking) recent.add(id);
   }
-  return { spooled, open, recent, damagedLines };
+  return { waiting, open, recent, damagedLines };
 }
 
 /** Skips organizations that this database never had: nothing is charged there again. */
@@ -114,6 +114,6 @@ function both(first: ReadonlySet<string>, then: ReadonlySet<string>): ReadonlySe
   return new Set([...first].filter((id) => then.has(id)));
 }
 
-function countsOf({ spooled, open, recent, damagedLines }: Found): ChargesInFiles {
-  return { spooledCharges: spooled.size, openRequests: open.size, recentCharges: recent.size, damagedLines };
+function countsOf({ waiting, open, recent, damagedLines }: Found): ChargesInFiles {
+  return { waitingCharges: waiting.size, openRequests: open.size, recentCharges: recent.size, damagedLines };
 }

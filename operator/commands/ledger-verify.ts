@@ -61,41 +61,41 @@ async function readSince(since: string): Promise<VerifiedBefore | string> {
 }
 
 /** Describes what waits, and what to do about it. */
-function advice({ deadLetters, spooledCharges }: LedgerReport, folder: DataFolder, spoolDir: string): string[] {
+function advice({ deadLetters, waitingCharges }: LedgerReport, folder: DataFolder, chargeLogDir: string): string[] {
   const lines: string[] = [];
   if (deadLetters > 0) lines.push('Decide about dead letters (`ledger dead-letters list`).');
-  if (spooledCharges > 0) lines.push('Running processes make these charges when PostgreSQL takes charges again.');
+  if (waitingCharges > 0) lines.push('Running processes make these charges when PostgreSQL takes charges again.');
   if (folder === 'missing') return lines;
-  if ('unreadable' in folder) return [...lines, `The files in ${spoolDir} cannot be read: ${folder.unreadable}`];
-  const { spooledCharges: spooled, openRequests: open, recentCharges: recent, damagedLines: damaged } = folder;
-  if (spooled > 0) lines.push(`${countOf(spooled, 'charge waits', 'charges wait')} in ${spoolDir}.`);
+  if ('unreadable' in folder) return [...lines, `The files in ${chargeLogDir} cannot be read: ${folder.unreadable}`];
+  const { waitingCharges: waiting, openRequests: open, recentCharges: recent, damagedLines: damaged } = folder;
+  if (waiting > 0) lines.push(`${countOf(waiting, 'charge waits', 'charges wait')} in ${chargeLogDir}.`);
   if (open > 0)
     lines.push(`${countOf(open, 'request of a killed process is', 'requests of killed processes are')} not settled.`);
-  if (recent > 0) lines.push(`The database lacks ${countOf(recent, 'charge')} that it had taken (${spoolDir}).`);
-  if (spooled + open + recent > 0)
+  if (recent > 0) lines.push(`The database lacks ${countOf(recent, 'charge')} that it had taken (${chargeLogDir}).`);
+  if (waiting + open + recent > 0)
     lines.push('Start the gateway with this data folder: it makes these charges. Never delete the files.');
   if (damaged > 0)
     lines.push(
-      `${countOf(damaged, 'damaged line')} in ${spoolDir} cannot be charged: docs/operating.md, "Damaged lines of the charge log".`,
+      `${countOf(damaged, 'damaged line')} in ${chargeLogDir} cannot be charged: docs/operating.md, "Damaged lines of the charge log".`,
     );
   return lines;
 }
 
-function told(report: LedgerReport, folder: DataFolder, { dataDir, spoolDir }: RuntimePaths): Result {
+function told(report: LedgerReport, folder: DataFolder, { dataDir, chargeLogDir }: RuntimePaths): Result {
   const { organizations, entries, generations, deadLetters, differences } = report;
-  const counts = typeof folder === 'object' && 'spooledCharges' in folder ? folder : undefined;
+  const counts = typeof folder === 'object' && 'waitingCharges' in folder ? folder : undefined;
   // Processes on other machines report theirs. Those of this machine may be in both counts.
-  const spooledCharges = Math.max(report.spooledCharges, counts?.spooledCharges ?? 0);
+  const waitingCharges = Math.max(report.waitingCharges, counts?.waitingCharges ?? 0);
   const read = [
     countOf(organizations, 'organization'),
     countOf(entries, 'entry', 'entries'),
     countOf(generations, 'generation'),
     countOf(deadLetters, 'dead letter'),
-    `${countOf(spooledCharges, 'waiting charge')}`,
+    `${countOf(waitingCharges, 'waiting charge')}`,
   ].join(', ');
   const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));
   const json = {
-    ...{ ok, organizations, entries, generations, dead_letters: deadLetters, spooled_charges: spooledCharges },
+    ...{ ok, organizations, entries, generations, dead_letters: deadLetters, spooled_charges: waitingCharges },
     data_folder: folderJson(folder, dataDir),
     differences,
   };
@@ -108,7 +108,7 @@ function told(report: LedgerReport, folder: DataFolder, { dataDir, spoolDir }: R
     differences.length === 0
       ? `Charges are missing (${read}).`
       : `Not everything agrees (${read}):\n${table([['WHERE', 'EXPECTED', 'FOUND', 'RULE'], ...rows])}`;
-  const message = [found, ...advice(report, folder, spoolDir)].join('\n');
+  const message = [found, ...advice(report, folder, chargeLogDir)].join('\n');
   return { kind: 'refused', message, json, isReport: true };
 }
 
@@ -119,9 +119,9 @@ function nothingWaits(counts: ChargesInFiles | undefined): boolean {
 function folderJson(folder: DataFolder, path: string): object {
   if (folder === 'missing') return { path, state: 'missing' };
   if ('unreadable' in folder) return { path, state: 'unreadable', message: folder.unreadable };
-  const { spooledCharges, openRequests, recentCharges, damagedLines } = folder;
+  const { waitingCharges, openRequests, recentCharges, damagedLines } = folder;
   return {
-    ...{ path, state: 'read', spooled_charges: spooledCharges, open_requests: openRequests },
+    ...{ path, state: 'read', spooled_charges: waitingCharges, open_requests: openRequests },
     ...{ recent_charges: recentCharges, damaged_lines: damagedLines },
   };
 }

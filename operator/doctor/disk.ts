@@ -16,18 +16,18 @@ const LOW_SHARE = 0.1;
  * Checks the disks of data that grows: the charge log and the embedded database. A pod has a volume
  * for its log, and keeps the rest of its data folder in memory.
  */
-export async function lookAtDisk({ dataDir, spoolDir, postgresDir }: DataPaths): Promise<readonly Finding[]> {
+export async function lookAtDisk({ dataDir, chargeLogDir, postgresDir }: DataPaths): Promise<readonly Finding[]> {
   const space = new Map<number, Finding>();
-  for (const folder of [spoolDir, postgresDir]) {
+  for (const folder of [chargeLogDir, postgresDir]) {
     const found = await stat(folder).catch(() => undefined);
     if (found !== undefined && !space.has(found.dev)) space.set(found.dev, spaceFinding(folder, await statfs(folder)));
   }
   if (space.size === 0) return [skipped('disk', `there is no charge log in ${dataDir} on this machine`)];
-  const names = await readdir(spoolDir).catch(() => []);
-  return [...space.values(), await waitingFinding(spoolDir), ...damageFindings(spoolDir, names)];
+  const names = await readdir(chargeLogDir).catch(() => []);
+  return [...space.values(), await waitingFinding(chargeLogDir), ...damageFindings(chargeLogDir, names)];
 }
 
-type DataPaths = Pick<RuntimePaths, 'dataDir' | 'spoolDir' | 'postgresDir'>;
+type DataPaths = Pick<RuntimePaths, 'dataDir' | 'chargeLogDir' | 'postgresDir'>;
 
 type Space = Readonly<Record<'bsize' | 'bavail' | 'blocks' | 'files' | 'ffree', number>>;
 
@@ -50,9 +50,9 @@ async function waitingFinding(folder: string): Promise<Finding> {
   let charges = 0;
   for (const index of await workersIn(folder).catch(() => new Set<number>()))
     if (!(await isWorkerAlive(folder, index))) charges += (await readWorkerLog(folder, index)).waiting.length;
-  if (charges === 0) return ok('spool', 'no charge of a process that has ended waits');
+  if (charges === 0) return ok('charge log', 'no charge of a process that has ended waits');
   const advice = 'A gateway process makes them when PostgreSQL is back: start one. Never delete the files.';
-  return problem('spool', `${countOf(charges, 'charge waits', 'charges wait')} in ${folder}`, advice);
+  return problem('charge log', `${countOf(charges, 'charge waits', 'charges wait')} in ${folder}`, advice);
 }
 
 /** File names are those of charge-log/damaged-lines.ts. */
@@ -61,6 +61,10 @@ function damageFindings(folder: string, names: readonly string[]): readonly Find
   if (files.length === 0) return [];
   const found = `lines of the charge log were damaged and are not charged: ${files.map((name) => join(folder, name)).join(', ')}`;
   return [
-    problem('spool', found, 'Check the disk and the files (docs/operating.md), then move the files to another folder.'),
+    problem(
+      'charge log',
+      found,
+      'Check the disk and the files (docs/operating.md), then move the files to another folder.',
+    ),
   ];
 }

@@ -68,11 +68,11 @@ function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess
 function processFindings(process: ReportedProcess): Finding[] {
   const { report, pid } = process;
   const check = nameOf(process);
-  const { notReady, spool, eventLoopLagMs, requests } = report;
+  const { notReady, waitingCharges, eventLoopLagMs, requests } = report;
   const findings: Finding[] = [];
   if (notReady !== null) findings.push(problem(check, `not ready: ${notReady}`, seeAlert('GatewayNotReady')));
-  if (spool.charges > 0) {
-    const waiting = countOf(spool.charges, 'charge waits', 'charges wait');
+  if (waitingCharges.count > 0) {
+    const waiting = countOf(waitingCharges.count, 'charge waits', 'charges wait');
     const found = `${waiting} for PostgreSQL; completions are refused meanwhile`;
     findings.push(problem(check, found, `Find out why PostgreSQL does not take them. ${seeAlert('ChargesWaiting')}`));
   }

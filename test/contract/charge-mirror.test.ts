@@ -70,7 +70,7 @@ requirement(missingRedis, () => {
     it('whose key was overwritten do not hide the others', async () => {
       await Promise.all(nodes.map((node) => node.empty()));
       for (let n = 0; n < 12; n++) await mirror.add(charge(n));
-      const [key = ''] = (await Promise.all(nodes.map(({ admin }) => admin.keys('*:spooled-charges')))).flat();
+      const [key = ''] = (await Promise.all(nodes.map(({ admin }) => admin.keys('*:mirrored-charges')))).flat();
       const owner = (await Promise.all(nodes.map(async (node) => [node, await node.admin.keys(key)] as const))).find(
         ([, keys]) => keys.length > 0,
       );

@@ -159,7 +159,7 @@ describe('the doctor on a database', () => {
         gatewayVersion: '0.2.0',
         configurationFingerprint: 'other',
         notReady: 'draining',
-        spool: { charges: 2, bytes: 900 },
+        waitingCharges: { count: 2, bytes: 900 },
         eventLoopLagMs: { p50: 1, p99: 251, max: 900 },
         requestLog: { waiting: 0, dropped: 4 },
         envoy: { reachable: false },

@@ -22,7 +22,7 @@ describe('ledger verification', () => {
 
   it('finds no difference in rows that the gateway wrote', async () => {
     expect(await verify()).toEqual({
-      ...{ organizations: 1, entries: 4, generations: 3, deadLetters: 0, spooledCharges: 0 },
+      ...{ organizations: 1, entries: 4, generations: 3, deadLetters: 0, waitingCharges: 0 },
       differences: [],
     });
   });
@@ -130,7 +130,7 @@ describe('ledger verification', () => {
   });
 
   it('is not ok with unresolved dead letters or waiting charges', async () => {
-    const report = JSON.stringify({ spool: { charges: 3, bytes: 2000 } });
+    const report = JSON.stringify({ waitingCharges: { count: 3, bytes: 2000 } });
     await sql(
       db.url,
       `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, resolution, resolved_at)

@@ -42,7 +42,7 @@ function startReporter(id: string, lines: Line[], timeouts = PATIENT): ProcessRe
     activity: watchActivity(createMetrics(), clock).activity,
     config: () => configWith(),
     configuration: () => configuration,
-    spooled: () => [],
+    waitingCharges: () => [],
     liveHolds: () => [],
     restingTargets: () => new Map(),
     notReady: async () => undefined,

@@ -25,7 +25,7 @@ test('a gateway starts with a damaged log, charges its intact records and report
     ...settlementOf({ organizationId, keyId: row?.id ?? '', hash: Buffer.alloc(32) }, { costNanoUsd }),
     generationId: newId('gen', Date.now()),
   });
-  const folder = gateway.stack.paths.spoolDir;
+  const folder = gateway.stack.paths.chargeLogDir;
   await gateway.stack.restartGateway('SIGTERM', async () => {
     const before = new Set(await readdir(folder));
     const log = await openLog(folder);

@@ -93,7 +93,7 @@ test.each([false, true])(
     const received = await underWay;
     expect([received.status, received.text.includes(COMPLETION)]).toEqual([200, true]);
     // While the charge waits, the log contains no more about it than the database would.
-    const log = filesBelow(gateway.stack.paths.spoolDir)
+    const log = filesBelow(gateway.stack.paths.chargeLogDir)
       .map((path) => readFileSync(path, 'latin1'))
       .join('');
     expect(log).toContain(String(received.headers['x-generation-id']));

@@ -113,7 +113,7 @@ async function generations({ stack }: Scene): Promise<ReadonlyMap<string, Genera
 }
 
 async function logged({ stack }: Scene): Promise<ReadonlyMap<string, number>> {
-  const { left } = await readWorkerLog(stack.paths.spoolDir, 0);
+  const { left } = await readWorkerLog(stack.paths.chargeLogDir, 0);
   return new Map(left.map(({ generationId, delivered }) => [generationId, delivered?.tokens ?? 0]));
 }
 

@@ -8,7 +8,7 @@ import { PATIENCE_MS } from '../fixtures/patience.ts';
 const POLL_MS = 10;
 
 /** Waits until no charge waits in the data folder. Needs a ledger that is up or will come back. */
-export async function untilShipped(paths: Pick<RuntimePaths, 'spoolDir'>): Promise<void> {
+export async function untilShipped(paths: Pick<RuntimePaths, 'chargeLogDir'>): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (await areCharges(paths)) {
     if (performance.now() > deadline) throw new Error(`charges still wait after ${PATIENCE_MS} ms`);
@@ -17,9 +17,9 @@ export async function untilShipped(paths: Pick<RuntimePaths, 'spoolDir'>): Promi
 }
 
 /** True while charges wait in the data folder. */
-export async function areCharges({ spoolDir }: Pick<RuntimePaths, 'spoolDir'>): Promise<boolean> {
-  if (!existsSync(spoolDir)) return false;
-  for (const worker of await workersIn(spoolDir))
-    if ((await readWorkerLog(spoolDir, worker)).waiting.length > 0) return true;
+export async function areCharges({ chargeLogDir }: Pick<RuntimePaths, 'chargeLogDir'>): Promise<boolean> {
+  if (!existsSync(chargeLogDir)) return false;
+  for (const worker of await workersIn(chargeLogDir))
+    if ((await readWorkerLog(chargeLogDir, worker)).waiting.length > 0) return true;
   return false;
 }

@@ -35,7 +35,7 @@ export function shardKeyOf(organizationId: string): string {
 /** Index and texts of a shard's copies of charges, by organization or shard number. */
 export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
   const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);
-  return [`${tag}:spooled`, `${tag}:spooled-charges`];
+  return [`${tag}:mirrored`, `${tag}:mirrored-charges`];
 }
 
 /** Name of the hash that exists if the claim of this generation was taken over. */

@@ -37,7 +37,7 @@ function sources(changes: Partial<ReportSources> = {}): ReportSources {
     activity: watchActivity(createMetrics(), clock).activity,
     config: () => config,
     configuration: configuration.current,
-    spooled: () => [],
+    waitingCharges: () => [],
     liveHolds: () => [],
     restingTargets: (providers) => new Map([...providers].map((name) => [name, 2])),
     notReady: async () => undefined,
@@ -50,7 +50,7 @@ afterEach(() => void vi.useRealTimers());
 it('puts the parts together', async () => {
   const report = await gatherReport(
     sources({
-      spooled: () => [{ bytes: 3 }, { bytes: 4 }],
+      waitingCharges: () => [{ bytes: 3 }, { bytes: 4 }],
       notReady: async () => 'draining',
       envoy: async () => LOOK,
       requestLog: () => ({ waiting: 5, dropped: 1 }),
@@ -61,7 +61,7 @@ it('puts the parts together', async () => {
     gatewayVersion: '1.2.3',
     notReady: 'draining',
     requests: { inFlight: 0, ended: 0, failed: 0 },
-    spool: { charges: 2, bytes: 7 },
+    waitingCharges: { count: 2, bytes: 7 },
     holds: { totalNanoUsd: '0', count: 0 },
     requestLog: { waiting: 5, dropped: 1 },
     envoy: { reachable: true, version: '1.39.3', state: 'LIVE', uptimeMs: 12_000 },

@@ -18,7 +18,7 @@ export interface ReportSources {
   readonly activity: ProcessActivity;
   readonly config: () => GatewayConfig;
   readonly configuration: () => ReportedConfiguration;
-  readonly spooled: () => readonly { readonly bytes: number }[];
+  readonly waitingCharges: () => readonly { readonly bytes: number }[];
   readonly liveHolds: () => readonly Hold[];
   readonly restingTargets: (providers: Iterable<string>) => ReadonlyMap<string, number>;
   /** Absent: the process has none. */
@@ -37,14 +37,14 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
     sources.envoy === undefined ? null : inTime(sources.envoy(), undefined, stopping),
   ]);
   // Everything below is read in one turn of the event loop, so that the parts fit together.
-  const spooled = sources.spooled();
+  const waiting = sources.waitingCharges();
   return {
     gatewayVersion: sources.gatewayVersion,
     configurationFingerprint: sources.configuration().fingerprint,
     notReady: notReady ?? null,
     ...sources.machine.take(),
     requests: { inFlight: sources.activity.inFlight, ...sources.activity.takeEnded() },
-    spool: { charges: spooled.length, bytes: spooled.reduce((sum, { bytes }) => sum + bytes, 0) },
+    waitingCharges: { count: waiting.length, bytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0) },
     holds: sumHolds(sources.liveHolds()),
     requestLog: sources.requestLog?.() ?? null,
     envoy: look === null ? null : envoyAsReported(look),

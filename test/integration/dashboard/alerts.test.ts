@@ -17,7 +17,7 @@ import { startDashboard } from './dashboard-server.ts';
 const SOON = { timeout: 30_000, interval: 100 };
 const DIFFERENCE = { model: 'cheap-model', field: 'usd_per_million_tokens.input', configured: 1, catalogue: 2 };
 const compareWithCatalogue = () => ({ asOf: '2026-11-01', differences: [DIFFERENCE], disputed: [] });
-const REPORT = { spool: { charges: 3 }, providers: { acme: { lastFailure: { account: 'funds' } }, fine: {} } };
+const REPORT = { waitingCharges: { count: 3 }, providers: { acme: { lastFailure: { account: 'funds' } }, fine: {} } };
 const usd = (dollars: number) => (BigInt(dollars) * NANO_PER_USD).toString();
 
 describe('alerts', () => {

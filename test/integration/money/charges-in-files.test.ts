@@ -30,14 +30,14 @@ async function verify(env: NodeJS.ProcessEnv = gateway.stack.env): Promise<Verif
   return { kind: result.kind, text, json: (result.json ?? {}) as Verified['json'] };
 }
 
-function spoolFolder(): string {
+function chargeLogFolder(): string {
   return join(gateway.stack.paths.dataDir, 'spool');
 }
 
 /** Names and contents of the files. */
 async function files(): Promise<Record<string, string>> {
-  const names = await readdir(spoolFolder());
-  const contents = await Promise.all(names.map((name) => readFile(join(spoolFolder(), name), 'utf8')));
+  const names = await readdir(chargeLogFolder());
+  const contents = await Promise.all(names.map((name) => readFile(join(chargeLogFolder(), name), 'utf8')));
   return Object.fromEntries(names.map((name, index) => [name, contents[index] ?? '']));
 }
 
@@ -73,12 +73,12 @@ test('charges in the log of a stopped gateway are counted once, until the next p
       kind: 'refused',
       json: { ok: false, spooled_charges: 5, differences: [], data_folder: { ...NOTHING, spooled_charges: 5 } },
     });
-    expect(waiting.text).toContain(`5 charges wait in ${spoolFolder()}`);
+    expect(waiting.text).toContain(`5 charges wait in ${chargeLogFolder()}`);
     expect(waiting.text).toContain('Start the gateway');
     expect(await files()).toEqual(before);
 
     // All workers' files are read. A charge in two files counts once, an incomplete line does not.
-    const other = join(spoolFolder(), 'log-7.1.jsonl');
+    const other = join(chargeLogFolder(), 'log-7.1.jsonl');
     await writeFile(other, `${lines[0]}\n${lines[1]?.slice(0, -9)}`);
     expect(await verify()).toMatchObject({ json: { ok: false, data_folder: { ...NOTHING, spooled_charges: 5 } } });
     await rm(other);
@@ -89,7 +89,7 @@ test('charges in the log of a stopped gateway are counted once, until the next p
 
   // A charge that is in the ledger is not counted, even if a file still has it.
   await gateway.stack.restartGateway('SIGTERM', async () => {
-    await writeFile(join(spoolFolder(), 'log-3.1.jsonl'), `${lines.join('\n')}\n`);
+    await writeFile(join(chargeLogFolder(), 'log-3.1.jsonl'), `${lines.join('\n')}\n`);
     expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: { spooled_charges: 0 } } });
   });
 });
@@ -100,7 +100,7 @@ test('requests of a killed process are counted until they are settled; requests 
   const cut = [1, 2].map(() => client.chat({ model: 'one', stream: true, user: 'ali\u2028ce' }).catch(() => undefined));
   // Waits until the log has both requests with their delivered output.
   await expect
-    .poll(async () => (await readWorkerLog(spoolFolder(), 0)).left.filter(({ delivered }) => delivered))
+    .poll(async () => (await readWorkerLog(chargeLogFolder(), 0)).left.filter(({ delivered }) => delivered))
     .toHaveLength(2);
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
   await gateway.stack.restartGateway('SIGKILL', async () => {
@@ -126,9 +126,9 @@ test('charges that the database has lost, and damaged lines, are counted', async
     ...settlementOf(of, { costNanoUsd: 5n }),
     generationId: newId('gen', Date.now()),
   });
-  const aside = join(spoolFolder(), 'log-0.1.jsonl.damaged-2026-11-22T10-00-00.000Z');
+  const aside = join(chargeLogFolder(), 'log-0.1.jsonl.damaged-2026-11-22T10-00-00.000Z');
   await gateway.stack.restartGateway('SIGTERM', async () => {
-    const log = await openLog(spoolFolder());
+    const log = await openLog(chargeLogFolder());
     // The third organization is unknown: the folder may have served another database.
     const charges = [charge(), charge(), charge({ ...customer, organizationId: newId('org', Date.now()) })];
     for (const one of charges) await log.append(one);
@@ -138,8 +138,8 @@ test('charges that the database has lost, and damaged lines, are counted', async
     );
     await log.close();
     await writeFile(aside, 'null\n{"generationId":"gen-1"}\n');
-    const [segment = ''] = (await readdir(spoolFolder())).filter((name) => name.endsWith('.jsonl'));
-    await appendFile(join(spoolFolder(), segment), '00000000"damaged"\n00000000"damaged"\n00000000"cut sh');
+    const [segment = ''] = (await readdir(chargeLogFolder())).filter((name) => name.endsWith('.jsonl'));
+    await appendFile(join(chargeLogFolder(), segment), '00000000"damaged"\n00000000"damaged"\n00000000"cut sh');
     const lost = { ...NOTHING, recent_charges: 2, damaged_lines: 4 };
     const waiting = await verify();
     expect(waiting).toMatchObject({ kind: 'refused', json: { ok: false, data_folder: lost } });
@@ -149,9 +149,9 @@ test('charges that the database has lost, and damaged lines, are counted', async
   await expect
     .poll(verify, { timeout: 60_000 })
     .toMatchObject({ json: { data_folder: { ...NOTHING, damaged_lines: 4 } } });
-  const damaged = (await readdir(spoolFolder())).filter((name) => name.includes('.damaged-'));
+  const damaged = (await readdir(chargeLogFolder())).filter((name) => name.includes('.damaged-'));
   expect(damaged).toHaveLength(2);
-  for (const name of damaged) await rm(join(spoolFolder(), name));
+  for (const name of damaged) await rm(join(chargeLogFolder(), name));
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
 });
 

@@ -125,15 +125,15 @@ requirement(missingRedis, () => {
       await jsonAnswer({ text: COMPLETION })(call);
     };
     provider.script('one', whenAway);
-    const headers = { 'idempotency-key': `${IDEMPOTENCY_KEY}-spooled` };
+    const headers = { 'idempotency-key': `${IDEMPOTENCY_KEY}-waiting` };
     expect(outcome(await client.chat({ model: 'one', messages: MESSAGES }, { headers }))).toBe('200');
     const places: Places = new Map();
     await stack.restartGateway('SIGKILL', async () => {
       addFiles(places, stack.paths.dataDir);
       await sql(server, `alter database ${name} allow_connections true`);
     });
-    const spooled = [...places].filter(([path]) => path.includes('/spool/')).map(([, content]) => content);
-    expect(spooled.join('')).toContain('gen-');
+    const waiting = [...places].filter(([path]) => path.includes('/spool/')).map(([, content]) => content);
+    expect(waiting.join('')).toContain('gen-');
     places.set('logs', stack.logs());
     expect(findSecrets(places, secrets)).toEqual([]);
   });

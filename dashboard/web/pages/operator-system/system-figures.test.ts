@@ -53,7 +53,7 @@ describe('the system page', () => {
     [{ deadLetters: 1200 }, 'The ledger refused 1,200 charges'],
     [{ processes: [PROCESS, { ...PROCESS, state: 'not_ready' }] }, '1 of 2 processes not ready'],
     [{ processes: [processWith({ envoy: { reachable: false } })] }, 'Envoy does not respond'],
-    [{ processes: [processWith({ spool: { charges: 2, bytes: 1 } })] }, '2 charges wait for the database'],
+    [{ processes: [processWith({ waitingCharges: { count: 2, bytes: 1 } })] }, '2 charges wait for the database'],
     [{ processes: [processWith(DROPPED)] }, '7 rows of the request log were dropped'],
     [{ processes: [processWith({ eventLoopLagMs: { p50: 1, p99: 251, max: 900 } })] }, 'A process answers slowly'],
     [{ database: { ...SYSTEM.database, connections: 81 } }, 'The database is running out of connections'],

@@ -13,7 +13,7 @@ export function totalsOf(processes: readonly ProcessView[]) {
     requestsPerSecond: sum((process) => ratesOf(process).requests),
     failuresPerSecond: sum((process) => ratesOf(process).failures),
     heldNanoUsd: live.reduce((total, { figures }) => total + BigInt(figures.holds.totalNanoUsd), 0n).toString(),
-    spoolCharges: sum(({ figures }) => figures.spool.charges),
+    waitingCharges: sum(({ figures }) => figures.waitingCharges.count),
     logRowsDropped: sum(({ figures }) => figures.requestLog?.dropped ?? 0),
   };
 }
@@ -46,7 +46,7 @@ export interface Trouble {
 
 /** Problems for the operator with their remedies, worst first. */
 export function troublesOf({ processes, database, deadLetters }: SystemView): readonly Trouble[] {
-  const { reporting, ready, spoolCharges, logRowsDropped } = totalsOf(processes);
+  const { reporting, ready, waitingCharges, logRowsDropped } = totalsOf(processes);
   const live = processes.filter(({ state }) => state !== 'gone');
   const unreachable = live.filter(({ figures }) => figures.envoy?.reachable === false);
   const slow = live.filter(({ figures }) => isSlow(figures));
@@ -67,9 +67,9 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
       title: `${reporting - ready} of ${reporting} ${reporting === 1 ? 'process' : 'processes'} not ready`,
       text: 'A load balancer that asks /ready sends no request there. The table shows the reason.',
     },
-    spoolCharges > 0 && {
+    waitingCharges > 0 && {
       tone: 'bad',
-      title: `${countOf(spoolCharges, 'charge waits', 'charges wait')} for the database`,
+      title: `${countOf(waitingCharges, 'charge waits', 'charges wait')} for the database`,
       text: 'It does not take them, and completions are refused meanwhile.',
     },
     unreachable.length > 0 && {

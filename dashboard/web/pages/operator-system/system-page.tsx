@@ -71,7 +71,7 @@ function SystemStats({ processes }: { readonly processes: readonly ProcessView[]
       />
       <Stat label="In flight" value={totals && formatCount(totals.requestsInFlight)} note="requests" />
       <Stat label="Held" value={totals && <Money nanoUsd={totals.heldNanoUsd} />} note="for running requests" />
-      <Stat label="Spool" value={totals && formatCount(totals.spoolCharges)} note="charges to be booked" />
+      <Stat label="Waiting charges" value={totals && formatCount(totals.waitingCharges)} note="not yet in PostgreSQL" />
     </StatRow>
   );
 }
@@ -118,8 +118,8 @@ const COLUMNS: readonly Column<ProcessView>[] = [
       <Money nanoUsd={holds.totalNanoUsd} />
     </Detailed>
   )),
-  figure('Spool', ({ figures: { spool } }) => (
-    <Detailed detail={formatBytes(spool.bytes)}>{formatCount(spool.charges)}</Detailed>
+  figure('Waiting charges', ({ figures: { waitingCharges } }) => (
+    <Detailed detail={formatBytes(waitingCharges.bytes)}>{formatCount(waitingCharges.count)}</Detailed>
   )),
   figure('Log lines', ({ figures: { requestLog } }) => (
     <Detailed detail={`${formatCount(requestLog?.dropped ?? 0)} dropped`}>
