@@ -125,7 +125,7 @@ async function whyNotReady(metricsOrigin: string): Promise<string | undefined> {
   const text = await ready.text();
   if (!ready.ok) return text;
   const page = await (await fetch(`${metricsOrigin}/metrics`)).text();
-  return /^gateway_spool_charges(?:\{[^}]*\})? [1-9].*$/m.exec(page)?.[0];
+  return /^gateway_charges_waiting(?:\{[^}]*\})? [1-9].*$/m.exec(page)?.[0];
 }
 
 interface ComposeOptions {
