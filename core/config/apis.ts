@@ -9,6 +9,6 @@ export const APIS = ['chat', ...DOOR_APIS] as const;
 export type Api = (typeof APIS)[number];
 
 /** The API of a route. Absent: the route makes no output of a model. */
-export function apiOf(route: string): Api | undefined {
+export function routeApi(route: string): Api | undefined {
   return APIS.find((api) => api === route);
 }

@@ -31,12 +31,12 @@ export function isApi(name: RouteName): name is Api {
 }
 
 /** The door that a route belongs to. `undefined`: the route is always there. */
-export function doorApi(name: RouteName): DoorApi | undefined {
+export function doorApiOfRoute(name: RouteName): DoorApi | undefined {
   return name === 'count_tokens' ? 'messages' : DOOR_APIS.find((api) => api === name);
 }
 
 function isOn(name: RouteName, apis: ReadonlySet<DoorApi>): boolean {
-  const door = doorApi(name);
+  const door = doorApiOfRoute(name);
   return door === undefined || apis.has(door);
 }
 

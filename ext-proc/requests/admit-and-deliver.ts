@@ -8,7 +8,7 @@ import type { BillableHold } from '../billing/billable-hold.ts';
 import type { IdempotencyClaim } from '../billing/idempotency/claims.ts';
 import { type ChatWithModel, chooseByCount } from '../chat/choose-model.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
-import { type AdmittedRequest, apiOf } from '../delivery/provider/admitted-request.ts';
+import { type AdmittedRequest, doorApiOf } from '../delivery/provider/admitted-request.ts';
 import { headersAtDoor } from '../doors/refusal-at-door.ts';
 import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { DeliveryOutcome } from '../hold/delivery-hold.ts';
@@ -97,7 +97,7 @@ export async function admitAndDeliver(
   const { chat, choice, reasoning } = admission;
   notes.generationId = generationId;
   if (chat.metadata !== undefined) notes.metadata = chat.metadata;
-  const api = apiOf(admissible);
+  const api = doorApiOf(admissible);
   const hold = deps.accounting.open(
     {
       generationId,

@@ -10,7 +10,7 @@ import type { Principal } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
-import { doorApi, findRoute, isApi, type Route } from '../access/route.ts';
+import { doorApiOfRoute, findRoute, isApi, type Route } from '../access/route.ts';
 import type { Door } from '../doors/door.ts';
 import { doorOf } from '../doors/reading/doors.ts';
 import { headersAtDoor, renderAtDoor } from '../doors/refusal-at-door.ts';
@@ -208,7 +208,7 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
 
 /** The door of a route. `undefined`: chat completions, a read, or no route. */
 function doorFor(route: Route | undefined): Door | undefined {
-  const api = route && doorApi(route.name);
+  const api = route && doorApiOfRoute(route.name);
   return api && doorOf(api);
 }
 

@@ -86,7 +86,7 @@ export function lastBytesMs(delivery: Pick<ActiveDelivery, 'admitted' | 'clock'>
   return leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS;
 }
 
-export function elapsedMs({ clock, startedMs }: ActiveDelivery): number {
+export function sinceStartMs({ clock, startedMs }: ActiveDelivery): number {
   return clock.monotonicMs() - startedMs;
 }
 

@@ -1,7 +1,7 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import type { TokenUsage } from '#core/pricing.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
-import { type AdmittedRequest, apiOf } from '../provider/admitted-request.ts';
+import { type AdmittedRequest, doorApiOf } from '../provider/admitted-request.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';
 
@@ -9,7 +9,7 @@ import type { ResponseMeter } from '../response/response-meter.ts';
 export function beginAttemptSpan(admitted: AdmittedRequest, { provider, model }: Target): Span | undefined {
   const { trace, chat, outputLimit } = admitted;
   if (trace === undefined) return undefined;
-  const operation = apiOf(admitted) === 'embeddings' ? 'embeddings' : 'chat';
+  const operation = doorApiOf(admitted) === 'embeddings' ? 'embeddings' : 'chat';
   const span = trace.step(`${operation} ${model}`, 'client');
   span.set('gen_ai.operation.name', operation);
   span.set('gen_ai.provider.name', provider.name);

@@ -6,7 +6,7 @@ import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
-import { apiOf, namesAtDoor } from '../provider/admitted-request.ts';
+import { doorApiOf, namesAtDoor } from '../provider/admitted-request.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { Pick } from '../provider/endpoint-picker.ts';
 import { DESTINATION } from '../provider/picker-messages.ts';
@@ -29,7 +29,7 @@ import type { ProviderResponse } from '../response/read-response.ts';
 import { sentEstimate } from '../response/response-meter.ts';
 import { errorListIn } from '../response/stream-event.ts';
 import type { FailedAttempt } from './active-delivery.ts';
-import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
+import { type ActiveDelivery, isDrained, remainingMs, sinceStartMs } from './active-delivery.ts';
 import { beginAttemptSpan } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
 import { type OpenedStream, openStream, type UnopenedStream } from './open-stream.ts';
@@ -150,7 +150,7 @@ function callPicked(
 
 function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[], pick?: Pick): BegunAttempt {
   const { admitted, providers, requestMemory } = delivery;
-  const askedMs = elapsedMs(delivery);
+  const askedMs = sinceStartMs(delivery);
   const { chat } = admitted;
   const promptTokens = Math.min(sentEstimate(chat), chat.inputTokens.ceiling);
   delivery.hold.asked(target, { tier: sentTierOf(target, chat), promptTokens });
@@ -236,13 +236,13 @@ async function openJson(
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedJson | ProviderFailure> {
-  const firstEventMs = elapsedMs(delivery);
+  const firstEventMs = sinceStartMs(delivery);
   const reservation = delivery.responseBudget.open(delivery.admitted.organizationId);
   let passedOn = false;
   try {
     const { generationId, model, organizationId, config, atDoor } = delivery.admitted;
     const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
-    const isEmbedding = apiOf(delivery.admitted) === 'embeddings';
+    const isEmbedding = doorApiOf(delivery.admitted) === 'embeddings';
     const shown = atDoor && {
       api: atDoor.door.api,
       names: namesAtDoor(delivery.admitted, atDoor),

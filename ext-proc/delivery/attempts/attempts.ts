@@ -3,7 +3,7 @@ import { pause } from '../../fairness/wait.ts';
 import { isUnsayable, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after.ts';
 import type { FailedAttempt } from './active-delivery.ts';
-import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
+import { type ActiveDelivery, isDrained, remainingMs, sinceStartMs } from './active-delivery.ts';
 import { attempt, type Opened } from './attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
 import type { RestingTargets } from './resting-targets.ts';
@@ -68,7 +68,7 @@ function remove(candidates: Candidate[], candidate: Candidate): void {
 /** Waits before a target is retried. False: the attempt would begin after the deadline. */
 async function waitFor(delivery: ActiveDelivery, { target, asked, failure, failedMs }: Candidate): Promise<boolean> {
   const { admitted, exchange } = delivery;
-  const waitMs = retryDelayMs(asked, failure?.retryAfterMs) - (elapsedMs(delivery) - failedMs);
+  const waitMs = retryDelayMs(asked, failure?.retryAfterMs) - (sinceStartMs(delivery) - failedMs);
   if (waitMs >= remainingMs(delivery)) return false;
   if (waitMs > 0) await pause(waitMs, [admitted.mustEnd, ...(isDrained(delivery, target) ? [] : [exchange.gone])]);
   return true;
@@ -76,13 +76,13 @@ async function waitFor(delivery: ActiveDelivery, { target, asked, failure, faile
 
 async function ask(delivery: ActiveDelivery, candidate: Candidate): Promise<Opened | FailedAttempt> {
   const { target } = candidate;
-  const askedMs = elapsedMs(delivery);
+  const askedMs = sinceStartMs(delivery);
   const result = await attempt(delivery, target);
   if (result.kind !== 'failed') return result;
   const { failure } = result;
   candidate.asked += 1;
   candidate.failure = failure;
-  candidate.failedMs = elapsedMs(delivery);
+  candidate.failedMs = sinceStartMs(delivery);
   if (failure.restMs !== undefined) delivery.resting.rest(target, failure.restMs);
   // The provider was not called, so it has not failed.
   if (isUnsayable(failure)) return result;

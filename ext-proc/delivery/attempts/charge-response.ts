@@ -5,7 +5,7 @@ import { sentTierOf } from '../provider/sent-tier.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 
 /** Target of a response, and the time of its call. */
-export interface AskedTarget {
+export interface CalledTarget {
   readonly target: Target;
   /** Since the delivery began. */
   readonly askedMs: number;
@@ -14,7 +14,7 @@ export interface AskedTarget {
 /** Charges the last attempt's response, or records the attempt as uncharged if that fails. */
 export async function chargeResponse(
   delivery: ActiveDelivery,
-  { target, askedMs }: AskedTarget,
+  { target, askedMs }: CalledTarget,
   produced: ProviderOutput,
   response?: Buffer,
 ): Promise<Refusal | undefined> {

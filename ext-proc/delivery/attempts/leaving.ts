@@ -4,8 +4,8 @@ import type { ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES } from '../provider/provider-failure.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
 import type { FailedAttempt } from './active-delivery.ts';
-import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.ts';
-import { type AskedTarget, chargeResponse } from './charge-response.ts';
+import { type ActiveDelivery, remainingMs, sinceStartMs } from './active-delivery.ts';
+import { type CalledTarget, chargeResponse } from './charge-response.ts';
 
 /**
  * True if a client that left before the first event is charged for the prompt. It is if the
@@ -50,13 +50,13 @@ export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): vo
  */
 export async function chargePrompt(
   delivery: ActiveDelivery,
-  called: AskedTarget,
+  called: CalledTarget,
   reported: JsonObject | undefined,
 ): Promise<void> {
   const { admitted } = delivery;
   const { provider, model } = called.target;
   // There was no first event: the time until the client left.
-  const firstEventMs = elapsedMs(delivery);
+  const firstEventMs = sinceStartMs(delivery);
   const meter = new ResponseMeter(admitted);
   if (reported !== undefined) meter.take({ ...reported, choices: [] });
   const { usage, counted, serviceTier } = await meter.usage(admitted.chat, delivery.countTokens, true);

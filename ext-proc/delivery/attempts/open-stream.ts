@@ -6,7 +6,7 @@ import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts'
 import type { SseEvent } from '../response/sse-splitter.ts';
 import { hasOutput, meaningOf } from '../response/stream-event.ts';
 import { StreamSource } from '../response/stream-source.ts';
-import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
+import { type ActiveDelivery, isDrained, remainingMs, sinceStartMs } from './active-delivery.ts';
 import { noteFirstEvent } from './attempt-span.ts';
 
 export interface OpenedStream {
@@ -49,7 +49,7 @@ export async function openStream(
   };
   let firstEventMs = 0;
   const begun = await firstOutput(source, model.targets.length > 1 ? MOST_HELD : 1, () => {
-    firstEventMs = elapsedMs(delivery);
+    firstEventMs = sinceStartMs(delivery);
     noteFirstEvent(admitted, firstEventMs - askedMs);
     // After a client has left, the shorter limit of `leaveBefore` applies until there is output.
     if (!exchange.gone.aborted || isDrained(delivery, target)) limitStream();

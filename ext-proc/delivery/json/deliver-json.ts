@@ -1,11 +1,11 @@
 import { embeddingsUsage } from '../../doors/embeddings/embeddings-response.ts';
 import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
 import type { ProducedMessage } from '../../reasoning/produced-message.ts';
-import { type ActiveDelivery, elapsedMs, lastBytesMs } from '../attempts/active-delivery.ts';
+import { type ActiveDelivery, lastBytesMs, sinceStartMs } from '../attempts/active-delivery.ts';
 import type { OpenedJson } from '../attempts/attempt.ts';
 import { describeResponse } from '../attempts/attempt-span.ts';
 import { chargeResponse } from '../attempts/charge-response.ts';
-import { apiOf } from '../provider/admitted-request.ts';
+import { doorApiOf } from '../provider/admitted-request.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
 import { usageJson } from '../response/usage.ts';
 import { respond, respondWithRefusal } from './respond.ts';
@@ -18,7 +18,7 @@ import { bytesOf, LARGE_BYTES, sendLarge } from './send-large.ts';
 export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson): Promise<DeliveryOutcome> {
   const { admitted, exchange, attempts } = delivery;
   const provider = opened.target.provider.name;
-  const endedMs = elapsedMs(delivery);
+  const endedMs = sinceStartMs(delivery);
   const { askedMs, firstEventMs } = opened;
   attempts.push({
     provider,
@@ -35,7 +35,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { usage, counted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
   const costUsd = delivery.hold.costUsd(metered);
-  const usageOf = apiOf(admitted) === 'embeddings' ? embeddingsUsage : admitted.atDoor?.door.usage;
+  const usageOf = doorApiOf(admitted) === 'embeddings' ? embeddingsUsage : admitted.atDoor?.door.usage;
   const charged = usageOf?.({ usage, serviceTier, costUsd });
   const last = `,"usage":${charged ?? usageJson(counted ? undefined : response.usage, usage, costUsd)}}`;
   // A large response is not copied.

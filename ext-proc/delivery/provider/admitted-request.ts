@@ -45,6 +45,6 @@ export function namesAtDoor(
 }
 
 /** The API that the client spoke. Absent: chat completions. */
-export function apiOf({ atDoor, chat }: Pick<AdmittedRequest, 'atDoor' | 'chat'>): DoorApi | undefined {
+export function doorApiOf({ atDoor, chat }: Pick<AdmittedRequest, 'atDoor' | 'chat'>): DoorApi | undefined {
   return chat.inputTokens.inputs === undefined ? atDoor?.door.api : 'embeddings';
 }

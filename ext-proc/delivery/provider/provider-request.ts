@@ -5,7 +5,7 @@ import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { untracedHeaders } from '../../telemetry/trace-context.ts';
-import { type AdmittedRequest, apiOf } from './admitted-request.ts';
+import { type AdmittedRequest, doorApiOf } from './admitted-request.ts';
 import { DIALECTS } from './dialects.ts';
 import type { Identify } from './identities.ts';
 
@@ -72,7 +72,7 @@ export function providerRequest(
   let bodyBytes = 0;
   for (const piece of body) bodyBytes += piece.length;
   const { provider } = target;
-  const { path, json, stream } = constantParts(target, apiOf(admitted) === 'embeddings');
+  const { path, json, stream } = constantParts(target, doorApiOf(admitted) === 'embeddings');
   const constant = admitted.chat.stream ? stream : json;
   const trace = provider.sendTraceparent ? traceHeaders(admitted, span) : [];
   const isSendable = constant !== undefined && areSendable(trace);

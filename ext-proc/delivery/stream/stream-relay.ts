@@ -3,7 +3,7 @@ import type { Completion } from '../../dialects/completion.ts';
 import { hidesInChoices } from '../../dialects/shown-members.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { ProducedMessage } from '../../reasoning/produced-message.ts';
-import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
+import { type ActiveDelivery, isDrained, remainingMs, sinceStartMs } from '../attempts/active-delivery.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
 import type { OpenedStream } from '../attempts/open-stream.ts';
 import type { END } from '../provider/provider-call.ts';
@@ -269,7 +269,7 @@ class StreamRelay {
       ...(this.#message === undefined ? {} : { message: this.#message }),
       writer: this.#writer,
       ...(this.#client === undefined ? {} : { client: this.#client }),
-      lastEventMs: elapsedMs(this.#delivery),
+      lastEventMs: sinceStartMs(this.#delivery),
     };
   }
 
