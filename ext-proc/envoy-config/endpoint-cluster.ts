@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { HealthCheck } from '#core/config/gateway-config.ts';
-import type { JsonObject } from './provider-auth-filters.ts';
+import type { EnvoyJson } from './envoy-json.ts';
 
 /**
  * Parts of the cluster of a provider that has several servers, its endpoints. For each request
@@ -23,7 +23,7 @@ export function isAddress(host: string): boolean {
 }
 
 /** Endpoint for `url`, with the Host header that route and health check send. */
-export function lbEndpoint(url: URL): JsonObject {
+export function lbEndpoint(url: URL): EnvoyJson {
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   return {
     endpoint: {
@@ -40,8 +40,8 @@ export function lbEndpoint(url: URL): JsonObject {
  * without a picker. So a picker cannot direct a request elsewhere. The endpoint gets the header
  * too: if the route removed it, Envoy would not have it when it chooses.
  */
-export function pickedOrLeast(): JsonObject {
-  const policy = (name: string, type: string, config: JsonObject): JsonObject => ({
+export function pickedOrLeast(): EnvoyJson {
+  const policy = (name: string, type: string, config: EnvoyJson): EnvoyJson => ({
     policies: [
       {
         typed_extension_config: {
@@ -60,7 +60,7 @@ export function pickedOrLeast(): JsonObject {
 }
 
 /** One TLS configuration for each host, because each certificate has the name of its host. */
-export function socketMatches(urls: readonly URL[], socketOf: (host: string) => JsonObject): JsonObject[] {
+export function socketMatches(urls: readonly URL[], socketOf: (host: string) => EnvoyJson): EnvoyJson[] {
   return [...new Set(urls.map(bareHost))].map((host) => ({
     name: host,
     match: { host },
@@ -75,7 +75,7 @@ export function socketMatches(urls: readonly URL[], socketOf: (host: string) => 
  * provider: an overloaded group must not be ejected as a whole, and another endpoint gets the
  * request anyway.
  */
-export function endpointEjection(singleProvider: JsonObject): JsonObject {
+export function endpointEjection(singleProvider: EnvoyJson): EnvoyJson {
   return { ...singleProvider, consecutive_local_origin_failure: FAILURES_IN_A_ROW };
 }
 
@@ -83,7 +83,7 @@ export function endpointEjection(singleProvider: JsonObject): JsonObject {
  * A server is unhealthy after three checks without a response in time, or after one response that
  * is not 2xx, and healthy after one that is.
  */
-export function healthChecks({ path, intervalMs }: HealthCheck): JsonObject {
+export function healthChecks({ path, intervalMs }: HealthCheck): EnvoyJson {
   const interval = `${intervalMs / 1000}s`;
   const check = {
     timeout: `${Math.min(intervalMs, 3000) / 1000}s`,

@@ -3,14 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AwsCredentials, OAuth2Auth, ProviderCredentials } from '#core/config/gateway-config.ts';
 import type { Authorization } from '#core/config/provider-auth.ts';
+import type { EnvoyJson } from './envoy-json.ts';
 
 /**
  * Filters of a provider's cluster with which Envoy adds the authorization to each request that it
  * sends (docs/design.md, "Authorization by Envoy").
  */
-
-export type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json };
-export type JsonObject = { readonly [name: string]: Json };
 
 const SECRET_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
 const TOKEN_SCRIPT = readFileSync(new URL('../../envoy/token-endpoint.lua', import.meta.url), 'utf8');
@@ -28,7 +26,7 @@ export function credentialsPath(folder: string, cluster: string): string {
 }
 
 /** Filters in front of the codec, in the order in which a request passes them. */
-export function authFilters(cluster: string, { auth, credentials }: Authorization, folder: string): JsonObject[] {
+export function authFilters(cluster: string, { auth, credentials }: Authorization, folder: string): EnvoyJson[] {
   const path = credentialsPath(folder, cluster);
   switch (auth?.kind) {
     case 'aws':
@@ -57,29 +55,29 @@ export function authFilters(cluster: string, { auth, credentials }: Authorizatio
   }
 }
 
-export function tokenFilters(): JsonObject[] {
+export function tokenFilters(): EnvoyJson[] {
   return [filter('lua', 'lua.v3.Lua', { default_source_code: { inline_string: TOKEN_SCRIPT } })];
 }
 
 /** Adds the codec, which has to be a cluster's last filter. */
-export function withCodec(filters: readonly JsonObject[]): JsonObject {
+export function withCodec(filters: readonly EnvoyJson[]): EnvoyJson {
   if (filters.length === 0) return {};
   return { http_filters: [...filters, filter('upstream_codec', 'upstream_codec.v3.UpstreamCodec', {})] };
 }
 
-function filter(name: string, type: string, config: JsonObject): JsonObject {
+function filter(name: string, type: string, config: EnvoyJson): EnvoyJson {
   const typed_config = { '@type': `type.googleapis.com/envoy.extensions.filters.http.${type}`, ...config };
   return { name: `envoy.filters.http.${name}`, typed_config };
 }
 
-function awsCredentials(path: string): JsonObject {
+function awsCredentials(path: string): EnvoyJson {
   return {
     custom_credential_provider_chain: true,
     credentials_file_provider: { credentials_data_source: { filename: path } },
   };
 }
 
-function injectedToken(cluster: string, { tokenUrl, scopes }: OAuth2Auth, clientId: string, path: string): JsonObject {
+function injectedToken(cluster: string, { tokenUrl, scopes }: OAuth2Auth, clientId: string, path: string): EnvoyJson {
   return {
     '@type': 'type.googleapis.com/envoy.extensions.http.injected_credentials.oauth2.v3.OAuth2',
     token_endpoint: { uri: tokenUrl.href, cluster: tokenClusterName(cluster), timeout: TOKEN_TIMEOUT },

@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { credentialsFile } from './provider-auth-filters.ts';
-import { clusterName, type ProviderEndpoint, providerClusters } from './provider-cluster.ts';
+import { type ClusterSource, clusterName, providerClusters } from './provider-cluster.ts';
 
 /** The clusters of providers whose requests Envoy authorizes. */
 
-const AWS: ProviderEndpoint = {
+const AWS: ClusterSource = {
   baseUrl: new URL('https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1'),
   trustedCaPath: '/ca.pem',
   auth: { kind: 'aws', region: 'eu-central-1', service: 'bedrock', longestBodyBytes: 4096 },
   credentials: { kind: 'aws', accessKeyId: 'AKID', secretAccessKey: 'aws-sentinel' },
 };
-const OAUTH2: ProviderEndpoint = {
+const OAUTH2: ClusterSource = {
   baseUrl: new URL('http://provider.example/v1'),
   trustedCaPath: '/ca.pem',
   auth: { kind: 'oauth2', tokenUrl: new URL('https://login.example:8443/t?a=b'), scopes: ['a', 'b'] },
   credentials: { kind: 'oauth2', id: 'me', secret: 'oauth2-sentinel' },
 };
 
-function filtersOf(endpoint: ProviderEndpoint, index = 0): { name: string; typed_config: object }[] {
+function filtersOf(endpoint: ClusterSource, index = 0): { name: string; typed_config: object }[] {
   const options = providerClusters('p', endpoint, '/secrets')[index]?.typed_extension_protocol_options;
   return JSON.parse(JSON.stringify(Object.values(Object(options))[0])).http_filters;
 }

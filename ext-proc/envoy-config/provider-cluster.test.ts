@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { clusterName, type ProviderEndpoint, providerCluster } from './provider-cluster.ts';
+import { type ClusterSource, clusterName, providerCluster } from './provider-cluster.ts';
 
-function endpoint(url: string, trustedCaPath = '/etc/ssl/cert.pem'): ProviderEndpoint {
+function endpoint(url: string, trustedCaPath = '/etc/ssl/cert.pem'): ClusterSource {
   return { baseUrl: new URL(url), trustedCaPath };
 }
 

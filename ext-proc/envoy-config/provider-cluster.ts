@@ -12,21 +12,11 @@ import {
   pickedOrLeast,
   socketMatches,
 } from './endpoint-cluster.ts';
-import {
-  authFilters,
-  credentialsDigest,
-  type JsonObject,
-  tokenClusterName,
-  tokenFilters,
-  withCodec,
-} from './provider-auth-filters.ts';
+import type { EnvoyJson } from './envoy-json.ts';
+import { authFilters, credentialsDigest, tokenClusterName, tokenFilters, withCodec } from './provider-auth-filters.ts';
 
-/**
- * The Envoy cluster of one provider. Its name contains a hash of its content and its credentials.
- * So a change makes another cluster, and Envoy never changes one that serves streams. The cluster
- * itself contains no secrets.
- */
-export interface ProviderEndpoint extends Authorization {
+/** What a provider's cluster is made of. */
+export interface ClusterSource extends Authorization {
   readonly baseUrl: URL;
   /** Present: several servers, of which `baseUrl` is the first. */
   readonly endpoints?: readonly URL[] | undefined;
@@ -36,7 +26,7 @@ export interface ProviderEndpoint extends Authorization {
   readonly trustedCaPath?: string | undefined;
 }
 
-export type Cluster = JsonObject;
+export type Cluster = EnvoyJson;
 
 /** Most bytes that Envoy buffers for a client that stops reading. */
 const CONNECTION_BUFFER_BYTES = 262_144;
@@ -55,31 +45,31 @@ export function clusterOf(provider: Provider): string {
   return name;
 }
 
-export function clusterName(providerName: string, endpoint: ProviderEndpoint): string {
-  const body = JSON.stringify(clusterBody(endpoint, authFilters('', endpoint, '')));
-  const content = endpoint.credentials === undefined ? body : body + credentialsDigest(endpoint.credentials);
-  const suffix = endpoint.endpoints === undefined ? '' : ENDPOINTS_SUFFIX;
+/**
+ * The name of a provider's cluster has a hash of its content and its credentials. So a change makes
+ * another cluster, and Envoy never changes one that serves streams. The cluster has no secrets.
+ */
+export function clusterName(providerName: string, source: ClusterSource): string {
+  const body = JSON.stringify(clusterBody(source, authFilters('', source, '')));
+  const content = source.credentials === undefined ? body : body + credentialsDigest(source.credentials);
+  const suffix = source.endpoints === undefined ? '' : ENDPOINTS_SUFFIX;
   return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}${suffix}`;
 }
 
 /** The cluster of a provider, and that of its token endpoint. `folder`: of credential files. */
-export function providerClusters(name: string, endpoint: ProviderEndpoint, folder: string): Cluster[] {
-  const clusters = [providerCluster(name, endpoint, authFilters(name, endpoint, folder))];
-  const { auth, trustedCaPath } = endpoint;
+export function providerClusters(name: string, source: ClusterSource, folder: string): Cluster[] {
+  const clusters = [providerCluster(name, source, authFilters(name, source, folder))];
+  const { auth, trustedCaPath } = source;
   if (auth?.kind === 'oauth2')
     clusters.push(providerCluster(tokenClusterName(name), { baseUrl: auth.tokenUrl, trustedCaPath }, tokenFilters()));
   return clusters;
 }
 
-export function providerCluster(
-  name: string,
-  endpoint: ProviderEndpoint,
-  filters: readonly JsonObject[] = [],
-): Cluster {
-  return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(endpoint, filters) };
+export function providerCluster(name: string, source: ClusterSource, filters: readonly EnvoyJson[] = []): Cluster {
+  return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(source, filters) };
 }
 
-function clusterBody(provider: ProviderEndpoint, filters: readonly JsonObject[]): Cluster {
+function clusterBody(provider: ClusterSource, filters: readonly EnvoyJson[]): Cluster {
   const { baseUrl, endpoints, endpointPicker, healthCheck, trustedCaPath } = provider;
   const host = bareHost(baseUrl);
   const secure = baseUrl.protocol === 'https:';
@@ -145,7 +135,7 @@ function severalServers(urls: readonly URL[], arePicked: boolean): Cluster {
   };
 }
 
-function dns(addresses: JsonObject): Cluster {
+function dns(addresses: EnvoyJson): Cluster {
   return {
     cluster_type: {
       name: 'envoy.cluster.dns',
@@ -174,7 +164,7 @@ function dns(addresses: JsonObject): Cluster {
  * and at most 10 s when it fails again. Meanwhile requests go to the next target at once instead of
  * waiting for a time-out. Any success resets the count. A 500 or 429 is not a failure.
  */
-const EJECTION: JsonObject = {
+const EJECTION: EnvoyJson = {
   interval: '1s',
   base_ejection_time: '5s',
   max_ejection_time: '10s',
