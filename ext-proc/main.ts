@@ -12,7 +12,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
 import { SchemaMismatch } from '#database/schema/migrate.ts';
 import { WorkerTaken } from './billing/charge-log/worker-lock.ts';
-import { type OpenGateway, openGateway } from './startup/open-gateway.ts';
+import { type OpenGateway, openGateway } from './process/open-gateway.ts';
 
 /**
  * The gateway process: reads its environment and configuration, opens all parts, then sends

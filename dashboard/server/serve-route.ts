@@ -10,11 +10,11 @@ import { type BodyBounds, readBody } from './http/bodies.ts';
 import type { Bound } from './http/bound.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { cookiesOf } from './http/cookies.ts';
+import type { Table } from './http/csv-downloads.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { relay } from './http/relayed.ts';
 import { type AppContext, headOf, sendJson, sendProblem, streamCsv } from './http/responses.ts';
 import { type Deps, type Relay, type Route, takerOf } from './http/route.ts';
-import type { Table } from './http/table.ts';
 import { findSignedIn } from './sign-in/session.ts';
 
 const PARAMETERS: Readonly<Record<string, IdPrefix>> = {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Envoy as the first process of a container: asked to end, it ends when its clients have their
 # answers. The gateway process, which shares the folder of sockets, drains Envoy and says when that
-# is (ext-proc/startup/open-envoy-drain.ts). Arguments are Envoy's.
+# is (ext-proc/process/open-envoy-drain.ts). Arguments are Envoy's.
 set -u
 data=${GATEWAY_DATA:-/data}
 run=$data/run

@@ -14,7 +14,7 @@ afterEach(() => {
 
 /** A process that has one child by `endingWithUs`, under that user. */
 async function startOwner(signal: string, uid = ''): Promise<{ owner: ChildProcess; child: number }> {
-  const owner = fork(fileURLToPath(new URL('../testing/child-owner.ts', import.meta.url)), [signal, uid]);
+  const owner = fork(fileURLToPath(new URL('./child-owner.fixture.ts', import.meta.url)), [signal, uid]);
   owners.push(owner);
   const child = await new Promise<number>((resolve) => owner.once('message', (pid) => resolve(pid as number)));
   children.push(child);

@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 const PATIENT_MS = 30_000;
 
 function start(behaviour: string, times: { startMs?: number; stopMs?: number } = {}, signal = never) {
-  const script = fileURLToPath(new URL('../testing/stand-in.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./stand-in.fixture.ts', import.meta.url));
   const env = { PATH: process.env.PATH };
   const { startMs: startTimeoutMs = PATIENT_MS, stopMs: stopTimeoutMs = PATIENT_MS } = times;
   return startNodeChild({ name: 'It', script, args: [behaviour], env, startTimeoutMs, stopTimeoutMs }, signal);

@@ -87,8 +87,8 @@ export const AREAS: readonly Area[] = [
       'delivery',
       'requests/log',
       'requests',
-      'startup/reports',
-      'startup',
+      'process/reports',
+      'process',
       '',
     ],
   },
@@ -238,7 +238,7 @@ export const SEAMS: readonly Seam[] = [
     name: 'exchange-is-the-seam',
     comment: 'A request is an Exchange to the gateway process. Only its start knows the servers.',
     to: '^ext-proc/transport/(?!exchange\\.ts$)',
-    only: ['ext-proc/transport', 'ext-proc/envoy-config', 'ext-proc/startup'],
+    only: ['ext-proc/transport', 'ext-proc/envoy-config', 'ext-proc/process'],
   },
   {
     name: 'stores-know-no-http',
@@ -292,7 +292,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that are started or served, so nothing imports them. */
 export const ENTRIES =
-  '^ext-proc/billing/charge-log/charge-log\\.ts$|(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
+  '^ext-proc/billing/charge-log/charge-log\\.ts$|(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/children/(child-owner|stand-in)\\.fixture\\.ts$|\\.d\\.mts$';
 
 /** Tests and their helpers, which may import everything. */
-export const TESTS = '^proto/generated/|\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';
+export const TESTS = '^proto/generated/|\\.(test|fixture|contract)\\.tsx?$';

@@ -4,8 +4,8 @@ import type { Context } from 'hono';
 import type { Log } from '#core/log/log.ts';
 import type { Bound, Holder } from './bound.ts';
 import type { RequestHead } from './caller.ts';
+import type { Table } from './csv-downloads.ts';
 import type { Problem } from './problem.ts';
-import type { Table } from './table.ts';
 
 /** Time to accept a piece of 64 KiB. A reader that reads nothing keeps memory and a slot. */
 const TAKE_MS = 120_000;

@@ -17,9 +17,9 @@ import type { GatewayResponse } from '../playground/ask-gateway.ts';
 import type { Playground } from '../playground/playground.ts';
 import type { Caller } from './caller.ts';
 import type { Cookies } from './cookies.ts';
+import { type Table, tooManyTables } from './csv-downloads.ts';
 import { isProblem, type Problem } from './problem.ts';
 import type { Settings } from './settings.ts';
-import { type Table, tooManyTables } from './table.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Owns a child until child-process.test.ts kills it. Arguments: signal, user id. Sends its pid. */
 import { spawn } from 'node:child_process';
-import { endingWithUs } from '../children/child-process.ts';
+import { endingWithUs } from './child-process.ts';
 
 const [signal, uid] = process.argv.slice(2);
 const user = uid ? { uid: Number(uid), searchesAll: true } : undefined;
