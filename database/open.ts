@@ -6,7 +6,7 @@ import { createPool, run, type Statement, type StoreLog, sql, type Timeouts } fr
 import type { PoolFigures } from './connection/store-figures.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts';
-import { type KeptCallersOptions, keepCallers } from './keys/kept-callers.ts';
+import { type CachedCallersOptions, cacheCallers } from './keys/cached-callers.ts';
 import { createKeyLookup } from './keys/key-lookup.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import { addDeadLetter } from './ledger/dead-letters.ts';
@@ -35,7 +35,7 @@ export interface PostgresOptions extends SettlementOptions {
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
   /** Called for each lookup of a caller, with where it was found. */
-  readonly onCallerFound?: KeptCallersOptions['onFound'];
+  readonly onCallerFound?: CachedCallersOptions['onFound'];
   /** Called once a minute. */
   readonly onMeasured?: (amounts: StoredAmounts) => void;
   /** Default: the default of `idempotency.bytes_per_organization`. */
@@ -126,7 +126,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   );
   return {
     // In front of the rollback detection, which must see only fresh reads.
-    keys: keepCallers({ reads: watched, changes: subscription, clock: systemClock, ...(onFound ? { onFound } : {}) }),
+    keys: cacheCallers({ reads: watched, changes: subscription, clock: systemClock, ...(onFound ? { onFound } : {}) }),
     ledger: {
       charge: watched.charge,
       chargeClaimed: watched.chargeClaimed,

@@ -6,7 +6,7 @@ export const CALLER_CHANGED = 'caller_changed';
 /** Code of the notice that the session of the change gets. */
 const CALLER_CHANGED_NOTICE = '01GWC';
 
-/** Validity of a proof: for this long a process may use kept callers without hearing of changes. */
+/** Validity of a proof: for this long cached callers are used without hearing of changes. */
 export const PROVED_FOR_MS = 250;
 /**
  * Time after the commit of a change from which no process uses the former callers: the last proof

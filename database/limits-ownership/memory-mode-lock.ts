@@ -60,7 +60,7 @@ const CHARGE_TRIES = 4;
  * own allows one process with limits in memory, or any number of processes that share a store
  * (shared-store-mark.ts). The lock can be lost without a crash, for example if PostgreSQL restarts.
  * So the process also writes its mark into the database, and reads the current mark with every
- * caller (key-lookup.ts) and with every proof for kept callers (caller-subscription.ts). Thus the
+ * caller (key-lookup.ts) and with every proof for cached callers (caller-subscription.ts). Thus the
  * former owner admits nothing from 250 ms after the commit of a new mark, and losing the connection
  * alone is harmless: the lock is taken again in the background (lock-keeper.ts). But the former
  * owner may still charge earlier admissions until it notices the mark, so a process that takes over

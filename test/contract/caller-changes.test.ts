@@ -125,7 +125,7 @@ describe('a statement that changes callers', () => {
     await later.close();
   });
 
-  it('does not wait if nothing changed, or no process keeps callers', async () => {
+  it('does not wait if nothing changed, or no process caches callers', async () => {
     await sql(db.url, TAKEN);
     const suspend = (suspended: boolean) =>
       db.store.administration.setSuspended(db.customer.organizationId, suspended, BY);

@@ -53,7 +53,7 @@ test.each([false, true])(
     const underWay = client.chat({ model: 'one', stream });
     await gate.waitFor(1);
     await gateway.postgres.crash();
-    // Until then the proof of the kept caller is valid.
+    // Until then the proof of the cached caller is valid.
     await sleep(PROVED_FOR_MS);
 
     for (const refused of [await client.chat({ model: 'one' }), await client.get('/v1/models')]) {

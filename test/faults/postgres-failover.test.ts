@@ -72,7 +72,7 @@ requirement(missingRedis, () => {
     await postgres.killPrimary();
     const killedMs = performance.now();
     postgres.switchToStandby();
-    // Until then the proof of a kept caller may be valid.
+    // Until then the proof of a cached caller may be valid.
     await sleep(PROVED_FOR_MS);
     while (performance.now() < killedMs + UNPROMOTED_MS) {
       // The standby could identify the caller, but not charge for the request.

@@ -28,7 +28,7 @@ export const CALLERS: Specification = {
   isAlike: ({ Processes }) => Processes !== '{A}',
   configurations: [
     ...BROKEN,
-    { name: 'kept callers are used', constants: {}, breaks: 'NeverUsed' },
+    { name: 'cached callers are used', constants: {}, breaks: 'NeverUsed' },
     { name: 'late notifications, two processes', constants: { Processes: '{A, B}' } },
     { name: 'two changers', constants: { MostChanges: 2 } },
     { name: 'two changers, lost notifications', constants: { MostChanges: 2, ...lost } },

@@ -13,7 +13,7 @@ import {
 } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 
-/** The stores of a process that keeps the limits, which may therefore keep callers. */
+/** The stores of a process that keeps the limits, which may therefore cache callers. */
 let store: TestStore;
 let url: string;
 const found = { memory: 0, database: 0 };
@@ -144,11 +144,11 @@ describe('a caller in memory', () => {
       expect(performance.now()).toBeGreaterThan(earliestMs - 50);
       return performance.now() - plannedMs;
     };
-    // Without a check of the time it would be kept for ten seconds.
+    // Without a check of the time it would be cached for ten seconds.
     expect(await leastOf(1_500, 5, lateMs)).toBeLessThan(1_500);
   });
 
-  it('is read while the connection for notifications is lost, and kept again with the next one', async () => {
+  it('is read while the connection for notifications is lost, and cached again with the next one', async () => {
     const customer = await keptCustomer();
     await sql(url, `select pg_terminate_backend(pid) ${LOCK_CONNECTION}`);
     await sql(url, `update organizations set rpm = 77 where id = '${customer.organizationId}'`);

@@ -4,71 +4,72 @@ import type { CallerChanges } from '../limits-ownership/caller-subscription.ts';
 import type { KeyStore } from './key-store.ts';
 
 /**
- * Longest use of a kept caller. A charge of a process that died before it ended the hold is
+ * Longest use of a cached caller. A charge of a process that died before it ended the hold is
  * announced to nobody. But its money stays held for at least a minute (`timeouts.total` and 60 s),
  * so every snapshot in use after that was read with the charge. Rollbacks of the database are also
  * detected by these reads.
  */
-export const KEPT_FOR_MS = 10_000;
+export const CACHED_FOR_MS = 10_000;
 
-/** Size of the cache. Each caller takes one unit, and one more for each model and address range. */
-const MOST_PLACES = 20_000;
+/** Size of the cache. A caller weighs one unit, and one more for each model and address range. */
+const MAX_WEIGHT = 20_000;
 /** Largest part of the cache for one organization, so that its keys do not evict all others. */
 const SHARE_OF_ORGANIZATION = 1 / 8;
 
-interface Kept {
+interface Cached {
   readonly caller: Principal;
   readonly day: UtcDay;
   readonly readAt: Instant;
   readonly forMs: number;
 }
 
-interface KeptOfOrganization {
+interface CachedOfOrganization {
   /** In the order of reading. */
   readonly hashes: Set<string>;
-  places: number;
+  weight: number;
 }
 
-export interface KeptCallersOptions {
+export interface CachedCallersOptions {
   readonly reads: KeyStore;
   readonly changes: CallerChanges;
   readonly clock: Clock;
   readonly onFound?: (from: 'memory' | 'database') => void;
-  readonly mostPlaces?: number;
+  readonly maxWeight?: number;
 }
 
 /** The cache of callers, bounded in total and for each organization. */
-class Room {
-  readonly #mostPlaces: number;
+class CallerCache {
+  readonly #maxWeight: number;
   /** By hash, in the order of reading. */
-  readonly #kept = new Map<string, Kept>();
-  readonly #ofOrganization = new Map<string, KeptOfOrganization>();
-  #places = 0;
+  readonly #cached = new Map<string, Cached>();
+  readonly #ofOrganization = new Map<string, CachedOfOrganization>();
+  #weight = 0;
 
-  constructor(mostPlaces: number) {
-    this.#mostPlaces = mostPlaces;
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight;
   }
 
-  find(hash: string): Kept | undefined {
-    return this.#kept.get(hash);
+  find(hash: string): Cached | undefined {
+    return this.#cached.get(hash);
   }
 
-  keep(hash: string, one: Kept): void {
+  add(hash: string, one: Cached): void {
     this.#drop(hash);
     const { id } = one.caller.organization;
-    const own = this.#ofOrganization.get(id) ?? { hashes: new Set(), places: 0 };
+    const own = this.#ofOrganization.get(id) ?? { hashes: new Set(), weight: 0 };
     this.#ofOrganization.set(id, own);
-    this.#kept.set(hash, one);
+    this.#cached.set(hash, one);
     own.hashes.add(hash);
-    own.places += placesOf(one.caller);
-    this.#places += placesOf(one.caller);
-    this.#dropWhile(own.hashes, () => own.places > this.#mostPlaces * SHARE_OF_ORGANIZATION);
-    this.#dropWhile(this.#kept.keys(), () => this.#places > this.#mostPlaces);
+    own.weight += weightOf(one.caller);
+    this.#weight += weightOf(one.caller);
+    this.#dropWhile(own.hashes, () => own.weight > this.#maxWeight * SHARE_OF_ORGANIZATION);
+    this.#dropWhile(this.#cached.keys(), () => this.#weight > this.#maxWeight);
   }
 
   /** Drops the callers of an organization. `undefined`: of all organizations. */
   dropOf(organizationId: string | undefined): void {
-    const hashes = organizationId === undefined ? this.#kept.keys() : this.#ofOrganization.get(organizationId)?.hashes;
+    const hashes =
+      organizationId === undefined ? this.#cached.keys() : this.#ofOrganization.get(organizationId)?.hashes;
     this.#dropWhile(hashes ?? [], () => true);
   }
 
@@ -80,13 +81,13 @@ class Room {
   }
 
   #drop(hash: string): void {
-    const one = this.#kept.get(hash);
+    const one = this.#cached.get(hash);
     const own = one && this.#ofOrganization.get(one.caller.organization.id);
     if (one === undefined || own === undefined) return;
-    this.#kept.delete(hash);
-    this.#places -= placesOf(one.caller);
+    this.#cached.delete(hash);
+    this.#weight -= weightOf(one.caller);
     own.hashes.delete(hash);
-    own.places -= placesOf(one.caller);
+    own.weight -= weightOf(one.caller);
     if (own.hashes.size === 0) this.#ofOrganization.delete(one.caller.organization.id);
   }
 }
@@ -95,26 +96,26 @@ class Room {
  * Caches callers until PostgreSQL announces that they have changed (docs/design.md, "Callers in
  * memory"). They are used only while it is proved that no announcement is missing.
  */
-export function keepCallers({
+export function cacheCallers({
   reads,
   changes,
   clock,
   onFound,
-  mostPlaces = MOST_PLACES,
-}: KeptCallersOptions): KeyStore {
-  const room = new Room(mostPlaces);
+  maxWeight = MAX_WEIGHT,
+}: CachedCallersOptions): KeyStore {
+  const cache = new CallerCache(maxWeight);
   /** Number of announced changes. */
-  let told = 0;
+  let changesSeen = 0;
 
   changes.onChanged((organizationId) => {
-    told += 1;
-    room.dropOf(organizationId);
+    changesSeen += 1;
+    cache.dropOf(organizationId);
   });
 
-  function keptFor(hash: string, day: UtcDay): Principal | undefined {
-    // Called first, even if the caller is not kept, because the call also requests the next proof.
+  function cachedFor(hash: string, day: UtcDay): Principal | undefined {
+    // Called first, even for an unknown caller, because the call also requests the next proof.
     const isProved = changes.isProved();
-    const one = room.find(hash);
+    const one = cache.find(hash);
     if (!isProved || one?.day !== day || elapsedMs(one.readAt, clock) >= one.forMs) return undefined;
     return one.caller;
   }
@@ -122,22 +123,22 @@ export function keepCallers({
   return {
     async findByHash(hash, day, from) {
       const name = hash.toString('latin1');
-      const known = from === 'database' ? undefined : keptFor(name, day);
+      const known = from === 'database' ? undefined : cachedFor(name, day);
       onFound?.(known === undefined ? 'database' : 'memory');
       if (known !== undefined) return known;
       const readAt = instantOf(clock);
-      const toldBefore = told;
+      const changesBefore = changesSeen;
       const caller = await reads.findByHash(hash, day);
-      // The caller may lack a change that was announced during the read, so it is not kept then.
-      if (caller !== undefined && told === toldBefore) {
-        const forMs = Math.min(KEPT_FOR_MS, caller.key.revokedInMs ?? KEPT_FOR_MS);
-        room.keep(name, { caller, day, readAt, forMs });
+      // The caller may lack a change that was announced during the read, so it is not cached then.
+      if (caller !== undefined && changesSeen === changesBefore) {
+        const forMs = Math.min(CACHED_FOR_MS, caller.key.revokedInMs ?? CACHED_FOR_MS);
+        cache.add(name, { caller, day, readAt, forMs });
       }
       return caller;
     },
   };
 }
 
-function placesOf({ key }: Principal): number {
+function weightOf({ key }: Principal): number {
   return 1 + (key.models?.size ?? 0) + (key.ipRanges?.length ?? 0);
 }

@@ -5,7 +5,7 @@ import { principalWith } from '#test/fixtures/principal.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { IN_FORCE_AFTER_MS } from '../connection/in-force.ts';
 import { CallerSubscription } from '../limits-ownership/caller-subscription.ts';
-import { keepCallers } from './kept-callers.ts';
+import { cacheCallers } from './cached-callers.ts';
 
 const DAY = 20_778;
 const ORGANIZATIONS = ['org-a', 'org-b'] as const;
@@ -35,7 +35,7 @@ const STEPS = fc.array(
   { minLength: 20, maxLength: 100 },
 );
 
-/** A database, a process that keeps callers of it, and what is on its way between the two. */
+/** A database, a process that caches callers of it, and what is on its way between the two. */
 class World {
   wallMs = 1_700_000_000_000;
   monotonicMs = 0;
@@ -57,7 +57,7 @@ class World {
   readonly stale: string[] = [];
   readonly #clock = { nowMs: () => this.wallMs, monotonicMs: () => this.monotonicMs };
   readonly #subscription = new CallerSubscription(this.#clock);
-  readonly #keys = keepCallers({
+  readonly #keys = cacheCallers({
     reads: { findByHash: (hash) => this.#readCaller(hash.toString() as OrganizationId) },
     changes: this.#subscription,
     clock: this.#clock,
@@ -160,7 +160,7 @@ function callerOf(id: OrganizationId, version: number): Principal {
   return principalWith({}, { id, concurrency: version });
 }
 
-describe('kept callers', () => {
+describe('cached callers', () => {
   it('are never used by a request that begins after a change was confirmed, whatever is late or lost', async () => {
     const runs = propertyRuns(6_000);
     let memoryUses = 0;
