@@ -74,7 +74,7 @@ test('a replay whose stored bytes were changed is cut or refused, and never look
   await ask(client, 'changed');
   await sql(
     gateway.stack.databaseUrl,
-    `update idempotency_keys set answer = overlay(answer placing '\\x00000000' from 500000) where octet_length(response) > 800000`,
+    `update idempotency_keys set response = overlay(response placing '\\x00000000' from 500000) where octet_length(response) > 800000`,
   );
   await expect(ask(client, 'changed')).rejects.toThrow();
   client.close();
