@@ -1,7 +1,7 @@
+import type { Environment } from '#core/config/load.ts';
 import { withoutKeys } from '#core/key-secret.ts';
 import { type FlagSpec, parseArguments } from './command-line/arguments.ts';
 import type { Command } from './command-line/command.ts';
-import type { Environment } from './command-line/database.ts';
 import type { Result } from './command-line/result.ts';
 import { table } from './command-line/table.ts';
 import { CHECK_CONFIG } from './commands/check-config.ts';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
+import type { Environment } from '#core/config/load.ts';
 import { FRUGAL, startNodeChild } from './children/node-child.ts';
 import { keepTrying, type TriedProcess } from './children/supervised-process.ts';
-import type { Environment } from './envoy-child.ts';
 import { compileCache, type Settings } from './settings.ts';
 
 const START_TIMEOUT_MS = 30_000;

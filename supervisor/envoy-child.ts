@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { Environment } from '#core/config/load.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import envoyRelease from '#envoy/release.json' with { type: 'json' };
 import { askAdmin } from '#ext-proc/envoy-config/envoy-admin.ts';
@@ -13,8 +14,6 @@ import { type StartFailure, startFailure } from './children/supervised-process.t
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `undefined`: there is no executable file. */
 export function findEnvoy(env: Environment): string | undefined {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import type { Environment } from '#core/config/load.ts';
 import type { ProcessVariables } from '#core/config/references.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import type { StoresConfig } from '#core/config/stores.ts';
-import type { Environment } from './envoy-child.ts';
 import type { Listener } from './listen-check.ts';
 
 /** What the supervisor needs of environment and configuration, read by supervisor/startup. */

@@ -1,12 +1,12 @@
-import type { BatchFigures as FiguresOfOne } from '#core/batching/joined-calls.ts';
+import type { BatchFigures } from '#core/batching/joined-calls.ts';
 
 /** Figures of the database's work, for metrics. No decision depends on them. */
 
-export interface BatchFigures extends FiguresOfOne {
+export interface DatabaseBatch extends BatchFigures {
   readonly batch: BatchName;
 }
 
-export type OnBatch = (figures: BatchFigures) => void;
+export type OnBatch = (figures: DatabaseBatch) => void;
 
 export type BatchName = 'key_lookup' | 'settlement' | 'claimed_settlement';
 

@@ -37,7 +37,7 @@ export class HeldBody {
   *wholeEstimate(): Steps<number> {
     // Measured as plain: only a ceiling depends on normalization, whose bound would take as long
     // again.
-    const { estimate } = yield* countTokens({ ...this.#whole(), isPlain: true }, false);
+    const { estimate } = yield* tallyInput({ ...this.#whole(), isPlain: true }, false);
     return estimate;
   }
 
@@ -98,7 +98,7 @@ export class HeldBody {
 const NOTHING = Buffer.alloc(0);
 
 /** `samples`: true if long texts are measured by samples. */
-export function* countTokens(body: ReadBody, samples: boolean): Steps<InputTokens> {
+export function* tallyInput(body: ReadBody, samples: boolean): Steps<InputTokens> {
   const tally = new TokenTally(body.isPlain, samples);
   for (const size of body.imageSizes) tally.addImage(size);
   for (const bytes of body.fileBytes) tally.addFile(bytes);

@@ -6,7 +6,7 @@ import { type ChatFacts, type FieldRule, invalidField, newChatFacts } from './ch
 import { CHAT_FIELDS, CURES } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';
-import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
+import { HeldBody, type ReadBody, tallyInput } from './held-body.ts';
 import { JsonCursor, type Span } from './json/json-cursor.ts';
 import type { ScannedObject } from './json/json-scan.ts';
 import type { BodyField, SentFacts } from './provider-body.ts';
@@ -75,7 +75,7 @@ export function* readChatRequest(
   const { imageSizes, fileBytes, remoteParam } = media;
   const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes, fileBytes };
   // Inputs of embeddings are measured without samples.
-  const inputTokens = yield* countTokens(read, prompt.inputs === 0);
+  const inputTokens = yield* tallyInput(read, prompt.inputs === 0);
   return chatRequest(model, facts, read, inputTokens, remoteParam);
 }
 

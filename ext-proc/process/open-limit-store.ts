@@ -9,7 +9,7 @@ import type { LimitStore } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../limits/reasoning/memory-reasoning-store.ts';
 import type { ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
-import type { StoreLog } from '../limits/redis/connection.ts';
+import type { RedisLog } from '../limits/redis/connection.ts';
 import { RedisRefused } from '../limits/redis/redis-errors.ts';
 import type { RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
 
@@ -40,7 +40,7 @@ export interface OpenLimitStoreOptions {
   readonly paths: Pick<RuntimePaths, 'chargeLogDir'>;
   readonly workerIndex: number;
   readonly leaseMs: number;
-  readonly log: StoreLog;
+  readonly log: RedisLog;
   /** Called when another process keeps the limits. This one admits nothing and should end. */
   readonly onTakenOver: (reason: string) => void;
 }

@@ -1,15 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { parseJson } from '#core/parse-json.ts';
+import type { CalledTool } from '../dialects/chat-message.ts';
 import type { Steps } from '../fairness/steps.ts';
-
-/** One call of a tool in an assistant message, of a function or a custom tool. */
-export interface CalledTool {
-  readonly id: string;
-  readonly name: string;
-  /** Arguments of a function or input of a custom tool, as a text. */
-  readonly input: string;
-  readonly isCustom: boolean;
-}
 
 export const MOST_CALLS = 128;
 /** Usual ids have 20 to 64 characters. */
@@ -29,12 +21,12 @@ export function calledTools(toolCalls: unknown): readonly CalledTool[] | undefin
 function calledTool(call: unknown): CalledTool | undefined {
   if (!isObject(call) || typeof call.id !== 'string') return undefined;
   const { id, function: called, custom } = call;
-  if (isObject(called)) return namedTool(id, called.name, called.arguments, false);
-  return isObject(custom) ? namedTool(id, custom.name, custom.input, true) : undefined;
+  if (isObject(called)) return namedTool('function', id, called.name, called.arguments);
+  return isObject(custom) ? namedTool('custom', id, custom.name, custom.input) : undefined;
 }
 
-function namedTool(id: string, name: unknown, input: unknown, isCustom: boolean): CalledTool | undefined {
-  return typeof name === 'string' && typeof input === 'string' ? { id, name, input, isCustom } : undefined;
+function namedTool(type: CalledTool['type'], id: string, name: unknown, input: unknown): CalledTool | undefined {
+  return typeof name === 'string' && typeof input === 'string' ? { type, id, name, input } : undefined;
 }
 
 /**
@@ -48,8 +40,8 @@ export function* textOfCalls(calls: readonly CalledTool[]): Steps<string | undef
   const inputCharacters = calls.reduce((sum, { name, input }) => sum + name.length + input.length, 0);
   if (inputCharacters > LONGEST_INPUT) return undefined;
   const texts: string[] = [];
-  for (const { id, name, input, isCustom } of calls) {
-    const isAsWritten = isCustom || input.length > LONGEST_ARGUMENTS;
+  for (const { type, id, name, input } of calls) {
+    const isAsWritten = type === 'custom' || input.length > LONGEST_ARGUMENTS;
     texts.push(JSON.stringify([id, name, isAsWritten ? input : sameArguments(input)]));
     yield;
   }

@@ -69,7 +69,7 @@ async function keepLoop(organizationId: string): Promise<void> {
   const kept = keptIn(new ValidationTurns());
   const seal = reasoningSeal(organizationId, 'sk-gw-one');
   for (const { id } of LOOP.flat()) {
-    const calls = [{ id, name: 'look', input: '{}', isCustom: false }];
+    const calls = [{ type: 'function' as const, id, name: 'look', input: '{}' }];
     await kept.keep(seal, organizationId, ORIGIN, { calls, heard: '', reasoning: { member: MEMBER, value: VALUE } });
   }
 }

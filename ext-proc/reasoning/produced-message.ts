@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { ReasoningMember } from '../chat/called-messages.ts';
+import type { CalledTool } from '../dialects/chat-message.ts';
 import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
-import { type CalledTool, LONGEST_INPUT, MOST_CALLS } from './called-tools.ts';
+import { LONGEST_INPUT, MOST_CALLS } from './called-tools.ts';
 
 /** Bounds of the reasoning that is kept for one message. No store accepts more. */
 const MOST_DETAILS = 256;
@@ -90,13 +91,13 @@ export class ProducedMessage {
     if (!isObject(call)) return;
     // In a whole message calls have no index.
     const index = call.index ?? position;
-    const known = this.#calls.get(index) ?? { id: '', name: '', input: [], isCustom: false };
+    const known: Gathered = this.#calls.get(index) ?? { type: 'function', id: '', name: '', input: [] };
     this.#calls.set(index, known);
     if (typeof call.id === 'string' && call.id !== '') known.id = call.id;
-    known.isCustom ||= isObject(call.custom);
-    const called = known.isCustom ? call.custom : call.function;
+    if (isObject(call.custom)) known.type = 'custom';
+    const called = call[known.type];
     if (!isObject(called)) return;
-    const input = known.isCustom ? called.input : called.arguments;
+    const input = known.type === 'custom' ? called.input : called.arguments;
     if (typeof called.name === 'string' && called.name !== '') known.name = called.name;
     if (typeof input !== 'string') return;
     known.input.push(input);
@@ -105,8 +106,8 @@ export class ProducedMessage {
 }
 
 interface Gathered {
+  type: CalledTool['type'];
   id: string;
   name: string;
   readonly input: string[];
-  isCustom: boolean;
 }

@@ -1,5 +1,5 @@
 import { LOST_REASONING } from '../chat/edited-messages.ts';
-import { countTokens } from '../chat/held-body.ts';
+import { tallyInput } from '../chat/held-body.ts';
 import type { AddedTokens, InputTokens } from '../chat/tokens/input-tokens.ts';
 import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
 import { finish, type Steps } from '../fairness/steps.ts';
@@ -21,7 +21,7 @@ function countAll(bytes: Buffer): Steps<InputTokens> {
   const recorder = new PromptRecorder();
   recorder.addJson({ start: 0, end: bytes.length });
   const prompt = recorder.record();
-  return countTokens({ bytes, isPlain: false, prompt, imageSizes: [], fileBytes: [], fields: [] }, true);
+  return tallyInput({ bytes, isPlain: false, prompt, imageSizes: [], fileBytes: [], fields: [] }, true);
 }
 
 /** Tokens of a request's frame, which are counted with the client's own prompt. */

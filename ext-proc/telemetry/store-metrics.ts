@@ -1,4 +1,4 @@
-import type { BatchFigures, PoolFigures } from '#database/connection/store-figures.ts';
+import type { DatabaseBatch, PoolFigures } from '#database/connection/store-figures.ts';
 import type { StoredAmounts } from '#database/stored-amounts.ts';
 import type { KeptReasoningResult } from '../limits/reasoning/reasoning-store.ts';
 import type { MetricSet } from './metric-set.ts';
@@ -74,7 +74,7 @@ function batchMetrics(metrics: MetricSet) {
     'Batches that failed whole. A charge that PostgreSQL refuses is no failure.',
     { batch: ['key_lookup', 'settlement', 'claimed_settlement'] },
   );
-  return (figures: BatchFigures) => {
+  return (figures: DatabaseBatch) => {
     const { batch } = figures;
     items.observe({ batch }, figures.items);
     wait.observe({ batch }, figures.waitedMs / 1000);

@@ -1,8 +1,9 @@
 import { hostname, userInfo } from 'node:os';
+import type { Environment } from '#core/config/load.ts';
 import { isIdOf } from '#core/id-form.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type { FlagSpec } from './arguments.ts';
-import { type Database, type Environment, withDatabase } from './database.ts';
+import { type Database, withDatabase } from './database.ts';
 import { createValueReader, type ValueReader } from './flag-values.ts';
 import { type Result, refused } from './result.ts';
 

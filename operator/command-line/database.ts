@@ -1,3 +1,4 @@
+import type { Environment } from '#core/config/load.ts';
 import { embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { exists } from '#core/exists.ts';
@@ -6,8 +7,6 @@ import { type OpenAdministration, openAdministration } from '#database/administr
 import { createPool } from '#database/connection/connection-pool.ts';
 import { DatabaseUnprepared, missingRight } from '#database/connection/unavailable.ts';
 import { type Result, refused } from './result.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Connections for tables outside of Administration: users, memberships and passwords. */
 export type Pool = ReturnType<typeof createPool>;

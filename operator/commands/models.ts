@@ -1,6 +1,6 @@
 import { embeds, outputOf } from '#core/config/embeddings-models.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
-import type { LoadedConfig } from '#core/config/load.ts';
+import type { Environment, LoadedConfig } from '#core/config/load.ts';
 import { formatDuration } from '#core/config/quantities.ts';
 import { shapingJson } from '#core/config/request-shaping.ts';
 import type { TargetEntry } from '#core/config/schema.ts';
@@ -12,7 +12,7 @@ import { pricesInWords } from '#core/model-catalogue/price-differences.ts';
 import { periodInForce } from '#core/model-catalogue/schedule-differences.ts';
 import { present } from '#core/present.ts';
 import type { Command } from '../command-line/command.ts';
-import { configPath, type Environment } from '../command-line/database.ts';
+import { configPath } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { MODELS_IMPORT } from './models-import.ts';

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
-import type { LoadedConfig, LoadResult } from '#core/config/load.ts';
+import type { Environment, LoadedConfig, LoadResult } from '#core/config/load.ts';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { countOf } from '#core/count-of.ts';
 import { missingRight } from '#database/connection/unavailable.ts';
 import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Command } from '../command-line/command.ts';
-import { configPath, type Environment, findDatabase } from '../command-line/database.ts';
+import { configPath, findDatabase } from '../command-line/database.ts';
 import type { Result } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { lookAtCertificate } from './certificate.ts';

@@ -1,6 +1,6 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import type { Environment } from '#core/config/load.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import type { Environment } from '../envoy-child.ts';
 import { isOnThisMachine } from './demo-model.ts';
 
 /** Name of the provider in config/gateway.yaml for an Ollama on this machine. */

@@ -1,12 +1,13 @@
 import { isAbsolute, resolve } from 'node:path';
 import { readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import type { Environment } from '#core/config/load.ts';
 import { loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { POSTGRES_OF_FILE } from '#core/config/stores.ts';
 import { connectionsOf } from '#database/open.ts';
 import { findSetprivProblem } from '../children/child-process.ts';
-import { type Environment, envoyThreads, findEnvoy } from '../envoy-child.ts';
+import { envoyThreads, findEnvoy } from '../envoy-child.ts';
 import type { Listener } from '../listen-check.ts';
 import type { CheckedSettings } from '../settings.ts';
 import { demoProviderPort } from './demo-model.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { BatchFigures } from '#database/connection/store-figures.ts';
+import type { DatabaseBatch } from '#database/connection/store-figures.ts';
 import { addCustomer, createDatabase, DAY, openStore } from '../harness/database.ts';
 
 const MANY = 12;
@@ -15,8 +15,8 @@ test.each([
   { severalProcesses: true, lookupMs: 16 },
 ])('the batch after one of many items waits $lookupMs ms: several processes $severalProcesses', async (expected) => {
   const { severalProcesses, lookupMs } = expected;
-  const sent: { readonly batch: BatchFigures['batch']; readonly items: number; readonly atMs: number }[] = [];
-  const onBatch = ({ batch, items, tookMs }: BatchFigures): void => {
+  const sent: { readonly batch: DatabaseBatch['batch']; readonly items: number; readonly atMs: number }[] = [];
+  const onBatch = ({ batch, items, tookMs }: DatabaseBatch): void => {
     sent.push({ batch, items, atMs: performance.now() - tookMs });
   };
   const store = await openStore(await createDatabase(), { severalProcesses, onBatch });
@@ -30,7 +30,7 @@ test.each([
   } finally {
     await store.close();
   }
-  const shortestAfterMany = (name: BatchFigures['batch']): number => {
+  const shortestAfterMany = (name: DatabaseBatch['batch']): number => {
     const those = sent.filter(({ batch }) => batch === name);
     const gaps = those.flatMap(({ atMs }, i) => {
       const before = those[i - 1];

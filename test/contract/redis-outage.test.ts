@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
-import type { StoreLog } from '#ext-proc/limits/redis/connection.ts';
+import type { RedisLog } from '#ext-proc/limits/redis/connection.ts';
 import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { opened } from '../harness/opened.ts';
@@ -14,7 +14,7 @@ import { localFences } from './local-fences.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 
 const MINUTE_MS = 60_000;
-const silent: StoreLog = { info: () => {}, warn: () => {} };
+const silent: RedisLog = { info: () => {}, warn: () => {} };
 
 function open(url: string, log = silent): Promise<RedisLimitStore> {
   return createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server', fences: localFences() });

@@ -8,14 +8,14 @@ import { refuseMissingRights } from './rights.ts';
 import { callsOver, type ScriptCalls } from './script-calls.ts';
 
 /** The part of the process's logger that stores need; pino fits. */
-export interface StoreLog {
+export interface RedisLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
 export interface ConnectionOptions extends NodeOptions {
   readonly url: string;
-  readonly log: StoreLog;
+  readonly log: RedisLog;
 }
 
 /** Connects to Redis. Rejects: StoreUnavailable, or RedisRefused if it must not keep limits. */
@@ -104,7 +104,7 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
 }
 
 /** Logs one line when Redis becomes unavailable and one when it is back, not one per attempt. */
-function logOutages(client: Redis, log: StoreLog): void {
+function logOutages(client: Redis, log: RedisLog): void {
   let unavailable = false;
   let reason = 'the connection was closed';
   client.on('error', (error: Error) => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
 import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
-import type { StoreLog } from './connection.ts';
+import type { RedisLog } from './connection.ts';
 import { allShardKeys, STORE_KEY } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 import { type Shard, ShardFencing } from './shard-fencing.ts';
@@ -13,7 +13,7 @@ export interface LossDetectionOptions {
   /** Clock as in ARGV of the scripts. */
   readonly clock: () => string;
   readonly fences: ShardFences;
-  readonly log: StoreLog;
+  readonly log: RedisLog;
   /** Addresses and policies of the masters that may evict keys. */
   readonly evictingMasters: () => Promise<readonly string[]>;
 }
@@ -48,7 +48,7 @@ export class LossDetection implements SharedStore {
   readonly #leaseMs: number;
   readonly #clock: () => string;
   readonly #fences: ShardFences;
-  readonly #log: StoreLog;
+  readonly #log: RedisLog;
   readonly #evictingMasters: LossDetectionOptions['evictingMasters'];
   /** Groups of shards that one call may name. */
   readonly #shardGroups: readonly (readonly Shard[])[];
