@@ -38,6 +38,10 @@ async function completePage(session: string, last4: string): Promise<void> {
 }
 const deps = async () => ({ stripe: await stripeClient(stripe.config), database: database.pool, log });
 const tellOf = async (session: string) => followSession(await deps(), session);
+async function nextDay(): Promise<void> {
+  const nowMs = Date.now() + DAY_MS * ++days;
+  await settleForgottenPayments({ ...(await deps()), nowMs: () => nowMs });
+}
 const NOT_DETACHED = 'a former card could not be detached at Stripe';
 const methodOf = (session: string) => stripe.world.sessions.get(session)?.setup_intent?.payment_method?.id;
 const card = async () => (await findPaymentAccount(database.pool, organizationId))?.card;
@@ -93,6 +97,10 @@ test('a card of which Stripe tells after a newer card, or after its removal, is 
 test.each([
   ['has no right to', { status: 403, body: { error: { type: 'invalid_request_error', message: 'Not permitted' } } }],
   ['gets no answer about', { status: 500, body: { error: { type: 'api_error', message: 'Away' } } }],
+  [
+    'is of another account than',
+    { status: 404, body: { error: { type: 'invalid_request_error', code: 'resource_missing', message: 'None' } } },
+  ],
 ])(
   'a card is replaced, with a line in the log, where the key %s the former one, and detached on another day',
   async (_, answer) => {
@@ -102,11 +110,44 @@ test.each([
     await completePage(second, '2222');
     stripe.instead = undefined;
     expect([await card(), lines]).toEqual(['visa 2222', [NOT_DETACHED]]);
-    const nextDay = Date.now() + DAY_MS * ++days;
-    await settleForgottenPayments({ ...(await deps()), nowMs: () => nextDay });
+    await nextDay();
     expect([[...stripe.world.detached], lines]).toEqual([[methodOf(first)], [NOT_DETACHED]]);
   },
 );
+
+test('one former card that Stripe cannot detach keeps none of another organization attached', async () => {
+  const [first, second] = [openPage(), openPage()];
+  await completePage(first, '1111');
+  // Organizations have their turns in the order of their ids.
+  const later = await database.addOrganization();
+  await openPaymentAccount(database.pool, later, stripe.world.id('cus'));
+  const set = "unused_cards = array['pm_later']";
+  await sql(database.url, `update payment_accounts set ${set} where organization_id = '${later}'`);
+  const broken = { status: 500, body: { error: { type: 'api_error', message: 'Broken' } } };
+  stripe.instead = ({ path }) => (path.includes(`${methodOf(first)}/detach`) ? broken : undefined);
+  await completePage(second, '2222');
+  await nextDay();
+  expect([...stripe.world.detached]).toEqual(['pm_later']);
+  stripe.instead = undefined;
+  // Somebody did it at Stripe.
+  stripe.world.detached.add(methodOf(first) ?? '');
+  await nextDay();
+  await nextDay();
+  expect(lines).toEqual([NOT_DETACHED, NOT_DETACHED]);
+});
+
+test('a removed card that is in use again, because the database’s clock is behind, is not detached', async () => {
+  const [page, next] = [openPage(), openPage()];
+  await completePage(page, '1111');
+  await forgetCard(database.pool, organizationId, BY);
+  const set = "card_saved_at = '2001-01-01'";
+  await sql(database.url, `update payment_accounts set ${set} where organization_id = '${organizationId}'`);
+  await tellOf(page);
+  await nextDay();
+  expect([await card(), [...stripe.world.detached]]).toEqual(['visa 1111', []]);
+  await completePage(next, '2222');
+  expect([...stripe.world.detached]).toEqual([methodOf(page)]);
+});
 
 test('a page that is not completed saves nothing', async () => {
   await tellOf(openPage());

@@ -50,6 +50,8 @@ function answerTo(world: StripeWorld, { method, path, body }: ApiCall): ApiAnswe
       return newSession(world, form);
     case 'GET checkout/sessions':
       return found(world.sessions.get(id ?? ''), 'checkout.session');
+    case 'GET payment_methods':
+      return found({ id, object: 'payment_method', customer: world.detached.has(id ?? '') ? null : 'cus_1' });
     case 'POST payment_methods':
       if (world.detached.has(id ?? '')) return refusal(400, 'invalid_request_error', 'It is not attached.');
       world.detached.add(id ?? '');

@@ -6,6 +6,7 @@ import { type StripeDeps, settleFromStripe } from './settle.ts';
 import { isStripeError } from './stripe-client.ts';
 
 const ID = /^[A-Za-z0-9_]{1,180}$/;
+const ONCE = { maxNetworkRetries: 0 };
 
 export async function followSession(deps: StripeDeps, id: string): Promise<void> {
   const { stripe, database } = deps;
@@ -42,14 +43,16 @@ async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Str
 export async function detachUnusedCards({ stripe, database, log }: StripeDeps, organizationId?: string): Promise<void> {
   for (const card of await listUnusedCards(database, organizationId)) {
     try {
-      await stripe.paymentMethods.detach(card.paymentMethodId, {}, { maxNetworkRetries: 0 });
+      const { customer } = await stripe.paymentMethods.retrieve(card.paymentMethodId, {}, ONCE);
+      // Stripe refuses to detach one that is not attached.
+      if (customer !== null) await stripe.paymentMethods.detach(card.paymentMethodId, {}, ONCE);
+      await forgetUnusedCard(database, card);
     } catch (error) {
       if (!isStripeError(error)) throw error;
       log.warn({ err: error, ...card }, 'a former card could not be detached at Stripe');
-      // Stripe refuses one that is not attached. Any other error would be the same for all cards.
-      if (error.type !== 'StripeInvalidRequestError') return;
+      // Any other error would be the same for all cards.
+      if (!isStripeError(error, ['StripeInvalidRequestError', 'StripeAPIError'])) return;
     }
-    await forgetUnusedCard(database, card);
   }
 }
 
