@@ -16,14 +16,10 @@ export function settingFlags(settings: Settings): readonly FlagSpec[] {
 }
 
 /** Reads the given flags. `none` removes a setting, or sets it to its default. */
-export function readSettingFlags<Values>(
-  settings: Settings,
-  values: ValueReader,
-  defaults: object = {},
-): Change<Values> {
+export function readSettingFlags<Values>(settings: Settings, values: ValueReader): Change<Values> {
   const read = withFlag(settings).map(({ name, ...setting }) => {
     const value = readSetting(setting, values);
-    return [name, value === null ? (Reflect.get(defaults, name) ?? null) : value];
+    return [name, value === null ? (setting.default ?? null) : value];
   });
   return present(Object.fromEntries(read)) as Change<Values>;
 }

@@ -30,7 +30,7 @@ const SETTING_FLAGS: readonly FlagSpec[] = [
 
 function readChange(values: ValueReader): Change<OrganizationSettings> {
   return {
-    ...readSettingFlags<OrganizationSettings>(ORGANIZATION_SETTINGS, values, DEFAULT_RULES),
+    ...readSettingFlags<OrganizationSettings>(ORGANIZATION_SETTINGS, values),
     ...present({ priceList: values.priceList('price-list') }),
   };
 }

@@ -16,7 +16,7 @@ export function valuesOf<Values extends object>(settings: Settings<Values>, draf
 
 /**
  * Returns only the changed settings, so that concurrent changes are kept. An emptied box removes
- * the setting if it can be removed. Otherwise the setting stays unchanged.
+ * the setting, or sets it to its default. A setting that has neither stays unchanged.
  */
 export function changeOf<Values extends object>(
   settings: Settings<Values>,
@@ -25,7 +25,7 @@ export function changeOf<Values extends object>(
 ): Change<Values> {
   const changes = namesOf(settings).flatMap((name) => {
     const setting: Setting = settings[name];
-    const value = cleaned(setting, after[name]);
+    const value = cleaned(setting, after[name]) ?? setting.default;
     const isKept = isSame(cleaned(setting, before[name]), value) || (value === undefined && setting.none === undefined);
     return isKept ? [] : [[name, value ?? null]];
   });

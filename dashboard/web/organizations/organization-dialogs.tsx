@@ -145,7 +145,7 @@ function EditOrganizationDialog({ organization, onClose }: OrganizationDialogPro
     <FormDialog
       onClose={onClose}
       title={`Edit ${organization.name}`}
-      description="Applies from the next request. Leave a field empty for no limit."
+      description="Applies from the next request. An empty field means what it shows."
       submit="Save"
       sending={edit}
       onSubmit={submit}

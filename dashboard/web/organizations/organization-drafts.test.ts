@@ -52,8 +52,8 @@ describe('the form of an organization', () => {
     expect(organizationChange(partner, BEFORE)).toEqual({ priceList: null });
   });
 
-  it('keeps concurrency if its box was emptied, because it cannot be unlimited', () => {
-    expect(organizationChange(BEFORE, { ...BEFORE, concurrency: undefined })).toEqual({});
+  it('sets concurrency to its default if its box was emptied, because it cannot be unlimited', () => {
+    expect(organizationChange(BEFORE, { ...BEFORE, concurrency: undefined })).toEqual({ concurrency: 64 });
   });
 });
 
