@@ -68,9 +68,20 @@ requirement(NO_CHROMIUM, () => {
     await actAfterEnd(other, endSessions, () => other.getByRole('link', { name: 'Credits' }).click());
     await other.waitForURL((url) => url.pathname === '/sign-in');
     await signIn(page, EMAIL, password);
-    // The event that a browser sends when the tab becomes visible.
-    await other.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    // Both tabs are visible, as windows beside each other are.
     await other.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
+    const again = [page, other].map((tab) => tab.getByRole('dialog', { name: 'Sign in again' }));
+    for (const tab of [page, other]) {
+      await tab.goto(`/o/${organizationId}/settings`, { waitUntil: 'networkidle' });
+      await tab.getByLabel('Legal name').fill('Typed here');
+    }
+    await endSessions();
+    for (const tab of [page, other]) await tab.getByRole('button', { name: 'Save' }).click();
+    await again[1]?.waitFor();
+    await again[0]?.getByLabel('Password', { exact: true }).fill(password);
+    await again[0]?.getByRole('button', { name: 'Sign in' }).click();
+    await again[1]?.waitFor({ state: 'detached' });
+    expect(await other.getByLabel('Legal name').inputValue()).toBe('Typed here');
     await other.close();
   });
 

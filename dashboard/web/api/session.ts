@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import type { SessionView, SignInMethodsView } from '#contract/session.ts';
 import { ask } from './api.ts';
 import { sessionGoesOn } from './form-prompts.ts';
@@ -53,9 +53,9 @@ export function startSession(client: QueryClient, session: SessionView): void {
 
 const otherTabs = new BroadcastChannel('gateway-session');
 
-/** Fetches the session when another tab signs in or out. A visible tab gets no other event. */
+/** Fetches a page's session when another tab signs in or out. A visible tab gets no other event. */
 export function followOtherTabs(client: QueryClient): void {
-  otherTabs.onmessage = () => void client.invalidateQueries(sessionQuery);
+  otherTabs.addEventListener('message', () => void client.invalidateQueries(sessionQuery));
 }
 
 /**
@@ -79,6 +79,7 @@ export function resumeSession(client: QueryClient, session: SessionView): void {
     return;
   }
   client.setQueryData(sessionQuery.queryKey, session);
+  otherTabs.postMessage('');
   void client.invalidateQueries();
   sessionGoesOn();
 }
@@ -126,13 +127,21 @@ export function takeLuggage(): Luggage {
   return packed === null ? {} : JSON.parse(packed);
 }
 
-/** The user may have signed in in another tab meanwhile. */
+/** Calls once when the user has signed in in another tab, seen by its message or on return. */
 export function useSignedInElsewhere(onSession: (session: SessionView) => void): void {
+  const found = useEffectEvent(onSession);
   useEffect(() => {
-    const look = () => {
-      if (document.visibilityState === 'visible') void ask('GET /api/session', {}).then(onSession, () => {});
+    const looking = new AbortController();
+    const { signal } = looking;
+    const look = async () => {
+      const session = await ask('GET /api/session', {}, signal).catch(() => undefined);
+      if (session === undefined || signal.aborted) return;
+      looking.abort();
+      found(session);
     };
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
-  }, [onSession]);
+    const onReturn = () => document.visibilityState === 'visible' && void look();
+    document.addEventListener('visibilitychange', onReturn, { signal });
+    otherTabs.addEventListener('message', () => void look(), { signal });
+    return () => looking.abort();
+  }, []);
 }
