@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
 import type { DatabaseConnections } from '#core/process-figures.ts';
+import { EVENT_MISSED } from './alerts/operator-crossings.ts';
 import { only, run, type Statement, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
 import { CONNECTIONS } from './process-reports/database-figures.ts';
@@ -165,7 +166,7 @@ const PRICE_LISTS = sql('diagnose_price_lists')`
     from organizations where price_list is not null group by price_list order by price_list limit 1000`;
 
 const MISSED_EVENTS = sql('diagnose_missed_events')`
-  select count(*)::integer as count from top_ups where event_missed_at > now() - interval '1 day'`;
+  select count(*)::integer as count from top_ups where ${EVENT_MISSED}`;
 
 const UNTRUSTED_PROXIES = sql('diagnose_untrusted_proxies')`
   select address from untrusted_proxies where seen_at > now() - interval '1 hour' order by seen_at desc limit 20`;

@@ -4,9 +4,12 @@ import { REPORT_FRESH_MS } from '../process-reports/report.ts';
 import { isAlone } from './crossings.ts';
 import { addMessages, lockOutbox, type MessageContent, type NewMessage } from './outbox.ts';
 
+/** Condition of a top-up of which operators are told. An event on its way has arrived by then. */
+export const EVENT_MISSED = "event_missed_at between now() - interval '1 day' and now() - interval '10 minutes'";
+
 /**
  * Reports conditions to operators. Losses are one condition, which ends after an hour without any,
- * as are payments without an event, after a day.
+ * as are payments without an event, after a day or when it comes.
  * A failure for lack of funds stays in a process's report for five minutes or until another
  * failure. Because it may come and go with each request, it is reported at most once an hour. An
  * unknown service tier stays in the report for an hour, and is reported at most once a day for each
@@ -27,7 +30,7 @@ const CROSS = sql('cross_operator_alerts')`
       from fresh having sum((report #>> '{waitingCharges,count}')::bigint) > 0
       union all
       select 'payments.no_event', '', jsonb_build_object('count', count(*))
-      from top_ups where event_missed_at > now() - interval '1 day' having count(*) > 0
+      from top_ups where ${EVENT_MISSED} having count(*) > 0
       union all
       select distinct 'provider.out_of_funds', left(p.key, 300), jsonb_build_object('provider', left(p.key, 300))
       from fresh cross join jsonb_each(report -> 'providers') p where p.value #>> '{lastFailure,account}' = 'funds'

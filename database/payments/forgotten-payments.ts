@@ -13,16 +13,20 @@ const UNSETTLED = sql('unsettled_payments')`
       and not exists (select from top_ups t where t.refused_payment_id = p.id)`;
 /**
  * Refunds and disputes that are not booked as Stripe has them now: they are missing, or their
- * amount was returned since. Those of unknown payments are booked with their payment. An operator
- * may have booked a refused payment, which then is the reference of a credit.
+ * amount was returned since. Those of unknown payments are booked with their payment, and those of
+ * a refused one only if an operator booked it, so that it is the reference of a credit.
  */
 const UNBOOKED = sql('unbooked_reversals')`
   select p.payment_intent_id as id from unnest($1::text[], $2::text[], $3::boolean[]) p (id, payment_intent_id, is_taken)
-    where (exists (select from top_ups t where t.payment_intent_id = p.payment_intent_id)
+    where (exists (select from top_ups t where t.payment_intent_id = p.payment_intent_id
+          and (t.state, t.refused_payment_id) is distinct from ('refused', p.payment_intent_id))
         or exists (select from credit_references c where c.reference = p.payment_intent_id))
-      and not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`;
+      and p.is_taken <> exists (select from top_up_reversals r where r.id = p.id and r.amount_cents > 0)`;
 const NOTE_MISSED = sql('note_missed_event')`
   update top_ups set event_missed_at = now() where id = $1 or payment_intent_id = $1 or refused_payment_id = $1`;
+const END_MISSED = sql('end_missed_event')`
+  update top_ups set event_missed_at = null
+    where event_missed_at is not null and (session_id = $1 or payment_intent_id = $1 or refused_payment_id = $1)`;
 
 interface Named {
   readonly id: string;
@@ -55,7 +59,12 @@ export async function unbookedReversals(
   return reversals.length === 0 ? [] : (await run<Named>(pool, UNBOOKED, values)).map(({ id }) => id);
 }
 
-/** Notes a top-up, or a payment, about which Stripe sent no event. Operators are told. */
+/** Notes a top-up, or a payment, about which Stripe sent no event yet. */
 export async function noteMissedEvent(pool: pg.Pool, id: string): Promise<void> {
   await run(pool, NOTE_MISSED, [id]);
+}
+
+/** An event about the session or the payment came, perhaps late. */
+export async function endMissedEvent(pool: pg.Pool, id: string): Promise<void> {
+  await run(pool, END_MISSED, [id]);
 }

@@ -31,5 +31,5 @@ export type SettledPayment =
   | { readonly kind: 'outdated' }
   /** The payment is not of this dashboard, which may share its Stripe account. */
   | { readonly kind: 'unknown' }
-  /** The payment does not match the top-up. Nothing was booked. */
-  | { readonly kind: 'refused'; readonly reason: string };
+  /** The payment does not match the top-up. Entries: of reversals, if an operator booked it. */
+  | { readonly kind: 'refused'; readonly reason: string; readonly entries: number };

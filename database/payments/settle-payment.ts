@@ -74,7 +74,7 @@ export async function settlePayment(pool: pg.Pool, facts: PaymentFacts, readNumb
     if (!isTaken(error, 'credit_references_pkey')) throw error;
     // An operator booked the payment a moment ago, or has booked one of its reversals elsewhere.
     await run(pool, REFUSE, [facts.topUpId, ELSEWHERE, readNumber, facts.paymentIntentId]);
-    return { kind: 'refused', reason: ELSEWHERE };
+    return { kind: 'refused', reason: ELSEWHERE, entries: 0 };
   }
 }
 
@@ -87,8 +87,8 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
   const reason = mismatch(row, facts, booked);
   if (reason !== undefined) {
     await run(client, REFUSE, [topUpId, reason, readNumber, paymentIntentId]);
-    if (booked && currency === 'usd') await bookReversals(client, booked, facts);
-    return { kind: 'refused', reason };
+    const entries = booked && currency === 'usd' ? await bookReversals(client, booked, facts) : 0;
+    return { kind: 'refused', reason, entries };
   }
   const failure = outcome.kind === 'failed' ? outcome.reason : null;
   const receiptUrl = outcome.kind === 'paid' ? outcome.receiptUrl : undefined;

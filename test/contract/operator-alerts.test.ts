@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { reportOperatorCrossings } from '#database/alerts/operator-crossings.ts';
 import { openDiagnosis } from '#database/diagnosis.ts';
-import { noteMissedEvent } from '#database/payments/forgotten-payments.ts';
+import { endMissedEvent, noteMissedEvent } from '#database/payments/forgotten-payments.ts';
 import { lookAtEvents } from '#operator/doctor/dashboard-sections.ts';
 import { sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
@@ -52,7 +52,7 @@ test('an unknown service tier is reported once a day for each model', async () =
   expect([await tiers({}), await tiers({ 'gpt-6': 'turbo' })]).toEqual([0, 1]);
 });
 
-test('payments without an event of Stripe are reported once, also by the doctor, until a day has none', async () => {
+test('payments without an event of Stripe are reported once, also by the doctor, until it arrives or a day has none', async () => {
   const seen = async () => {
     const diagnosis = await openDiagnosis(database.url);
     const findings = await lookAtEvents(diagnosis).finally(diagnosis.close);
@@ -64,13 +64,20 @@ test('payments without an event of Stripe are reported once, also by the doctor,
     `insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id) values ('${newId('top', 1)}', '${organization}', false, 1, 'pi_1')`,
   );
   expect(await seen()).toEqual([0, 'ok']);
+  const age = (by: string) =>
+    sql(database.url, `update top_ups set event_missed_at = event_missed_at - interval '${by}'`);
   await noteMissedEvent(database.pool, 'pi_1');
+  expect(await seen()).toEqual([0, 'ok']);
+  await age('10 minutes');
   expect([await seen(), await seen()]).toEqual([
     [1, 'warning'],
     [0, 'warning'],
   ]);
-  await sql(database.url, "update top_ups set event_missed_at = event_missed_at - interval '1 day'");
+  await age('1 day');
   expect(await seen()).toEqual([0, 'ok']);
   await noteMissedEvent(database.pool, 'pi_1');
+  await age('10 minutes');
   expect(await seen()).toEqual([1, 'warning']);
+  await endMissedEvent(database.pool, 'pi_1');
+  expect(await seen()).toEqual([0, 'ok']);
 });

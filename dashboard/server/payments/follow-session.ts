@@ -8,13 +8,15 @@ import { isStripeError } from './stripe-client.ts';
 const ID = /^[A-Za-z0-9_]{1,180}$/;
 const ONCE = { maxNetworkRetries: 0 };
 
-export async function followSession(deps: StripeDeps, id: string): Promise<void> {
+/** Returns the number of entries of the ledger that were made. */
+export async function followSession(deps: StripeDeps, id: string): Promise<number> {
   const { stripe, database } = deps;
   const session = await stripe.checkout.sessions.retrieve(id, { expand: ['setup_intent.payment_method'] });
-  if (session.mode === 'setup') return keepCard(deps, session);
-  const paymentIntentId = idOf(session.payment_intent);
-  if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId, session.status === 'complete');
+  if (session.mode === 'setup') await keepCard(deps, session);
+  const paid = idOf(session.payment_intent);
+  const entries = paid === undefined ? 0 : await settleFromStripe(deps, paid, session.status === 'complete');
   if (session.status === 'expired') await expireSession(database, id);
+  return entries;
 }
 
 async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Stripe.Checkout.Session): Promise<void> {

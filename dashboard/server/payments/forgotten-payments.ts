@@ -9,8 +9,6 @@ import { missEvent, type PaymentDeps, type StripeDeps, settleFromStripe } from '
 
 /** A restored backup is younger than this, and Stripe keeps events for the same time. */
 const LOOKS_BACK_SECONDS = 30 * 86_400;
-/** An event that is on its way has arrived by then. */
-const EVENTS_TAKE_SECONDS = 600;
 /** A dispute may be decided this long after it began. */
 const DISPUTES_LAST_SECONDS = 90 * 86_400;
 const PAGE = 100;
@@ -37,13 +35,12 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   if (last?.epoch === epoch && last.day === day) return epoch;
   const isSame = last?.epoch === epoch;
   const nowSeconds = Math.floor(nowMs() / 1000);
-  const until = isSame ? { lte: nowSeconds - EVENTS_TAKE_SECONDS } : {};
-  const since = { created: { gte: nowSeconds - LOOKS_BACK_SECONDS, ...until }, limit: PAGE };
+  const since = { created: { gte: nowSeconds - LOOKS_BACK_SECONDS }, limit: PAGE };
   const settle = async (ids: Iterable<string>) => {
     for (const id of new Set(ids)) {
-      await settleFromStripe(deps, id);
+      const entries = await settleFromStripe(deps, id);
       // Otherwise the database went back in time, or this process did not run.
-      if (isSame) await missEvent(deps, id);
+      if (isSame && entries > 0) await missEvent(deps, id);
     }
   };
   const settlePayments = async (payments: readonly Stripe.PaymentIntent[]) => {
@@ -57,7 +54,7 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   await inPages(stripe.refunds.list(since), log, (refunds) =>
     settleReversals(refunds.map((refund) => ({ ...reversed(refund), isTaken: isRefundTaken(refund) }))),
   );
-  const sinceDisputes = { ...since, created: { ...since.created, gte: since.created.gte - DISPUTES_LAST_SECONDS } };
+  const sinceDisputes = { ...since, created: { gte: since.created.gte - DISPUTES_LAST_SECONDS } };
   await inPages(stripe.disputes.list(sinceDisputes), log, (disputes) =>
     settleReversals(disputes.map((dispute) => ({ ...reversed(dispute), isTaken: isDisputeTaken(dispute) }))),
   );

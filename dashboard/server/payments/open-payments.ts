@@ -6,7 +6,6 @@ import {
   takeOneOpenTopUp,
   takeOpenTopUp,
 } from '#database/payments/open-top-ups.ts';
-import { stateOfTopUp } from '#database/payments/top-ups.ts';
 import { followSession } from './follow-session.ts';
 import { missEvent, type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
@@ -26,8 +25,7 @@ export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Pr
   for (let reads = 0; reads < MOST_READS; reads++) {
     const open = await takeOpenTopUp(deps.database);
     if (open === undefined) return;
-    await read(config, deps, open);
-    if ((await stateOfTopUp(deps.database, open.organizationId, open.id)) === 'paid') await missEvent(deps, open.id);
+    if ((await read(config, deps, open)) > 0) await missEvent(deps, open.id);
   }
 }
 
@@ -46,16 +44,17 @@ export async function checkTopUp(
   });
 }
 
-async function read(config: StripeConfig, { database, log }: OpenDeps, open: OpenTopUp): Promise<void> {
+async function read(config: StripeConfig, { database, log }: OpenDeps, open: OpenTopUp): Promise<number> {
   const deps = { stripe: await stripeClient(config), database, log };
   const { sessionId, paymentIntentId } = open;
   try {
-    if (sessionId !== undefined) await followSession(deps, sessionId);
-    else if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId);
+    if (sessionId !== undefined) return await followSession(deps, sessionId);
+    return paymentIntentId === undefined ? 0 : await settleFromStripe(deps, paymentIntentId);
   } catch (error) {
     // The key may belong to another account by now.
     if (!isMissingAtStripe(error)) throw error;
     const ended = await endMissingTopUp(database, open.id);
     log.warn({ topUpId: open.id, ended }, 'Stripe does not know the payment of an open top-up: look at it there');
+    return 0;
   }
 }

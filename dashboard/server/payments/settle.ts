@@ -21,15 +21,15 @@ export interface StripeDeps extends Pick<PaymentDeps, 'database' | 'log'> {
  * Updates ledger and top-up to what Stripe has about the payment. Repeating it changes nothing. If
  * the database lacks the top-up, as after a restore, it is created from the payment's description.
  * Rejects if Stripe does not have the payment (`isMissingAtStripe`). `isCheckoutOver`: see
- * `readPayment`.
+ * `readPayment`. Returns the number of entries that were made.
  */
 export async function settleFromStripe(
   { stripe, database, log }: StripeDeps,
   paymentIntentId: string,
   isCheckoutOver = false,
-): Promise<void> {
+): Promise<number> {
   const topUp = await topUpOfPayment(stripe, paymentIntentId);
-  if (topUp === undefined) return;
+  if (topUp === undefined) return 0;
   const { id: topUpId, organizationId } = topUp;
   const about = { topUpId, paymentIntentId, organizationId };
   // Numbered before the facts are read: of two reads, the one that began later has newer facts.
@@ -37,8 +37,10 @@ export async function settleFromStripe(
   if (readNumber === undefined) {
     await keepForgottenTopUp(database, topUp);
     readNumber = await beginRead(database, topUpId);
-    if (readNumber === undefined)
-      return log.warn(about, 'a payment at Stripe is of another database or program: nobody is credited for it here');
+    if (readNumber === undefined) {
+      log.warn(about, 'a payment at Stripe is of another database or program: nobody is credited for it here');
+      return 0;
+    }
     log.warn(about, 'a payment at Stripe is for a top-up that the database had forgotten');
   }
   const facts = await readPayment(stripe, paymentIntentId, isCheckoutOver);
@@ -46,10 +48,14 @@ export async function settleFromStripe(
   if (settled.kind === 'refused')
     log.error({ ...about, reason: settled.reason }, 'a payment does not match its top-up');
   else if (settled.kind === 'settled') log.info({ ...about, entries: settled.entries }, 'a payment was settled');
+  return 'entries' in settled ? settled.entries : 0;
 }
 
-/** Reports that the top-up, or the payment, was read although Stripe had sent no event. */
+/** Notes that a read of the top-up, or of the payment, found what no event of Stripe had told. */
 export async function missEvent({ database, log }: Pick<StripeDeps, 'database' | 'log'>, id: string): Promise<void> {
-  log.warn({ id }, 'Stripe sent no event about a payment: check the webhook endpoint at Stripe (docs/operating.md)');
+  log.warn(
+    { id },
+    'a payment was read before Stripe sent an event: if usual, check the endpoint at Stripe (docs/operating.md)',
+  );
   await noteMissedEvent(database, id);
 }

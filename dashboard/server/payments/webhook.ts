@@ -2,6 +2,7 @@ import type { Stripe } from 'stripe';
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { isObject } from '#core/json-object.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { endMissedEvent } from '#database/payments/forgotten-payments.ts';
 import { followSession, idOf } from './follow-session.ts';
 import { type PaymentDeps, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
@@ -61,12 +62,11 @@ async function follow(stripe: StripeClient, deps: PaymentDeps, event: unknown): 
   const { type, data } = isObject(event) ? event : {};
   if (typeof type !== 'string') return;
   const object = isObject(data) && isObject(data.object) ? data.object : {};
-  if (type.startsWith('checkout.session.')) {
-    const id = idOf(object.id);
-    return id === undefined ? undefined : followSession({ ...deps, stripe }, id);
-  }
+  const isOfSession = type.startsWith('checkout.session.');
   const isOfPayment = type.startsWith('payment_intent.');
-  if (!isOfPayment && !/^(charge|refund)\./.test(type)) return;
-  const paymentIntentId = idOf(isOfPayment ? object.id : object.payment_intent);
-  if (paymentIntentId !== undefined) await settleFromStripe({ ...deps, stripe }, paymentIntentId);
+  if (!isOfSession && !isOfPayment && !/^(charge|refund)\./.test(type)) return;
+  const id = idOf(isOfSession || isOfPayment ? object.id : object.payment_intent);
+  if (id === undefined) return;
+  await (isOfSession ? followSession : settleFromStripe)({ ...deps, stripe }, id);
+  await endMissedEvent(deps.database, id);
 }

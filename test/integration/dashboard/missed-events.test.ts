@@ -30,6 +30,11 @@ async function callsOf(work: () => Promise<unknown>): Promise<number> {
   return stripe.calls.length - before;
 }
 
+async function isMissed(id: string): Promise<boolean> {
+  const noted = `select from top_ups where id = '${id}' and event_missed_at is not null`;
+  return (await sql(dashboard.databaseUrl, noted)).length > 0;
+}
+
 const check = (id: string, by = scene.owner) => by.send('POST', `${at('top-ups')}/${id}/check`);
 
 describe('a payment without an event', () => {
@@ -41,10 +46,11 @@ describe('a payment without an event', () => {
     await Promise.all([round(), round()]);
     expect([await balance(), await states()]).toEqual([10, ['paid']]);
     expect(await callsOf(round)).toBe(0);
+    expect(await isMissed(id)).toBe(true);
     for (const event of stripe.world.events) {
       expect(await stripe.deliver(event)).toBe(200);
     }
-    expect(await balance()).toBe(10);
+    expect([await balance(), await isMissed(id)]).toEqual([10, false]);
   });
 
   test('that nobody made is read less and less often, and ends with its session', async () => {
@@ -65,7 +71,7 @@ describe('a payment without an event', () => {
     stripe.world.expire(session);
     await age(id, '25 hours', '7 hours');
     await round();
-    expect([await balance(), await states()]).toEqual([0, ['expired']]);
+    expect([await balance(), await states(), await isMissed(id)]).toEqual([0, ['expired'], false]);
   });
 
   test('waits while Stripe is unreachable, and each round makes only one read', async () => {
