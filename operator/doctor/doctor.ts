@@ -136,6 +136,8 @@ function dashboardChecks(config: DashboardProcessConfig, database: Promise<Looke
   ];
 }
 
+const MISSING = 'Set it, let this user read it, or remove it.';
+
 function configurationFindings(
   loaded: LoadResult<CheckedConfig>,
   path: string,
@@ -161,8 +163,9 @@ function configurationFindings(
   );
   const told = warnings.map(({ line, message }) => {
     const found = `${path}:${line}: ${message}`;
+    const isMissing = /: the (?:environment variable|file) /.test(message);
     if (!message.endsWith('the dashboard needs it'))
-      return warning(check, found, 'Set it, let this user read it, or remove it.');
+      return warning(check, found, isMissing ? MISSING : 'Correct it, unless it is meant.');
     return { ...skipped(check, found), advice: 'Run the doctor where the dashboard runs, and set it there.' };
   });
   return [valid, ...told];

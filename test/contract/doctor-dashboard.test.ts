@@ -123,3 +123,19 @@ it('check-config summarizes the sections, and doctor skips them if their secrets
     Array(4).fill(['skipped', expect.stringContaining('where the dashboard runs')]),
   );
 });
+
+it('the advice on a missing secret differs from that on a price list without all prices, which may be meant', async () => {
+  writeFileSync(
+    configPath,
+    `providers: {a: {base_url: "http://127.0.0.1:1/v1", api_key: "\${ODD_KEY}"}}
+models: {m: {context_window: 9, max_output_tokens: 9, usd_per_million_tokens: {input: 1, output: 2, cached_input: 1}, targets: [{provider: a, model: m}]}}
+price_lists: {partner: {m: {input: 1, output: 2}}}
+`,
+  );
+  const { findings } = (await run('doctor', {})).json as { readonly findings: readonly Finding[] };
+  const told = findings.filter(({ check }) => check === 'configuration').map(({ found, advice }) => [found, advice]);
+  expect(told.slice(1)).toEqual([
+    [expect.stringContaining('ODD_KEY is not set'), 'Set it, let this user read it, or remove it.'],
+    [expect.stringContaining('price_lists.partner.m: has no cached_input'), 'Correct it, unless it is meant.'],
+  ]);
+});
