@@ -9,7 +9,7 @@ const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or po
 const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
 const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
 
-/** The longest times. A process that ends waits for its last charges. */
+/** Upper bounds: with longer ones a process could not write its last charges in its time to end. */
 const LONGEST_CONNECT_MS = 10_000;
 const LONGEST_STATEMENT_MS = 5_000;
 

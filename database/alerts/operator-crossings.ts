@@ -8,8 +8,9 @@ import { addMessages, lockOutbox, type MessageContent, type NewMessage } from '.
 export const EVENT_MISSED = "event_missed_at between now() - interval '1 day' and now() - interval '10 minutes'";
 
 /**
- * Reports conditions to operators. Losses are one condition, which ends after an hour without any,
- * as are payments without an event, after a day or when it comes.
+ * Reports conditions to operators. All losses are one condition, which ends after an hour without a
+ * new one. All payments without an event are another, which ends a day after the last one was
+ * missed, or when the events come.
  * A failure for lack of funds stays in a process's report for five minutes or until another
  * failure. Because it may come and go with each request, it is reported at most once an hour. An
  * unknown service tier stays in the report for an hour, and is reported at most once a day for each

@@ -261,7 +261,7 @@ create table user_usage (
 -- PostgreSQL stores equal entries once, and its order is that of the table.
 create index user_usage_by_day on user_usage (day, organization_id);
 
--- Sums of daily_usage. Authentication reads them with every request: one row instead of one for
+-- Sums of daily_usage, for the lookup of a caller that is not cached: one row instead of one for
 -- each key and model.
 create table organization_daily_spend (
   organization_id text collate "C" not null,
@@ -501,8 +501,8 @@ create type logged_request as (
   metadata text
 );
 
--- Refused requests without a row in the request log, because their key had too many in that minute:
--- counts of equal ones, by process. request_stats includes them.
+-- Refused requests without a row in the request log, because their key or organization had too many
+-- in that minute: counts of equal ones, by process. request_stats includes them.
 create table omitted_requests (
   organization_id text collate "C" not null,
   -- Minutes since 1970.
@@ -552,7 +552,7 @@ create table request_stats (
   completion_tokens bigint not null,
   cached_tokens bigint not null,
   cost_nano_usd bigint not null,
-  -- Of requests whose provider's cost is known: these costs, and their part of cost_nano_usd.
+  -- Sums over the requests whose provider's cost is known: that cost, and cost_nano_usd.
   provider_cost_nano_usd bigint not null,
   known_revenue_nano_usd bigint not null,
   -- Completions by time to the first event: up to 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800,

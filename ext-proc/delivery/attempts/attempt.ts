@@ -250,7 +250,7 @@ async function openJson(
     };
     const names = { generationId, model: model.id, api: target.api, isEmbedding, ...(shown ? { shown } : {}) };
     const response = Buffer.isBuffer(bytes) ? await delivery.reader.read(bytes, names, organizationId) : bytes;
-    // Another target would send as many numbers.
+    // Embeddings that are too large would be as large from another target.
     if (response.kind === 'failure')
       return isEmbedding && response.result === FAILURES.tooLarge.result ? { ...response, retry: 'none' } : response;
     passedOn = true;
