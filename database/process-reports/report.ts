@@ -5,7 +5,10 @@ import type { ScheduleJson } from '#core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '#core/price-table-text.ts';
 import type { ProcessFigures } from '#core/process-figures.ts';
 
-/** Reported by gateway processes every 2 s, as JSON in `gateway_processes`. No decision uses it. */
+/**
+ * Reported by gateway processes every 2 s, as JSON in `gateway_processes`. No decision uses it.
+ * From 0.2.0 on the previous release reports there too: rename no member, let new ones be absent.
+ */
 export interface ProcessReports {
   /** Writes the row; the configuration only if its object is new. Rejects with StoreUnavailable. */
   write(process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration): Promise<void>;
