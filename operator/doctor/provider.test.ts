@@ -92,8 +92,9 @@ it('checks every endpoint', async () => {
   ]);
 });
 
-it('warns of an endpoint picker that accepts connections and hangs', async () => {
+it('warns of an endpoint picker that accepts connections and hangs or closes them', async () => {
   const [server, picker, hung] = [createServer(), createHttp2Server(), createServer((socket) => void socket.resume())];
+  const closes = createServer((socket) => void socket.resume().end());
   const baseUrl = new URL(`http://127.0.0.1:${await listen(server)}/v1`);
   const found = async (port: number) => {
     const endpointPicker = new URL(`http://127.0.0.1:${port}`);
@@ -105,6 +106,10 @@ it('warns of an endpoint picker that accepts connections and hangs', async () =>
     verdict: 'warning',
     found: expect.stringContaining('no HTTP/2 connection in 5 s'),
     advice: expect.stringContaining('endpoint_picker'),
+  });
+  expect(await found(await listen(closes))).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringContaining('it closed the connection'),
   });
 });
 

@@ -94,6 +94,7 @@ function meetHttp2({ origin }: URL): Promise<string | undefined> {
     session.setTimeout(CONNECT_MS, () => end(`no HTTP/2 connection in ${CONNECT_MS / 1000} s`));
     session.once('remoteSettings', () => end(undefined));
     session.once('error', (error) => end(reasonOf(error)));
+    session.once('close', () => end('it closed the connection'));
   });
 }
 
