@@ -45,7 +45,7 @@ function picks(stream: ServerHttp2Stream): void {
 }
 
 const provider = { name: 'own', endpointPicker: new URL(`http://127.0.0.1:${port}`) };
-const pick = () => pickers.pick(provider, '/v1/chat/completions', [Buffer.from('{}')]);
+const pick = (body = Buffer.from('{}')) => pickers.pick(provider, '/v1/chat/completions', [body]);
 
 test('a connection without a reply is closed, and the next request opens another', async () => {
   answer = picks;
@@ -70,7 +70,7 @@ test('a picker that hangs delays ever fewer requests, and is reported when it be
   let asked = 0;
   const askedOf = async (picks: number) => {
     const before = asked;
-    await Promise.all(Array.from({ length: picks }, pick));
+    await Promise.all(Array.from({ length: picks }, () => pick()));
     return asked - before;
   };
   answer = () => void asked++;
@@ -85,8 +85,32 @@ test('a picker that hangs delays ever fewer requests, and is reported when it be
   expect(seen).toEqual(['no answer in time', ...Array(8).fill(unavailable)]);
   nowMs += 1;
   answer = picks;
-  expect((await pick()).answer.kind).toBe('picked');
+  const next = await pick();
+  next.done();
+  expect(next.answer.kind).toBe('picked');
   expect(seen.slice(9)).toEqual(['works', 'own picked']);
+});
+
+test('a body that takes the picker too long leaves it to the other requests', async () => {
+  seen.length = 0;
+  const large = Buffer.alloc(1024 * 1024 + 1);
+  const unavailable = 'own unavailable';
+  answer = () => {};
+  await pick(large);
+  answer = picks;
+  (await pick()).done();
+  expect(seen).toEqual([unavailable, 'own picked']);
+  answer = () => {};
+  await pick();
+  nowMs += 1_000;
+  await pick(large);
+  answer = picks;
+  (await pick()).done();
+  expect(seen.slice(2)).toEqual(['no answer in time', unavailable, unavailable, 'works', 'own picked']);
+  const used = new Set<unknown>();
+  answer = ({ session }) => void used.add(session);
+  await Promise.all([pick(large), pick()]);
+  expect(used.size).toBe(2);
 });
 
 test('the reason of a dead picker is named', async () => {

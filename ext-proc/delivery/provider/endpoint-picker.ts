@@ -12,6 +12,8 @@ const PROCESS = {
 const WITHIN_MS = 1_000;
 /** A picker that failed is not queried for this long, then by one request. */
 const REST = { firstMs: 1_000, longestMs: 30_000 };
+/** Pickers may need longer for a larger body: its failure shows nothing about other requests. */
+const TELLING_BYTES = 1024 * 1024;
 const PREFIX_BYTES = 5;
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
@@ -62,11 +64,14 @@ export class EndpointPickers {
 
   async #query(origin: string, path: string, body: readonly Buffer[]): Promise<Pick> {
     const failing = this.#failing.get(origin);
+    const isTelling = body.reduce((sum, { length }) => sum + length, 0) <= TELLING_BYTES;
     if (failing !== undefined) {
       if (failing.restsUntilMs > this.#nowMs()) return NONE;
-      failing.restsUntilMs = this.#nowMs() + WITHIN_MS;
+      if (isTelling) failing.restsUntilMs = this.#nowMs() + WITHIN_MS;
     }
-    const session = this.#session(origin);
+    // HTTP/2 ignores the fragment. On a connection of their own, large bodies hold up no other.
+    const authority = isTelling ? origin : `${origin}/#large`;
+    const session = this.#session(authority);
     let stream: ClientHttp2Stream | undefined;
     try {
       stream = session.request(PROCESS);
@@ -80,8 +85,8 @@ export class EndpointPickers {
       return { answer, done: () => void open.end() };
     } catch (error) {
       stream?.destroy();
-      this.#leave(origin, session);
-      this.#fail(origin, failing, error);
+      this.#leave(authority, session);
+      if (isTelling) this.#fail(origin, failing, error);
       return NONE;
     }
   }
@@ -100,18 +105,18 @@ export class EndpointPickers {
   }
 
   /** Drops a session whose connection may be dead. The next request opens another. */
-  #leave(origin: string, session: ClientHttp2Session): void {
-    if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
+  #leave(authority: string, session: ClientHttp2Session): void {
+    if (this.#sessions.get(authority) === session) this.#sessions.delete(authority);
     session.close();
   }
 
-  #session(origin: string): ClientHttp2Session {
-    const known = this.#sessions.get(origin);
+  #session(authority: string): ClientHttp2Session {
+    const known = this.#sessions.get(authority);
     if (known !== undefined && !known.closed && !known.destroyed) return known;
-    const session = connect(origin);
+    const session = connect(authority);
     session.on('error', () => {});
     session.unref();
-    this.#sessions.set(origin, session);
+    this.#sessions.set(authority, session);
     return session;
   }
 }
