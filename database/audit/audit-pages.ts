@@ -27,8 +27,9 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
       and ($5::text is null or a.id < $5) and ($6::double precision is null or a.created_at < to_timestamp($6 / 1000))
     order by a.id desc limit $7`;
 /**
- * Events of a page. Operators whose names the reader may not see cannot be found by name. The inner
- * limit bounds the events that are scanned, the outer one those that are found.
+ * Events of a page. Operators whose names the reader may not see cannot be found by name. Customers
+ * see no event that changed only the price list. The inner limit bounds the events that are
+ * scanned, the outer one those that are found.
  */
 const LIST = sql('audit_page')`
   select p.*, o.name as "organizationName"
@@ -38,6 +39,7 @@ const LIST = sql('audit_page')`
       from (select * from audit_log a where ${RANGE}) a
       where ($8::text is null or strpos(lower(case when $9 and ${BY_OPERATOR} then $10 else a.actor end), lower($8)) > 0)
         and ($11::text is null or a.action = $11)
+        and not ($9 and a.changes ? 'priceList' and a.changes - 'priceList' = '{}')
       order by a.id desc limit $12
     ) as p left join organizations o on o.id = p."organizationId"
     order by p.id desc`;
