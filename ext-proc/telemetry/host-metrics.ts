@@ -8,13 +8,13 @@ export interface HostFacts {
   certificateExpiresAtMs(): Promise<number | undefined>;
 }
 
-/** Metrics of all gateway processes together: without `worker`, whichever process answers. */
+/** Metrics of the host, without `worker`. Readiness is of whichever process answers. */
 export function hostMetrics({ workers, notReady, certificateExpiresAtMs }: HostFacts): Registry {
   const metrics = new MetricSet();
   metrics.gauge('gateway_workers', 'Gateway processes that this host should have.').set(workers);
   metrics.read(
     'gateway_ready',
-    '1 if a request through Envoy would be served, as /ready reports. Checked at each scrape.',
+    '1 if a request passes Envoy and the process that answers admits completions, as /ready reports. Checked at each scrape.',
     async () => ((await notReady()) === undefined ? 1 : 0),
   );
   metrics.readSeries(
