@@ -26,18 +26,23 @@ export function chosenSorting<Column extends string>(
   return { by, order: (sort && order) ?? firstOrder(by, names) };
 }
 
-/** For a Table. The first click on a column head sorts by it, the second reverses the order. */
+/**
+ * For a Table. The first click on a column head sorts by it, the second reverses the order, and the
+ * third sorts by default.
+ */
 export function tableSorting<Column extends string>(
   { search, change }: Pick<Url<SortingState<Column>>, 'search' | 'change'>,
   columns: SortableColumns<Column>,
 ): ChosenSorting<Column> & { readonly onSort: (column: string) => void } {
   const { by, order } = chosenSorting(search, columns);
-  const reversed = order === 'asc' ? 'desc' : 'asc';
   return {
     ...{ by, order },
     onSort(column) {
       const sort = column as Column;
-      change({ sort, order: sort === by ? reversed : firstOrder(sort, columns.names) });
+      const first = firstOrder(sort, columns.names);
+      if (sort !== by) change({ sort, order: first });
+      else if (order !== first) change({ sort: undefined, order: undefined });
+      else change({ sort, order: order === 'asc' ? 'desc' : 'asc' });
     },
   };
 }
