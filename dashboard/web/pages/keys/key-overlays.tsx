@@ -4,7 +4,7 @@ import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';
-import { Badge, CodeLines, Count, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
+import { CodeLines, Count, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Dialog, useOverlay } from '../../overlays/dialog.tsx';
@@ -95,9 +95,6 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
     <span className="badges">
       <code>{maskedKey(key)}</code>
       <KeyState of={key} />
-      {key.scopes.map((scope) => (
-        <Badge key={scope}>{scope}</Badge>
-      ))}
     </span>
   );
 }
