@@ -21,7 +21,7 @@ import { lookAtModels } from './models.ts';
 import { areElsewhere, lookAtProcesses } from './processes.ts';
 import { lookAtProvider } from './provider.ts';
 import { lookAtProxies } from './proxies.ts';
-import { lookAtReadiness } from './readiness.ts';
+import { ask, lookAtReadiness } from './readiness.ts';
 import { lookAtDemo, lookAtLedger, lookAtPriceLists } from './records.ts';
 import { lookAtSecrets } from './secrets.ts';
 
@@ -42,6 +42,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
   const database = lookAtConfiguredDatabase(env);
   // Each check that awaits it reports its failure.
   database.catch(() => undefined);
+  const dashboard = loaded.ok ? ask(loaded.config.listen.dashboard, '/live') : undefined;
   try {
     const findings = await runChecks([
       check('database', async () => (await database).findings),
@@ -60,7 +61,8 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
     // An operator's own container has a database and no configuration
     // (deploy/compose/least-privilege.yaml).
     const isElsewhere = env.DATABASE_URL !== undefined && !existsSync(path);
-    return [...configurationFindings(loaded, path, isElsewhere), ...findings];
+    const runsDashboard = (await dashboard)?.kind === 'answer';
+    return [...configurationFindings(loaded, path, { isElsewhere, runsDashboard }), ...findings];
   } finally {
     // Not awaited, because a hanging connection was already reported.
     database.then((looked) => looked.database?.close()).catch(() => undefined);
@@ -141,7 +143,7 @@ const MISSING = 'Set it, let this user read it, or remove it.';
 function configurationFindings(
   loaded: LoadResult<CheckedConfig>,
   path: string,
-  isElsewhere: boolean,
+  { isElsewhere, runsDashboard }: { readonly isElsewhere: boolean; readonly runsDashboard: boolean },
 ): readonly Finding[] {
   const check = 'configuration';
   if (!loaded.ok && isElsewhere) {
@@ -164,7 +166,7 @@ function configurationFindings(
   const told = warnings.map(({ line, message }) => {
     const found = `${path}:${line}: ${message}`;
     const isMissing = /: the (?:environment variable|file) /.test(message);
-    if (!message.endsWith('the dashboard needs it'))
+    if (runsDashboard || !message.endsWith('the dashboard needs it'))
       return warning(check, found, isMissing ? MISSING : 'Correct it, unless it is meant.');
     return { ...skipped(check, found), advice: 'Run the doctor where the dashboard runs, and set it there.' };
   });
@@ -174,8 +176,9 @@ function configurationFindings(
 function resultOf(findings: readonly Finding[]): Result {
   const problems = findings.filter(({ verdict }) => verdict === 'problem').length;
   const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
+  const skips = findings.filter(({ verdict }) => verdict === 'skipped').length;
   const json = { ok: problems === 0, problems, warnings, findings };
-  const text = `${listOf(findings)}\n\n${countOrNo(problems, 'problem')}, ${countOrNo(warnings, 'warning')}.`;
+  const text = `${listOf(findings)}\n\n${countOrNo(problems, 'problem')}, ${countOrNo(warnings, 'warning')}${skips === 0 ? '' : `, ${skips} skipped`}.`;
   return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text, isReport: true };
 }
 

@@ -20,7 +20,7 @@ export async function lookAtReadiness(metrics: Address): Promise<readonly Findin
 
 type Answer = { kind: 'answer'; status: number; text: string } | { kind: 'silent'; reason: string };
 
-function ask({ host, port }: Address, path: string): Promise<Answer> {
+export function ask({ host, port }: Address, path: string): Promise<Answer> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const call = request({ host: loopbackFor(host), port, path, agent: false, signal }, (response) => {

@@ -46,10 +46,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function configure(dashboard = ''): void {
+function configure(dashboard = '', listensOn = '127.0.0.1:2'): void {
   const reference = (name: string) => `"\${${name}}"`;
   const text = [
-    'listen: {api: 127.0.0.1:1, dashboard: 127.0.0.1:2, metrics: 127.0.0.1:3}',
+    `listen: {api: 127.0.0.1:1, dashboard: "${listensOn}", metrics: 127.0.0.1:3}`,
     'providers: {}',
     'models: {}',
     dashboard,
@@ -107,7 +107,7 @@ it('each failure is described in words', async () => {
   ]);
 });
 
-it('check-config summarizes the sections, and doctor skips them if their secrets are missing', async () => {
+it('check-config summarizes the sections; without their secrets doctor skips them, but not where the dashboard runs', async () => {
   configure();
   expect((await run('check-config', { ...SECRETS, SMTP_URL: smtpUrl() })).text.split('\n').slice(0, 4)).toEqual([
     `${configPath} is valid.`,
@@ -117,11 +117,17 @@ it('check-config summarizes the sections, and doctor skips them if their secrets
   ]);
   expect((await run('check-config', {})).text).toMatch(/STRIPE_SECRET_KEY.*the dashboard needs it/);
   expect(await doctor({})).toEqual([]);
-  const { findings } = (await run('doctor', {})).json as { readonly findings: readonly Finding[] };
-  const secrets = findings.filter(({ found }) => found.includes('the dashboard needs it'));
-  expect(secrets.map(({ verdict, advice }) => [verdict, advice])).toEqual(
-    Array(4).fill(['skipped', expect.stringContaining('where the dashboard runs')]),
-  );
+  const missing = async () => {
+    const { json, text } = await run('doctor', {});
+    const { findings } = json as { readonly findings: readonly Finding[] };
+    const secrets = findings.filter(({ found }) => found.includes('the dashboard needs it'));
+    return { text, secrets: secrets.map(({ verdict, advice }) => [verdict, advice]) };
+  };
+  const elsewhere = await missing();
+  expect(elsewhere.secrets).toEqual(Array(4).fill(['skipped', expect.stringContaining('where the dashboard runs')]));
+  expect(elsewhere.text).toMatch(/, \d+ skipped\.$/);
+  configure('', new URL(origin).host);
+  expect((await missing()).secrets).toEqual(Array(4).fill(['warning', expect.stringContaining('Set it')]));
 });
 
 it('the advice on a missing secret differs from that on a price list without all prices, which may be meant', async () => {
