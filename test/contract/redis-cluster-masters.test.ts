@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
@@ -7,6 +8,8 @@ import { requirement } from '../harness/requirement.ts';
 import { LEASE_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
 import { startClusterNodes } from './redis-cluster-nodes.ts';
+
+const SHORT_LEASE_MS = 1_000;
 
 /** The URL names the first master. Only the second one is not as it should be. */
 requirement(missingRedis, () => {
@@ -25,9 +28,9 @@ requirement(missingRedis, () => {
   const url = () => nodes[0]?.url ?? '';
   const address = () => `127.0.0.1:${second.port}`;
   const log = (...line: unknown[]) => void lines.push(line);
-  const open = (): Promise<RedisLimitStore> =>
+  const open = (leaseMs = LEASE_MS): Promise<RedisLimitStore> =>
     createRedisLimitStore({
-      ...{ url: url(), leaseMs: LEASE_MS, clock: 'server', fences: localFences() },
+      ...{ url: url(), leaseMs, clock: 'server', fences: localFences() },
       log: { info: log, warn: log },
     });
   /** What the doctor does not find well. */
@@ -63,6 +66,25 @@ requirement(missingRedis, () => {
     await store.close();
     const evicts = [{ masters: [`${address()} allkeys-lru`] }, expect.stringContaining('noeviction')];
     expect(lines.filter(([, message]) => String(message).includes('evicts'))).toEqual([evicts]);
+  });
+
+  test('a master that comes back empty and evicts stays closed until it no longer does', async () => {
+    const store = await open(SHORT_LEASE_MS);
+    store.lossDetection.keepName('of the test', () => {});
+    const closed = async () => {
+      await store.lossDetection.opensInMs('all');
+      return store.lossDetection.closedShards;
+    };
+    await expect.poll(closed, { timeout: 10_000 }).toBe(0);
+    await evict('allkeys-lru');
+    await second.empty();
+    const lost = await closed();
+    await sleep(2 * SHORT_LEASE_MS);
+    const later = await closed();
+    await evict('noeviction');
+    await expect.poll(closed, { timeout: 10_000 }).toBe(0);
+    await store.close();
+    expect([lost > 0, later]).toEqual([true, lost]);
   });
 
   test('a master that lacks rights is refused and found by its address', async () => {

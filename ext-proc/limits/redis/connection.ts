@@ -41,7 +41,8 @@ export async function connectRedis(options: ConnectionOptions): Promise<ScriptCa
 
 /**
  * Refuses a server that evicts keys: it could evict holds without their sum, and money would be
- * spent twice. A server that does not report its policy is accepted.
+ * spent twice. A server that does not report its policy is accepted. The shards of one that could
+ * not be visited stay closed (fence-shards-n.lua).
  */
 function refuseEviction(info: ServerInfo): void {
   const policy = evictsBy(info);

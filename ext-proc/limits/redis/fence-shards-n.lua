@@ -6,6 +6,9 @@
 -- first, so a newer one replaces it: PostgreSQL has the newer one, and an incarnation without it
 -- would be fenced off for good.
 --
+-- Incarnations of a server that may evict keys are not returned, so they get no fence and stay
+-- closed.
+--
 -- KEYS  the shards
 -- ARGV  1 clock (shared.lua)
 --       2 lease in ms
@@ -15,6 +18,7 @@
 
 local lease_ms, run, unfenced = tonumber(ARGV[2]), run_id(), {}
 local now, of_server = clock(ARGV[1])
+local is_safe = not evicts()
 for i, shard in ipairs(KEYS) do
   local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'fence', 'touched', 'skipped')
   local found, fence = ARGV[1 + 2 * i], marker[3]
@@ -24,6 +28,6 @@ for i, shard in ipairs(KEYS) do
     local shard_now = shard_clock(shard, now, of_server, marker[4], marker[5], 0, lease_ms, true)
     redis.call('HSET', shard, 'fence', fence, 'opens', string.format('%d', shard_now + lease_ms))
   end
-  unfenced[i] = marker[1] == run and fence == '' and marker[2] or ''
+  unfenced[i] = is_safe and marker[1] == run and fence == '' and marker[2] or ''
 end
 return unfenced

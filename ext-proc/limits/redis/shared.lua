@@ -70,6 +70,13 @@ local function known_key(shard, shard_now, spans_ago)
   return string.sub(shard, 1, -6) .. 'known:' .. string.format('%d', math.floor(shard_now / 7200000) - spans_ago)
 end
 
+-- Returns whether this server may evict keys.
+local function evicts()
+  local memory = redis.call('INFO', 'memory')
+  local policy = string.match(memory, 'maxmemory_policy:(%S+)') or 'noeviction'
+  return policy ~= 'noeviction' and (string.match(memory, 'maxmemory:(%d+)') or '0') ~= '0'
+end
+
 local function begin_incarnation(shard, run, now, of_server, opens, nonce)
   local incarnation = string.sub(run, 1, 12) .. ':' .. string.format('%.0f', now) .. nonce
   redis.call('DEL', shard)

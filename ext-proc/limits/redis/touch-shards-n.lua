@@ -36,7 +36,4 @@ for i, shard in ipairs(KEYS) do
   closed = closed + (closed_ms > 0 and 1 or 0)
 end
 
-local memory = redis.call('INFO', 'memory')
-local policy = string.match(memory, 'maxmemory_policy:(%S+)') or 'noeviction'
-local evicts = policy ~= 'noeviction' and (string.match(memory, 'maxmemory:(%d+)') or '0') ~= '0'
-return { first_ms, last_ms, closed, fenced_off, evicts and 1 or 0 }
+return { first_ms, last_ms, closed, fenced_off, evicts() and 1 or 0 }
