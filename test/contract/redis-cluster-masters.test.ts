@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { within } from '#core/within.ts';
 import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { lookAtLimitStore } from '#operator/doctor/limit-store.ts';
@@ -10,6 +12,8 @@ import { localFences } from './local-fences.ts';
 import { startClusterNodes } from './redis-cluster-nodes.ts';
 
 const SHORT_LEASE_MS = 1_000;
+/** Each node may take seconds to be called unavailable, and twelve starts share the machine. */
+const ENDS_WITHIN_MS = 25_000;
 
 /** The URL names the first master. Only the second one is not as it should be. */
 requirement(missingRedis, () => {
@@ -94,6 +98,20 @@ requirement(missingRedis, () => {
     await second.admin.call('ACL', 'SETUSER', 'default', '+zcard');
     expect(String(refusal)).toMatch(new RegExp(`^RedisRefused: ${address()}: .* ZCARD`, 'i'));
     expect(problems).toEqual([expect.stringMatching(`^problem redis: not usable: ${address()}: .*ZCARD`)]);
+  });
+
+  test('a start while a master does not answer ends: it opens, or Redis is unavailable', async () => {
+    process.kill(second.pid, 'SIGSTOP');
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const opened = open().then(
+          (store) => store.close(),
+          (error: unknown) => expect(error).toBeInstanceOf(StoreUnavailable),
+        );
+        return within(opened, ENDS_WITHIN_MS);
+      }),
+    ).finally(() => process.kill(second.pid, 'SIGCONT'));
+    expect(outcomes).toEqual(outcomes.map(() => true));
   });
 
   test('a master that does not answer is found by its address', async () => {

@@ -1,4 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { within } from '#core/within.ts';
 import { type ServerInfo, visitMasters } from './masters.ts';
 import { CONNECT_MS, connectToAny, type NodeOptions, nodeOptions, retryAfterMs } from './node-connection.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
@@ -76,6 +78,9 @@ async function requiresOneSlot(redis: Redis): Promise<boolean> {
   }
 }
 
+/** ioredis can wait without end for a node that accepts connections and does not answer. */
+const CLUSTER_CONNECT_MS = 3 * CONNECT_MS;
+
 async function connectToCluster(address: RedisAddress, options: ConnectionOptions): Promise<Cluster> {
   const cluster = new Cluster([...address.nodes], {
     redisOptions: nodeOptions(address, options),
@@ -96,8 +101,8 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
   // Closed shards are logged (loss-detection.ts): this client does not notice that a node is away.
   cluster.on('error', () => {});
   try {
-    await cluster.connect();
-    return cluster;
+    if (await within(cluster.connect(), CLUSTER_CONNECT_MS)) return cluster;
+    throw new StoreUnavailable('Redis: a node of the cluster does not answer');
   } catch (error) {
     cluster.disconnect();
     throw asStoreError(error);
