@@ -9,7 +9,7 @@ const EPOCH = sql('epoch_of_payments')`select epoch from ledger_state`;
 const UNSETTLED = sql('unsettled_payments')`
   select p.id from unnest($1::text[], $2::text[]) p (id, organization_id)
     join organizations o on o.id = p.organization_id
-    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))
+    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state = 'paid')
       and not exists (select from top_ups t where t.refused_payment_id = p.id)`;
 /**
  * Refunds and disputes that are not booked as Stripe has them now: they are missing, or their

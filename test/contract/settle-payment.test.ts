@@ -104,6 +104,16 @@ test('a refused payment is not read again at the next start, and the right one a
   expect(await unsettled()).toEqual([]);
 });
 
+test('a payment on its way is read at the next start, although another one of its top-up was refused', async () => {
+  const facts = { ...(await paid('pi_9')), outcome: { kind: 'open' } } as const;
+  const { organizationId } = facts;
+  expect(await settlePayment(database, facts, await numberOf(facts))).toEqual({ kind: 'settled', entries: 0 });
+  const another = { ...facts, paymentIntentId: 'pi_10' };
+  expect(await settlePayment(database, another, await numberOf(facts))).toMatchObject({ kind: 'refused' });
+  const named = ['pi_9', 'pi_10'].map((id) => ({ id, organizationId }));
+  expect(await unsettledPayments(database, named)).toEqual(['pi_9']);
+});
+
 test('reversals of a refused payment in another currency are left to the operator who booked it', async () => {
   const facts = {
     ...(await paid('pi_5')),
