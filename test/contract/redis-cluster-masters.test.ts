@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { within } from '#core/within.ts';
+import { connectRedis } from '#ext-proc/limits/redis/connection.ts';
+import { LossDetection } from '#ext-proc/limits/redis/loss-detection.ts';
 import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { lookAtLimitStore } from '#operator/doctor/limit-store.ts';
@@ -65,11 +67,27 @@ requirement(missingRedis, () => {
     const store = await open();
     store.lossDetection.keepName('of the test', () => {});
     await evict('allkeys-lru');
+    await store.lossDetection.opensInMs('all');
+    const logged = () => lines.filter(([, message]) => String(message).includes('evicts'));
+    await expect.poll(() => logged().length).toBe(1);
     for (let touches = 0; touches < 3; touches++) await store.lossDetection.opensInMs('all');
     await evict('noeviction');
     await store.close();
     const evicts = [{ masters: [`${address()} allkeys-lru`] }, expect.stringContaining('noeviction')];
-    expect(lines.filter(([, message]) => String(message).includes('evicts'))).toEqual([evicts]);
+    expect(logged()).toEqual([evicts]);
+  });
+
+  test('no touch waits for the list of masters that evict', async () => {
+    const connection = await connectRedis({ url: url(), log: { info: log, warn: log } });
+    const lossDetection = new LossDetection(connection, {
+      ...{ leaseMs: LEASE_MS, clock: () => '', fences: localFences(), log: { info: log, warn: log } },
+      evictingMasters: () => Promise.withResolvers<string[]>().promise,
+    });
+    await evict('allkeys-lru');
+    const isTouched = await within(lossDetection.opensInMs('all'), 5_000);
+    await evict('noeviction');
+    await connection.close();
+    expect(isTouched).toBe(true);
   });
 
   test('a master that comes back empty and evicts stays closed until it no longer does', async () => {

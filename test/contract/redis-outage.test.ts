@@ -135,6 +135,7 @@ requirement(missingRedis, () => {
     expect(lines).toEqual([]);
     await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
     await store.lossDetection.opensInMs('all');
+    await expect.poll(() => lines.length).toBe(1);
     await store.lossDetection.opensInMs('all');
     await redis.admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
     await store.close();

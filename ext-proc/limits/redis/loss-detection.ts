@@ -154,7 +154,7 @@ export class LossDetection implements SharedStore {
     const touched = await Promise.all(this.#shardGroups.map(touch));
     if (begins === 'where_lost') this.#noteClosed(touched, away[0]);
     if (away[0] !== undefined && away.length === touched.length) throw away[0];
-    await this.#logEviction(touched.some(({ evicts }) => evicts));
+    this.#logEviction(touched.some(({ evicts }) => evicts));
     const firstMs = Math.min(...touched.map((group) => group.firstMs));
     const lastMs = Math.max(...touched.map((group) => group.lastMs));
     const connectsAgain = this.#noteFencedOff(touched.some(({ fencedOff }) => fencedOff > 0));
@@ -216,16 +216,19 @@ export class LossDetection implements SharedStore {
    * Logs a policy that changed after the start. Evictions are detected as losses, but the holds of
    * dead processes are lost with them.
    */
-  async #logEviction(evicts: boolean): Promise<void> {
+  #logEviction(evicts: boolean): void {
     const begins = evicts && !this.#evicts;
     this.#evicts = evicts;
     if (!begins) return;
-    // Without a list if the cluster cannot be asked now.
-    const masters = await this.#evictingMasters().catch(() => undefined);
-    this.#log.warn(
-      { masters },
-      'Redis evicts keys when its memory is full, and loses holds: set maxmemory-policy to noeviction',
-    );
+    // Without a list if the cluster cannot be asked now. It may take seconds, and no touch waits.
+    void this.#evictingMasters()
+      .catch(() => undefined)
+      .then((masters) =>
+        this.#log.warn(
+          { masters },
+          'Redis evicts keys when its memory is full, and loses holds: set maxmemory-policy to noeviction',
+        ),
+      );
   }
 }
 
