@@ -147,7 +147,7 @@ function openDelivery(
     onMemoryRefused: metrics.memoryRefused('answers'),
     pickerEvents: {
       onResult: metrics.endpointPicked,
-      onTurn: (picker, reason) =>
+      onChange: (picker, reason) =>
         reason === undefined
           ? log.info({ picker }, 'an endpoint picker works again')
           : log.warn({ picker, reason }, 'an endpoint picker fails, and Envoy chooses endpoints instead'),

@@ -26,7 +26,7 @@ let nowMs = 0;
 const seen: (string | undefined)[] = [];
 const pickers = new EndpointPickers(() => nowMs, {
   onResult: (provider, result) => seen.push(`${provider} ${result}`),
-  onTurn: (_picker, problem) => seen.push(problem ?? 'works'),
+  onChange: (_picker, problem) => seen.push(problem ?? 'works'),
 });
 afterAll(() => {
   pickers.close();

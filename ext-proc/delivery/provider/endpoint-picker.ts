@@ -21,10 +21,14 @@ type PickedProvider = { readonly name: string; readonly endpointPicker: URL };
 type Answer = PickerAnswer | { readonly kind: 'unavailable' };
 
 export interface PickerEvents {
+  /** Called for each request. */
   onResult(provider: string, result: PickResult): void;
   /** A picker has begun to fail, for this reason, or works again. */
-  onTurn(picker: string, problem?: string): void;
+  onChange(picker: string, problem?: string): void;
 }
+
+/** By origin of the picker. */
+type Sessions = Map<string, ClientHttp2Session>;
 
 export interface Pick {
   readonly answer: Answer;
@@ -41,13 +45,15 @@ interface Failing {
 
 /** Queries pickers for the endpoint of a request. Envoy chooses if a picker is late. */
 export class EndpointPickers {
-  readonly #sessions = new Map<string, ClientHttp2Session>();
+  readonly #sessions: Sessions = new Map();
+  /** Connections of their own, so that large bodies hold up no other. */
+  readonly #largeSessions: Sessions = new Map();
   readonly #failing = new Map<string, Failing>();
   readonly #nowMs: () => number;
-  readonly #events: Partial<PickerEvents>;
+  readonly #events: PickerEvents | undefined;
 
   /** `nowMs`: a monotonic clock. */
-  constructor(nowMs: () => number, events: Partial<PickerEvents> = {}) {
+  constructor(nowMs: () => number, events?: PickerEvents) {
     this.#nowMs = nowMs;
     this.#events = events;
   }
@@ -58,7 +64,7 @@ export class EndpointPickers {
     body: readonly Buffer[],
   ): Promise<Pick> {
     const pick = await this.#query(origin, path, body);
-    this.#events.onResult?.(name, pick.answer.kind);
+    this.#events?.onResult(name, pick.answer.kind);
     return pick;
   }
 
@@ -69,23 +75,22 @@ export class EndpointPickers {
       if (failing.restsUntilMs > this.#nowMs()) return NONE;
       if (isTelling) failing.restsUntilMs = this.#nowMs() + WITHIN_MS;
     }
-    // HTTP/2 ignores the fragment. On a connection of their own, large bodies hold up no other.
-    const authority = isTelling ? origin : `${origin}/#large`;
-    const session = this.#session(authority);
+    const sessions = isTelling ? this.#sessions : this.#largeSessions;
+    const session = openSession(sessions, origin);
     let stream: ClientHttp2Stream | undefined;
     try {
       stream = session.request(PROCESS);
       const answered = firstMessage(stream);
       for (const message of pickerRequest(path, body)) stream.write(message);
       const answer = pickerAnswer(await answered);
-      if (failing !== undefined && this.#failing.delete(origin)) this.#events.onTurn?.(origin);
+      if (failing !== undefined && this.#failing.delete(origin)) this.#events?.onChange(origin);
       // Discards the further messages, in which the picker repeats the body.
       stream.resume();
       const open = stream;
       return { answer, done: () => void open.end() };
     } catch (error) {
       stream?.destroy();
-      this.#leave(authority, session);
+      leave(sessions, origin, session);
       if (isTelling) this.#fail(origin, failing, error);
       return NONE;
     }
@@ -96,29 +101,31 @@ export class EndpointPickers {
     if (this.#failing.get(origin) !== before) return;
     const failures = (before?.failures ?? 0) + 1;
     this.#failing.set(origin, { failures, restsUntilMs: this.#nowMs() + backOffMs(failures, REST) });
-    if (before === undefined) this.#events.onTurn?.(origin, (error as Error).message);
+    if (before === undefined) this.#events?.onChange(origin, (error as Error).message);
   }
 
   close(): void {
-    for (const session of this.#sessions.values()) session.destroy();
-    this.#sessions.clear();
+    for (const sessions of [this.#sessions, this.#largeSessions]) {
+      for (const session of sessions.values()) session.destroy();
+      sessions.clear();
+    }
   }
+}
 
-  /** Drops a session whose connection may be dead. The next request opens another. */
-  #leave(authority: string, session: ClientHttp2Session): void {
-    if (this.#sessions.get(authority) === session) this.#sessions.delete(authority);
-    session.close();
-  }
+/** Drops a session whose connection may be dead. The next request opens another. */
+function leave(sessions: Sessions, origin: string, session: ClientHttp2Session): void {
+  if (sessions.get(origin) === session) sessions.delete(origin);
+  session.close();
+}
 
-  #session(authority: string): ClientHttp2Session {
-    const known = this.#sessions.get(authority);
-    if (known !== undefined && !known.closed && !known.destroyed) return known;
-    const session = connect(authority);
-    session.on('error', () => {});
-    session.unref();
-    this.#sessions.set(authority, session);
-    return session;
-  }
+function openSession(sessions: Sessions, origin: string): ClientHttp2Session {
+  const known = sessions.get(origin);
+  if (known !== undefined && !known.closed && !known.destroyed) return known;
+  const session = connect(origin);
+  session.on('error', () => {});
+  session.unref();
+  sessions.set(origin, session);
+  return session;
 }
 
 /** Resolves with the first gRPC message. Rejects if it is late or too long. */
