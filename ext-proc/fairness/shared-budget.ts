@@ -99,7 +99,8 @@ export class SharedBudget {
 
   /**
    * The reservation to evict: the one without progress for longest, of the organization that holds
-   * most. The organization of `asking` counts as if it had the bytes already.
+   * most. The organization of `asking` counts as if it had the bytes already. If it would hold
+   * most, all of it pinned, the next one gives way, but none within its share to one beyond.
    */
   #victim(asking: MemoryReservation, bytes: number): MemoryReservation | undefined {
     let most: HeldMemory | undefined;
@@ -107,12 +108,11 @@ export class SharedBudget {
       if (held.evictable.size > 0 && (most === undefined || held.heldBytes > most.heldBytes)) most = held;
     if (most === undefined) return undefined;
     const own = this.#held.get(asking.organizationId);
-    const wanted = (own?.heldBytes ?? 0) + bytes;
-    const share = this.limitBytes * MEMORY_SHARE;
-    if (wanted > most.heldBytes) {
-      if (asking.evictable !== undefined || (own?.evictable.size ?? 0) > 0) most = own;
-      // Only its pinned memory is left. Beyond its share that evicts nobody who is within.
-      else if (wanted > share && most.heldBytes <= share) return undefined;
+    if ((own?.heldBytes ?? 0) + bytes > most.heldBytes) {
+      const isAllPinned = asking.evictable === undefined && (own?.evictable.size ?? 0) === 0;
+      if (!isAllPinned) most = own;
+      else if (this.#isBeyondShare(asking.organizationId, bytes) && most.heldBytes <= this.limitBytes * MEMORY_SHARE)
+        return undefined;
     }
     return most?.evictable.values().next().value;
   }

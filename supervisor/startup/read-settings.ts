@@ -1,8 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
-import type { Environment } from '#core/config/load.ts';
-import { loadConfig } from '#core/config/load.ts';
+import { type Environment, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { POSTGRES_OF_FILE } from '#core/config/stores.ts';
 import { connectionsOf } from '#database/open.ts';
