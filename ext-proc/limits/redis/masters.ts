@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { connectToAny, type NodeOptions } from './node-connection.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
-import { parseRedisUrl } from './redis-url.ts';
+import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** Reads a field of `INFO`. */
 export type ServerInfo = (field: string) => string | undefined;
@@ -15,7 +15,9 @@ export interface VisitedMasters<Found> {
   readonly failed: readonly (StoreUnavailable | RedisRefused)[];
 }
 
-export type Visit<Found> = (redis: Redis, info: ServerInfo, address: string) => Promise<Found>;
+type Master = RedisAddress['nodes'][number];
+
+type Visit<Found> = (redis: Redis, info: ServerInfo, address: string) => Promise<Found>;
 
 /** Visits the server, or each master of its cluster. Rejects if no named node is usable. */
 export async function visitMasters<Found>(
@@ -26,29 +28,23 @@ export async function visitMasters<Found>(
   const found: Found[] = [];
   const failed: (StoreUnavailable | RedisRefused)[] = [];
   const first = await connectToAny(address, options);
-  const visitOne = async (name: string, connect: () => Promise<Redis>) => {
+  const visitOne = async (master?: Master) => {
     try {
-      const redis = await connect();
+      const redis = master === undefined ? first : await connectToAny({ ...address, nodes: [master] }, options);
       try {
         found.push(await visit(redis, await infoOf(redis), `${redis.options.host}:${redis.options.port}`));
       } finally {
         redis.disconnect();
       }
     } catch (error) {
-      failed.push(withName(name, asStoreError(error)));
+      failed.push(failedVisit(master, asStoreError(error)));
     }
   };
   try {
     const isCluster = (await infoOf(first))('redis_mode') === 'cluster';
     const masters = isCluster ? mastersIn(await first.call('CLUSTER', 'SLOTS'), first.options.host) : [];
     // A cluster without slots has no masters yet.
-    if (masters.length === 0) await visitOne('', async () => first);
-    else {
-      const visits = masters.map((node) =>
-        visitOne(`${node.host}:${node.port}: `, () => connectToAny({ ...address, nodes: [node] }, options)),
-      );
-      await Promise.all(visits);
-    }
+    await Promise.all(masters.length === 0 ? [visitOne()] : masters.map(visitOne));
     return { isCluster, found, failed };
   } catch (error) {
     throw asStoreError(error);
@@ -58,17 +54,18 @@ export async function visitMasters<Found>(
 }
 
 /** Throws errors that are bugs. */
-function withName(name: string, error: unknown): StoreUnavailable | RedisRefused {
-  if (error instanceof RedisRefused) return new RedisRefused(name + error.message);
-  if (error instanceof StoreUnavailable) return new StoreUnavailable(name + error.message);
-  throw error;
+function failedVisit(master: Master | undefined, error: unknown): StoreUnavailable | RedisRefused {
+  if (!(error instanceof RedisRefused || error instanceof StoreUnavailable)) throw error;
+  if (master === undefined) return error;
+  const message = `${master.host}:${master.port}: ${error.message}`;
+  return error instanceof RedisRefused ? new RedisRefused(message) : new StoreUnavailable(message);
 }
 
 /**
  * Masters in a reply to `CLUSTER SLOTS`: lists of first slot, last slot, master, replicas. A node
  * that does not know its own address replies with none.
  */
-function mastersIn(slots: unknown, asked = ''): { host: string; port: number }[] {
+function mastersIn(slots: unknown, asked = ''): Master[] {
   const nodes = (slots as [number, number, [host: string | null, port: number]][]).map(([, , [host, port]]) => ({
     host: host || asked,
     port,
