@@ -88,10 +88,7 @@ const COST_GROUPS: Readonly<Record<CostGroupName, Columns<CostRowView>>> = {
   day: [['date', ({ day }) => day]],
   model: [['model', ({ model }) => model]],
   provider: [['provider', ({ provider }) => provider]],
-  organization: [
-    ['organization_id', ({ organizationId }) => organizationId],
-    ['organization_name', ({ organizationName }) => organizationName],
-  ],
+  organization: ORGANIZATION_COLUMNS,
 };
 
 const COST_FIGURES: Columns<CostRowView> = [
