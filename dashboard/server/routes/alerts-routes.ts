@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { type AlertChangeInput, type AlertSettingsInput, alertChange, type DeliveryView } from '#contract/alerts.ts';
+import { changed } from '#contract/setting.ts';
 import { MAX_ALERT_EMAILS } from '#core/field-bounds.ts';
 import { mergedList } from '#core/merged-list.ts';
 import { present } from '#core/present.ts';
@@ -126,11 +127,8 @@ function settingsAfter(
   secret: string,
 ): AlertSettings {
   const emails = change.emails && mergedList(before.emails, emailsBefore ?? before.emails, change.emails);
-  const after = Object.entries({ ...viewOf(before), ...change, ...present({ emails }) }).filter(
-    ([, value]) => value !== null,
-  );
-  const values = Object.fromEntries(after) as unknown as AlertSettingsInput;
-  const { webhookUrl: url, webhookKind: kind = 'webhook', ...settings } = values;
+  const after = changed(viewOf(before), { ...change, ...present({ emails }) });
+  const { webhookUrl: url, webhookKind: kind = 'webhook', ...settings } = after;
   const webhook = url === undefined ? undefined : { url, kind, secret: keptSecret(before.webhook, kind) ?? secret };
   return { ...storedAmounts(settings), ...present({ webhook }) };
 }
