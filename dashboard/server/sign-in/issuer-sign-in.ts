@@ -139,14 +139,9 @@ function problemOfFailure(error: unknown): Problem {
     return REFUSALS.includes(error.error) ? ISSUER_REFUSED : ISSUER_UNAVAILABLE;
   }
   if (error instanceof ResponseBodyError) return error.error === 'invalid_grant' ? SIGN_IN_EXPIRED : ISSUER_UNAVAILABLE;
-  if (isUnusable(error)) return ISSUER_UNAVAILABLE;
   if (!(error instanceof ClientError) || UNAVAILABLE.includes(error.code ?? '')) return ISSUER_UNAVAILABLE;
-  return IDENTITY_REFUSED;
-}
-
-/** The library wraps errors of its fetch. */
-function isUnusable(error: unknown): boolean {
-  return error instanceof UnusableIssuer || (error instanceof Error && error.cause instanceof UnusableIssuer);
+  // The library wraps errors of its fetch.
+  return error.cause instanceof UnusableIssuer ? ISSUER_UNAVAILABLE : IDENTITY_REFUSED;
 }
 
 function refusalOf({ kind }: Exclude<IdentityResult, { kind: 'user' }>, email: string): Problem {
