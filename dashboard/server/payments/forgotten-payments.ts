@@ -5,7 +5,7 @@ import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/pa
 import type { Database } from '../fairness/stores.ts';
 import { detachUnusedCards, idOf } from './follow-session.ts';
 import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
-import { missEvent, type PaymentDeps, type StripeDeps, settleFromStripe } from './settle.ts';
+import { type PaymentDeps, reportMissedEvent, type StripeDeps, settleFromStripe } from './settle.ts';
 
 /** A restored backup is younger than this, and Stripe keeps events for the same time. */
 const LOOKS_BACK_SECONDS = 30 * 86_400;
@@ -32,15 +32,14 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   const epoch = await currentEpoch(database);
   const day = utcDay(nowMs());
   const last = lookedIn.get(database);
-  if (last?.epoch === epoch && last.day === day) return epoch;
-  const isSame = last?.epoch === epoch;
-  const nowSeconds = Math.floor(nowMs() / 1000);
-  const since = { created: { gte: nowSeconds - LOOKS_BACK_SECONDS }, limit: PAGE };
+  const isSameEpoch = last?.epoch === epoch;
+  if (isSameEpoch && last.day === day) return epoch;
+  const since = { created: { gte: Math.floor(nowMs() / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };
   const settle = async (ids: Iterable<string>) => {
     for (const id of new Set(ids)) {
       const entries = await settleFromStripe(deps, id);
       // Otherwise the database went back in time, or this process did not run.
-      if (isSame && entries > 0) await missEvent(deps, id);
+      if (isSameEpoch && entries > 0) await reportMissedEvent(deps, id);
     }
   };
   const settlePayments = async (payments: readonly Stripe.PaymentIntent[]) => {
@@ -48,7 +47,7 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
     const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata.gateway_organization ?? '' }));
     await settle(await unsettledPayments(database, named));
   };
-  if (!isSame) await inPages(stripe.paymentIntents.list(since), log, settlePayments);
+  if (!isSameEpoch) await inPages(stripe.paymentIntents.list(since), log, settlePayments);
   const settleReversals = async (named: Parameters<typeof unbookedReversals>[1]) =>
     settle(await unbookedReversals(database, named));
   await inPages(stripe.refunds.list(since), log, (refunds) =>

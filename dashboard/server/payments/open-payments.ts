@@ -7,7 +7,7 @@ import {
   takeOpenTopUp,
 } from '#database/payments/open-top-ups.ts';
 import { followSession } from './follow-session.ts';
-import { missEvent, type PaymentDeps, settleFromStripe } from './settle.ts';
+import { type PaymentDeps, reportMissedEvent, settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
 
 type OpenDeps = Pick<PaymentDeps, 'database' | 'log'>;
@@ -25,7 +25,7 @@ export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Pr
   for (let reads = 0; reads < MOST_READS; reads++) {
     const open = await takeOpenTopUp(deps.database);
     if (open === undefined) return;
-    if ((await read(config, deps, open)) > 0) await missEvent(deps, open.id);
+    if ((await read(config, deps, open)) > 0) await reportMissedEvent(deps, open.id);
   }
 }
 

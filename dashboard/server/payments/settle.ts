@@ -51,8 +51,11 @@ export async function settleFromStripe(
   return 'entries' in settled ? settled.entries : 0;
 }
 
-/** Notes that a read of the top-up, or of the payment, found what no event of Stripe had told. */
-export async function missEvent({ database, log }: Pick<StripeDeps, 'database' | 'log'>, id: string): Promise<void> {
+/** Reports that a read of the top-up, or of the payment, found what no event of Stripe had told. */
+export async function reportMissedEvent(
+  { database, log }: Pick<StripeDeps, 'database' | 'log'>,
+  id: string,
+): Promise<void> {
   log.warn(
     { id },
     'a payment was read before Stripe sent an event: if usual, check the endpoint at Stripe (docs/operating.md)',
