@@ -207,11 +207,19 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
     await page.goto('/operator/costs');
     await page.getByRole('button', { name: /^Revenue \$/ }).waitFor();
-    await page.route('**/api/costs?**', (route) => setTimeout(() => void route.continue(), 500));
+    const announced = page.getByRole('status').filter({ hasText: /^\d+ rows?$/ });
+    await announced.waitFor();
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/costs?**', (route) => answer.promise.then(() => route.continue()));
     await page.getByLabel('Group by').selectOption('organization');
     await page
       .locator('[aria-busy="true"]')
       .getByRole('button', { name: /^Revenue \$/ })
       .waitFor();
+    await page.locator('[aria-busy="true"]').getByText('No charges or losses on these days').waitFor();
+    // These rows are still those of the former choice.
+    expect(await announced.count()).toBe(0);
+    answer.resolve();
+    await announced.waitFor();
   });
 });

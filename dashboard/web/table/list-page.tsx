@@ -1,4 +1,4 @@
-import type { UseInfiniteQueryResult } from '@tanstack/react-query';
+import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { CsvTable, OperatorCsvTable } from '#contract/api.ts';
 import { queryText } from '#contract/define-search.ts';
@@ -24,13 +24,13 @@ import { Table, type TableProps } from './table.tsx';
 /** A paged list from useAskPages. A search may stop before its page is full. */
 interface Pages
   extends Query<{ readonly pages: readonly { readonly searchedToMs?: number }[] }>,
-    Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'isPlaceholderData'> {
+    Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError'> {
   readonly fetchNextPage: () => Promise<unknown>;
 }
 
 interface ListProps<Row> extends TableProps<Row> {
   /** A paged list, or a query that has loaded all rows. */
-  readonly query: Pages | Query<unknown>;
+  readonly query: (Pages | Query<unknown>) & Pick<UseQueryResult, 'isPlaceholderData'>;
   /** Singular and plural of the noun for a row. */
   readonly nouns: readonly [one: string, several: string];
   /** Label of the button for the next page. */
@@ -52,7 +52,7 @@ export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...t
   const pages = 'fetchNextPage' in query ? query : undefined;
   const { found = pages ? undefined : rows?.length } = table;
   // True while rows of the previous filter are shown.
-  const isStale = pages?.isPlaceholderData === true;
+  const isStale = query.isPlaceholderData;
   const count = rows?.length ?? 0;
   const searchedToMs = pages?.data?.pages.at(-1)?.searchedToMs;
   const loadNext = () => {

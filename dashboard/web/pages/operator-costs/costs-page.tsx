@@ -77,9 +77,7 @@ export function CostsPage(): ReactNode {
           />
         </Figures>
         <CostsChart days={days} daily={daily} by={by} show={show} />
-        <Figures query={costs}>
-          <CostsTable query={costs} by={by} url={url} />
-        </Figures>
+        <CostsTable query={costs} by={by} url={url} />
       </UnlessFailed>
     </>
   );
