@@ -145,7 +145,7 @@ function EditOrganizationDialog({ organization, onClose }: OrganizationDialogPro
     <FormDialog
       onClose={onClose}
       title={`Edit ${organization.name}`}
-      description="Applies from the next request. An empty field means what it shows."
+      description="Applies from the next request. An empty limit has the value that its field shows."
       submit="Save"
       sending={edit}
       onSubmit={submit}
