@@ -41,7 +41,6 @@ async function main(): Promise<void> {
     isSupervised: process.connected === true,
     envoyHost: process.env.ENVOY_HOST,
   }).catch(explainUnavailable);
-  if (gateway === undefined) return;
   if (gateway.kind === 'refused') return refuseToStart(gateway.message);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
@@ -53,8 +52,8 @@ async function main(): Promise<void> {
 }
 
 /** No configuration error: the supervisor retries, because a store or migration may be late. */
-function explainUnavailable(error: unknown): undefined {
-  if (error instanceof TransactionPooler) return refuseToStart(error.message);
+function explainUnavailable(error: unknown): never {
+  if (error instanceof TransactionPooler) refuseToStart(error.message);
   const reason = reasonOf(error);
   if (reason === undefined) throw error;
   process.stderr.write(`${reason}\n`);

@@ -37,7 +37,7 @@ describe('a request', () => {
     ['that a limit refused', { status: 429, code: 'rpm_exceeded' }, true],
     ['whose client left before there was an answer', { status: 499 }, true],
     ['whose client left a provider', { status: 499, notes: { generationId: 'gen-1' } }, false],
-  ])('%s: is free %s', (_, changes, expected) => {
+  ])('%s: is refused %s', (_, changes, expected) => {
     expect(isRefusedRequest(recordWith(changes))).toBe(expected);
   });
 
