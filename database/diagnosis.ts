@@ -4,7 +4,7 @@ import type { DatabaseConnections } from '#core/process-figures.ts';
 import { EVENT_MISSED } from './alerts/operator-crossings.ts';
 import { only, run, type Statement, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
-import { CONNECTIONS } from './process-reports/database-figures.ts';
+import { CONNECTIONS, DEAD_LETTERS } from './process-reports/database-figures.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
 import { APPLIED_MIGRATIONS, type AppliedMigration, isBeforeBaseline, servesCode } from './schema/migrate.ts';
 import { readSchemaFiles } from './schema/schema-files.ts';
@@ -147,7 +147,7 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
 /** Reads each organization's last entry by index: enough to notice that accounts were changed. */
 const LEDGER = sql('diagnose_ledger')`
   select (select count(*)::integer from accounts) as organizations,
-      (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters",
+      ${DEAD_LETTERS} as "deadLetters",
       array(
         select a.organization_id from accounts a
         left join lateral (

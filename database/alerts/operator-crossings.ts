@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { DEAD_LETTERS } from '../process-reports/database-figures.ts';
 import { REPORT_FRESH_MS } from '../process-reports/report.ts';
 import { isAlone } from './crossings.ts';
 import { addMessages, lockOutbox, type MessageContent, type NewMessage } from './outbox.ts';
@@ -24,8 +25,7 @@ const CROSS = sql('cross_operator_alerts')`
       select 'ledger.losses' as kind, '' as subject, jsonb_build_object('count', count(*), 'nano_usd', sum(amount_nano_usd)::text) as content
       from losses where created_at > now() - interval '1 hour' having count(*) > 0
       union all
-      select 'ledger.dead_letters', '', jsonb_build_object('count', count(*))
-      from (select from dead_letters where resolution is null limit 10000) d having count(*) > 0
+      select 'ledger.dead_letters', '', jsonb_build_object('count', n) from (select ${DEAD_LETTERS} as n) u where n > 0
       union all
       select 'spool.waiting', '', jsonb_build_object('charges', sum((report #>> '{waitingCharges,count}')::bigint))
       from fresh having sum((report #>> '{waitingCharges,count}')::bigint) > 0
