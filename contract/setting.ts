@@ -6,7 +6,7 @@ export interface Setting {
   readonly label: string;
   /** The word for no value, such as `unlimited`. A setting with this word can be removed. */
   readonly none?: string | undefined;
-  /** The value that an emptied setting gets which must have one. */
+  /** Value of an emptied setting that cannot be absent. */
   readonly default?: number | boolean;
   readonly hint?: string;
   /** Shown in an empty box. */

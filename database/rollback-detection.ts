@@ -10,7 +10,7 @@ export interface WatchedStores extends KeyStore, Charging {}
 interface Known {
   readonly epoch: string;
   readonly sequence: number;
-  /** Number of states learned until this one, included. */
+  /** Number of this state, in the order of learning. */
   readonly at: number;
 }
 

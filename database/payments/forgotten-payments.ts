@@ -64,7 +64,7 @@ export async function noteMissedEvent(pool: pg.Pool, id: string): Promise<void> 
   await run(pool, NOTE_MISSED, [id]);
 }
 
-/** An event about the session or the payment came, perhaps late. */
+/** Ends the note: an event about the session or the payment came, perhaps late. */
 export async function endMissedEvent(pool: pg.Pool, id: string): Promise<void> {
   await run(pool, END_MISSED, [id]);
 }

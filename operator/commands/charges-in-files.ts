@@ -94,10 +94,10 @@ async function findRecent(folder: string, index: number, database: Looks): Promi
 }
 
 async function unaccountedAmong(generationIds: readonly string[], database: Looks): Promise<readonly string[]> {
-  const unknown: string[] = [];
+  const unaccounted: string[] = [];
   for (let at = 0; at < generationIds.length; at += ASKED_AT_ONCE)
-    unknown.push(...(await database.unaccountedAmong(generationIds.slice(at, at + ASKED_AT_ONCE))));
-  return unknown;
+    unaccounted.push(...(await database.unaccountedAmong(generationIds.slice(at, at + ASKED_AT_ONCE))));
+  return unaccounted;
 }
 
 async function exists(path: string): Promise<boolean> {
