@@ -117,7 +117,7 @@ const SHARING = {
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
-    // The same module was translated once for each project, at each run.
+    // Otherwise each project translates all modules again, in every run.
     experimental: { fsModuleCache: true, fsModuleCachePath: join(import.meta.dirname, '.cache/vitest') },
     projects: [
       {

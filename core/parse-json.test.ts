@@ -13,7 +13,7 @@ const MISREAD = [
 
 describe('a key with escapes', () => {
   it.each(MISREAD)('is right after %s: %s', (before, text, keys) => {
-    // Held, because V8 forgets the keys of a form that no object has any more.
+    // V8 forgets the misread keys once no object that had them is left, so these are kept.
     const held = [JSON.parse(before), parseJson(before)];
     expect(Object.keys(parseJson(text) as object)).toEqual(keys);
     expect(Object.keys(parseJson(`{"in":[{"x":"\\n"},${text}]}`) as object)).toEqual(['in']);
@@ -39,7 +39,7 @@ describe('against JSON.parse', () => {
     fc.assert(
       fc.property(json, fc.boolean(), (value, isPretty) => {
         const text = JSON.stringify(value, null, isPretty ? 2 : 0);
-        // A first member whose key has an escape: all is read one by one.
+        // The last key has an escape, so parseJson reads the whole text itself.
         const [read] = parseJson(`[${text},{"\\n":0}]`) as unknown[];
         expect(JSON.stringify(read)).toBe(JSON.stringify(value));
         expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(value));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { freePorts } from '#test/launchers/free-ports.ts';
 import { startHealthServer } from './health-server.ts';
 
-it('answers while any process of the host lives, and shares the address with no other host', async () => {
+it('answers while any process of the host lives, and a single process shares its address with none', async () => {
   const [port = 0] = await freePorts(1);
   const start = (isShared: boolean, reason?: string) =>
     startHealthServer({ host: '127.0.0.1', port, isShared }, { notReady: async () => reason }, PAGE);

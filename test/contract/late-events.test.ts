@@ -35,7 +35,7 @@ beforeEach(async () => {
   lines = [];
 });
 
-/** A payment of which Stripe told. */
+/** A payment whose event has arrived. */
 async function paid(received = 1000): Promise<string> {
   const top = { gateway_top_up: newId('top', Date.now()), gateway_automatic: 'false' };
   const metadata = { ...top, gateway_organization: organizationId };
@@ -51,7 +51,7 @@ test.each<[string, (id: string) => unknown, number?]>([
   ['a dispute that was prevented', (id) => stripe.world.dispute(id, 1000, 'prevented')],
   ['a refund that failed before it was read', (id) => stripe.world.refund(id, 300, 'failed')],
   ['the refund of a refused payment', (id) => stripe.world.refund(id, 999), 999],
-])('%s of which Stripe told is not read again, and no event is missed', async (_, happen, received) => {
+])('%s whose event arrived is not read again, and no event counts as missed', async (_, happen, received) => {
   const id = await paid(received);
   happen(id);
   await tellOf(id);
@@ -65,7 +65,7 @@ test.each<[string, (id: string) => unknown, number?]>([
 test.each([
   ['a payment', 1000],
   ['a refused payment that an operator booked', 999],
-])('of a refund of %s without an event operators are told ten minutes later', async (_, received) => {
+])('operators are told of a refund of %s whose event is ten minutes late', async (_, received) => {
   const id = await paid(received);
   if (received === 999)
     await database.administration.credit(organizationId, { amountNanoUsd: 9_990_000_000n, reference: id }, BY);

@@ -23,7 +23,7 @@ test.each<[string, RegExp, (spool: string) => Promise<{ release(): void } | unde
       return lockFile(join(spool, 'worker-0.lock'), 0);
     },
   ],
-])('%s', { timeout: 40_000 }, async (_, said, prepare) => {
+])('%s', async (_, said, prepare) => {
   const folder = mkdtempSync(join(tmpdir(), 'gw-start-'));
   const lock = await prepare(join(folder, 'spool'));
   const [api, dashboard, metrics] = await freePorts(3);

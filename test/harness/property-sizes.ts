@@ -1,7 +1,7 @@
 /**
- * Setup file of the projects whose test files share a process: how long and how many the values are
- * that properties draw. By default fast-check draws at most ten elements, whatever `maxLength` a
- * test has. Here a `maxLength` is reached. CI draws three times as many values.
+ * Setup file of the projects whose test files share a process. By default fast-check draws at most
+ * some ten elements, whatever `maxLength` a test gives. Here values are as long as `maxLength`
+ * allows, and CI draws three times as many of them.
  */
 import fc from 'fast-check';
 
