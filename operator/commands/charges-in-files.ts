@@ -100,6 +100,7 @@ async function unaccountedAmong(generationIds: readonly string[], database: Look
   return unaccounted;
 }
 
+/** Unlike that of core, rejects if this process may not look: the folder is unreadable then. */
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
