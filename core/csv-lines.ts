@@ -3,7 +3,7 @@ import { type Columns, csvLine } from './csv.ts';
 
 /** Spreadsheets accept no more rows. */
 const MOST_ROWS = 1_000_000;
-/** A row of the ledger or the audit log has at most some 2,000 characters, so a step has 2 MB. */
+/** A row of the ledger or of costs has at most some 2,000 characters, so a step has 2 MB. */
 const STEP_ROWS = 1_000;
 /** Length of text after which other work of the process is done. */
 const PIECE_LENGTH = 64 * 1024;

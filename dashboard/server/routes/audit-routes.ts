@@ -6,6 +6,8 @@ import { csvRoute, type Deps, type Route, route } from '../http/route.ts';
 import { auditColumns } from './csv-tables.ts';
 
 const PAGE_ROWS = 50;
+/** An event that replaces the longest lists of a key needs some 35 KB, so a step is below 4 MB. */
+const CSV_STEP_ROWS = 100;
 
 export const AUDIT_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/audit', {
@@ -35,8 +37,9 @@ export const AUDIT_ROUTES: readonly Route[] = [
 ];
 
 function auditLines({ database }: Deps, filter: Omit<AuditQuery, 'before' | 'limit'>) {
-  return csvLines(auditColumns(filter.organizationId === undefined), async (before: string | undefined, limit) => {
+  const read = async (before: string | undefined, limit: number) => {
     const { events, next } = await auditPage(database, { ...filter, ...present({ before }), limit });
     return { rows: events, ...present({ next }) };
-  });
+  };
+  return csvLines(auditColumns(filter.organizationId === undefined), read, { stepRows: CSV_STEP_ROWS });
 }
