@@ -14,6 +14,7 @@ import { configurationWith } from '../fixtures/process-report.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { startTestPostgres } from '../harness/postgres-server.ts';
+import { signalAll } from '../launchers/process-tree.ts';
 
 /** A report takes milliseconds, but more on a busy machine. */
 const SOON = { timeout: 20_000 };
@@ -107,14 +108,3 @@ it('closes in time while PostgreSQL is frozen', async () => {
     signalAll(frozen, 'SIGCONT');
   }
 });
-
-/** Sends a signal to processes, some of which may have ended. */
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
-}

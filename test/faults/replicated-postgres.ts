@@ -13,7 +13,7 @@ import { choosePostgresUser, handOver } from '#supervisor/postgres/postgres-user
 import { serverArguments } from '#supervisor/postgres/server-settings.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { sql } from '../harness/database.ts';
-import { withChildren } from '../launchers/process-tree.ts';
+import { signalAll, withChildren } from '../launchers/process-tree.ts';
 
 /**
  * A primary with one standby, synchronous by default, behind one address. A socket plays the role
@@ -84,7 +84,7 @@ export async function startReplicatedPostgres(replication: 'sync' | 'async' = 's
       for (const { pid } of senders) process.kill(pid, 'SIGSTOP');
     },
     killPrimary: async () => {
-      for (const pid of withChildren(primary.pid)) process.kill(pid, 'SIGKILL');
+      signalAll(withChildren(primary.pid), 'SIGKILL');
       await primary.exited;
     },
     switchToStandby: () => {

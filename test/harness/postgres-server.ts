@@ -5,6 +5,7 @@
 import type { TestProject } from 'vitest/node';
 import { removeLeftovers } from '../launchers/leftovers.ts';
 import { launcherName, openLauncher } from '../launchers/open-launcher.ts';
+import { signalAll } from '../launchers/process-tree.ts';
 import { prepareMigrated } from './new-database.ts';
 
 export interface TestPostgres {
@@ -22,14 +23,6 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-function killIfAlive(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
 export async function startTestPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
   const data = await (await openLauncher()).createPostgres(settings);
   let server = await data.start();
@@ -42,7 +35,7 @@ export async function startTestPostgres(settings: Readonly<Record<string, string
     processes: () => server.processes(),
     crash: async () => {
       // The backends too: a busy one outlives the server for a moment, and may still commit.
-      for (const pid of server.processes()) killIfAlive(pid);
+      signalAll(server.processes(), 'SIGKILL');
       await server.exited;
       await server.stop();
       down = true;

@@ -3,7 +3,7 @@ import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainer
 import { within } from '#core/within.ts';
 import { keepOutput, type LaunchedProcess } from './launched-process.ts';
 import { removeWhenWeEnd } from './leftovers.ts';
-import { withChildren } from './process-tree.ts';
+import { signalAll, withChildren } from './process-tree.ts';
 
 export interface ContainerLaunch {
   readonly image: string;
@@ -51,9 +51,9 @@ export async function startContainer(processName: string, launch: ContainerLaunc
     hasEnded: () => ended,
     exited,
     end: async (signal = 'SIGTERM', graceMs = 5000) => {
-      if (!ended) signalIfAlive(pid(), signal);
+      if (!ended) signalAll([pid()], signal);
       if (!(await within(exited, graceMs))) {
-        signalIfAlive(pid(), 'SIGKILL');
+        signalAll([pid()], 'SIGKILL');
         // Bounded, because the container is removed even if the daemon never reports its end.
         await within(exited, graceMs);
       }
@@ -90,15 +90,5 @@ function nameOf(pid: number): string | undefined {
     return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
   } catch {
     return undefined;
-  }
-}
-
-function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
-  // Signalling pid 0 would signal the process group of this process.
-  if (pid === 0) return;
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -13,3 +13,16 @@ export function withChildren(parent: number): number[] {
     });
   return [parent, ...children];
 }
+
+/** Sends a signal to processes, some of which may have ended. */
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    // Signalling pid 0 would signal the process group of this process.
+    if (pid === 0) continue;
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
