@@ -16,7 +16,7 @@ import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-c
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
-import { withChildren } from '../launchers/process-tree.ts';
+import { signalAll, withChildren } from '../launchers/process-tree.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { missingInstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
@@ -64,7 +64,11 @@ async function untilServed(): Promise<void> {
 async function operate(databaseUrl: string, ...command: readonly string[]): Promise<Record<string, unknown>> {
   const args = [join(REPOSITORY, 'operator/main.ts'), ...command, '--json'];
   const env = { ...process.env, ...stack.env, DATABASE_URL: databaseUrl };
-  return JSON.parse((await run(process.execPath, args, { cwd: REPOSITORY, env })).stdout);
+  // A report with problems is on standard output too; the exit status is then 1.
+  const { stdout } = await run(process.execPath, args, { cwd: REPOSITORY, env }).catch(
+    (ended: { stdout: string }) => ended,
+  );
+  return JSON.parse(stdout);
 }
 
 const epochIn = async (url: string): Promise<unknown> => (await sql(url, 'select epoch from ledger_state'))[0]?.epoch;
@@ -107,7 +111,11 @@ requirement(missingInstalledPostgres(), () => {
       // `renew-epoch` is deliberately not run.
       expect(await operate(restoredUrl, 'migrate')).toMatchObject({ ok: true });
       const verified = await operate(restoredUrl, 'ledger', 'verify');
-      expect(verified).toMatchObject({ ok: true, dead_letters: 0 });
+      expect(verified).toMatchObject({ dead_letters: 0 });
+      // The moment of the dump may lie between the row of a request and its charge, which the
+      // running process makes below. Nothing else may be missing.
+      const rules = (verified.differences as { rule: string }[]).map(({ rule }) => rule);
+      expect(rules).toEqual(rules.map(() => 'every request that was logged with a cost has its generation'));
       // The backup was taken during the load, so it has some generations and lacks later ones.
       expect(verified.generations).toBeGreaterThan(0);
       expect(verified.generations).toBeLessThan(loaded.complete.size);
@@ -151,7 +159,7 @@ test('a copy of the files and the archived WAL restore every charge', { timeout:
     const before = await epochIn(stack.databaseUrl);
     await untilArchived(paths);
 
-    for (const pid of withChildren(server.pid)) process.kill(pid, 'SIGKILL');
+    signalAll(withChildren(server.pid), 'SIGKILL');
     await server.exited;
     rmSync(paths.postgresDir, { recursive: true });
     renameSync(copy, paths.postgresDir);
