@@ -19,7 +19,8 @@ export function makeCertificate(nowMs = Date.now(), commonName = 'inference-gate
   const tbs = toBeSigned(privateKey, nowMs, commonName);
   const signature = sign('sha256', tbs, privateKey);
   const der = sequence(tbs, sequence(ECDSA_SHA256), bitString(signature));
-  const base64 = der.toString('base64').replace(/.{64}/g, '$&\n');
+  // OpenSSL refuses an empty line, as a break after a full last line would make one.
+  const base64 = der.toString('base64').replace(/.{64}(?=.)/g, '$&\n');
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,

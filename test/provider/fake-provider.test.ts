@@ -1,5 +1,6 @@
 import { connect } from 'node:http2';
 import { get } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { errorEvent, jsonAnswer, reset, streamThen } from './acts.ts';
 import { makeCertificate } from './certificate.ts';
@@ -76,4 +77,11 @@ test('speaks TLS with HTTP/1.1 and HTTP/2 under a certificate that verifies', as
   session.close();
   expect(headers[':status']).toBe(200);
   expect(provider.requests().map(({ httpVersion }) => httpVersion)).toEqual(['1.1', '2.0']);
+});
+
+// Names of each length, because only some sizes fill the last line of a PEM text.
+test('certificates of every size are loaded by TLS', () => {
+  for (let length = 1; length <= 60; length += 1) {
+    expect(() => createSecureContext(makeCertificate(Date.now(), 'a'.repeat(length)))).not.toThrow();
+  }
 });
