@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { refuseToStart } from '#core/process-end.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { StoreLog } from './connection/connection-pool.ts';
+import { TransactionPooler } from './connection/transaction-pooler.ts';
 import { missingRight } from './connection/unavailable.ts';
 import { SchemaMismatch } from './schema/migrate.ts';
 
@@ -26,6 +28,20 @@ export async function untilUsable<Opened>(
       await sleep(everyMs);
     }
   }
+}
+
+/**
+ * Ends a process whose stores cannot be opened. Unless the configuration is wrong, the supervisor
+ * restarts it, because a store or migration may be late. Errors that waiting cannot fix are thrown.
+ */
+export function explainUnavailable(error: unknown): never {
+  if (error instanceof TransactionPooler) refuseToStart(error.message);
+  const reason = reasonToWait(error);
+  if (reason === undefined) throw error;
+  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL override it).';
+  const isAway = error instanceof StoreUnavailable && !missingRight(error);
+  process.stderr.write(isAway ? `A store does not answer: ${reason}. ${advice}\n` : `${reason}\n`);
+  process.exit(1);
 }
 
 function reasonToWait(error: unknown): string | undefined {

@@ -8,9 +8,7 @@ import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { createLog, type Log } from '#core/log/log.ts';
 import { refuseToStart } from '#core/process-end.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
-import { SchemaMismatch } from '#database/schema/migrate.ts';
+import { explainUnavailable } from '#database/until-usable.ts';
 import { WorkerTaken } from './billing/charge-log/worker-lock.ts';
 import { type OpenGateway, openGateway } from './process/open-gateway.ts';
 
@@ -28,7 +26,7 @@ async function main(): Promise<void> {
   for (const warning of loaded.warnings) log.warn(formatProblem(warning));
   const paths = runtimePaths(process.env);
   for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])
-    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(explainUnavailable);
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(explainUnusable);
   const folderProblem = socketFolderProblem(paths);
   if (folderProblem !== undefined) return refuseToStart(folderProblem);
 
@@ -40,7 +38,7 @@ async function main(): Promise<void> {
     ...{ configPath, loaded, paths, workerIndex, log },
     isSupervised: process.connected === true,
     envoyHost: process.env.ENVOY_HOST,
-  }).catch(explainUnavailable);
+  }).catch(explainUnusable);
   if (gateway.kind === 'refused') return refuseToStart(gateway.message);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
@@ -51,24 +49,15 @@ async function main(): Promise<void> {
   await collectStartGarbage();
 }
 
-/** No configuration error: the supervisor retries, because a store or migration may be late. */
-function explainUnavailable(error: unknown): never {
-  if (error instanceof TransactionPooler) refuseToStart(error.message);
-  const reason = reasonOf(error);
-  if (reason === undefined) throw error;
-  process.stderr.write(`${reason}\n`);
-  process.exit(1);
-}
-
-function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { message, cause } = error;
-  const why = cause instanceof Error ? `: ${cause.message}` : '';
-  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL override it).';
-  if (error instanceof StoreUnavailable) return `A store does not answer: ${message}${why}. ${advice}`;
-  if (error instanceof SchemaMismatch || error instanceof WorkerTaken) return `${message}${why}`;
+/** As `explainUnavailable`, with errors that only this process has. */
+function explainUnusable(error: unknown): never {
+  if (!(error instanceof Error)) throw error;
+  // The other process may be about to end.
+  if (error instanceof WorkerTaken) process.stderr.write(`${error.message}\n`);
   // Of the operating system, such as a full disk.
-  return 'syscall' in error ? `A file or an address cannot be used: ${message}.` : undefined;
+  else if ('syscall' in error) process.stderr.write(`A file or an address cannot be used: ${error.message}.\n`);
+  else explainUnavailable(error);
+  process.exit(1);
 }
 
 function closeWhenAsked(gateway: OpenGateway, log: Log, drainTimeoutMs: number): void {

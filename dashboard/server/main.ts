@@ -11,13 +11,10 @@ import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { compareModels } from '#core/model-catalogue/model-differences.ts';
 import { refuseToStart } from '#core/process-end.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
-import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
 import { recordProxy } from '#database/process-reports/seen-proxies.ts';
-import { SchemaMismatch } from '#database/schema/migrate.ts';
-import { untilUsable } from '#database/until-usable.ts';
+import { explainUnavailable, untilUsable } from '#database/until-usable.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
 import { type Background, repeat } from './background/repeat.ts';
@@ -69,7 +66,6 @@ async function main(): Promise<void> {
   process.once('SIGTERM', endAtOnce);
   const opening = process.connected ? open() : untilUsable(open, log);
   const stores = await opening.catch(explainUnavailable);
-  if (stores === undefined) return;
   process.off('SIGTERM', endAtOnce);
   await serve(loaded, postgres.url, stores, log);
 }
@@ -181,18 +177,6 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
   process.on('SIGINT', begin);
   // The supervisor was killed, so nothing would restart or stop this process.
   process.on('disconnect', begin);
-}
-
-/**
- * Not a configuration error: the supervisor restarts this process, which then finds a late database
- * or migration. Without a supervisor, this process has already waited.
- */
-function explainUnavailable(error: unknown): undefined {
-  if (error instanceof TransactionPooler) refuseToStart(error.message);
-  if (error instanceof SchemaMismatch) process.stderr.write(`${error.message}\n`);
-  else if (error instanceof StoreUnavailable) process.stderr.write(`The database does not answer: ${error.message}\n`);
-  else throw error;
-  process.exit(1);
 }
 
 function explainNotListening({ listen }: DashboardProcessConfig, error: Error): undefined {

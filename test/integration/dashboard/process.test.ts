@@ -75,7 +75,7 @@ describe('the dashboard process', () => {
   it.each<[what: string, config: string, databaseUrl: string | undefined, status: number, message: string]>([
     ['the configuration is wrong', 'limits: {read_rpm: none}\n', undefined, 78, 'gateway.yaml:2:'],
     ['there is no database to use', '', undefined, 78, 'set DATABASE_URL'],
-    ['the database is away', '', 'postgres://gateway@127.0.0.1:9/gateway', 1, 'The database does not answer'],
+    ['the database is away', '', 'postgres://gateway@127.0.0.1:9/gateway', 1, 'connect ECONNREFUSED 127.0.0.1:9'],
   ])('says what to do if %s', async (_, config, databaseUrl, status, message) => {
     writeConfig(3, config);
     const one = start(databaseUrl);
