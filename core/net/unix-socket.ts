@@ -7,16 +7,20 @@ const BACKLOG = 4096;
 export interface TcpAddress {
   readonly host: string;
   readonly port: number;
+  /** Other processes listen on the address too, and the kernel chooses one. */
+  readonly isShared?: boolean;
 }
 
 /**
  * Listens on a Unix socket (mode 0600) or a TCP address. A socket file left behind by a process
  * that died is removed: the folder belongs to one deployment, whose supervisor starts each process
- * once.
+ * once. Later errors, such as of a connection that cannot be accepted, are the caller's to handle:
+ * without a listener the first one ends the process.
  */
 export async function listenOn(server: Server, where: string | TcpAddress): Promise<void> {
   if (typeof where !== 'string') {
-    await listening(server, { host: where.host, port: where.port, backlog: BACKLOG });
+    const { host, port, isShared = false } = where;
+    await listening(server, { host, port, backlog: BACKLOG, reusePort: isShared });
     return;
   }
   await unlink(where).catch((error: NodeJS.ErrnoException) => {

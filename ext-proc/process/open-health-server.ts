@@ -43,7 +43,7 @@ function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | un
  * Whichever is asked also serves the metrics of Envoy and, from their sockets, of the others.
  */
 export async function openHealthServer(
-  { config, paths, workerIndex, metrics }: GatewayContext,
+  { config, paths, workerIndex, metrics, log }: GatewayContext,
   readiness: Readiness,
 ): Promise<HealthServer> {
   const { listen, workers } = config();
@@ -60,9 +60,10 @@ export async function openHealthServer(
       return (await Promise.all([own, host.metrics(), envoyStats(paths.envoyAdminSocket)])).join('\n');
     },
   };
+  const onFault = (error: Error) => log.error({ err: error }, 'a connection for metrics or readiness failed');
   const servers = await Promise.all([
-    serveWorkerMetrics(registry, paths.metricsSocket(workerIndex)),
-    startHealthServer({ ...listen.metrics, isShared: workers > 1 }, readiness, page),
+    serveWorkerMetrics(registry, paths.metricsSocket(workerIndex), onFault),
+    startHealthServer({ ...listen.metrics, isShared: workers > 1 }, readiness, page, onFault),
   ]);
   return { close: async () => void (await Promise.all(servers.map((server) => server.close()))) };
 }

@@ -1,6 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import type { Address } from '#core/config/network-names.ts';
+import { createServer } from 'node:http';
 import { boundConnections } from '#core/net/bounded-connections.ts';
+import { listenOn, type TcpAddress } from '#core/net/unix-socket.ts';
 
 /** Far more than probes and scrapers need, far fewer than the process may open. */
 const MAX_CONNECTIONS = 256;
@@ -20,11 +20,12 @@ export interface MetricsPage {
   read(): Promise<string>;
 }
 
-/** With `isShared` other processes listen on the address too, and the kernel chooses one. */
+/** `onFault` is called with errors of the listening socket. */
 export async function startHealthServer(
-  address: Address & { readonly isShared: boolean },
+  address: TcpAddress,
   checks: HealthChecks,
   metricsPage: MetricsPage,
+  onFault: (error: Error) => void,
 ): Promise<HealthServer> {
   const server = createServer(async (request, outgoing) => {
     const response = await respondTo(request.method, request.url, checks, metricsPage).catch((error: unknown) => ({
@@ -37,7 +38,8 @@ export async function startHealthServer(
   server.headersTimeout = 5000;
   server.requestTimeout = 5000;
   boundConnections(server, MAX_CONNECTIONS);
-  await listen(server, address);
+  await listenOn(server, address);
+  server.on('error', onFault);
   return {
     close: () =>
       new Promise((resolve) => {
@@ -62,11 +64,4 @@ async function respondTo(method: string | undefined, url: string | undefined, ch
     default:
       return text(404, 'there are /live, /ready and /metrics');
   }
-}
-
-function listen(server: Server, { host, port, isShared }: Address & { readonly isShared: boolean }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, reusePort: isShared }, () => resolve());
-  });
 }

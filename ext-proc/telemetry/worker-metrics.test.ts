@@ -21,13 +21,17 @@ function worker(index: number, requests: number): Registry {
   return registry;
 }
 
+const onFault = (error: Error) => {
+  throw error;
+};
+
 it('metrics of all processes are shown side by side, unchanged; a process that does not respond is left out', async () => {
   const sockets = [1, 2, 3].map((index) => join(folder, `metrics-${index}.sock`));
   // Left behind by a process that was killed.
   writeFileSync(String(sockets[0]), '');
   const servers = [
-    await serveWorkerMetrics(worker(1, 20), String(sockets[0])),
-    await serveWorkerMetrics(worker(2, 300), String(sockets[1])),
+    await serveWorkerMetrics(worker(1, 20), String(sockets[0]), onFault),
+    await serveWorkerMetrics(worker(2, 300), String(sockets[1]), onFault),
   ];
   const page = await allWorkersMetrics(worker(0, 1), sockets);
   for (const [index, requests] of [1, 20, 300].entries()) {

@@ -1,6 +1,6 @@
-import { unlink } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
+import { listenOn } from '#core/net/unix-socket.ts';
 
 /**
  * Metrics of several gateway processes on one page. The process that is asked for it reads the
@@ -12,11 +12,12 @@ type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
 const TIMEOUT_MS = 1_000;
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
-/** Serves the metrics of a process to the others. */
-export async function serveWorkerMetrics(registry: Registry, socketPath: string): Promise<{ close(): Promise<void> }> {
-  await unlink(socketPath).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
+/** Serves the metrics of a process to the others. `onFault`: as of `startHealthServer`. */
+export async function serveWorkerMetrics(
+  registry: Registry,
+  socketPath: string,
+  onFault: (error: Error) => void,
+): Promise<{ close(): Promise<void> }> {
   const server = createServer(async (_request, response) => {
     try {
       const metrics = await registry.getMetricsAsJSON();
@@ -25,10 +26,8 @@ export async function serveWorkerMetrics(registry: Registry, socketPath: string)
       response.writeHead(500).end();
     }
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(socketPath, resolve);
-  });
+  await listenOn(server, socketPath);
+  server.on('error', onFault);
   return {
     close: () =>
       new Promise((resolve) => {
