@@ -9,6 +9,7 @@ import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
 import { buildPriceLists, lackingListPrices } from './price-lists.ts';
 import { costsOf, pricedModel } from './price-schedule.ts';
+import type { RuleProblem } from './problem.ts';
 import { authOf } from './provider-auth.ts';
 import { placeOf, usesTls } from './provider-endpoints.ts';
 import { compileShaping } from './request-shaping.ts';
@@ -16,7 +17,6 @@ import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schem
 import type { Secrets } from './secret-places.ts';
 import { signInOf } from './sign-in.ts';
 import type { TrustedCa } from './trusted-ca.ts';
-import type { Path } from './yaml-tree.ts';
 
 /** Makes the configuration of the process from the validated file. */
 
@@ -30,18 +30,18 @@ export interface BuildInput extends SettingsInput {
   /** `checked`: the configuration contains no secrets. */
   readonly secrets: Extract<Secrets, 'gateway' | 'checked'>;
   readonly trustedCa: TrustedCa;
-  missingSecrets(providerName: string): readonly { readonly path: Path; readonly reason: string }[];
+  missingSecrets(providerName: string): readonly (Omit<RuleProblem, 'message'> & { readonly reason: string })[];
 }
 
 export interface BuiltConfig {
   readonly config: GatewayConfig;
   /** Well-formed parts that cannot work, or are probably mistakes. */
-  readonly warnings: readonly { readonly path: Path; readonly message: string }[];
+  readonly warnings: readonly RuleProblem[];
 }
 
 export function buildConfig(input: BuildInput): BuiltConfig {
   const { file } = input;
-  const warnings: { path: Path; message: string }[] = [];
+  const warnings: RuleProblem[] = [];
   const providers = new Map<string, Provider>();
   const unusable = new Map<string, string>();
   for (const [name, entry] of Object.entries(file.providers)) {
@@ -52,9 +52,10 @@ export function buildConfig(input: BuildInput): BuiltConfig {
         path: ['providers', name, entry.endpoints ? 'endpoints' : 'base_url'],
         reason: input.trustedCa.reason,
       });
-    for (const { path, reason } of missing) {
+    for (const { reason, ...place } of missing) {
       if (!unusable.has(name)) unusable.set(name, reason);
-      warnings.push({ path, message: `${reason}; models that have no other target answer upstream_config_error` });
+      const message = `${reason}; models that have no other target answer upstream_config_error`;
+      warnings.push({ ...place, message });
     }
   }
   const models = new Map<string, Model>();

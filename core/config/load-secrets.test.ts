@@ -194,10 +194,10 @@ describe('a section that only the dashboard reads', () => {
     expect([there.ok, everything(there)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
     await write({ 'gateway.yaml': RIGHT });
     const missing = await loadConfig(path(), {}, { secrets: 'checked' });
-    expect(missing.ok && missing.warnings.map(({ message }) => message)).toEqual([
-      'models: no model is configured; every completion is model_not_found',
-      'mail.smtp_url: the environment variable SMTP_PASSWORD is not set; the dashboard needs it',
-      'mail.from: the environment variable FROM is not set; the dashboard needs it',
+    expect(missing.ok && missing.warnings.map((warning) => [warning.missing, warning.message])).toEqual([
+      [undefined, 'models: no model is configured; every completion is model_not_found'],
+      ['dashboard', 'mail.smtp_url: the environment variable SMTP_PASSWORD is not set; the dashboard needs it'],
+      ['dashboard', 'mail.from: the environment variable FROM is not set; the dashboard needs it'],
     ]);
     await write({ 'gateway.yaml': MAIL });
     const wrong = await loadConfig(path(), env, { secrets: 'checked' });

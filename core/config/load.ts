@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { present } from '../present.ts';
 import { buildConfig, dashboardSettings, sharedSettings } from './build-config.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import { withoutOutput } from './embeddings-models.ts';
@@ -144,7 +145,7 @@ interface CheckedFile {
   readonly problems: readonly SourceProblem[];
   /** Unresolved references, including those that are not a problem. */
   readonly missing: readonly Missing[];
-  readonly tlsProblems: readonly TlsProblem[];
+  readonly tlsProblems: readonly RuleProblem[];
   /** Includes the files of the certificate. */
   readonly source: ConfigSource;
   readonly storesChanged: boolean;
@@ -169,7 +170,7 @@ async function checkFile(tree: YamlTree, read: ReadConfig): Promise<CheckedFile>
   const source = await withTlsFiles(read, tls);
   const isGateway = secrets === 'gateway' || secrets === 'checked';
   const tlsProblems = await checkTls(isGateway ? tls : undefined);
-  const isTlsElsewhere = ({ forbidden }: TlsProblem) => secrets === 'checked' && forbidden === true;
+  const isTlsElsewhere = (one: RuleProblem) => secrets === 'checked' && one.missing !== undefined;
   const ruleProblems = [
     ...storeProblems,
     // The rule about workers, which share limits through Redis, only concerns the gateway.
@@ -199,12 +200,18 @@ async function buildFor(
     folder,
     secrets,
     trustedCa: await findTrustedCa(env),
-    missingSecrets: (name) => missing.filter((one) => isMissingSecret(one) && one.path[1] === name),
+    missingSecrets: (name) =>
+      missing
+        .filter((one) => isMissingSecret(one) && one.path[1] === name)
+        .map(({ path, reason }) => ({ path, reason, missing: 'gateway' })),
   });
   return {
     config,
     warnings: [
-      ...[...warnings, ...tlsProblems].map((warning) => placed(tree, warning.path, warning.message)),
+      ...[...warnings, ...tlsProblems].map(({ path, message, missing: missingFor }) => ({
+        ...placed(tree, path, message),
+        ...present({ missing: missingFor }),
+      })),
       ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
     ],
   };
@@ -257,8 +264,10 @@ function isElsewhere({ path, forbidden }: Missing, secrets: Secrets): boolean {
 
 function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
   return missing.map(({ path, reason, line, column, elsewhere }) => {
-    const needed = elsewhere && isOfDashboard(path) ? '; the dashboard needs it' : '';
-    return { line, column, message: `${nameOf(path)}: ${reason}${needed}` };
+    const missingFor = isOfDashboard(path) ? 'dashboard' : 'gateway';
+    const needed = elsewhere && missingFor === 'dashboard' ? '; the dashboard needs it' : '';
+    const message = `${nameOf(path)}: ${reason}${needed}`;
+    return { line, column, message, ...(elsewhere ? { missing: missingFor } : {}) };
   });
 }
 
@@ -273,12 +282,11 @@ async function withTlsFiles(
   return { ...source, files: [...all.keys()], fingerprint: fingerprint(text, all) };
 }
 
-interface TlsProblem extends RuleProblem {
-  readonly forbidden?: true;
-}
-
-async function checkTls(tls: ListenConfig['tls']): Promise<TlsProblem[]> {
+async function checkTls(tls: ListenConfig['tls']): Promise<RuleProblem[]> {
   if (tls === undefined) return [];
   const problems = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
-  return problems.map(({ field, ...told }) => ({ path: ['listen', 'tls', field], ...told }));
+  return problems.map(({ field, message, forbidden }) => ({
+    ...{ path: ['listen', 'tls', field], message },
+    ...(forbidden ? { missing: 'gateway' } : {}),
+  }));
 }

@@ -8,12 +8,20 @@ export interface Problem {
   readonly line: number;
   readonly column: number;
   readonly message: string;
+  readonly missing?: MissingFor;
 }
+
+/**
+ * Process that needs a value which is missing outside the file: a variable that is not set, or a
+ * file that is away or that this user may not read.
+ */
+export type MissingFor = 'gateway' | 'dashboard';
 
 /** A problem of a value that is valid by itself. */
 export interface RuleProblem {
   readonly path: Path;
   readonly message: string;
+  readonly missing?: MissingFor;
 }
 
 /** `file:line:column: message`, the form that editors and terminals make clickable. */

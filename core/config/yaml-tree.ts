@@ -11,6 +11,7 @@ import {
 } from 'yaml';
 
 import { exactNumber } from './exact-number.ts';
+import type { MissingFor } from './problem.ts';
 
 /** Converts a parsed YAML document to plain data with the position of each value. */
 
@@ -22,6 +23,7 @@ export interface Position {
 
 export interface SourceProblem extends Position {
   readonly message: string;
+  readonly missing?: MissingFor;
 }
 
 export type Path = readonly (string | number)[];

@@ -163,11 +163,10 @@ function configurationFindings(
     check,
     `${path} is valid: ${countOrNo(config.models.size, 'model')}, ${countOrNo(config.providers.size, 'provider')}`,
   );
-  const told = warnings.map(({ line, message }) => {
+  const told = warnings.map(({ line, message, missing }) => {
     const found = `${path}:${line}: ${message}`;
-    const isMissing = /: the (?:environment variable|file) /.test(message);
-    if (runsDashboard || !message.endsWith('the dashboard needs it'))
-      return warning(check, found, isMissing ? MISSING : 'Correct it, unless it is meant.');
+    if (runsDashboard || missing !== 'dashboard')
+      return warning(check, found, missing === undefined ? 'Correct it, unless it is meant.' : MISSING);
     return { ...skipped(check, found), advice: 'Run the doctor where the dashboard runs, and set it there.' };
   });
   return [valid, ...told];

@@ -64,13 +64,16 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
       env,
     });
     expect(await check.exited).toBe(0);
-    const { ok, warnings } = JSON.parse(check.output()) as { ok: boolean; warnings: { message: string }[] };
-    expect([ok, warnings.map(({ message }) => message)]).toEqual([
+    const { ok, warnings } = JSON.parse(check.output()) as {
+      ok: boolean;
+      warnings: { message: string; missing?: string }[];
+    };
+    expect([ok, warnings.map(({ missing, message }) => `${missing}: ${message}`)]).toEqual([
       true,
       [
-        'listen.tls.private_key: cannot be read: permission denied',
-        'tracing.headers.authorization: the file otlp cannot be read: permission denied',
-        'providers.one.api_key: the file one cannot be read: permission denied; models that have no other target answer upstream_config_error',
+        'gateway: listen.tls.private_key: cannot be read: permission denied',
+        'gateway: tracing.headers.authorization: the file otlp cannot be read: permission denied',
+        'gateway: providers.one.api_key: the file one cannot be read: permission denied; models that have no other target answer upstream_config_error',
       ],
     ]);
     await service.end('SIGTERM', PATIENCE_MS);
