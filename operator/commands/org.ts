@@ -140,8 +140,10 @@ const credit: Command = {
     if (problem) return problem;
     if (typeof amountNanoUsd === 'string') return { kind: 'usage', message: amountNanoUsd };
     const reference = referenceOf(call);
-    const readValues = (values: ValueReader) =>
-      present({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', MAX_REFERENCE) });
+    const readValues = (values: ValueReader) => {
+      values.text('reference', MAX_REFERENCE);
+      return present({ note: values.text('note', MAX_NOTE_CHARACTERS) });
+    };
     let decided = false;
     const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
       const entry = { amountNanoUsd, reference, ...present({ note }) };
@@ -233,7 +235,10 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
   };
 }
 
-/** `--reference` or a new one, known before the first attempt: a repeated command books once. */
+/**
+ * `--reference`, not checked yet, or a new one. It is known before the first attempt, so that a
+ * repeated command books once.
+ */
 function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
