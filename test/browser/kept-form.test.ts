@@ -145,6 +145,33 @@ requirement(NO_CHROMIUM, () => {
     });
   });
 
+  test('saving a key keeps what a colleague added to its lists meanwhile', async () => {
+    const { page } = owner;
+    const keys = `/api/organizations/${organizationId}/keys`;
+    const headers = { origin: stack.dashboardOrigin };
+    const restricted = { name: 'Shared', scopes: ['chat'], models: ['small'], ipRanges: ['10.0.0.0/8'] };
+    const { key } = await (await page.request.post(keys, { data: restricted, headers })).json();
+    await page.clock.install();
+    await page.goto(`/o/${organizationId}/keys?key=${key.id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const form = page.getByRole('dialog', { name: 'Edit “Shared”' });
+    await form.getByText('Addresses', { exact: true }).click();
+    await form.getByLabel('Allowed addresses').fill('192.0.2.1');
+    await form.getByLabel('Allowed addresses').press('Enter');
+    // As a colleague does in another browser.
+    const data = { models: null, note: 'Theirs', ipRanges: ['10.0.0.0/8', '192.0.2.2'] };
+    await page.request.patch(`${keys}/${key.id}`, { data, headers });
+    // The list is fetched again while the dialog is open.
+    await page.clock.fastForward(20_000);
+    await page.getByText('Theirs').waitFor();
+    await form.getByRole('button', { name: 'Save changes' }).click();
+    await form.waitFor({ state: 'detached' });
+    const saved = await (await page.request.get(keys)).json();
+    const ours = saved.keys.find(({ id }: { readonly id: string }) => id === key.id);
+    expect(ours).toMatchObject({ note: 'Theirs', ipRanges: ['10.0.0.0/8', '192.0.2.2', '192.0.2.1'] });
+    expect(ours).not.toHaveProperty('models');
+  });
+
   test('a user who signs in in another tab sees nothing that the former user typed', async () => {
     const [ann, bob] = ['ann@acme.example', 'bob@acme.example'];
     const { page } = await openPage(stack);

@@ -9,7 +9,7 @@ import { briefSettings, formatCount, formatInstant, shortMoney } from '../../for
 import { ChipsInput } from '../../forms/chips-input.tsx';
 import { Checkbox, ChoiceGroup, SegmentedControl } from '../../forms/choices.tsx';
 import { DateTimeField } from '../../forms/date-inputs.tsx';
-import { changeOf, draftOf, valuesOf } from '../../forms/draft.ts';
+import { changeOf, draftAfterSave, draftOf, valuesOf } from '../../forms/draft.ts';
 import { asField, type BoundField, fieldsOf } from '../../forms/field.tsx';
 import { FormRow, FormSection } from '../../forms/form.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
@@ -65,7 +65,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
 }
 
 export interface KeyDialogProps {
-  /** The key when the dialog was opened, so that concurrent changes are not overwritten. */
+  /** The key when the dialog was opened. */
   readonly of: KeyView;
   readonly onClose: () => void;
 }
@@ -74,6 +74,7 @@ export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
   const [problems, setProblems] = useState<KeyProblems>({});
   const [draft, onDraft] = useState(() => draftOf(KEY_SETTINGS, key));
+  const list = useAsk('GET /api/organizations/:organization/keys');
   const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: ({ name }) => finish(`Key “${name}” changed. The change applies to the next request.`),
@@ -82,8 +83,11 @@ export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
     const found = draftProblems(draft, Date.now(), key);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
+    // Lists keep what others have added or removed since the dialog was opened.
+    const saved = list.data?.keys.find(({ id }) => id === key.id) ?? key;
+    const wanted = draftAfterSave(KEY_SETTINGS, saved, draftOf(KEY_SETTINGS, key), draft);
     // An unchanged limit above the organization's is accepted.
-    const body = changeOf(KEY_SETTINGS, key, draft);
+    const body = changeOf(KEY_SETTINGS, saved, wanted);
     if (Object.keys(body).length === 0) return onClose();
     edit.mutate({ params: { key: key.id }, body }, { onError: ({ fields }) => setProblems(fields) });
   };
