@@ -163,7 +163,7 @@ requirement(NO_CHROMIUM, () => {
     await page.request.patch(`${keys}/${key.id}`, { data, headers });
     // The list is fetched again while the dialog is open.
     await page.clock.fastForward(20_000);
-    await page.getByText('Theirs').waitFor();
+    await page.getByText('Theirs').first().waitFor();
     await form.getByRole('button', { name: 'Save changes' }).click();
     await form.waitFor({ state: 'detached' });
     const saved = await (await page.request.get(keys)).json();
