@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DemoProvider, startDemoProvider } from './server.ts';
 
+const PROGRAM = resolve(import.meta.dirname, 'provider.ts');
 let demo: DemoProvider;
 
 beforeAll(async () => {
@@ -74,9 +75,15 @@ test('an unknown failure is an ordinary message, and slow is slow', async () => 
   expect(performance.now() - began).toBeGreaterThanOrEqual(95);
 });
 
+test('tells its parent again and again that it serves', async () => {
+  const child = fork(PROGRAM, ['--idle-ms', '60000']);
+  for (let times = 0; times < 2; times++) expect((await once(child, 'message'))[0]).toEqual({ type: 'listening' });
+  child.disconnect();
+  await once(child, 'exit');
+});
+
 test.each(['ipc', 'pipe'] as const)('leaves when its parent goes away (%s)', async (link) => {
-  const file = resolve(import.meta.dirname, 'provider.ts');
-  const child: ChildProcess = spawn(process.execPath, [file, '--port', '0'], {
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, '--port', '0'], {
     stdio: link === 'ipc' ? ['ignore', 'pipe', 'inherit', 'ipc'] : ['pipe', 'pipe', 'inherit'],
   });
   if (child.stdout) await once(child.stdout, 'data');

@@ -36,11 +36,18 @@ try {
     process.stdout.write(`listening on ${host}:${server.port}\n`);
   } else {
     servePassedConnections(Number(idleMs));
-    process.send?.({ type: 'listening' });
+    reportListening();
   }
 } catch (error) {
   process.stderr.write(`demo provider: cannot listen on ${host}:${port}: ${(error as Error).message}\n`);
   process.exit(1);
+}
+
+/** Repeated, because the supervisor kills a process that sends nothing. */
+function reportListening(): void {
+  process.send?.({ type: 'listening' }, (error) => {
+    if (error === null) setTimeout(reportListening, 1_000);
+  });
 }
 
 /** Only a pipe closes with the parent. A terminal or /dev/null does not. */

@@ -7,14 +7,15 @@ import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { createLog, type Log } from '#core/log/log.ts';
 import { refuseToStart } from '#core/process-end.ts';
+import { reportListening } from '#core/report-listening.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
 import { explainUnavailable } from '#database/until-usable.ts';
 import { WorkerTaken } from './billing/charge-log/worker-lock.ts';
 import { type OpenGateway, openGateway } from './process/open-gateway.ts';
 
 /**
- * The gateway process: reads its environment and configuration, opens all parts, then sends
- * `{type: 'listening'}` to the supervisor. Drains on SIGTERM, or when the supervisor is gone.
+ * The gateway process: reads its environment and configuration, opens all parts, then tells the
+ * supervisor that it listens. Drains on SIGTERM, or when the supervisor is gone.
  */
 async function main(): Promise<void> {
   const drainTimeoutMs = readDrainTimeoutMs(process.env);
@@ -41,7 +42,7 @@ async function main(): Promise<void> {
   }).catch(explainUnusable);
   if (gateway.kind === 'refused') return refuseToStart(gateway.message);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
-  process.send?.({ type: 'listening' });
+  reportListening();
   process.off('SIGTERM', endAtOnce);
   closeWhenAsked(gateway, log, drainTimeoutMs);
   // Now, because a killed process writes no cache. With it the next start needs half the CPU.

@@ -158,7 +158,7 @@ function keepGateway(
       WORKER_INDEX: String(index),
     },
     startTimeoutMs: START_TIMEOUT_MS,
-    // A gateway process limits the time of its own end. This limit is for one that hangs.
+    // A gateway process limits the time of its own end. This limit is for one that fails to.
     stopTimeoutMs: settings.drainTimeoutMs + ENDING_MS,
   };
   return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);

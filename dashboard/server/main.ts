@@ -10,6 +10,7 @@ import { createLog, type Log } from '#core/log/log.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { compareModels } from '#core/model-catalogue/model-differences.ts';
 import { refuseToStart } from '#core/process-end.ts';
+import { reportListening } from '#core/report-listening.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
@@ -45,8 +46,8 @@ const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 const load = () => loadConfig(configPath, process.env, { secrets: 'dashboard' });
 
 /**
- * The dashboard process. Opens configuration, database, page and listener in this order. Then sends
- * `{type: 'listening'}` to the supervisor. Ends on SIGTERM, or when the supervisor is gone.
+ * The dashboard process. Opens configuration, database, page and listener in this order. Then tells
+ * the supervisor that it listens. Ends on SIGTERM, or when the supervisor is gone.
  */
 async function main(): Promise<void> {
   const loaded = await load();
@@ -112,7 +113,7 @@ async function serve(
   );
   if (listener === undefined) return;
   log.info({ pid: process.pid }, 'the dashboard listens');
-  process.send?.({ type: 'listening' });
+  reportListening();
   onceAskedToEnd(log, async () => {
     await Promise.all([listener.close(), alerts.close(), payments.close()]);
     await responsesDone();

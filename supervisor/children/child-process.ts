@@ -14,6 +14,8 @@ export interface Running {
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** Why the supervisor sent the signal, if it did so by itself. */
+  readonly because?: string;
 }
 
 /** A signal to send, and the time to wait for the exit. SIGKILL follows the last step. */
@@ -68,7 +70,8 @@ function userArguments(user: ChildUser | undefined): string[] {
 }
 
 export function exitText(exit: Exit): string {
-  return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
+  if (exit.signal === null) return `exit code ${exit.code}`;
+  return exit.because === undefined ? `signal ${exit.signal}` : `signal ${exit.signal}, because ${exit.because}`;
 }
 
 /** Polls a child that has just started until it is ready. Otherwise returns the reason. */

@@ -1,8 +1,8 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
-import type { Running } from './child-process.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { exitText, type Running } from './child-process.ts';
 import { startNodeChild } from './node-child.ts';
 import { isStartFailure } from './supervised-process.ts';
 
@@ -11,11 +11,26 @@ const never = new AbortController().signal;
 /** Generous limit of waits: a busy machine may take long. */
 const PATIENT_MS = 30_000;
 
+let onMessage = (): void => {};
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 function start(behaviour: string, times: { startMs?: number; stopMs?: number } = {}, signal = never) {
   const script = fileURLToPath(new URL('./stand-in.fixture.ts', import.meta.url));
   const env = { PATH: process.env.PATH };
   const { startMs: startTimeoutMs = PATIENT_MS, stopMs: stopTimeoutMs = PATIENT_MS } = times;
-  return startNodeChild({ name: 'It', script, args: [behaviour], env, startTimeoutMs, stopTimeoutMs }, signal);
+  const options = {
+    name: 'It',
+    script,
+    args: [behaviour],
+    env,
+    startTimeoutMs,
+    stopTimeoutMs,
+    onMessage: () => onMessage(),
+  };
+  return startNodeChild(options, signal);
 }
 
 async function started(behaviour: string, stopMs = PATIENT_MS): Promise<Running> {
@@ -48,6 +63,27 @@ test('kills a process that does not end', async () => {
   const child = await started('stubborn', 300);
   await child.stop();
   expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+});
+
+test('kills a process that sends nothing for 30 s in which this process runs', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const child = await started('serve');
+  const suspendFor = async (ms: number): Promise<void> => {
+    process.kill(child.pid, 'SIGSTOP');
+    // What it has sent arrives first.
+    await sleep(100);
+    vi.advanceTimersByTime(ms);
+  };
+  for (let round = 0; round < 3; round++) {
+    await suspendFor(30_000);
+    const message = new Promise<void>((resolve) => {
+      onMessage = resolve;
+    });
+    process.kill(child.pid, 'SIGCONT');
+    await message;
+  }
+  await suspendFor(31_000);
+  expect(exitText(await child.exited)).toBe('signal SIGKILL, because it had sent nothing for 30 s');
 });
 
 test('only exit status 78 is final', async () => {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT_CONFIGURATION } from '#core/process-end.ts';
-import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
+import { type Exit, endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
 
 /** Otherwise SIGUSR1 opens a debugger port, where any user could read the process's secrets. */
@@ -14,6 +14,9 @@ const NO_DEBUGGER = '--disable-sigusr1';
  * `npm start` and the systemd unit start with the same options.
  */
 export const FRUGAL = { nodeOptions: ['--max-semi-space-size=1'], env: { MALLOC_ARENA_MAX: '1' } } as const;
+
+/** Longer than any pause of a process that works, even of garbage collection in a big heap. */
+const MOST_SILENT_S = 30;
 
 export interface NodeProgram {
   readonly script: string;
@@ -29,7 +32,7 @@ export interface NodeChildOptions extends NodeProgram {
   readonly startTimeoutMs: number;
   /** Time from SIGTERM to SIGKILL. */
   readonly stopTimeoutMs: number;
-  /** Called for each message except `listening`. */
+  /** Called for each message. */
   readonly onMessage?: (message: object) => void;
 }
 
@@ -51,7 +54,7 @@ export function spawnNode({ nodeOptions = [], script, args = [], env, quiet }: N
 
 /**
  * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel once it
- * serves, and ends when the channel closes because this process is gone.
+ * serves and then every second, and ends when the channel closes because this process is gone.
  */
 export async function startNodeChild(
   options: NodeChildOptions,
@@ -69,7 +72,7 @@ export async function startNodeChild(
     child.on('message', (message) => {
       if (typeof message !== 'object') return;
       if ('type' in message && message.type === 'listening') resolve('listening');
-      else options.onMessage?.(message);
+      options.onMessage?.(message);
     });
   });
   const late = sleep(options.startTimeoutMs, 'late' as const, { signal: settled.signal }).catch(() => 'late' as const);
@@ -90,7 +93,7 @@ export async function startNodeChild(
     // After sending, the socket is open in the other process, or closed by the kernel if that dies.
     child.send({ type: 'connection' }, socket, { keepOpen: true }, () => socket.destroy());
   };
-  if (outcome === 'listening') return { pid, exited, stop, pass };
+  if (outcome === 'listening') return { pid, exited: killIfSilent(child, exited), stop, pass };
   if (outcome === 'late' || outcome === 'aborted') {
     await stop();
     return startFailure(
@@ -103,4 +106,23 @@ export async function startNodeChild(
     `${options.name} ended with ${exitText(outcome)} before it was ready`,
     outcome.code === EXIT_CONFIGURATION,
   );
+}
+
+/**
+ * Kills a process whose event loop hangs, so that it is started again. Counts seconds in which this
+ * process runs: while the whole machine or container is suspended, nobody can send anything.
+ */
+function killIfSilent(child: ChildProcess, exited: Promise<Exit>): Promise<Exit> {
+  let silentS = 0;
+  child.on('message', () => {
+    silentS = 0;
+  });
+  const looking = setInterval(() => {
+    silentS += 1;
+    if (silentS > MOST_SILENT_S) child.kill('SIGKILL');
+  }, 1_000);
+  return exited.then((exit) => {
+    clearInterval(looking);
+    return silentS > MOST_SILENT_S ? { ...exit, because: `it had sent nothing for ${MOST_SILENT_S} s` } : exit;
+  });
 }

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { sql } from '../../harness/database.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
@@ -79,13 +81,7 @@ function fourProcesses(): void {
     const before = await modelRequests();
     for (let i = 0; i < 2 * WORKERS; i++) await client.get('/v1/models');
     await expect.poll(async () => (await modelRequests()) - before).toBe(2 * WORKERS);
-    const served = new Set(
-      stack
-        .logs()
-        .split('\n')
-        .filter((line) => line.includes('the gateway process listens'))
-        .map((line) => (JSON.parse(line) as { worker: number }).worker),
-    );
+    const served = new Set(starts().map(({ worker }) => worker));
     expect([...served].sort()).toEqual([0, 1, 2, 3]);
     // Readiness probes reach any process, and none treats them as a caller.
     expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
@@ -222,6 +218,35 @@ function fourProcesses(): void {
     expect(count(outcomes)['200']).toBe(alive);
     await stack.operator.verifyLedger();
   });
+
+  test('a process that hangs is killed after 30 s and started again, and its waiting charges are made', async () => {
+    const { organizationId, key } = await stack.operator.customer({ credit: '1' });
+    const client = gatewayClient(stack.origin, key);
+    provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: LIMIT } }));
+    const session = new pg.Client({ connectionString: stack.databaseUrl });
+    await session.connect();
+    onTestFinished(() => session.end());
+    await session.query('begin');
+    await session.query('select from accounts where organization_id = $1 for update', [organizationId]);
+    const waiting = async () => (await readWorkerLog(stack.paths.chargeLogDir, 1)).waiting.length;
+    let served = 0;
+    for (; (await waiting()) === 0; served++)
+      expect(outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }))).toBe('200');
+    process.kill(starts().findLast(({ worker }) => worker === 1)?.pid ?? 0, 'SIGSTOP');
+    const beganMs = performance.now();
+    const asked = Promise.all(Array.from({ length: 4 * WORKERS }, () => client.get('/v1/models')));
+    const line = 'supervisor: Gateway process 1 ended with signal SIGKILL, because it had sent nothing for 30 s';
+    // The other processes, and the dashboard, run for longer than that.
+    const killed = () => stack.logs().match(/.* because it had sent nothing for 30 s/g);
+    await expect.poll(killed).toEqual([line]);
+    expect(performance.now() - beganMs).toBeGreaterThan(28_500);
+    await session.end();
+    expect(['200', '503 no_capacity']).toEqual(expect.arrayContaining((await asked).map(outcome)));
+    await expect.poll(() => metric(stack.metricsOrigin, 'gateway_build_info')).toBe(WORKERS);
+    expect(await stack.operator.balance(organizationId)).toBeCloseTo(1 - served * COST_OF_ONE, 9);
+    await stack.operator.verifyLedger();
+    expect(killed()).toEqual([line]);
+  });
 }
 
 function config(): TestConfig {
@@ -239,6 +264,11 @@ function count(outcomes: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const text of outcomes) counts[text] = (counts[text] ?? 0) + 1;
   return counts;
+}
+
+function starts(): { worker: number; pid: number }[] {
+  const lines = stack.logs().split('\n');
+  return lines.filter((line) => line.includes('the gateway process listens')).map((line) => JSON.parse(line));
 }
 
 async function heldUsd(client: GatewayClient): Promise<number> {
