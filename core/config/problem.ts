@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Path } from './yaml-tree.ts';
+import type { MissingFor, Path } from './yaml-tree.ts';
 
 /** A problem with its position and the accepted form, never with the value: it may be secret. */
 export interface Problem {
@@ -10,12 +10,6 @@ export interface Problem {
   readonly message: string;
   readonly missing?: MissingFor;
 }
-
-/**
- * Process that needs a value which is missing outside the file: a variable that is not set, or a
- * file that is away or that this user may not read.
- */
-export type MissingFor = 'gateway' | 'dashboard';
 
 /** A problem of a value that is valid by itself. */
 export interface RuleProblem {

@@ -11,7 +11,6 @@ import {
 } from 'yaml';
 
 import { exactNumber } from './exact-number.ts';
-import type { MissingFor } from './problem.ts';
 
 /** Converts a parsed YAML document to plain data with the position of each value. */
 
@@ -27,6 +26,12 @@ export interface SourceProblem extends Position {
 }
 
 export type Path = readonly (string | number)[];
+
+/**
+ * Process that needs a value which is missing outside the file: a variable that is not set, or a
+ * file that is away or that this user may not read.
+ */
+export type MissingFor = 'gateway' | 'dashboard';
 
 /** Resolves the references of a text (`${NAME}`). `undefined` leaves the value out. */
 export type TextResolver = (text: string, path: Path, position: Position) => string | undefined;
