@@ -92,9 +92,9 @@ export function Calendar(props: CalendarProps): ReactNode {
         </thead>
         <tbody>
           {weeksOf(cursor).map((week, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: weeks have no other name.
+            // biome-ignore lint/suspicious/noArrayIndexKey: every month has its first week first.
             <tr key={index}>
-              {/* biome-ignore lint/suspicious/noArrayIndexKey: nor has a gap. */}
+              {/* biome-ignore lint/suspicious/noArrayIndexKey: a gap has no day that could name it. */}
               {week.map((day, weekday) => (day === undefined ? <td key={`gap-${weekday}`} /> : dayCell(day)))}
             </tr>
           ))}

@@ -21,7 +21,7 @@ export function Shell(): ReactNode {
   const lost = useConnectionLost();
   const { untrustedProxy, choosePassword } = useSession();
   const path = useLocation({ select: (location) => location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a chosen page closes what lies over it.
   useEffect(() => setOpen(undefined), [path]);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {

@@ -81,7 +81,7 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
         <tbody>
           {rows === undefined
             ? Array.from({ length: props.skeletonRows ?? 8 }, (_, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: skeletons have nothing else
+                // biome-ignore lint/suspicious/noArrayIndexKey: rows without data have no other name.
                 <tr key={index}>
                   {cells(columns, ({ numeric }) => (
                     <Skeleton width={numeric ? '48px' : '70%'} />

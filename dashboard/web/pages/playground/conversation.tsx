@@ -36,7 +36,7 @@ export function Conversation({ plays, onAgain }: ConversationProps): ReactNode {
           </article>
           <div className={styles.answers}>
             {play.answers.map(({ model, response }, column) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: an answer has its column
+              // biome-ignore lint/suspicious/noArrayIndexKey: an answer never changes its column.
               <article key={column} className={styles.response} aria-label={model} aria-busy={isOpen(response)}>
                 <h2 className={styles.who}>
                   <code>{model}</code>

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noArrayIndexKey: a response only grows, so an index is a stable key.
 import { Fragment, memo, type ReactNode } from 'react';
 import { CopyButton } from '../../components/copy.tsx';
 import { type Block, blocksOf, type Inline, inlineOf, partsOf } from '../../markdown/markdown-blocks.ts';
@@ -8,7 +9,6 @@ export function Markdown({ text }: { readonly text: string }): ReactNode {
   return (
     <div className={styles.text}>
       {partsOf(text).map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts are only added
         <Part key={index} text={part} />
       ))}
     </div>
@@ -20,10 +20,7 @@ const Part = memo(function Part({ text }: { readonly text: string }): ReactNode 
 });
 
 function Blocks({ of: blocks }: { readonly of: readonly Block[] }): ReactNode {
-  return blocks.map((block, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only added
-    <BlockView key={index} of={block} />
-  ));
+  return blocks.map((block, index) => <BlockView key={index} of={block} />);
 }
 
 function BlockView({ of: block }: { readonly of: Block }): ReactNode {
@@ -57,7 +54,6 @@ function BlockView({ of: block }: { readonly of: Block }): ReactNode {
       );
     case 'list': {
       const items = block.items.map((item, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: items are only added
         <li key={index}>
           <Blocks of={item} />
         </li>
@@ -85,7 +81,6 @@ export function CodeBlock({ language, text }: { readonly language: string; reado
 function Rows({ of: [head = [], ...rows] }: { readonly of: readonly (readonly string[])[] }): ReactNode {
   const cells = (row: readonly string[], Cell: 'th' | 'td') =>
     row.map((text, column) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: cells have their place only
       <Cell key={column}>
         <Line text={text} />
       </Cell>
@@ -99,7 +94,6 @@ function Rows({ of: [head = [], ...rows] }: { readonly of: readonly (readonly st
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows are only added
             <tr key={index}>{cells(row, 'td')}</tr>
           ))}
         </tbody>
@@ -116,7 +110,6 @@ const TAGS = { strong: 'strong', emphasis: 'em', struck: 's' } as const;
 
 function Parts({ of: parts }: { readonly of: readonly Inline[] }): ReactNode {
   return parts.map((part, index) => {
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts are only added
     return <Fragment key={index}>{inlineView(part)}</Fragment>;
   });
 }

@@ -186,11 +186,11 @@ function useFollow(element: RefObject<HTMLElement | null>, grown: unknown, count
     window.addEventListener('scroll', onScroll, { passive: true });
     return () => window.removeEventListener('scroll', onScroll);
   }, [element]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: who sends wants to see the answer
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a message was sent, so the page follows its answers again.
   useLayoutEffect(() => {
     follows.current = true;
   }, [count]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the element grows with it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with `grown` the element becomes higher.
   useLayoutEffect(() => {
     const hidden = below(element.current);
     if (follows.current && count > 0 && hidden > 0) window.scrollBy({ top: hidden, behavior: 'instant' });
