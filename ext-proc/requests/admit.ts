@@ -10,7 +10,7 @@ import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDef
 
 /**
  * The last step before a provider is called: one atomic call of the limit store. Tests:
- * order-of-refusals.test.ts, rate-limit-headers.test.ts, test/contract/limit-rules.contract.ts.
+ * order-of-refusals.test.ts, admit.test.ts, test/contract/limit-rules.contract.ts.
  */
 export interface AdmissionDeps {
   readonly limits: Pick<LimitStore, 'admit'>;

@@ -26,7 +26,8 @@ afterEach(() => {
 
 function begin(options: AdmittedRequestOptions = {}, to = client()) {
   const timeouts = { heartbeatMs: EVERY_MS, ...options.timeouts };
-  const admitted = admittedRequest({ stream: true, ...options, timeouts });
+  const deadlineMs = systemClock.monotonicMs() + 3_600_000;
+  const admitted = { ...admittedRequest({ stream: true, ...options, timeouts }), deadlineMs };
   const stream = new ClientStream({ admitted, exchange: to.exchange, clock: systemClock }, heartbeats);
   return { to, stream };
 }
@@ -131,4 +132,38 @@ describe('a heartbeat', () => {
     stream.write(EVENT);
     expect(to.written).toEqual([BEAT, EVENT]);
   });
+});
+
+const KIB = 1024;
+
+/** How many pieces a client takes, each so long after it was written, until it counts as gone. */
+async function piecesTaken(pieceBytes: number, afterMs: number, most: number): Promise<number> {
+  const { to, stream } = begin({ timeouts: { heartbeatMs: 0, totalMs: 3_600_000 } });
+  await stream.open(1000);
+  let taken = 0;
+  for (; taken < most; taken++) {
+    to.stopReading();
+    stream.write('x'.repeat(pieceBytes));
+    const drained = stream.drained(new AbortController().signal);
+    setTimeout(() => to.read(), afterMs);
+    await vi.advanceTimersByTimeAsync(afterMs);
+    if (!(await drained)) break;
+  }
+  return taken;
+}
+
+test.each<[what: string, pieceBytes: number, afterMs: number, taken: number]>([
+  ['takes nothing for 20 s', 64 * KIB, 20_001, 0],
+  ['takes 64 KiB in 19 s, which is 3.4 KiB a second', 64 * KIB, 19_000, 1],
+  ['takes 15 KiB a second', 15 * KIB, 1_000, 320],
+])('a client that %s counts as gone before the provider gives up', async (_, pieceBytes, afterMs, most) => {
+  expect(await piecesTaken(pieceBytes, afterMs, 1_000)).toBeLessThanOrEqual(most);
+});
+
+test('a client that takes 16 KiB a second is waited for as long as it likes', async () => {
+  expect(await piecesTaken(16 * KIB, 1_000, 1_000)).toBe(1_000);
+});
+
+test('a client that pauses for 15 s now and then is waited for', async () => {
+  expect(await piecesTaken(256 * KIB, 15_000, 100)).toBe(100);
 });
