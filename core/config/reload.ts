@@ -19,6 +19,8 @@ export interface WatchOptions<Config extends SharedConfig> {
   readonly apply: (
     next: Config,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string; readonly mayPass: boolean }>;
+  /** Called at each look at the files, for what is followed whether the file is refused or not. */
+  readonly onLook?: () => Promise<void>;
   /** Called when a file is refused. The former configuration stays active. */
   readonly onProblems: (problems: readonly Problem[]) => void;
   /** Called when a configuration has become active. */
@@ -65,6 +67,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
 
   async function check(force: boolean): Promise<void> {
     if (closed) return;
+    await options.onLook?.();
     if (!force) {
       if ((await currentFingerprint(path, source.files)) === source.fingerprint) return;
       retry.startOver();

@@ -24,12 +24,6 @@ export async function checkServerCertificate(certificatePath: string, keyPath: s
   return [{ field: 'private_key', message: 'does not belong to the certificate' }];
 }
 
-/** `undefined`: the file is not a readable certificate. */
-export async function certificateExpiryMs(certificatePath: string): Promise<number | undefined> {
-  const certificate = await readCertificate(certificatePath);
-  return certificate instanceof X509Certificate ? certificate.validToDate.getTime() : undefined;
-}
-
 type Unusable = Omit<CertificateProblem, 'field'>;
 
 async function readCertificate(path: string): Promise<X509Certificate | Unusable> {

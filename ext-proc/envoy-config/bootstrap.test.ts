@@ -97,6 +97,7 @@ describe('writeBootstrap', () => {
     expect(secret.tls_certificate).toEqual({
       certificate_chain: { filename: '/c.pem' },
       private_key: { filename: '/k.pem' },
+      watched_directory: { path: paths.envoyDir },
     });
     const [logRate] = JSON.parse(readFileSync(join(paths.envoyDir, 'log-rate.json'), 'utf8')).resources;
     expect(logRate).toMatchObject({ name: 'access-log', resource: { max_tokens: 500, tokens_per_fill: 50 } });

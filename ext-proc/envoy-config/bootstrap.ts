@@ -5,6 +5,7 @@ import { type Document, parseDocument } from 'yaml';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { exists } from '#core/exists.ts';
+import { TLS_SECRET, tlsSecretPath, writeTlsSecret } from './api-certificate.ts';
 import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { localReplyMappers } from './local-replies.ts';
 import { boundAddresses, writeConnectionModule } from './per-address.ts';
@@ -33,12 +34,7 @@ function logRatePath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'log-rate.json');
 }
 
-function tlsSecretPath(paths: RuntimePaths): string {
-  return join(paths.envoyDir, 'tls.json');
-}
-
 const TEMPLATE = new URL('../../envoy/envoy.yaml', import.meta.url);
-const TLS_SECRET = 'ingress';
 
 /**
  * Rate limit of lines in Envoy's log: enough to see what happens, at most some 1.5 GB a day. Envoy
@@ -99,7 +95,7 @@ export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths)
   }
   await replaceFile(logRatePath(paths), LOG_RATE_LIMIT);
   const seed = await writeConnectionModule(paths);
-  if (config.listen.tls !== undefined) await replaceFile(tlsSecretPath(paths), renderTlsSecret(config.listen.tls));
+  if (config.listen.tls !== undefined) await writeTlsSecret(config.listen.tls, paths);
   await replaceFile(bootstrapPath(paths), renderBootstrap(config, paths, seed));
   return bootstrapPath(paths);
 }
@@ -133,7 +129,7 @@ function pipeEndpoint(path: string): object {
   return { endpoint: { address: { pipe: { path } } } };
 }
 
-/** Certificates come through SDS: replacing the files by rename rotates them without restart. */
+/** Certificates come through SDS, so that they are renewed without a restart. */
 function transportSocket(paths: RuntimePaths): object {
   return {
     name: 'envoy.transport_sockets.tls',
@@ -151,19 +147,4 @@ function transportSocket(paths: RuntimePaths): object {
       },
     },
   };
-}
-
-function renderTlsSecret(tls: { readonly certificatePath: string; readonly privateKeyPath: string }): string {
-  return JSON.stringify({
-    resources: [
-      {
-        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret',
-        name: TLS_SECRET,
-        tls_certificate: {
-          certificate_chain: { filename: tls.certificatePath },
-          private_key: { filename: tls.privateKeyPath },
-        },
-      },
-    ],
-  });
 }

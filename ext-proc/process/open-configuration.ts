@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
 import type { ReportedConfiguration } from '#database/process-reports/report.ts';
+import { createCertificateRenewal } from '../envoy-config/api-certificate.ts';
 import { writeBootstrap } from '../envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '../envoy-config/publish.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
@@ -49,14 +50,17 @@ export async function openConfiguration(options: OpenConfigurationOptions): Prom
 }
 
 function watchFile(
-  { path, initial, tracing, metrics, log }: OpenConfigurationOptions,
+  { path, initial, paths, workerIndex, tracing, metrics, log }: OpenConfigurationOptions,
   clusters: ClusterPublisher,
   report: ConfigurationReport,
 ): ConfigWatch<GatewayConfig> {
+  const { tls } = initial.config.listen;
+  const renew = tls && workerIndex === 0 ? createCertificateRenewal(tls, paths) : async () => {};
   return watchConfig({
     path,
     load: () => loadConfig(path, process.env, { secrets: 'gateway' }),
     initial,
+    onLook: () => renew().catch((err: Error) => log.error({ err }, 'Envoy cannot be told to read the certificate')),
     async apply(next) {
       await tracing.prepare(next.tracing);
       return clusters.publish(next);

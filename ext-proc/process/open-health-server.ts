@@ -1,6 +1,5 @@
 import type { LoadedConfig } from '#core/config/load.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
-import { certificateExpiryMs } from '#core/config/server-certificate.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import { envoyStats } from '../envoy-config/envoy-stats.ts';
 import { type HealthServer, startHealthServer } from '../telemetry/health-server.ts';
@@ -49,8 +48,7 @@ export async function openHealthServer(
   const { listen, workers } = config();
   const { registry } = metrics;
   const host = hostMetrics({
-    ...{ workers, notReady: readiness.notReady },
-    certificateExpiresAtMs: async () => (listen.tls ? certificateExpiryMs(listen.tls.certificatePath) : undefined),
+    ...{ workers, notReady: readiness.notReady, certificateExpiresAtMs: readiness.certificateExpiresAtMs },
   });
   const others = Array.from({ length: workers }, (_, index) => paths.metricsSocket(index)).toSpliced(workerIndex, 1);
   const page = {

@@ -4,7 +4,7 @@ import { MetricSet } from './metric-set.ts';
 export interface HostFacts {
   readonly workers: number;
   notReady(): Promise<string | undefined>;
-  /** `undefined`: there is no certificate. */
+  /** Of the certificate that Envoy serves. `undefined`: none was seen. */
   certificateExpiresAtMs(): Promise<number | undefined>;
 }
 
@@ -19,7 +19,7 @@ export function hostMetrics({ workers, notReady, certificateExpiresAtMs }: HostF
   );
   metrics.readSeries(
     'gateway_certificate_expiry_timestamp_seconds',
-    'When the certificate of the API expires, read from its file. Absent without TLS.',
+    'When the certificate that Envoy serves expires. Absent without TLS.',
     ['listener'],
     async () => {
       const ms = await certificateExpiresAtMs();

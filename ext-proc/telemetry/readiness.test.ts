@@ -1,7 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
+import { makeCertificate } from '#test/provider/certificate.ts';
 import { createReadiness } from './readiness.ts';
 
 let status = 401;
@@ -48,6 +51,21 @@ it('is not ready while completions are refused, nor once it drains', async () =>
   const draining = probing();
   draining.drain();
   expect(await draining.notReady()).toBe('draining');
+});
+
+it('knows until when the certificate is valid that it was served last', async () => {
+  expect(await probing().certificateExpiresAtMs()).toBeUndefined();
+  const own = makeCertificate(Date.now() - 60_000);
+  const secure = createTlsServer(own, (_request, response) => void response.writeHead(503).end());
+  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+  const { port } = secure.address() as AddressInfo;
+  const tls = { certificatePath: '/none', privateKeyPath: '/none' };
+  const readiness = probing({ listen: { ...listen, api: { host: '127.0.0.1', port }, tls } });
+  const endsMs = new X509Certificate(own.cert).validToDate.getTime();
+  expect(await readiness.certificateExpiresAtMs()).toBe(endsMs);
+  await new Promise((resolve) => secure.close(resolve));
+  readiness.drain();
+  expect(await readiness.certificateExpiresAtMs()).toBe(endsMs);
 });
 
 it('recognizes its own probes', () => {

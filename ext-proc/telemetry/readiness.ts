@@ -1,7 +1,8 @@
-import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomBytes, randomUUID, timingSafeEqual, type X509Certificate } from 'node:crypto';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { TLSSocket } from 'node:tls';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 
@@ -12,6 +13,8 @@ import { loopbackFor } from '#core/net/loopback.ts';
  */
 export interface Readiness {
   notReady(): Promise<string | undefined>;
+  /** When the certificate ends that Envoy last served. `undefined`: none, or not seen yet. */
+  certificateExpiresAtMs(): Promise<number | undefined>;
   /** True for a probe of this deployment's gateway processes, which gets no access line. */
   isProbe(authorization: string | undefined): boolean;
   /** Notes that the process drains. It is never ready again. */
@@ -35,16 +38,26 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   const { listen, probeKey, completionsRefused } = options;
   const host = options.envoyHost ?? loopbackFor(listen.api.host);
   const authorization = `Bearer ${probeKey}`;
-  const check = async () => (await probe(host, listen, authorization)) ?? (await completionsRefused());
+  let expiresAtMs: number | undefined;
+  const probe = () =>
+    probeEnvoy(host, listen, authorization, (certificate) => {
+      expiresAtMs = certificate?.validToDate.getTime();
+    });
+  const check = async () => (await probe()) ?? (await completionsRefused());
   let draining = false;
   let last: { atMs: number; result: Promise<string | undefined> } | undefined;
+  function notReady(): Promise<string | undefined> {
+    if (draining) return Promise.resolve('draining');
+    if (last === undefined || performance.now() - last.atMs > REMEMBER_MS) {
+      last = { atMs: performance.now(), result: check() };
+    }
+    return last.result;
+  }
   return {
-    notReady() {
-      if (draining) return Promise.resolve('draining');
-      if (last === undefined || performance.now() - last.atMs > REMEMBER_MS) {
-        last = { atMs: performance.now(), result: check() };
-      }
-      return last.result;
+    notReady,
+    async certificateExpiresAtMs() {
+      await notReady();
+      return expiresAtMs;
     },
     // A customer's key has another length, so it costs one comparison of numbers.
     isProbe: (value) => value?.length === authorization.length && isSame(value, authorization),
@@ -75,7 +88,12 @@ export async function sharedProbeKey(path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-function probe(host: string, listen: ListenConfig, authorization: string): Promise<string | undefined> {
+function probeEnvoy(
+  host: string,
+  listen: ListenConfig,
+  authorization: string,
+  onCertificate: (served: X509Certificate | undefined) => void,
+): Promise<string | undefined> {
   return new Promise((resolve) => {
     const send = listen.tls ? httpsRequest : httpRequest;
     const outgoing = send(
@@ -90,6 +108,7 @@ function probe(host: string, listen: ListenConfig, authorization: string): Promi
       },
       (response) => {
         response.resume();
+        if (response.socket instanceof TLSSocket) onCertificate(response.socket.getPeerX509Certificate());
         resolve(
           response.statusCode === 401 ? undefined : `a request through Envoy was answered ${response.statusCode}`,
         );

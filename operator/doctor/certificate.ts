@@ -48,7 +48,7 @@ async function servedFinding(host: string, port: number, expected: X509Certifica
   const served = await servedFingerprint(host, port);
   if (served === undefined) return skipped(check, `${host}:${port} does not answer with TLS`);
   if (served === expected.fingerprint256) return ok(check, 'Envoy serves the one in the file');
-  const advice = 'Replace the files by a rename: Envoy does not see a write in place. Or restart Envoy.';
+  const advice = 'The gateway process has Envoy read a new pair within seconds; see its log and that of Envoy.';
   return problem(check, 'Envoy serves another one than the file has', advice);
 }
 

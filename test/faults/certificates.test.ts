@@ -14,9 +14,10 @@ import { makeCertificate, type TestCertificate } from '../provider/certificate.t
 /** Changes the certificate of the public listener while clients connect and disconnect. */
 const ROTATIONS = process.env.CI === 'true' ? 20 : 6;
 const SERVED_WITHIN_MS = 10_000;
-/** Clients trust all of them from the start, as they would those of one CA. */
-const certificates = Array.from({ length: 2 * ROTATIONS + 4 }, (_, index) =>
-  makeCertificate(Date.now(), `certificate ${index}`),
+const EXPIRY = 'gateway_certificate_expiry_timestamp_seconds';
+/** Clients trust all from the start, as they would those of one CA. Each ends at another time. */
+const certificates = Array.from({ length: 2 * ROTATIONS + 8 }, (_, index) =>
+  makeCertificate(Date.now() - index * 60_000, `certificate ${index}`),
 );
 
 let folder: string;
@@ -106,6 +107,12 @@ async function untilServed(certificate: TestCertificate): Promise<number> {
   return performance.now() - beganMs;
 }
 
+/** End of the certificate that is served, as the metric has it. */
+async function expectServedExpiry({ cert }: TestCertificate): Promise<void> {
+  const seconds = new X509Certificate(cert).validToDate.getTime() / 1000;
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, EXPIRY)).toBe(seconds);
+}
+
 /** Expects that traffic continues and that no request failed. */
 async function expectGoodTraffic(): Promise<void> {
   const before = traffic.good();
@@ -141,6 +148,7 @@ test('a key that does not match the certificate is reported and not served, and 
   put('server.crt', 'no certificate');
   await expect.poll(refused).toBe(1);
   expect(await served()).toBe(fingerprintOf(current()));
+  await expectServedExpiry(current());
   put('server.crt', current().cert);
   await expect.poll(refused).toBe(0);
   await expectGoodTraffic();
@@ -164,6 +172,41 @@ test('a configuration that is read while key and certificate differ applies once
     .toBe(applied + 1);
   expect(await refused()).toBe(0);
   await untilServed(current());
+});
+
+test('both files are written in place, as acme.sh and lego do, while the configuration has a fault', async () => {
+  gateway.stack.writeConfig({ ...config(), models: { m: {}, 'no model': {} } });
+  await expect.poll(refused).toBe(1);
+  for (let renewal = 0; renewal < 2; renewal++) {
+    const { key, cert } = take();
+    writeFileSync(join(folder, 'server.key'), key);
+    // The certificate before does not belong to this key.
+    await sleep(renewal * 1000);
+    writeFileSync(join(folder, 'server.crt'), cert);
+    await untilServed(current());
+  }
+  await expectServedExpiry(current());
+  gateway.stack.writeConfig(config());
+  await expect.poll(refused).toBe(0);
+  await expectGoodTraffic();
+});
+
+test('each link is removed and made again, as certbot does', async () => {
+  for (let renewal = 0; renewal < 2; renewal++) {
+    const { key, cert } = take();
+    for (const [name, text] of [
+      ['server.key', key],
+      ['server.crt', cert],
+    ] as const) {
+      writeFileSync(join(folder, `${renewal}-${name}`), text);
+      rmSync(join(folder, name));
+      await sleep(renewal * 1000);
+      symlinkSync(`${renewal}-${name}`, join(folder, name));
+    }
+    await untilServed(current());
+  }
+  await expectServedExpiry(current());
+  await expectGoodTraffic();
 });
 
 test('both files are replaced at once by moving a link, as Kubernetes updates a secret', async () => {

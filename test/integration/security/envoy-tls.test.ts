@@ -1,7 +1,8 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ConnectionOptions, connect, type SecureVersion } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createCertificateRenewal } from '#ext-proc/envoy-config/api-certificate.ts';
 import { temporaryPaths } from '../../harness/envoy-process.ts';
 import { httpClient, type Protocol } from '../../harness/http-client.ts';
 import { startFixture, type TransportFixture } from '../../harness/transport-fixture.ts';
@@ -17,7 +18,8 @@ let gateway: TransportFixture;
 beforeAll(async () => {
   folder = join((await temporaryPaths()).dataDir, 'tls');
   await mkdir(folder);
-  await put(first);
+  await writeFile(tls().privateKeyPath, first.key, { mode: 0o600 });
+  await writeFile(tls().certificatePath, first.cert);
   gateway = await startFixture({
     config: {
       listen: {
@@ -25,7 +27,7 @@ beforeAll(async () => {
         dashboard: { host: '127.0.0.1', port: 0 },
         metrics: { host: '127.0.0.1', port: 0 },
         perAddress: { connections: 0, openRequests: 0, requestsPerSecond: 0 },
-        tls: { certificatePath: join(folder, 'server.crt'), privateKeyPath: join(folder, 'server.key') },
+        tls: tls(),
       },
     },
   });
@@ -70,21 +72,25 @@ test.each<[string, SecureVersion, string, string]>([
   await expect(handshake(first.cert, ['h2'], old)).rejects.toMatchObject({ code });
 });
 
-test('a certificate that is replaced by a rename is used without a restart', async () => {
-  await expect(handshake(second.cert, ['h2'])).rejects.toThrow();
-  await put(second);
-  await expect.poll(() => handshake(second.cert, ['h2']).catch(() => undefined)).toBe('h2');
+test('Envoy reads a pair when it is told to, and is told so of pairs that match', async () => {
+  const served = (ca: string) => handshake(ca, ['h2']).catch(() => undefined);
+  const renew = createCertificateRenewal(tls(), gateway.paths);
+  await renew();
+  const { ino } = await stat(join(gateway.paths.envoyDir, 'tls.json'));
+  const isTold = async () => (await stat(join(gateway.paths.envoyDir, 'tls.json'))).ino !== ino;
+  await writeFile(tls().privateKeyPath, second.key);
+  await renew();
+  await rm(tls().certificatePath);
+  await renew();
+  expect(await isTold()).toBe(false);
+  await writeFile(tls().certificatePath, second.cert);
+  expect(await served(second.cert)).toBeUndefined();
+  await renew();
+  expect(await isTold()).toBe(true);
+  await expect.poll(() => served(second.cert)).toBe('h2');
 });
 
-async function put(certificate: { key: string; cert: string }): Promise<void> {
-  for (const [name, text] of [
-    ['server.key', certificate.key],
-    ['server.crt', certificate.cert],
-  ] as const) {
-    await writeFile(join(folder, `${name}.new`), text, { mode: 0o600 });
-    await rename(join(folder, `${name}.new`), join(folder, name));
-  }
-}
+const tls = () => ({ certificatePath: join(folder, 'server.crt'), privateKeyPath: join(folder, 'server.key') });
 
 function handshake(
   ca: string,
