@@ -115,6 +115,17 @@ const METADATA: Readonly<Partial<Record<ErrorCode, object>>> = {
   },
 };
 
+/** Of the error of `thread` at the door of Messages. */
+const DETAILS = {
+  type: 'object',
+  required: ['error_code', 'unsupported'],
+  additionalProperties: false,
+  properties: {
+    error_code: { const: 'thread_unsupported_request' },
+    unsupported: { type: 'array', items: { const: 'thread' } },
+  },
+};
+
 /** The generated part: members of `components.schemas`, then of `components.responses`. */
 function errorsPart(): string {
   const schemas = {
@@ -139,6 +150,7 @@ function errorSchema(code: ErrorCode): object {
       code: { const: code },
       ...(canNameField ? { param: { type: 'string' } } : {}),
       metadata: METADATA[code] ?? { type: 'object', maxProperties: 0 },
+      ...(code === 'invalid_request' ? { details: DETAILS } : {}),
     },
   };
 }

@@ -1,4 +1,5 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { expect, test } from 'vitest';
 import { TOOL } from '../provider/agent-provider.ts';
 import { type AgentOptions, type AgentResult, agentTests, withAgentGateway } from './agent-loop.ts';
@@ -10,26 +11,24 @@ function clientFor({ baseUrl, key }: Pick<AgentOptions, 'baseUrl' | 'key'>): Ant
   return new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), authToken: key, apiKey: null, maxRetries: 0 });
 }
 
+const SETTINGS = { max_tokens: 4_000, thinking: { type: 'enabled' as const, budget_tokens: 2_048 } };
+const PROMPT = 'Look at every step.';
+const STEP = {
+  type: 'object' as const,
+  properties: { step: { type: 'integer' as const }, note: { type: 'string' as const } },
+  required: ['step', 'note'] as const,
+};
+
 /** A loop over Messages, as in Anthropic's documentation. */
 async function loop({ model, stream, ...access }: AgentOptions): Promise<AgentResult> {
   const client = clientFor(access);
-  const messages: Anthropic.MessageParam[] = [
-    { role: 'user', content: [{ type: 'text', text: 'Look at every step.' }] },
-  ];
+  const messages: Anthropic.MessageParam[] = [{ role: 'user', content: [{ type: 'text', text: PROMPT }] }];
   for (;;) {
     const body = {
-      ...{ model, messages, max_tokens: 4_000 },
-      thinking: { type: 'enabled' as const, budget_tokens: 2_048 },
-      tools: [
-        {
-          name: TOOL,
-          input_schema: {
-            type: 'object' as const,
-            properties: { step: { type: 'integer' }, note: { type: 'string' } },
-            required: ['step', 'note'],
-          },
-        },
-      ],
+      model,
+      messages,
+      ...SETTINGS,
+      tools: [{ name: TOOL, input_schema: { ...STEP, required: [...STEP.required] } }],
     };
     const message = stream ? await client.messages.stream(body).finalMessage() : await client.messages.create(body);
     messages.push({ role: 'assistant', content: message.content });
@@ -42,7 +41,22 @@ async function loop({ model, stream, ...access }: AgentOptions): Promise<AgentRe
   }
 }
 
-function textOf({ content }: Anthropic.Message): string {
+/** The library's own loop. Its first request asks for a thread, and goes on without one. */
+async function run({ model, stream, ...access }: AgentOptions): Promise<AgentResult> {
+  const look = betaTool({
+    ...{ name: TOOL, description: '', inputSchema: STEP },
+    run: ({ step }) => `seen ${step}`,
+  });
+  const messages = [{ role: 'user' as const, content: PROMPT }];
+  const runner = clientFor(access).beta.messages.toolRunner({ model, messages, ...SETTINGS, stream, tools: [look] });
+  return { answer: textOf(await runner.runUntilDone()) };
+}
+
+function textOf({
+  content,
+}: {
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+}): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }
 
@@ -51,17 +65,19 @@ function codeOf({ error }: APIError): string | null {
   return (error as { error?: { code?: string } }).error?.code ?? null;
 }
 
-agentTests(gateway, {
-  name: 'Anthropic',
-  async run(options) {
-    try {
-      return await loop(options);
-    } catch (error) {
-      if (!(error instanceof APIError)) throw error;
-      return { errorCode: codeOf(error) };
-    }
-  },
-});
+for (const [name, agent] of Object.entries({ Anthropic: loop, "Anthropic's tool runner": run })) {
+  agentTests(gateway, {
+    name,
+    async run(options) {
+      try {
+        return await agent(options);
+      } catch (error) {
+        if (!(error instanceof APIError)) throw error;
+        return { errorCode: codeOf(error) };
+      }
+    },
+  });
+}
 
 const asked = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hello' }] };
 

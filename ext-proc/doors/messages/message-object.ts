@@ -98,9 +98,13 @@ export function calledFunction(call: JsonObject): ChatCall | undefined {
   return called?.type === 'function_call' ? called : undefined;
 }
 
+/** By this, Anthropic's tool runners go on without a thread, which they ask for unasked. */
+const NO_THREADS = { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
+
 /** Body of an error response, and of the event that ends a stream which failed. */
 export function errorBody(error: Envelope['error'], requestId: string): JsonObject {
-  return { type: 'error', error, request_id: requestId };
+  const details = error.param === 'thread' ? NO_THREADS : {};
+  return { type: 'error', error: { ...error, ...details }, request_id: requestId };
 }
 
 /** End of a failed stream. Usage precedes the error, because clients stop reading after that. */
