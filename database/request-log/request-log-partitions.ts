@@ -4,6 +4,7 @@ import type { IdPrefix } from '#core/id-form.ts';
 import { idFloor } from '#core/ids.ts';
 import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
+import { databaseClock } from '../connection/database-clock.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 import { deleteOmitted } from './omitted-requests-store.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
@@ -76,8 +77,9 @@ export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log:
   const check = async (): Promise<void> => {
     try {
       await makeLogPartitions(pool, Date.now(), log);
-      await dropOldLog(pool, Date.now(), retentionMs(), log);
-      await sumUpRequestDays(pool, Date.now());
+      const nowMs = Math.min(Date.now(), await databaseClock(pool));
+      await dropOldLog(pool, nowMs, retentionMs(), log);
+      await sumUpRequestDays(pool, nowMs);
     } catch (error) {
       if (!stopped) log.warn({ error: String(error) }, 'partitions of the request log could not be checked yet');
     }

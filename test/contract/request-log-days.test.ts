@@ -92,6 +92,33 @@ async function dropMs(): Promise<number> {
   return performance.now() - beganMs;
 }
 
+test('a process whose clock is ahead drops and sums up no more than the clock of PostgreSQL allows', async () => {
+  const [kept, old] = [today - 20, today - 91];
+  for (const day of [kept, old])
+    await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
+  const organizationId = newId('org', Date.now());
+  await store.write([rowWith({ organizationId, arrivedAtMs: Date.now() - 200 * DAY_MS })]);
+  const other = openRequestLog(url, log, PATIENT);
+  const ahead = Date.now() + 300 * DAY_MS;
+  vi.spyOn(Date, 'now').mockReturnValue(ahead);
+  try {
+    other.keepTidy(() => 40 * DAY_MS);
+    await expect.poll(partitions).not.toContain(partitionName(old));
+    await expect.poll(summedUntil).not.toBe('1970-01-01');
+  } finally {
+    vi.restoreAllMocks();
+    await other.close();
+  }
+  expect(await partitions()).toContain(partitionName(kept));
+  expect(await sql(url, `select from request_stats where organization_id = '${organizationId}'`)).toHaveLength(1);
+  expect(Date.parse(await summedUntil())).toBeLessThanOrEqual(Date.now());
+});
+
+async function summedUntil(): Promise<string> {
+  const [row] = await sql<{ until: string }>(url, 'select summed_until::text as until from request_days');
+  return row?.until ?? '';
+}
+
 test('old days are dropped periodically', async () => {
   const day = today - 90;
   await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
