@@ -1,6 +1,8 @@
 import type pg from 'pg';
+import { MINUTE_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { run, sql } from '../connection/connection-pool.ts';
+import { databaseClock } from '../connection/database-clock.ts';
 import type { Actor, AuditEvent } from './audit.ts';
 import { boundedEvent } from './audit-bounds.ts';
 
@@ -21,11 +23,12 @@ export async function addAuditEvent(client: pg.PoolClient, event: AuditEvent, by
 /** Adds several events of one actor, in order, in one statement. */
 export async function addAuditEvents(client: pg.PoolClient, given: readonly AuditEvent[], by: Actor): Promise<void> {
   const events = given.map(boundedEvent);
+  const nowMs = await databaseClock(client);
   await run(client, INSERT, [
     by.userId ?? null,
     by.actor.slice(0, MAX_ACTOR),
     by.address?.slice(0, MAX_ADDRESS) ?? null,
-    events.map(() => newId('evt', nextMoment())),
+    events.map(() => newId('evt', nextMoment(nowMs))),
     events.map(({ organizationId = null }) => organizationId),
     events.map(({ action }) => action),
     events.map(({ subjectId = null }) => subjectId),
@@ -36,8 +39,11 @@ export async function addAuditEvents(client: pg.PoolClient, given: readonly Audi
 
 let latestMs = 0;
 
-/** Strictly increasing milliseconds: ids sort by time, which keeps a process's events in order. */
-function nextMoment(): number {
-  latestMs = Math.max(Date.now(), latestMs + 1);
+/**
+ * Strictly increasing milliseconds: ids sort by time, which keeps a process's events in order. A
+ * clock that was set back is followed, or later events would have ids of the future.
+ */
+export function nextMoment(nowMs: number): number {
+  latestMs = latestMs > nowMs + MINUTE_MS ? nowMs : Math.max(nowMs, latestMs + 1);
   return latestMs;
 }

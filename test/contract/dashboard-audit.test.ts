@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AuditEventView } from '#contract/people.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type AuditQuery, auditPage } from '#database/audit/audit-pages.ts';
 import { databaseFigures } from '#database/process-reports/database-figures.ts';
@@ -131,6 +132,20 @@ describe('the audit log by pages', () => {
     expect(earlier.every(({ atMs }) => atMs <= middleMs)).toBe(true);
     expect(later.length + earlier.length).toBe(all.length);
     expect(await allPages({ organizationId, toMs: 1 }, 2)).toEqual([]);
+  });
+
+  it('has the times of PostgreSQL, however wrong the clock of a process is or was', async () => {
+    const { organizationId } = await addCustomer(store, 0n);
+    const by = { actor: 'a@example.com' };
+    const nowMs = Date.now();
+    for (const days of [400, -400, 0]) {
+      vi.spyOn(Date, 'now').mockReturnValue(nowMs + days * DAY_MS);
+      await store.administration.updateOrganization(organizationId, { name: `${days} days ahead` }, by);
+      vi.restoreAllMocks();
+    }
+    const events = await allPages({ organizationId, fromMs: nowMs - MINUTE_MS, toMs: nowMs + 2 * MINUTE_MS }, 9);
+    const names = events.flatMap(({ action, subjectName }) => (action === 'organization.updated' ? [subjectName] : []));
+    expect(names).toEqual(['0 days ahead', '-400 days ahead', '400 days ahead']);
   });
 
   it('reads a bounded number of events for a page, whatever the filter, and reports how far it searched', async () => {
