@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { CHECKPOINT_LOCK } from '../connection/advisory-locks.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { databaseClock } from '../connection/database-clock.ts';
 import { ENTRY_LINE } from '../ledger/ledger-entries.ts';
 import {
   type Checkpoint,
@@ -20,7 +21,10 @@ const PAGE_END = sql('ledger_checkpoints_page')`
   select max(organization_id) as last from (
       select organization_id from accounts where organization_id > $1 order by organization_id limit ${AT_ONCE.accounts}
     ) page`;
-/** Finds organizations whose newest checkpoint is old enough, or has too many entries after it. */
+/**
+ * Finds organizations whose newest checkpoint is old enough, or has too many entries after it. One
+ * of the future was written while PostgreSQL's clock was ahead: it must keep none from following.
+ */
 const DUE = sql('ledger_checkpoints_due')`
     select a.organization_id, a.sequence::float8 as sequence, coalesce(c.sequence, 0)::float8 as after, c.hash,
       coalesce(c.balance_nano_usd, 0)::text as balance, coalesce(c.total_credits_nano_usd, 0)::text as credits
@@ -28,7 +32,8 @@ const DUE = sql('ledger_checkpoints_due')`
       select * from ledger_checkpoints c where c.organization_id = a.organization_id order by c.sequence desc limit 1
     ) c on true
     where a.organization_id > $2 and a.organization_id <= $3 and a.sequence > coalesce(c.sequence, 0)
-      and (c.created_at is null or c.created_at <= to_timestamp($1::float8 / 1000) or a.sequence - c.sequence > ${MOST_ENTRIES})
+      and (c.created_at is null or c.created_at <= to_timestamp($1::float8 / 1000) or c.created_at > to_timestamp($4::float8 / 1000)
+        or a.sequence - c.sequence > ${MOST_ENTRIES})
     order by a.organization_id`;
 const DIGEST = sql('ledger_checkpoint_digest')`
     select coalesce(sum(x.amount_nano_usd), 0)::text as amounts,
@@ -73,10 +78,11 @@ async function writePage(
   const [lock] = await run<{ mine: boolean }>(client, TRY_LOCK, []);
   const [page] = await run<{ last: string | null }>(client, PAGE_END, [from]);
   if (!lock?.mine || !page?.last) return { written: 0, after: undefined };
+  const nowMs = await databaseClock(client);
   let room = AT_ONCE.entries;
   let written = 0;
   let reached = from;
-  for (const due of await run<Due>(client, DUE, [work.nowMs - work.everyMs, from, page.last])) {
+  for (const due of await run<Due>(client, DUE, [nowMs - work.everyMs, from, page.last, nowMs])) {
     let stands: Standing = {
       sequence: due.after,
       hash: due.hash ?? FIRST_HASH,
@@ -88,7 +94,7 @@ async function writePage(
       if (room <= 0) return { written, after: reached };
       const upTo = Math.min(stands.sequence + MOST_ENTRIES, due.sequence);
       room -= upTo - stands.sequence;
-      stands = await write(client, due.organization_id, stands, upTo, work);
+      stands = await write(client, due.organization_id, stands, upTo, { nowMs, ...work });
       written += 1;
     }
     reached = due.organization_id;
@@ -104,7 +110,7 @@ async function write(
   organizationId: string,
   before: Standing,
   upTo: number,
-  { privateKey, nowMs }: CheckpointRun,
+  { privateKey, nowMs }: CheckpointRun & { readonly nowMs: number },
 ): Promise<Standing> {
   const values = [organizationId, before.sequence, upTo];
   const [sums] = await run<{ amounts: string; credits: string; digest: Buffer | null }>(client, DIGEST, values);

@@ -35,7 +35,6 @@ export interface CheckpointStore {
 
 export interface CheckpointRun {
   readonly privateKey: KeyObject;
-  readonly nowMs: number;
   /** Age of the newest checkpoint at which a new one is made. */
   readonly everyMs: number;
 }

@@ -22,7 +22,7 @@ export function openCheckpointWriter(
       if (stop.signal.aborted) return;
       try {
         const privateKey = await openCheckpointKey(dataDir);
-        await store.write({ privateKey, nowMs: Date.now(), everyMs: 60 * MINUTE_MS });
+        await store.write({ privateKey, everyMs: 60 * MINUTE_MS });
       } catch (error) {
         log.warn({ err: error }, 'checkpoints of the ledger could not be written; the next try is in minutes');
       }

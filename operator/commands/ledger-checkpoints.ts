@@ -17,7 +17,7 @@ const list: Command = {
       async ({ checkpoints }, { sinceMs, writes }) => {
         if (writes) {
           const privateKey = await openCheckpointKey(runtimePaths(call.env).dataDir);
-          await checkpoints.write({ privateKey, nowMs: Date.now(), everyMs: 0 });
+          await checkpoints.write({ privateKey, everyMs: 0 });
         }
         const json = (await checkpoints.since(sinceMs)).map(checkpointJson);
         return { kind: 'done', json, text: json.map((one) => JSON.stringify(one)).join('\n') };

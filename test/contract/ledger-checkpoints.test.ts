@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isSigned, rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, settlementOf, sql } from '../harness/database.ts';
@@ -22,7 +22,7 @@ afterEach(() => rm(folder, { recursive: true }));
 async function charge(...costs: bigint[]): Promise<void> {
   for (const costNanoUsd of costs) await db.store.ledger.charge(settlementOf(db.customer, { costNanoUsd }));
 }
-const write = (nowMs = Date.now(), everyMs = HOUR_MS) => db.store.checkpoints.write({ privateKey, nowMs, everyMs });
+const write = (everyMs = HOUR_MS) => db.store.checkpoints.write({ privateKey, everyMs });
 const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: db.url, GATEWAY_DATA: folder });
 async function rulesBroken(...flags: string[]): Promise<string[]> {
   const result = await run('ledger', 'verify', ...flags);
@@ -45,16 +45,15 @@ const LOSE_TAIL = `
 describe('checkpoints', () => {
   it('have the signed state of each organization, at most hourly, and only if something was booked', async () => {
     const idle = await addCustomer(db.store, 0n);
-    const startedMs = Date.now();
-    expect(await write(startedMs)).toBe(1);
+    expect(await write()).toBe(1);
     await charge(4n);
-    expect(await write(startedMs + HOUR_MS - 1)).toBe(0);
-    expect(await write(startedMs + HOUR_MS)).toBe(1);
-    expect(await write(startedMs + 3 * HOUR_MS)).toBe(0);
+    expect(await write()).toBe(0);
+    expect(await write(0)).toBe(1);
+    expect(await write(0)).toBe(0);
     const all = await db.store.checkpoints.since(0);
     expect(all.map(({ organizationId }) => organizationId)).not.toContain(idle.organizationId);
     expect(all).toMatchObject([
-      { sequence: 4, previousSequence: 0, balanceNanoUsd: 994n, totalCreditsNanoUsd: 1_000n, createdAtMs: startedMs },
+      { sequence: 4, previousSequence: 0, balanceNanoUsd: 994n, totalCreditsNanoUsd: 1_000n },
       { sequence: 5, previousSequence: 4, balanceNanoUsd: 990n, totalCreditsNanoUsd: 1_000n },
     ]);
     for (const checkpoint of all) {
@@ -63,6 +62,17 @@ describe('checkpoints', () => {
       expect(checkpoint.publicKey).toEqual(rawPublicKey(privateKey));
     }
     expect(await rulesBroken()).toEqual([]);
+  });
+
+  it('have the time of PostgreSQL, and one of the future keeps no later one from being written', async () => {
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 365 * 24 * HOUR_MS);
+    expect(await write()).toBe(1);
+    vi.restoreAllMocks();
+    const [checkpoint] = await db.store.checkpoints.since(0);
+    expect(Math.abs((checkpoint?.createdAtMs ?? 0) - Date.now())).toBeLessThan(HOUR_MS);
+    await tamper(`update ledger_checkpoints set created_at = created_at + interval '1 year'`);
+    await charge(4n);
+    expect(await write()).toBe(1);
   });
 
   it('are written once by several processes', async () => {
