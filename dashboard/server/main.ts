@@ -2,6 +2,7 @@ import './thread-pool.ts';
 
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '#core/clock.ts';
 import type { DashboardProcessConfig, StripeConfig } from '#core/config/dashboard-config.ts';
 import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
@@ -97,12 +98,8 @@ async function serve(
       ...compareModels(config.declared(), catalogue, Date.now()),
     }),
     nowMs: () => Date.now(),
-    issuers: createIssuers(log, () => Date.now()),
-    untrustedProxies: watchProxies(
-      log,
-      () => Date.now(),
-      (address) => recordProxy(database, address),
-    ),
+    issuers: createIssuers(log, systemClock),
+    untrustedProxies: watchProxies(log, systemClock, (address) => recordProxy(database, address)),
   };
   const background = openBackground(databaseUrl, log);
   const alerts = sendAlerts(background, deps, log);

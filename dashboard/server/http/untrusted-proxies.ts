@@ -1,3 +1,4 @@
+import type { Clock } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 
 /** Detects unconfigured proxies, behind which all callers seem to have the same address. */
@@ -18,20 +19,21 @@ const WARNING =
  */
 export function watchProxies(
   log: Log,
-  nowMs: () => number,
+  clock: Pick<Clock, 'monotonicMs'>,
   record: (address: string) => Promise<void>,
 ): UntrustedProxies {
   let newest: { readonly address: string; readonly atMs: number } | undefined;
   let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     note(address) {
-      const atMs = nowMs();
+      const atMs = clock.monotonicMs();
       newest = { address, atMs };
-      if (Math.abs(atMs - reportedAtMs) < REPORT_EVERY_MS) return;
+      if (atMs - reportedAtMs < REPORT_EVERY_MS) return;
       reportedAtMs = atMs;
       log.warn({ proxy: address }, WARNING);
       record(address).catch((error: Error) => log.warn({ error: error.message }, 'the proxy was not recorded'));
     },
-    newest: () => (newest !== undefined && nowMs() - newest.atMs < REMEMBER_MS ? newest.address : undefined),
+    newest: () =>
+      newest !== undefined && clock.monotonicMs() - newest.atMs < REMEMBER_MS ? newest.address : undefined,
   };
 }

@@ -8,6 +8,7 @@ import {
   discovery,
   enableNonRepudiationChecks,
 } from 'openid-client';
+import type { Clock } from '#core/clock.ts';
 import type { OidcConfig } from '#core/config/dashboard-config.ts';
 import type { Log } from '#core/log/log.ts';
 import { createWorkQueue } from '../fairness/work-queue.ts';
@@ -36,7 +37,7 @@ interface Known {
   readonly found: Promise<Configuration | undefined>;
 }
 
-export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issuers {
+export function createIssuers(log: Pick<Log, 'warn'>, clock: Pick<Clock, 'monotonicMs'>): Issuers {
   let known: Known | undefined;
   const turn = createWorkQueue({ atOnce: MAX_AT_ONCE, maxWaiting: 0 });
 
@@ -45,7 +46,7 @@ export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issu
       return await discoverIssuer(config);
     } catch (error) {
       log.warn({ issuer: config.issuer, reason: explainFailure(error) }, 'the issuer of sign-ins is unavailable');
-      known = { config, untilMs: nowMs() + HOLD_OFF_MS, found: Promise.resolve(undefined) };
+      known = { config, untilMs: clock.monotonicMs() + HOLD_OFF_MS, found: Promise.resolve(undefined) };
       return undefined;
     }
   }
@@ -53,9 +54,9 @@ export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issu
   return {
     log,
     find(config) {
-      if (known?.config === config && nowMs() < known.untilMs) return known.found;
+      if (known?.config === config && clock.monotonicMs() < known.untilMs) return known.found;
       const found = discover(config);
-      known = { config, untilMs: nowMs() + METADATA_MS, found };
+      known = { config, untilMs: clock.monotonicMs() + METADATA_MS, found };
       return found;
     },
     ask: (work) => turn('stranger', work),

@@ -1,3 +1,4 @@
+import { systemClock } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
@@ -94,11 +95,11 @@ export async function startDashboard(
   let now: number | undefined;
   const { administration } = stores;
   const nowMs = () => now ?? Date.now();
-  const untrustedProxies = watchProxies(log, nowMs, (address) => recordProxy(database, address));
+  const untrustedProxies = watchProxies(log, systemClock, (address) => recordProxy(database, address));
   const turns = new DashboardTurns();
   const deps = {
     ...{ log, database, entry, administration, turns, changeLimits },
-    ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, nowMs) },
+    ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, systemClock) },
     playground: new Playground(),
     tables: new Places(TABLE_PLACES),
     priceLists: () => ['partner'],
