@@ -24,8 +24,9 @@ describe('the charge log', () => {
   let folder = '';
   let hears = told();
   let nowMs = 0;
+  let wallAheadMs = 0;
   const opened: ChargeLog[] = [];
-  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+  const clock = { nowMs: () => nowMs + wallAheadMs, monotonicMs: () => nowMs };
   const segments = () => readdirSync(folder).filter((name) => name.startsWith('log-'));
   const only = () => join(folder, segments()[0] ?? '');
   const open = async (options: Parameters<typeof openLog>[2] = {}): Promise<ChargeLog> => {
@@ -38,6 +39,7 @@ describe('the charge log', () => {
     folder = join(mkdtempSync(join(tmpdir(), 'gw log ')), 'deep');
     hears = told();
     nowMs = Date.now();
+    wallAheadMs = 0;
   });
   afterEach(async () => {
     for (const log of opened.splice(0)) await log.close();
@@ -93,7 +95,7 @@ describe('the charge log', () => {
     const before = await open();
     await before.append(claimed('a', bytes));
     await before.append(claimed('b', undefined));
-    expect(before.waiting()[0]).toMatchObject({ generationId: 'a', organizationId: 'org-1', sinceMs: nowMs });
+    expect(before.waiting()[0]).toMatchObject({ generationId: 'a', organizationId: 'org-1' });
     const after = await open();
     for (const log of [before, after])
       expect(await contentOf(log)).toEqual([claimed('a', bytes), claimed('b', undefined)]);
@@ -197,7 +199,10 @@ describe('the charge log', () => {
       log.committed(['a'], 'epoch');
       const first = only();
       nowMs += 2 * MINUTE_MS;
+      wallAheadMs = 60 * MINUTE_MS;
       await log.append(charge('b'));
+      await (await open()).close();
+      expect(existsSync(first)).toBe(true);
       nowMs += 14 * MINUTE_MS;
       await log.append(charge('c'));
       await expect.poll(() => existsSync(first)).toBe(false);

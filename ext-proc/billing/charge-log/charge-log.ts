@@ -61,8 +61,6 @@ export interface WaitingCharge {
   readonly organizationId: string;
   /** Size of its line. */
   readonly bytes: number;
-  /** Time of the append. For a charge of a former process: last write to its segment. */
-  readonly sinceMs: number;
 }
 
 export interface ChargeLogOptions {
@@ -89,10 +87,10 @@ const SENT_AT_ONCE = 200;
  * must have the lock of this worker (worker-lock.ts).
  */
 export async function openChargeLog(options: ChargeLogOptions): Promise<ChargeLog> {
-  const { folder, workerIndex, onDamage, onNotAdopted } = options;
+  const { folder, workerIndex, clock, onDamage, onNotAdopted } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const log = new SegmentedLog(options);
-  const own = await readFormerLog(folder, workerIndex, onDamage);
+  const own = await readFormerLog(folder, workerIndex, clock, onDamage);
   log.take(own);
   log.leave(own.left);
   await syncFolder(dirname(folder));
@@ -145,13 +143,12 @@ class SegmentedLog implements ChargeLog {
 
   async append(settlement: Settlement | ClaimedSettlement): Promise<void> {
     const { generationId, organizationId } = settlement;
-    const sinceMs = this.#options.clock.nowMs();
     this.#live.charging(generationId, true);
     try {
       const place = await this.#writer.addDurably(chargeEntry(settlement));
       this.#live.charged(generationId);
       if (hasStoredResponse(settlement)) place.segment.responseBytes += place.bytes;
-      this.#wait({ generationId, organizationId, sinceMs, ...place });
+      this.#wait({ generationId, organizationId, ...place });
     } catch (error) {
       this.#live.charging(generationId, false);
       throw error;
@@ -227,7 +224,7 @@ class SegmentedLog implements ChargeLog {
     this.#segments.add(...segments);
     this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
     for (const epoch of content.committed.values()) this.#epochs.add(epoch);
-    for (const charge of content.waiting.values()) this.#wait({ ...charge, sinceMs: charge.segment.lastMs });
+    for (const charge of content.waiting.values()) this.#wait(charge);
     // If a crash interrupted an adoption, one log has the charges and the other has their commits.
     for (const generationId of content.committed.keys()) this.#endWait(generationId);
   }
@@ -241,8 +238,8 @@ class SegmentedLog implements ChargeLog {
    * segments are renamed, so that a crash in between loses none.
    */
   async adopt(index: number): Promise<void> {
-    const { folder, workerIndex, onDamage, onAdopted } = this.#options;
-    const former = await readFormerLog(folder, index, onDamage);
+    const { folder, workerIndex, clock, onDamage, onAdopted } = this.#options;
+    const former = await readFormerLog(folder, index, clock, onDamage);
     const { segments, content, left } = former;
     if (segments.length === 0) return;
     let number = this.#lastNumber;

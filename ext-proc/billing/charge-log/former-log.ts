@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import type { Clock } from '#core/clock.ts';
 import { keepAside, type OnDamage } from './damaged-lines.ts';
 import type { LeftIntent } from './intent.ts';
 import type { KeptSegment } from './kept-segments.ts';
@@ -14,15 +15,20 @@ export interface FormerLog {
 }
 
 /** Reads a log, one segment at a time, and moves unreadable lines aside. */
-export async function readFormerLog(folder: string, workerIndex: number, onDamage: OnDamage): Promise<FormerLog> {
+export async function readFormerLog(
+  folder: string,
+  workerIndex: number,
+  clock: Clock,
+  onDamage: OnDamage,
+): Promise<FormerLog> {
   const content = new LogContent<KeptSegment>();
   const segments: KeptSegment[] = [];
   for (const file of await segmentsOf(folder, workerIndex)) {
     const lines = await readCleaned(file, onDamage);
-    const { size, mtimeMs } = await stat(file.path);
+    const { size } = await stat(file.path);
     const withResponse = lines.filter(({ text }) => kindOf(text) === 'L').map(({ bytes }) => bytes);
     const responseBytes = withResponse.reduce((sum, bytes) => sum + bytes, 0);
-    const segment = { ...file, bytes: size, lastMs: mtimeMs, waiting: 0, responseBytes, isClosed: true };
+    const segment = { ...file, bytes: size, lastMs: clock.monotonicMs(), waiting: 0, responseBytes, isClosed: true };
     for (const line of lines) content.take(segment, line);
     segments.push(segment);
   }

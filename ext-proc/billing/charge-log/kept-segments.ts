@@ -5,7 +5,7 @@ import { readSegment, rewriteSegment, type SegmentFile } from './segment-files.t
 
 export interface KeptSegment extends SegmentFile {
   bytes: number;
-  /** Time of the last write. */
+  /** Monotonic time of the last write, or of the start that found it. */
   readonly lastMs: number;
   /** Number of its charges that wait. */
   waiting: number;
@@ -51,7 +51,7 @@ export class KeptSegments {
     for (const kept of this.#segments) if (kept.responseBytes > 0 && isOver(kept)) await dropResponses(kept);
     let bytes = this.#segments.reduce((sum, kept) => sum + kept.bytes - kept.responseBytes, 0);
     for (let first = this.#segments[0]; first && isOver(first); first = this.#segments[0]) {
-      if (bytes <= KEEP_BYTES && first.lastMs >= this.#clock.nowMs() - KEEP_MS) return;
+      if (bytes <= KEEP_BYTES && first.lastMs >= this.#clock.monotonicMs() - KEEP_MS) return;
       await rm(first.path, { force: true });
       bytes -= first.bytes;
       this.#segments.shift();

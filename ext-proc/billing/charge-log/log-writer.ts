@@ -137,7 +137,7 @@ export class LogWriter {
       return;
     }
     try {
-      this.#segment.write(lines, this.#options.clock.nowMs());
+      this.#segment.write(lines, this.#options.clock.monotonicMs());
     } catch (error) {
       this.#retire(this.#segment, lines, error);
     }
@@ -156,7 +156,7 @@ export class LogWriter {
   #current(): Segment {
     const { clock, disk, nextFile, liveEntries, onBegun } = this.#options;
     const former = this.#segment;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (former && former.bytes < SEGMENT_BYTES && nowMs - former.begunMs < SEGMENT_MS) return former;
     former?.end();
     this.#segment = undefined;

@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type CheckedLine, checkedLine, eachLine } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
@@ -52,12 +52,9 @@ export async function rewriteSegment(
   lines: readonly CheckedLine[],
   change: (line: CheckedLine) => string,
 ): Promise<number> {
-  const { mtime } = await stat(path);
   const file = await open(`${path}.new`, 'w', 0o600);
   try {
     await file.writeFile(lines.map((line) => checkedLine(change(line))).join(''));
-    // The time of the file tells the age of its charges.
-    await file.utimes(mtime, mtime);
     await file.sync();
     await rename(`${path}.new`, path);
     await syncFolder(dirname(path));
