@@ -3,11 +3,14 @@ import { createMetrics } from '../../telemetry/metrics.ts';
 import type { EndedRequest } from '../../telemetry/request-metrics.ts';
 import { watchActivity } from './process-report-activity.ts';
 
-const at = { nowMs: 1_000 };
+const at = { nowMs: 1_000, monotonicMs: 0 };
 
 function watched() {
   const metrics = createMetrics();
-  return { registry: metrics.registry, ...watchActivity(metrics, { nowMs: () => at.nowMs, monotonicMs: () => 0 }) };
+  return {
+    registry: metrics.registry,
+    ...watchActivity(metrics, { nowMs: () => at.nowMs, monotonicMs: () => at.monotonicMs }),
+  };
 }
 
 const request = (status: number, code = '', probe = false): EndedRequest => ({
@@ -68,6 +71,8 @@ it('reports for an hour which models were served at a tier that no table has', a
   metrics.unknownTier('model', 'warp');
   expect(activity.unknownTiers()).toEqual({ model: 'warp' });
   expect(await registry.metrics()).toContain('gateway_unknown_service_tiers_total{model="model",tier="turbo"} 1');
-  at.nowMs += 3_600_001;
+  at.nowMs -= 3_600_001;
+  expect(activity.unknownTiers()).toEqual({ model: 'warp' });
+  at.monotonicMs += 3_600_001;
   expect(activity.unknownTiers()).toEqual({});
 });

@@ -46,7 +46,7 @@ export function watchActivity(
         metrics.attempts(attempts);
       },
       unknownTier(model, tier) {
-        unknownTiers.set(model, { tier, atMs: clock.nowMs() });
+        unknownTiers.set(model, { tier, atMs: clock.monotonicMs() });
         metrics.unknownTier(model, tier);
       },
     },
@@ -54,7 +54,7 @@ export function watchActivity(
       providers,
       unknownTiers() {
         for (const [model, { atMs }] of unknownTiers)
-          if (clock.nowMs() - atMs > UNKNOWN_FOR_MS) unknownTiers.delete(model);
+          if (clock.monotonicMs() - atMs > UNKNOWN_FOR_MS) unknownTiers.delete(model);
         return Object.fromEntries([...unknownTiers].map(([model, { tier }]) => [model, tier]));
       },
       get inFlight() {

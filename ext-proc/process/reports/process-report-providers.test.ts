@@ -51,3 +51,10 @@ it('counts the last five minutes to within a slice of ten seconds, whatever the 
     }),
   );
 });
+
+it('does not count what was noted while the clock was ahead', () => {
+  const log = createProviderLog();
+  for (const provider of ['former', 'a']) log.note([{ provider, result: 'reset' }], START_MS + 600 * MINUTE_MS);
+  log.note([{ provider: 'a', result: 'ok' }], START_MS);
+  expect([...log.health([], START_MS)]).toEqual([['a', { attempts: 1, failures: 0, lastFailure: null }]]);
+});

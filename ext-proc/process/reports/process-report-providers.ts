@@ -61,8 +61,10 @@ export function createProviderLog(): ProviderLog {
       for (const attempt of attempts) noteOne(attempt, nowMs);
     },
     health(names, nowMs) {
-      // Providers of former configurations are dropped when they are no longer called.
-      for (const [name, { lastAskedMs }] of tallies) if (lastAskedMs <= nowMs - SLICES * SLICE_MS) tallies.delete(name);
+      // Providers of former configurations are dropped when they are no longer called, and what was
+      // counted in the future: the clock was ahead.
+      for (const [name, { lastAskedMs }] of tallies)
+        if (Math.abs(nowMs - lastAskedMs) >= SLICES * SLICE_MS) tallies.delete(name);
       const found = new Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>();
       for (const name of new Set([...names, ...tallies.keys()])) found.set(name, sum(tallies.get(name), nowMs));
       return found;
@@ -76,11 +78,11 @@ function newTally(): Tally {
 }
 
 function sum(tally: Tally | undefined, nowMs: number): Omit<ProviderHealth, 'ejected' | 'restingTargets'> {
-  const oldest = Math.floor(nowMs / SLICE_MS) - SLICES + 1;
+  const newest = Math.floor(nowMs / SLICE_MS);
   let attempts = 0;
   let failures = 0;
   for (const slice of tally?.slices ?? []) {
-    if (slice.number < oldest) continue;
+    if (slice.number <= newest - SLICES || slice.number > newest) continue;
     attempts += slice.attempts;
     failures += slice.failures;
   }
