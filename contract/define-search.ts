@@ -1,7 +1,7 @@
 import { isIdOf } from '#core/id-form.ts';
 import { present } from '#core/present.ts';
 import { isStorable } from '#core/visible-text.ts';
-import { MOST_FILTER_CHARACTERS, MOST_FILTER_VALUES } from './explore.ts';
+import { MAX_FILTER_CHARACTERS, MAX_FILTER_VALUES } from './explore.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
 export type RawSearch = Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ export function queryText(query: Readonly<Record<string, unknown>>): string {
 export function text(value: unknown): string | undefined {
   // The router parses digits as a number.
   const given = typeof value === 'number' ? String(value) : value;
-  return typeof given === 'string' && given !== '' && given.length <= MOST_FILTER_CHARACTERS && isStorable(given)
+  return typeof given === 'string' && given !== '' && given.length <= MAX_FILTER_CHARACTERS && isStorable(given)
     ? given
     : undefined;
 }
@@ -69,7 +69,7 @@ export function list(read: ReadValue<string>): ReadValue<readonly string[]> {
   return (value) => {
     const given: readonly unknown[] = Array.isArray(value) ? value : [value];
     const values = new Set(given.flatMap((one) => read(one) ?? []));
-    return values.size > 0 && values.size <= MOST_FILTER_VALUES ? [...values] : undefined;
+    return values.size > 0 && values.size <= MAX_FILTER_VALUES ? [...values] : undefined;
   };
 }
 

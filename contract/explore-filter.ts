@@ -6,22 +6,22 @@ import {
   type ExploreGrouping,
   GROUPINGS,
   isMetadataGrouping,
-  MOST_DURATION_MS,
-  MOST_FILTER_CHARACTERS,
-  MOST_FILTER_VALUES,
+  MAX_DURATION_MS,
+  MAX_FILTER_CHARACTERS,
+  MAX_FILTER_VALUES,
   STATUS_CLASSES,
 } from './explore.ts';
 import { budgetNanoUsd, idOf, momentField, wholeNumberField } from './fields.ts';
 
 /** A list is a repeated parameter in a URL, `models=a&models=b`. A single one is a list of one. */
 function listOf<Item extends string>(item: z.ZodType<Item, string>) {
-  const list = z.array(item).max(MOST_FILTER_VALUES, { error: `At most ${MOST_FILTER_VALUES} values.` });
+  const list = z.array(item).max(MAX_FILTER_VALUES, { error: `At most ${MAX_FILTER_VALUES} values.` });
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), list.readonly()).exactOptional();
 }
 
 const valueField = z
   .string()
-  .max(MOST_FILTER_CHARACTERS, { error: `At most ${MOST_FILTER_CHARACTERS} characters.` })
+  .max(MAX_FILTER_CHARACTERS, { error: `At most ${MAX_FILTER_CHARACTERS} characters.` })
   .refine(isStorable, { error: 'This contains characters that cannot be stored.' });
 
 /**
@@ -56,7 +56,7 @@ export const exploreFilter = z.strictObject({
   organizations: listOf(idOf('org')),
   streamed: z.stringbool({ error: 'true or false.' }).exactOptional(),
   minCostNanoUsd: budgetNanoUsd.exactOptional(),
-  minDurationMs: wholeNumberField(0, MOST_DURATION_MS).exactOptional(),
+  minDurationMs: wholeNumberField(0, MAX_DURATION_MS).exactOptional(),
 });
 
 export type ExploreInput = Readonly<z.infer<typeof everyExploreInput>>;

@@ -19,7 +19,7 @@ import {
   GROUPINGS,
   isMetadataGrouping,
   LONGEST_EXPLORED_MS,
-  MOST_DURATION_MS,
+  MAX_DURATION_MS,
   SHORTEST_EXPLORED_MS,
 } from './explore.ts';
 import type { ExploreFilter } from './explore-filter.ts';
@@ -101,7 +101,7 @@ export const exploreSearch = defineSearch(
     /** In nano-dollars. */
     cost: wholeNumber,
     /** In milliseconds. */
-    duration: (value) => (Number(value) <= MOST_DURATION_MS ? wholeNumber(value) : undefined),
+    duration: (value) => (Number(value) <= MAX_DURATION_MS ? wholeNumber(value) : undefined),
     search: text,
   },
   {

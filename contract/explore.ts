@@ -3,10 +3,10 @@
 import { isStorable } from '#core/visible-text.ts';
 
 /** Bounds of a filter: the number of values in a list, and the length of each. */
-export const MOST_FILTER_VALUES = 50;
-export const MOST_FILTER_CHARACTERS = 600;
+export const MAX_FILTER_VALUES = 50;
+export const MAX_FILTER_CHARACTERS = 600;
 /** 24 days, the largest value of the request log's column. */
-export const MOST_DURATION_MS = 2 ** 31 - 1;
+export const MAX_DURATION_MS = 2 ** 31 - 1;
 
 /** Bounds of the explorer's time range. */
 export const SHORTEST_EXPLORED_MS = 60_000;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_OVERLAP_HOURS, MOST_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
+import { MAX_OVERLAP_HOURS, MAX_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
 import { SCOPES } from '#core/principal.ts';
 import {
   budgetNanoUsd,
@@ -53,7 +53,7 @@ export const severalKeys = z.strictObject({
   keys: z
     .array(idOf('key'), { error: 'This must be a list of key ids.' })
     .min(1, { error: 'Choose at least one.' })
-    .max(MOST_REVOKED_AT_ONCE, { error: `At most ${MOST_REVOKED_AT_ONCE} keys at once.` })
+    .max(MAX_REVOKED_AT_ONCE, { error: `At most ${MAX_REVOKED_AT_ONCE} keys at once.` })
     .transform((ids) => [...new Set(ids)]),
 });
 

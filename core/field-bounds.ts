@@ -33,4 +33,4 @@ export const MAX_DAILY_TOP_UPS_USD = 99_999_900;
 /** Thirty days. A longer overlap defeats the purpose of a replacement. */
 export const MAX_OVERLAP_HOURS = 720;
 /** Most keys that are revoked in one transaction, as many as an organization may have usable. */
-export const MOST_REVOKED_AT_ONCE = 1_000;
+export const MAX_REVOKED_AT_ONCE = 1_000;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { breachesIn, MOST_COLUMNS } from './check-prose.ts';
+import { breachesIn, MAX_COLUMNS } from './check-prose.ts';
 import { longGroups, wordsIn } from './document-words.ts';
 
 const problems = (path: string, text: string) =>
@@ -18,7 +18,7 @@ describe('comments', () => {
   });
 
   it('have a maximum width, which does not apply to code', () => {
-    const wide = 'x'.repeat(MOST_COLUMNS);
+    const wide = 'x'.repeat(MAX_COLUMNS);
     expect(problems('a.ts', `// ${wide}\nconst a = '${wide}';\nconst b = 2 * a;\n`)).toEqual([
       '1: 103 columns, at most 100',
     ]);
@@ -27,7 +27,7 @@ describe('comments', () => {
 
 describe('documents', () => {
   it('have the same deny list and width, except in code, tables and links', () => {
-    const wide = 'word '.repeat(MOST_COLUMNS / 5);
+    const wide = 'word '.repeat(MAX_COLUMNS / 5);
     const text = `A lease lapses.\n\n${wide}wide\n\n| ${wide} |\n\n\`\`\`\n${wide} lapses\n\`\`\`\n`;
     expect(problems('a.md', text)).toEqual(['1: "lapses": expire', '3: 104 columns, at most 100']);
   });

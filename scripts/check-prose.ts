@@ -11,7 +11,7 @@ import { longGroups } from './document-words.ts';
 const ROOT = join(import.meta.dirname, '..');
 
 /** Longest line of prose, in characters. Code has its own limit (biome.json). */
-export const MOST_COLUMNS = 100;
+export const MAX_COLUMNS = 100;
 
 /** Words that only this project uses, each with the usual word. */
 const DENIED: readonly (readonly [RegExp, string])[] = [
@@ -42,7 +42,7 @@ export function breachesIn(path: string, text: string): Breach[] {
 
 function problemsOf({ text, columns }: Prose): string[] {
   return [
-    ...(columns > MOST_COLUMNS ? [`${columns} columns, at most ${MOST_COLUMNS}`] : []),
+    ...(columns > MAX_COLUMNS ? [`${columns} columns, at most ${MAX_COLUMNS}`] : []),
     ...DENIED.flatMap(([word, better]) => {
       const found = word.exec(text.replace(/`[^`]*`/g, ''));
       return found ? [`"${found[0]}": ${better}`] : [];

@@ -10,7 +10,7 @@ import type { Path } from './yaml-tree.ts';
 /** Address of a provider: one `base_url`, or the `endpoints` of interchangeable servers. */
 
 /** Most endpoints. Each is a host, or all hosts of a name, among which Envoy chooses. */
-export const MOST_ENDPOINTS = 64;
+export const MAX_ENDPOINTS = 64;
 
 const SECOND_MS = 1000;
 

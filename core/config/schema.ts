@@ -11,7 +11,7 @@ import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth } from './provider-auth-fields.ts';
-import { endpointPicker, healthCheck, MOST_ENDPOINTS } from './provider-endpoints.ts';
+import { endpointPicker, healthCheck, MAX_ENDPOINTS } from './provider-endpoints.ts';
 import { headers, query } from './provider-fields.ts';
 import { requestShaping } from './request-shaping.ts';
 import { duration, flag, list, matching, named, oneOf, readText, section, size, whole } from './schema-fields.ts';
@@ -92,7 +92,7 @@ const baseUrl = readText(
 export const PROVIDER = section({
   api: oneOf(PROVIDER_APIS).prefault('chat'),
   base_url: baseUrl.optional(),
-  endpoints: list(baseUrl, 1, MOST_ENDPOINTS, 'URLs such as http://vllm-0:8000/v1').optional(),
+  endpoints: list(baseUrl, 1, MAX_ENDPOINTS, 'URLs such as http://vllm-0:8000/v1').optional(),
   endpoint_picker: endpointPicker.optional(),
   health_check: healthCheck.optional(),
   api_key: matching(

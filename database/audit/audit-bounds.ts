@@ -2,7 +2,7 @@ import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.
 import { isList } from './audit-changes.ts';
 
 /** Bound for an event's changes, in bytes of UTF-8 as PostgreSQL writes JSON: with spaces. */
-export const MOST_CHANGES_BYTES = 2_048;
+export const MAX_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
 /** Lengths of cut texts. The second applies if all texts of an organization change at once. */
@@ -31,7 +31,7 @@ function boundedChanges(changes: AuditChanges): AuditChanges {
 function fits(changes: AuditChanges): boolean {
   // Replaces only line ends between members, because JSON escapes those within texts.
   const text = JSON.stringify(changes, null, 1).replace(/\n */g, ' ');
-  return Buffer.byteLength(text) <= MOST_CHANGES_BYTES;
+  return Buffer.byteLength(text) <= MAX_CHANGES_BYTES;
 }
 
 function longestList(changes: AuditChanges): number {

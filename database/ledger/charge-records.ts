@@ -78,7 +78,7 @@ export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'listNanoUsd' | 'tierLossNanoUsd'>;
 
 /** Largest amount that the database accepts. */
-export const MOST_NANO_USD = 10n ** 18n;
+export const MAX_NANO_USD = 10n ** 18n;
 
 /**
  * Returns users, provider costs and list prices of charges. NUL, which PostgreSQL cannot store, is
@@ -86,7 +86,7 @@ export const MOST_NANO_USD = 10n ** 18n;
  */
 export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras, listPrices: Extras] {
   const amountText = (amount: NanoUsd | undefined) =>
-    amount === undefined ? undefined : String(least(amount, MOST_NANO_USD));
+    amount === undefined ? undefined : String(least(amount, MAX_NANO_USD));
   const users = extras(batch, ({ user }) => user?.replaceAll('\0', '\ufffd'));
   const costs = extras(batch, ({ providerCostNanoUsd }) => amountText(providerCostNanoUsd));
   const listPrices = extras(batch, ({ listNanoUsd }) => amountText(listNanoUsd));

@@ -14,7 +14,7 @@ import { chargeOne } from './settlement-writer.ts';
 
 const LONGEST_REASON = 1_000;
 /** Largest amount of a loss or a dead letter. */
-const MOST_NANO_USD = 1_000_000_000_000_000_000n;
+const MAX_NANO_USD = 1_000_000_000_000_000_000n;
 
 const ADD = sql('add_dead_letter')`
   insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, due_nano_usd)
@@ -120,7 +120,7 @@ async function resolve(
 /** An amount within the bounds of its column: the ledger may have refused it for being outside. */
 function storable(amountNanoUsd: NanoUsd): NanoUsd {
   if (amountNanoUsd < 0n) return 0n;
-  return amountNanoUsd > MOST_NANO_USD ? MOST_NANO_USD : amountNanoUsd;
+  return amountNanoUsd > MAX_NANO_USD ? MAX_NANO_USD : amountNanoUsd;
 }
 
 function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {

@@ -7,7 +7,7 @@ import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { Loss, LossReason, OnLoss } from '../costs/losses.ts';
 import { keyAccountOf } from '../keys/key-account.ts';
-import { chargeRecords, extrasOf, MOST_NANO_USD } from './charge-records.ts';
+import { chargeRecords, extrasOf, MAX_NANO_USD } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
 import { addLosses, tellLosses } from './loss-rows.ts';
@@ -205,7 +205,7 @@ async function withTierLosses(client: pg.PoolClient, batch: readonly Settlement[
     ({ tierLossNanoUsd: loss = 0n, ...of }): Loss => ({
       ...of,
       reason: 'tier',
-      amountNanoUsd: loss < MOST_NANO_USD ? loss : MOST_NANO_USD,
+      amountNanoUsd: loss < MAX_NANO_USD ? loss : MAX_NANO_USD,
     }),
   );
   if (losses.length === 0) return charged;

@@ -22,7 +22,7 @@ export type ViewResult =
   | { readonly kind: 'unknown_view' | 'not_allowed' | 'name_taken' | 'too_many' };
 
 /** Bound for one organization, and for the operators. */
-export const MOST_VIEWS = 50;
+export const MAX_VIEWS = 50;
 
 /** Serializes changes of one owner's views. */
 const LOCK = sql('lock_views')`select pg_advisory_xact_lock(${VIEWS_LOCK}, hashtext($1))`;
@@ -61,7 +61,7 @@ export function changeView(
     if (!(await stillHasRights(client, organizationId, by))) return { kind: 'unknown_view' };
     const views = await listViews(client, organizationId);
     const before = views.find((view) => view.id === id);
-    if (id === undefined && views.length >= MOST_VIEWS) return { kind: 'too_many' };
+    if (id === undefined && views.length >= MAX_VIEWS) return { kind: 'too_many' };
     if (id !== undefined && before === undefined) return { kind: 'unknown_view' };
     if (before !== undefined && !allows(before)) return { kind: 'not_allowed' };
     const after = change(before);

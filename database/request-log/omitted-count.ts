@@ -4,7 +4,7 @@ import type { RequestPage } from '#contract/request-log.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
 import { run, sql } from '../connection/connection-pool.ts';
-import { filterSql, filterValues, MOST_OMITTED_ROWS, omittedRows } from './row-filter.ts';
+import { filterSql, filterValues, MAX_OMITTED_ROWS, omittedRows } from './row-filter.ts';
 
 const RANGE = '($1::text is null or organization_id = $1) and minute >= $2 and minute < $3';
 const COUNT = sql('count_omitted_requests')`
@@ -13,7 +13,7 @@ const COUNT = sql('count_omitted_requests')`
     from ${omittedRows(RANGE)}`;
 const FIRST_UNREAD = sql('first_unread_omitted')`
   select minute::double precision from omitted_requests where ${RANGE}
-    order by minute desc offset ${MOST_OMITTED_ROWS} limit 1`;
+    order by minute desc offset ${MAX_OMITTED_ROWS} limit 1`;
 
 export interface OmittedQuery extends ExploreFilter {
   /** Absent: all organizations. */
@@ -37,7 +37,7 @@ export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<
   }
   const [counted] = await run<Counted>(pool, COUNT, values);
   const { leftOut = '0', read = 0, oldestMinute } = counted ?? {};
-  if (read < MOST_OMITTED_ROWS) return { leftOut: Number(leftOut) };
+  if (read < MAX_OMITTED_ROWS) return { leftOut: Number(leftOut) };
   return { leftOut: Number(leftOut), leftOutSinceMs: ((oldestMinute ?? 0) + 1) * MINUTE_MS };
 }
 

@@ -39,13 +39,13 @@ function anyOf(value: string) {
  * Bound of rows of omitted requests that are read, newest first. 144,000 is one day of a hundred
  * keys that are refused for one reason each: 100 keys x 1,440 minutes.
  */
-export const MOST_OMITTED_ROWS = 150_000;
+export const MAX_OMITTED_ROWS = 150_000;
 
 /** Omitted requests of a range, with the columns of the request log that the filter uses. */
 export const omittedRows = (range: string): string => `(
     select organization_id, minute, key_id, model, model <> '' as model_known, code, status, requests, null as provider, false as streamed,
       null as end_user, null::jsonb as metadata, null::bigint as cost_nano_usd, null::bigint as duration_ms
-    from omitted_requests where ${range} order by minute desc limit ${MOST_OMITTED_ROWS}
+    from omitted_requests where ${range} order by minute desc limit ${MAX_OMITTED_ROWS}
   ) as omitted`;
 
 const FIELDS = Object.keys(CONDITIONS).toSorted() as (keyof RowFilter)[];

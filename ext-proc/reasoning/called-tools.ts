@@ -3,7 +3,7 @@ import { parseJson } from '#core/parse-json.ts';
 import type { CalledTool } from '../dialects/chat-message.ts';
 import type { Steps } from '../fairness/steps.ts';
 
-export const MOST_CALLS = 128;
+export const MAX_CALLS = 128;
 /** Usual ids have 20 to 64 characters. */
 const LONGEST_ID = 512;
 /** Most characters of the names and inputs in one message. */
@@ -13,7 +13,7 @@ const LONGEST_ARGUMENTS = 16 * 1024;
 
 /** Calls of a message that a client has sent. `undefined`: their form is unknown. */
 export function calledTools(toolCalls: unknown): readonly CalledTool[] | undefined {
-  if (!Array.isArray(toolCalls) || toolCalls.length > MOST_CALLS) return undefined;
+  if (!Array.isArray(toolCalls) || toolCalls.length > MAX_CALLS) return undefined;
   const calls = toolCalls.map(calledTool);
   return calls.every((call) => call !== undefined) ? calls : undefined;
 }
@@ -35,7 +35,7 @@ function namedTool(type: CalledTool['type'], id: string, name: unknown, input: u
  * no calls, or more than can be compared.
  */
 export function* textOfCalls(calls: readonly CalledTool[]): Steps<string | undefined> {
-  if (calls.length === 0 || calls.length > MOST_CALLS) return undefined;
+  if (calls.length === 0 || calls.length > MAX_CALLS) return undefined;
   if (calls.some(({ id }) => id === '' || id.length > LONGEST_ID)) return undefined;
   const inputCharacters = calls.reduce((sum, { name, input }) => sum + name.length + input.length, 0);
   if (inputCharacters > LONGEST_INPUT) return undefined;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { ReasoningMember } from '../chat/called-messages.ts';
 import type { CalledTool } from '../dialects/chat-message.ts';
 import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
-import { LONGEST_INPUT, MOST_CALLS } from './called-tools.ts';
+import { LONGEST_INPUT, MAX_CALLS } from './called-tools.ts';
 
 /** Bounds of the reasoning that is kept for one message. No store accepts more. */
 const MOST_DETAILS = 256;
@@ -48,7 +48,7 @@ export class ProducedMessage {
     if (!isObject(part)) return;
     const { tool_calls: calls } = part;
     if (Array.isArray(calls)) for (const [position, call] of calls.entries()) this.#takeCall(call, position);
-    if (this.#calls.size > MOST_CALLS || this.#inputCharacters > LONGEST_INPUT) {
+    if (this.#calls.size > MAX_CALLS || this.#inputCharacters > LONGEST_INPUT) {
       this.#hasTooManyCalls = true;
       this.#calls.clear();
     }

@@ -41,13 +41,13 @@ export interface Admission extends ChatWithModel {
  * that it does not trust. A ceiling that is too expensive is replaced once by a count. A default
  * output limit that is too expensive is lowered once.
  */
-const MOST_CALLS = 5;
+const MAX_CALLS = 5;
 
 export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise<Admission | Refusal> {
   let input = given;
   let principal = input.principal;
   let isLowered = false;
-  for (let calls = 1; calls <= MOST_CALLS; calls++) {
+  for (let calls = 1; calls <= MAX_CALLS; calls++) {
     const nowMs = deps.clock.nowMs();
     const request = admissionRequest(input, principal, nowMs);
     const result = await deps.limits.admit(request);

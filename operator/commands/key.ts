@@ -1,7 +1,7 @@
 import { changed } from '#contract/setting.ts';
 import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { countOf } from '#core/count-of.ts';
-import { MAX_NOTE_CHARACTERS, MOST_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
+import { MAX_NOTE_CHARACTERS, MAX_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
 import { keyStateAt } from '#core/key-state.ts';
 import { formatUsd } from '#core/money.ts';
 import { present } from '#core/present.ts';
@@ -136,7 +136,7 @@ const revoke: Command = {
   positionals: ['ID…'],
   async run(call) {
     const ids = [...new Set(call.positionals)];
-    if (ids.length > MOST_REVOKED_AT_ONCE) return refused(`At most ${MOST_REVOKED_AT_ONCE} keys at once.`);
+    if (ids.length > MAX_REVOKED_AT_ONCE) return refused(`At most ${MAX_REVOKED_AT_ONCE} keys at once.`);
     const problem = ids.map((id) => idProblem('key', id)).find((one) => one !== undefined);
     if (problem) return problem;
     return withDatabase(call.env, async ({ administration }) => {

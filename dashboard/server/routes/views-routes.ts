@@ -4,7 +4,7 @@ import { present } from '#core/present.ts';
 import {
   changeView,
   listViews,
-  MOST_VIEWS,
+  MAX_VIEWS,
   type SavedViewRecord,
   type ViewChange,
 } from '#database/organizations/saved-views.ts';
@@ -61,5 +61,5 @@ const REFUSALS = {
   unknown_view: notFound('view'),
   not_allowed: problem('not_allowed', 'Somebody else made this view: ask an owner.'),
   name_taken: conflictingField('name', 'There is already a view with this name.'),
-  too_many: problem('conflict', `There are ${MOST_VIEWS} views already: delete one that is no longer used.`),
+  too_many: problem('conflict', `There are ${MAX_VIEWS} views already: delete one that is no longer used.`),
 };

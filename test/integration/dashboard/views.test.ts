@@ -2,7 +2,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { SavedView } from '#contract/views.ts';
 import { VIEWS_LOCK } from '#database/connection/advisory-locks.ts';
-import { MOST_VIEWS } from '#database/organizations/saved-views.ts';
+import { MAX_VIEWS } from '#database/organizations/saved-views.ts';
 import { sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
@@ -116,7 +116,7 @@ describe('a view of an organization', () => {
           fields: { [field]: expect.any(String) },
         });
     const { length } = await listed(member);
-    for (let at = length; at < MOST_VIEWS - 4; at++) await saved(operator, { name: `View ${at}` });
+    for (let at = length; at < MAX_VIEWS - 4; at++) await saved(operator, { name: `View ${at}` });
     const together = [member, owner, other, operator].flatMap((browser) => [browser, browser]);
     const replies = await Promise.all(together.map((browser, at) => save(browser, { name: `One of ${at}` })));
     const refused = replies.filter(({ status }) => status !== 200);
@@ -124,7 +124,7 @@ describe('a view of an organization', () => {
       Array.from({ length: 4 }, () => [409, { problem: 'conflict' }]),
     );
     const all = await listed(member);
-    expect(all).toHaveLength(MOST_VIEWS);
+    expect(all).toHaveLength(MAX_VIEWS);
     // The address of an operator without a membership is not shown.
     expect(all.find(({ name }) => name === `View ${length}`)).toMatchObject({ createdBy: 'the operator', mine: false });
     expect((await change(owner, all[0]?.id ?? '', { name: 'Still changed' })).status).toBe(200);
