@@ -19,7 +19,7 @@ export interface Timeouts {
 }
 
 /** Margin over PostgreSQL's own timeout, which is first unless it or the network is frozen. */
-const ANSWER_MARGIN_MS = 500;
+export const ANSWER_MARGIN_MS = 500;
 
 /**
  * Planner settings that make every statement look up rows by index. Without them, a plan prepared

@@ -49,6 +49,11 @@ export function isRollback(error: unknown): boolean {
   );
 }
 
+/** True if PostgreSQL ended a statement at its timeout. */
+export function isTimedOut(error: unknown): boolean {
+  return error instanceof StoreUnavailable && error.cause instanceof pg.DatabaseError && error.cause.code === '57014';
+}
+
 /** True if PostgreSQL refused a value or row (data exception, constraint): no retry succeeds. */
 export function isRefusedRow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');

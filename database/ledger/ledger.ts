@@ -39,9 +39,9 @@ export interface Ledger {
   /**
    * Reads sums of daily usage in one snapshot, newest day first, added up over the columns that are
    * not grouped by. `onPage` gets one page at a time and returns false to stop. It is synchronous,
-   * so no connection waits for it.
+   * so no connection waits for it. Resolves with false if the sums take over ten seconds.
    */
-  usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<void>;
+  usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<boolean>;
 }
 
 /** PostgreSQL refused a charge for its content. Nothing was charged; a retry cannot succeed. */

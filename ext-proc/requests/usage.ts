@@ -27,6 +27,12 @@ const TOO_MANY = refuse(
   },
   { param: 'group_by' },
 );
+/** Not `no_capacity`, because a retry would take as long. */
+const TOO_LONG = refuse(
+  'invalid_request',
+  { problem: 'The sums took longer than ten seconds: narrow start_date and end_date.' },
+  { param: 'start_date' },
+);
 
 export interface UsageDeps {
   readonly ledger: LedgerReads;
@@ -52,7 +58,7 @@ export async function showUsage(
   const pieces: Buffer[] = [Buffer.from('{"data":[')];
   let bytes = 0;
   const isTooMuch = () => total.rows > MOST_ROWS || bytes > MOST_BYTES;
-  await ledger.usage(query, (rows) => {
+  const isInTime = await ledger.usage(query, (rows) => {
     const separator = total.rows > 0 && rows.length > 0 ? ',' : '';
     for (const row of rows) total.add(row);
     if (isTooMuch() || exchange.gone.aborted) return false;
@@ -62,6 +68,7 @@ export async function showUsage(
     return true;
   });
   if (isTooMuch()) return TOO_MANY;
+  if (!isInTime) return TOO_LONG;
   pieces.push(Buffer.from(`],"total":${JSON.stringify(total.figures())}}`));
   const refused = await delivery.sendRead(
     {

@@ -136,6 +136,7 @@ export function createMemoryLedger(): MemoryLedger {
       onPage(
         [...groups.values()].map((group) => usageRow(group, groupBy)).toSorted((a, b) => (b.day ?? 0) - (a.day ?? 0)),
       );
+      return true;
     },
   };
 }

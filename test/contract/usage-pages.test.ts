@@ -1,5 +1,8 @@
+import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createPool } from '#database/connection/connection-pool.ts';
 import type { UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
+import { readUsage } from '#database/ledger/usage-pages.ts';
 import { DAY, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 import { fillUsage } from './fill-usage.ts';
@@ -48,5 +51,25 @@ describe('usage in pages', () => {
     // The connections must be free again.
     const several = await Promise.all([1, 2, 3, 4].map(() => usageOf(db.store.ledger, query('model'))));
     expect(several.map((rows) => rows.length)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('may take longer than other statements, but not longer than its own time', async () => {
+    const log = { info: () => {}, warn: () => {}, error: () => {} };
+    const pool = createPool(db.url, 1, { connectMs: 5_000, statementMs: 200 }, log);
+    const locker = new pg.Client({ connectionString: db.url });
+    await locker.connect();
+    try {
+      await locker.query('begin; lock table user_usage');
+      expect(await readUsage(pool, query('user'), () => true, 400)).toBe(false);
+      const read = readUsage(pool, query('user'), () => true);
+      await locker.query('select pg_sleep(1)');
+      await locker.query('commit');
+      expect(await read).toBe(true);
+      // The connection has its own timeout again.
+      await expect(pool.query('select pg_sleep(1)')).rejects.toThrow('statement timeout');
+    } finally {
+      await locker.end();
+      await pool.end();
+    }
   });
 });

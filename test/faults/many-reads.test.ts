@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { utcDayText } from '#core/clock.ts';
 import { fillUsage } from '../contract/fill-usage.ts';
@@ -53,6 +54,20 @@ test('a large usage response is complete, and one that is too large is refused w
   expect(jsonOf<UsageBody>(await reader.get(usagePath(101, 'day'))).total.requests).toBe(101_000);
   client.close();
   reader.close();
+});
+
+test('usage whose sums take longer than ten seconds is refused with advice, because a retry would not help', async () => {
+  const locker = new pg.Client({ connectionString: gateway.stack.databaseUrl });
+  await locker.connect();
+  const client = gatewayClient(gateway.stack.origin, attacker.key);
+  try {
+    await locker.query('begin; lock table user_usage');
+    const refused = await client.get(usagePath(USAGE_DAYS, 'user'));
+    expect([outcome(refused), errorOf(refused).param]).toEqual(['400 invalid_request', 'start_date']);
+  } finally {
+    await locker.end();
+    client.close();
+  }
 });
 
 /** Resolves with the status, or with the reason why there is none. */
