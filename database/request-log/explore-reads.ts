@@ -3,11 +3,12 @@ import type { ExploreGrouping, ExploreRank } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, type Statement, sql } from '../connection/connection-pool.ts';
+import { only, run, type Statement, sql } from '../connection/connection-pool.ts';
 import { oldestRequest } from './every-request.ts';
 import { type ExploreSource, exploreStatement } from './explore-sql.ts';
 import { type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
 import { boundOfOmitted } from './omitted-count.ts';
+import { KEPT_DAYS } from './request-day-stats.ts';
 import { ALL_ROWS, type ChosenIndex, chooseIndex, scanEnd } from './request-indexes.ts';
 import { filterValues } from './row-filter.ts';
 
@@ -75,7 +76,7 @@ export async function explore(
 ): Promise<Explored> {
   const { fromMs, toMs } = query;
   const fine = stepsOf(fromMs, toMs, MINUTE_MS);
-  const summed = () => readFrom(pool, query, sumsFor(query), stepsOf(fromMs, toMs, HOUR_MS));
+  const summed = () => readSums(pool, query, stepsOf(fromMs, toMs, HOUR_MS));
   if (hasSums(query) && fine.stepMs >= HOUR_MS) return summed();
   const chosen = await indexFor(pool, query, fine);
   const mostChosen = chosen === ALL_ROWS ? mostRows : Math.ceil(mostRows / COST_OF_SCATTERED_ROW);
@@ -90,6 +91,25 @@ export async function explore(
   if (charged !== undefined) return charged;
   const cells = await readCells(pool, query, 'rows', fine, { chosen, fromMs: completeFromMs });
   return { source: 'rows', steps: fine, cells, completeFromMs };
+}
+
+/** Sums of requests are deleted in time. The ledger's are kept, so that money is complete. */
+async function readSums(pool: pg.Pool, query: ExploreQuery, steps: Steps): Promise<Explored> {
+  const keptFromMs = await sumsKeptFromMs(pool, steps.stepMs);
+  const isKept = ({ startsMs, endMs }: Steps) => (startsMs[0] ?? endMs) >= keptFromMs;
+  const compare = query.compare && isKept(stepsBefore(steps));
+  const explored = await readFrom(pool, { ...query, compare }, sumsFor(query), steps);
+  return isKept(steps) ? explored : { ...explored, completeFromMs: keptFromMs };
+}
+
+const SUMMED_UNTIL = sql('request_days_summed_until')`
+  select extract(epoch from summed_until)::double precision * 1000 as "summedUntilMs" from request_days`;
+/** Hourly sums are deleted by the hour, up to a day and six hours after a day was summed up. */
+const DAYS_OF_HOURS = KEPT_DAYS - 2;
+
+async function sumsKeptFromMs(pool: pg.Pool, stepMs: number): Promise<number> {
+  const { summedUntilMs } = await only<{ summedUntilMs: number }>(pool, SUMMED_UNTIL, []);
+  return summedUntilMs - (stepMs < DAY_MS ? DAYS_OF_HOURS : KEPT_DAYS) * DAY_MS;
 }
 
 /**
@@ -220,6 +240,8 @@ async function boundOfDropped(
   const fromMs = startsMs[0] ?? endMs;
   const keptMs = idMoment(await oldestRequest(pool));
   if (fromMs >= keptMs) return undefined;
+  // The sums below show requests that were dropped, as long as they are kept themselves.
+  if (fromMs < (await sumsKeptFromMs(pool, HOUR_MS))) return keptMs;
   const statement = organizationId === undefined ? DROPPED_OF_ALL : DROPPED_OF_ONE;
   const dropped = await run(pool, statement, [organizationId ?? null, fromMs, Math.min(keptMs, endMs)]);
   return dropped.length === 0 ? undefined : keptMs;

@@ -7,7 +7,7 @@ import { run, sql } from '../connection/connection-pool.ts';
  * are missing from the daily sums. The hourly sums include them.
  */
 const SETTLED_AFTER_MS = DAY_MS / 4;
-const KEPT_DAYS = 400;
+export const KEPT_DAYS = 400;
 /** The figures of hourly and daily sums. */
 export const SUMS = [
   'requests',

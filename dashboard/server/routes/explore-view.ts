@@ -21,7 +21,9 @@ export function exploreView(explored: Explored, showsMargin: boolean): Explore {
     totals: totalsOf(stepped, showsMargin),
     ...(before === undefined ? {} : { before: beforeOf(before, startsMs.length, showsMargin) }),
     ...(source.startsWith('ledger') ? { chargedOnly: true } : {}),
-    ...(completeFromMs === undefined ? {} : { partial: { completeFromMs: completeStep ?? steps.endMs } }),
+    ...(completeFromMs === undefined
+      ? {}
+      : { partial: { completeFromMs: completeStep ?? Math.max(completeFromMs, steps.endMs) } }),
   };
 }
 
