@@ -11,7 +11,7 @@ import { doorOf } from '../../doors/reading/doors.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { MeasuredText } from './produced-text.ts';
-import { withFinishReasons } from './repairs.ts';
+import { repairWhole } from './repairs.ts';
 import { errorListIn } from './stream-event.ts';
 
 /** A provider's JSON response for the client. Its usage is added when the cost is known. */
@@ -57,7 +57,7 @@ export function readResponse(sent: string, names: ResponseNames): ProviderRespon
   const door = shown && doorOf(shown.api);
   if (shown === undefined || door === undefined)
     return asChat(dialect === undefined ? sent : JSON.stringify(json), answered, names);
-  const completion = withFinishReasons(answered);
+  const completion = repairWhole(answered);
   const text = shown.isPassed
     ? editObject(sent, door.passedResponse(said, shown.names))
     : JSON.stringify(door.response(completion, shown.names));
@@ -86,7 +86,7 @@ function readEmbedded(
 }
 
 function asChat(text: string, answered: Completion, { generationId, model }: ResponseNames): ProviderResponse {
-  const completion = withFinishReasons(answered);
+  const completion = repairWhole(answered);
   const members = membersOf(text);
   const sent = members.findLast((member) => member.name === 'usage');
   const edits = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
 import { asCompletion } from '../../dialects/completion.ts';
 import { readResponse } from './read-response.ts';
-import { ChunkRepairs, withFinishReasons } from './repairs.ts';
+import { ChunkRepairs, repairWhole } from './repairs.ts';
 
 function completionOf(text: string) {
   const completion = asCompletion(parseObject(text) ?? {});
@@ -23,7 +23,7 @@ function repaired(...chunks: readonly object[]) {
 }
 
 const delta = (...calls: readonly object[]) => ({ index: 0, delta: { tool_calls: calls }, finish_reason: null });
-const call = (id: string | undefined, name: string | undefined, args: string, more: object = {}) => ({
+const call = (id: string | undefined, name: string | undefined, args: unknown, more: object = {}) => ({
   ...more,
   ...(id === undefined ? {} : { id }),
   function: { ...(name === undefined ? {} : { name }), arguments: args },
@@ -57,8 +57,8 @@ describe('a tool call without index', () => {
 
   test('gets one after those that have one, and null counts as none', () => {
     expect(indexes(delta(call('a', 'f', '{}', { index: 3 })), delta(call('b', 'f', '{}', { index: null })))).toEqual([
-      [3],
-      [4],
+      [0],
+      [1],
     ]);
   });
 
@@ -66,11 +66,46 @@ describe('a tool call without index', () => {
     const other = { ...delta(call('b', 'f', '{}')), index: 1 };
     expect(indexes(delta(call('a', 'f', '{}')), other)).toEqual([[0], [0]]);
   });
+});
 
-  test('is unchanged if it has one', () => {
-    const text = '{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1.0"}}]},"logprobs":1.0}]}';
-    const completion = completionOf(text);
-    expect(new ChunkRepairs().repair(text, completion)).toEqual({ text, completion });
+describe('a tool call', () => {
+  test('is unchanged if it is well-formed', () => {
+    const repairs = new ChunkRepairs();
+    const begins = '{"index":0,"id":"a","function":{"name":"f","arguments":""}}';
+    for (const call of [begins, '{"index":0,"id":null,"function":{"name":null,"arguments":"1.0"}}']) {
+      const text = `{"choices":[{"delta":{"tool_calls":[${call}]},"logprobs":1.0}]}`;
+      const completion = completionOf(text);
+      const repaired = repairs.repair(text, completion);
+      expect(repaired.text).toBe(text);
+      expect(repaired.completion).toBe(completion);
+    }
+  });
+
+  test('has name and id once, wherever the provider sends them', () => {
+    const { choices } = repaired(
+      delta(call('a', '', '{', { index: 0, extra_content: 'x' })),
+      delta(call('', 'f', '"a"', { index: 0 })),
+      delta(call('a', 'f', ':1', { index: 0, type: 'function' })),
+      delta(call('other', undefined, '}', { index: 0 })),
+    );
+    expect(choices).toEqual([
+      { ...delta(), delta: {} },
+      delta(call('a', 'f', '{"a"', { index: 0, extra_content: 'x' })),
+      delta(call(undefined, undefined, ':1', { index: 0, type: 'function' })),
+      delta(call(undefined, undefined, '}', { index: 0 })),
+    ]);
+  });
+
+  test('without a name waits for it until the end, and as long as there is room', () => {
+    const nameless = (id: string, args: string, index: number) => delta(call(id, undefined, args, { index }));
+    const ended = { index: 0, finish_reason: 'tool_calls' };
+    expect(repaired(nameless('a', '{}', 0), ended).choices).toEqual([
+      { ...delta(), delta: {} },
+      { ...ended, delta: { tool_calls: [call('a', undefined, '{}', { index: 0 })] } },
+    ]);
+    const long = 'x'.repeat(40_000);
+    const { choices } = repaired(nameless('a', long, 0), nameless('b', long, 1), nameless('', long, 0));
+    expect(choices).toEqual([{ ...delta(), delta: {} }, nameless('b', long, 0), nameless('a', long + long, 1)]);
   });
 });
 
@@ -93,10 +128,17 @@ test('each choice of a whole response has a finish reason', () => {
     { index: 3, message, finish_reason: 'length' },
   ];
   const reasons = ['stop', 'tool_calls', 'tool_calls', 'length'];
-  const { choices } = withFinishReasons({ id: 'c', choices: given });
+  const { choices } = repairWhole({ id: 'c', choices: given });
   expect(choices).toEqual(given.map((choice, at) => ({ ...choice, finish_reason: reasons[at] })));
   const whole = { id: 'c', choices };
-  expect(withFinishReasons(whole)).toBe(whole);
+  expect(repairWhole(whole)).toBe(whole);
+});
+
+test('the arguments of a call in a whole response are text', () => {
+  const message = (args: unknown) => ({ role: 'assistant', tool_calls: [call('a', 'f', args)] });
+  const choice = (args: unknown) => ({ index: 0, message: message(args), finish_reason: 'tool_calls' });
+  const { choices } = repairWhole({ choices: [choice({ city: 'Paris' })] });
+  expect(choices).toEqual([choice('{"city":"Paris"}')]);
 });
 
 test('the text for the client has the finish reasons, and nothing else changes', () => {

@@ -1,32 +1,26 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import { editObject } from '../../dialects/json-members.ts';
+import { CallDeltas, withTextArguments } from './call-deltas.ts';
 
-/**
- * Repairs responses that clients cannot read. Gemini's endpoint leaves out the `index` of tool
- * calls, by which openai-python accumulates deltas. xAI's finish reason beside tools is `""`
- * (LiteLLM, xai/chat/transformation.py).
- */
+/** Repairs responses that clients cannot read. */
 export interface Repaired {
   readonly text: string;
   readonly completion: Completion;
 }
 
-/** Tool calls of one choice so far. */
-interface Calls {
-  readonly indexById: Map<string, number>;
-  next: number;
-  last: number;
-}
+/** Most characters of the chunks of a stream in which calls may wait for their names. */
+const MOST_HELD = 64 * 1024;
 
 export class ChunkRepairs {
-  readonly #calls = new Map<unknown, Calls>();
+  readonly #calls = new Map<unknown, CallDeltas>();
+  #heldCharacters = 0;
 
   /** Returns the chunk unchanged in nearly all cases. */
   repair(text: string, completion: Completion): Repaired {
     let isRepaired = false;
     const choices = completion.choices.map((choice) => {
-      const repaired = isObject(choice) ? this.#repairChoice(choice) : choice;
+      const repaired = isObject(choice) ? this.#repairChoice(choice, text.length) : choice;
       isRepaired ||= repaired !== choice;
       return repaired;
     });
@@ -38,46 +32,47 @@ export class ChunkRepairs {
     return this.#calls.has(index) ? 'tool_calls' : 'stop';
   }
 
-  #repairChoice(choice: JsonObject): JsonObject {
+  #repairChoice(choice: JsonObject, chunkCharacters: number): JsonObject {
+    // xAI's finish reason beside tools is `""` (LiteLLM, xai/chat/transformation.py).
     const named = choice.finish_reason === '' ? { ...choice, finish_reason: null } : choice;
-    const { delta } = named;
-    if (!isObject(delta) || !Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return named;
-    const calls = this.#callsOf(named.index ?? 0);
-    const isIndexed = delta.tool_calls.every((call) => !isObject(call) || typeof call.index === 'number');
-    const indexed = delta.tool_calls.map((call) => (isObject(call) ? withIndex(call, calls) : call));
-    return isIndexed ? named : { ...named, delta: { ...delta, tool_calls: indexed } };
+    const { delta, index = 0 } = named;
+    const given = isObject(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : NO_CALLS;
+    if (given.length === 0 && (this.#heldCharacters === 0 || !this.#calls.has(index))) return named;
+    const calls = this.#callsOf(index);
+    const isEnd = calls.holds && isFinished(named);
+    const mayHold = this.#heldCharacters + chunkCharacters <= MOST_HELD;
+    const repaired = given.map((call) => (isObject(call) ? calls.repair(call, mayHold) : call));
+    if (!isEnd && repaired.every((call, at) => call === given[at])) return named;
+    const written = repaired.filter((call) => call !== undefined);
+    if (written.length < repaired.length) this.#heldCharacters += chunkCharacters;
+    if (isEnd) written.push(...calls.release());
+    const { tool_calls: _, ...others } = isObject(delta) ? delta : {};
+    return { ...named, delta: written.length === 0 ? others : { ...others, tool_calls: written } };
   }
 
-  #callsOf(index: unknown): Calls {
-    const known = this.#calls.get(index) ?? { indexById: new Map(), next: 0, last: 0 };
+  #callsOf(index: unknown): CallDeltas {
+    const known = this.#calls.get(index) ?? new CallDeltas();
     this.#calls.set(index, known);
     return known;
   }
 }
 
-/** Adds the index of a call. A new id or name begins a call; other deltas continue the last one. */
-function withIndex(call: JsonObject, calls: Calls): JsonObject {
-  const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
-  const known = id === undefined ? undefined : calls.indexById.get(id);
-  const begins = id !== undefined || isNamed(call.function) || isNamed(call.custom) || calls.next === 0;
-  const index = typeof call.index === 'number' ? call.index : (known ?? (begins ? calls.next : calls.last));
-  if (id !== undefined) calls.indexById.set(id, index);
-  calls.next = Math.max(calls.next, index + 1);
-  calls.last = index;
-  return call.index === index ? call : { index, ...call, ...('index' in call ? { index } : {}) };
+const NO_CALLS: readonly unknown[] = [];
+
+/** A whole response with a finish reason in each choice, and arguments of calls as text. */
+export function repairWhole(completion: Completion): Completion {
+  const choices = completion.choices.map((choice) => (isObject(choice) ? repairedChoice(choice) : choice));
+  return choices.every((choice, at) => choice === completion.choices[at]) ? completion : { ...completion, choices };
 }
 
-function isNamed(called: unknown): boolean {
-  return isObject(called) && typeof called.name === 'string' && called.name !== '';
-}
-
-/** Gives each choice of a response a finish reason. Returns `completion` itself if all have one. */
-export function withFinishReasons(completion: Completion): Completion {
-  if (completion.choices.every((choice) => !isObject(choice) || isFinished(choice))) return completion;
-  const choices = completion.choices.map((choice) =>
-    isObject(choice) && !isFinished(choice) ? { ...choice, finish_reason: reasonOf(choice) } : choice,
-  );
-  return { ...completion, choices };
+function repairedChoice(choice: JsonObject): JsonObject {
+  const finished = isFinished(choice) ? choice : { ...choice, finish_reason: reasonOf(choice) };
+  const { message } = finished;
+  if (!isObject(message) || !Array.isArray(message.tool_calls)) return finished;
+  const given: readonly unknown[] = message.tool_calls;
+  const tool_calls = given.map((call) => (isObject(call) ? withTextArguments(call) : call));
+  if (tool_calls.every((call, at) => call === given[at])) return finished;
+  return { ...finished, message: { ...message, tool_calls } };
 }
 
 function isFinished({ finish_reason: reason }: JsonObject): boolean {

@@ -238,8 +238,7 @@ class StreamRelay {
     const head = { id: generationId, object: 'chat.completion.chunk', created: createdAtSeconds, model: model.id };
     const events = this.#meter.unfinished().map((index) => {
       const chunk = { ...head, choices: [{ index, delta: {}, finish_reason: this.#repairs.reasonFor(index) }] };
-      this.#meter.take(chunk);
-      return this.#writer.chunk(JSON.stringify(chunk), chunk);
+      return this.#takeChunk(JSON.stringify(chunk), chunk);
     });
     return events.join('');
   }

@@ -196,16 +196,14 @@ export class MessageStream implements DoorStream {
   }
 
   #call({ call, begun, input }: Piece & { kind: 'call' }): string {
-    const isOpen = this.#open?.kind === 'call' && this.#open.call === call && begun === undefined;
-    // The input belongs to a call that was closed or never began.
-    if (!isOpen && begun === undefined) return '';
     let events = '';
-    if (!isOpen && begun !== undefined) {
+    if (begun !== undefined) {
       this.#hasCalls = true;
       events = this.#close();
       events += this.#begun({ kind: 'call', call, input: '', checks: 0 }, toolUse(begun, this.#names, this.#index + 1));
     }
-    if (input === '' || this.#open?.kind !== 'call') return events;
+    // Other input belongs to a call that was closed or never began.
+    if (input === '' || this.#open?.kind !== 'call' || this.#open.call !== call) return events;
     this.#open.input += input;
     return events + this.#delta({ type: 'input_json_delta', partial_json: input });
   }
@@ -244,7 +242,7 @@ function signedBy(block: ThinkingBlock): unknown {
 }
 
 function continues(block: OpenBlock, piece: Piece): boolean {
-  return block.kind === 'call' && piece.kind === 'call' && block.call === piece.call && piece.begun === undefined;
+  return block.kind === 'call' && piece.kind === 'call' && block.call === piece.call;
 }
 
 /** Most checks of the input of one call. Each check parses all of it. */

@@ -197,7 +197,7 @@ export function summaryPart(text: string): JsonObject {
 export function chatCall({ id, function: called, custom }: JsonObject): ChatCall | undefined {
   const isCustom = isObject(custom);
   const given = isCustom ? custom : called;
-  if (!isObject(given) || typeof given.name !== 'string') return undefined;
+  if (!isObject(given) || typeof given.name !== 'string' || given.name === '') return undefined;
   const input = isCustom ? given.input : given.arguments;
   return {
     type: isCustom ? 'custom_tool_call' : 'function_call',

@@ -172,14 +172,14 @@ export class ResponseStream implements DoorStream {
 
   #call(call: JsonObject): string {
     const index = call.index ?? 0;
-    const known = this.#calls.get(index);
-    const begun = known === undefined ? chatCall(call) : undefined;
+    const begun = chatCall(call);
     if (begun !== undefined) {
       const events = this.#endReasoning();
       const item = this.#items.addCall({ ...begun, input: '' });
       this.#calls.set(index, item);
       return events + this.#added(item) + this.#callInput(item, begun.input);
     }
+    const known = this.#calls.get(index);
     const { function: called, custom } = call;
     const input = isObject(custom) ? custom.input : isObject(called) ? called.arguments : undefined;
     return known === undefined || typeof input !== 'string' ? '' : this.#callInput(known, input);

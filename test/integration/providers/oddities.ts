@@ -129,10 +129,17 @@ export const ODDITIES = {
     ],
   },
   'calls-without-index': {
-    oddity: 'Gemini leaves the index out of tool calls in a stream.',
-    remedy: 'Each gets it: a new id or name begins a call.',
-    by: [['ext-proc/delivery/response/repairs.ts', 'withIndex']],
-    sources: [issue('springfall2008/batpred', 4904)],
+    oddity: 'Gemini leaves the index out of tool calls in a stream, Ollama gives all of them the same.',
+    remedy: 'Each gets its own: a new id with a name begins a call.',
+    by: [['ext-proc/delivery/response/call-deltas.ts', 'isOther']],
+    sources: [issue('springfall2008/batpred', 4904), issue('ollama/ollama', 15457)],
+  },
+  'calls-named-again': {
+    oddity: 'Deltas of a tool call repeat its name and id, or have empty ones.',
+    remedy: 'Only the first delta has them. A call begins when its name is there.',
+    by: [['ext-proc/delivery/response/call-deltas.ts', 'continued']],
+    sources: [issue('NousResearch/hermes-agent', 8259), issue('vllm-project/vllm', 31438)],
+    test: ['ext-proc/delivery/tool-calls.test.ts', 'the calls are the same in whatever form a provider writes them'],
   },
   signatures: {
     oddity: 'Gemini signs its thoughts in extra_content of a tool call, and wants it back.',
@@ -155,7 +162,7 @@ export const ODDITIES = {
     remedy: 'It is null in chunks; the end has stop or tool_calls, in JSON answers too.',
     by: [
       ['ext-proc/delivery/response/repairs.ts', 'reasonFor'],
-      ['ext-proc/delivery/response/repairs.ts', 'withFinishReasons'],
+      ['ext-proc/delivery/response/repairs.ts', 'repairWhole'],
     ],
     sources: ['https://github.com/BerriAI/litellm/blob/main/litellm/llms/xai/chat/transformation.py'],
   },
