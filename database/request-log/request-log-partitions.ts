@@ -1,11 +1,10 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
 import type { IdPrefix } from '#core/id-form.ts';
 import { idFloor } from '#core/ids.ts';
-import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { databaseClock } from '../connection/database-clock.ts';
-import { asStoreError } from '../connection/unavailable.ts';
+import { changePartition } from '../partitions/change-partition.ts';
 import { deleteOmitted } from './omitted-requests-store.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 
@@ -112,31 +111,10 @@ const LIST_PARTITIONS = sql('list_log_partitions')`
   select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = $1::regclass order by c.relname`;
 
-/**
- * Serializes creating and dropping. Both lock the whole log briefly, and time out before other
- * statements queue behind them (make_partition.sql). Processes that start together also take turns,
- * because creating the same table concurrently would log an error in PostgreSQL.
- */
-const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
-
-async function change(
-  pool: pg.Pool,
-  how: 'make' | 'drop',
-  day: UtcDay,
-  table: TableOfDays,
-  log: StoreLog,
-): Promise<boolean> {
-  try {
-    await pool.query(`${TURN} select ${how}_${table.name}_day($1) from turn`, [utcDayText(day)]);
-    return true;
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
-    log.warn(
-      { partition: partitionName(day, table), code: error.code },
-      'a partition of the request log, or of the attempts kept with it, could not be made or dropped now',
-    );
-    return false;
-  }
+function change(pool: pg.Pool, how: 'make' | 'drop', day: UtcDay, table: TableOfDays, log: StoreLog): Promise<boolean> {
+  const refused = 'a partition of the request log, or of the attempts kept with it, could not be made or dropped now';
+  const named = { call: `${how}_${table.name}_day`, partition: partitionName(day, table) };
+  return changePartition(pool, { ...named, day: utcDayText(day), refused }, log);
 }
 
 async function deleteAll(pool: pg.Pool, statement: Statement, bound: unknown): Promise<void> {
