@@ -48,6 +48,13 @@ test('four files have models', () => {
   ]);
 });
 
+test('the files for deployments have the same model', () => {
+  const deployed = FILES.filter(({ heading }) => heading !== 'config/gateway.yaml');
+  const models = deployed.map(({ yaml }) => (parse(yaml) as Shipped).models['gpt-6-luna']);
+  expect(models[0]).toBeDefined();
+  expect(models).toEqual([models[0], models[0], models[0]]);
+});
+
 test.each(SHIPPED)('$heading: models check finds no difference', async ({ yaml }) => {
   const path = join(folder.path, 'gateway.yaml');
   writeFileSync(path, yaml);
