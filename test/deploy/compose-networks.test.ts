@@ -51,7 +51,7 @@ test('passwords have no default', () => {
 
 test("Envoy gets AWS credentials from its own variables, not from the shell's", () => {
   const aws = Object.entries(services.envoy?.environment ?? {}).filter(([name]) => name.startsWith('AWS_'));
-  expect(aws.length).toBe(3);
+  expect(aws.length).toBe(4);
   for (const [name, value] of aws) expect(value).toBe(`\${GATEWAY_${name}:-}`);
 });
 

@@ -15,6 +15,7 @@ interface Service {
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly privileged?: boolean;
+  readonly logging?: { readonly options?: Readonly<Record<string, string>> };
 }
 
 const read = (file: string) => readFileSync(join(REPOSITORY, file), 'utf8');
@@ -43,6 +44,11 @@ test("each process has the user of its role, with that user's password", () => {
     expect(logins).toContain(`\\getenv ${/_(\w+)/.exec(role)?.[1]}_password ${password}`);
     expect(over.logins?.environment).toHaveProperty(password);
   }
+});
+
+test('the log of every container is bounded, because it is on the disk of the charge log', () => {
+  for (const [name, { logging }] of Object.entries(base))
+    expect([name, logging?.options]).toEqual([name, { 'max-size': '100m', 'max-file': '5' }]);
 });
 
 test('all of our containers have a read-only image and no privileges', () => {

@@ -12,7 +12,7 @@ import { REPOSITORY } from '../harness/deployment.ts';
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
 const drainS = Number(readDrainTimeoutMs({})) / 1000;
 const endingS = ENDING_MS / 1000;
-const seconds = (text: string | undefined): number => Number(/^(\d+)s$/.exec(text ?? '')?.[1]);
+const seconds = (text: string | undefined): number => Number(/^\$\{STOP_GRACE_PERIOD:-(\d+)s\}$/.exec(text ?? '')?.[1]);
 
 test('systemd waits for the gateway processes, then Envoy (10 s), the demo provider (2 s) and PostgreSQL (15 s)', () => {
   const unit = read('deploy/systemd/inference-gateway.service');
@@ -23,11 +23,14 @@ test('systemd waits for the gateway processes, then Envoy (10 s), the demo provi
 test("Docker waits for the gateway process and for Envoy's container, which waits for the gateway process", () => {
   const { gateway, envoy } = (
     parse(read('docker-compose.yml'), { merge: true }) as {
-      services: Record<string, { stop_grace_period?: string }>;
+      services: Record<string, { environment?: Record<string, string>; stop_grace_period?: string }>;
     }
   ).services;
   const waitS = Number(/ENVOY_END_WAIT_S:-(\d+)/.exec(read('deploy/compose/run-envoy.sh'))?.[1]);
   expect(seconds(gateway?.stop_grace_period)).toBeGreaterThanOrEqual(drainS + endingS + 5);
   expect(waitS).toBeGreaterThanOrEqual(drainS + CUTTING_MS / 1000 + 5);
   expect(seconds(envoy?.stop_grace_period)).toBeGreaterThanOrEqual(waitS + 5);
+  // Requests of minutes need all three.
+  expect(gateway?.environment?.DRAIN_TIMEOUT_MS).toBe(`\${DRAIN_TIMEOUT_MS:-${drainS * 1000}}`);
+  expect(envoy?.environment?.ENVOY_END_WAIT_S).toBe(`\${ENVOY_END_WAIT_S:-${waitS}}`);
 });
