@@ -4,6 +4,7 @@ import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from './checkpoints/checkpoints.ts';
 import { createPool, run, type Statement, type StoreLog, sql, type Timeouts } from './connection/connection-pool.ts';
 import type { PoolFigures } from './connection/store-figures.ts';
+import { keepCostDays } from './costs/cost-days.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts';
 import { type CachedCallersOptions, cacheCallers } from './keys/cached-callers.ts';
@@ -111,6 +112,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     await endPools();
     throw error;
   });
+  const stopSumming = keepCostDays(others, log);
   const { onMeasured, onCallerFound: onFound } = options;
   const stopMeasuring = onMeasured && watchStoredAmounts(others, onMeasured);
   const watched = detectRollbacks(
@@ -154,6 +156,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     close: async () => {
       stopPreparing();
+      stopSumming();
       stopMeasuring?.();
       await lock.release();
       await endPools();

@@ -4,10 +4,8 @@ import { idFloor } from '#core/ids.ts';
 import { inTransaction, READ_WHOLE, recordOf } from '../connection/connection-pool.ts';
 import { PATIENCE_MS, readPatiently } from '../connection/patient-session.ts';
 import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
+import { costRange } from './cost-days.ts';
 import type { CostGroup, CostQuery, CostRow, ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
-
-/** Sorts after every generation. */
-const AFTER_ALL_GENERATIONS = 'gen-8';
 
 const COLUMN: Readonly<Record<CostGroup, string>> = {
   model: 'model',
@@ -18,12 +16,11 @@ const COLUMN: Readonly<Record<CostGroup, string>> = {
 /** Reports costs, margin and losses, ordered by revenue. */
 export async function costReport(pool: pg.Pool, query: CostQuery): Promise<readonly CostRow[]> {
   const { sinceMs, untilMs, by } = query;
-  const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : firstId(untilMs);
   const text = `
     select subject, ${SUMS_OF_BOOKED}
-    from (${bookedCosts({ from: '$1', to: '$2' }, () => [`${COLUMN[by]} as subject`])}) as booked
+    from (${bookedCosts(() => [`${COLUMN[by]} as subject`])}) as booked
     group by subject order by "revenueNanoUsd" desc, subject`;
-  const rows = await readWhole<BookedRow>(pool, text, [firstId(sinceMs), until]);
+  const rows = await readWhole<BookedRow>(pool, text, [...(await costRange(pool, sinceMs, untilMs))]);
   return rows.map(({ knownCost: _, knownRevenue: __, ...row }) =>
     recordOf<CostRow>(row, ['revenueNanoUsd', 'listNanoUsd', 'costNanoUsd', 'lossesNanoUsd']),
   );

@@ -3,7 +3,8 @@ import type { CostGroupName, CostRowView } from '#contract/costs.ts';
 import { DAY_MS, type UtcDay, utcDayText } from '#core/clock.ts';
 import { idFloor } from '#core/ids.ts';
 import { records } from '../connection/connection-pool.ts';
-import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
+import { bookedCosts, type GroupsOf, SUMS_OF_BOOKED } from './booked-costs.ts';
+import { costRange } from './cost-days.ts';
 import type { CostGroup } from './costs.ts';
 
 /** Query of a cost table. Requests count on the day of their arrival. */
@@ -19,9 +20,12 @@ const COLUMNS = { model: 'model', provider: 'provider', organization: 'organizat
 const NAMES = { ...COLUMNS, organization: '"organizationId"' };
 
 /** The day of a generation follows from its id, by its position among the first ids of the days. */
+const dayOf = (id: string | undefined) =>
+  id === undefined ? `day - (date '1970-01-01' + $3::integer)` : `width_bucket(${id}, $8::text[]) - 1`;
+
 function costSql(groupBy: ReadonlySet<CostGroupName>): string {
-  const groupsOf = (id: string) => [
-    `${groupBy.has('day') ? `width_bucket(${id}, $4::text[]) - 1` : 'null::integer'} as "dayOfRange"`,
+  const groupsOf: GroupsOf = (id) => [
+    `${groupBy.has('day') ? dayOf(id) : 'null::integer'} as "dayOfRange"`,
     ...(Object.keys(COLUMNS) as CostGroup[]).map(
       (group) => `${groupBy.has(group) ? COLUMNS[group] : 'null::text'} as ${NAMES[group]}`,
     ),
@@ -29,9 +33,9 @@ function costSql(groupBy: ReadonlySet<CostGroupName>): string {
   return `
     select s.*, o.name as "organizationName" from (
       select "dayOfRange", model, provider, "organizationId", ${SUMS_OF_BOOKED}
-      from (${bookedCosts({ from: '$1', to: '$2' }, groupsOf)}) as booked
+      from (${bookedCosts(groupsOf)}) as booked
       group by 1, 2, 3, 4
-      order by 1 desc, "revenueNanoUsd" desc, 2, 3, 4 limit $3
+      order by 1 desc, "revenueNanoUsd" desc, 2, 3, 4 limit $7
     ) as s left join organizations o on o.id = s."organizationId"
     order by s."dayOfRange" desc, s."revenueNanoUsd" desc, s.model, s.provider, s."organizationId"`;
 }
@@ -46,10 +50,10 @@ interface CostTableRow extends Omit<CostRowView, 'day' | 'known' | 'marginNanoUs
 export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: number): Promise<readonly CostRowView[]> {
   const { firstDay, lastDay, groupBy } = query;
   const days = Array.from({ length: lastDay - firstDay + 1 }, (_, i) => firstDay + i);
-  const starts = [...days, lastDay + 1].map((day) => idFloor('gen', Math.max(0, day * DAY_MS)));
+  const starts = days.map((day) => idFloor('gen', Math.max(0, day * DAY_MS)));
   const name = `cost_table_${[...groupBy].toSorted().join('_')}`;
-  const ofDays = groupBy.has('day') ? [starts.slice(0, -1)] : [];
-  const values = [starts[0], starts.at(-1), limit, ...ofDays];
+  const range = await costRange(pool, firstDay * DAY_MS, (lastDay + 1) * DAY_MS);
+  const values = [...range, limit, ...(groupBy.has('day') ? [starts] : [])];
   const rows = await records<CostTableRow>(pool, { name, text: costSql(groupBy) }, values);
   return rows.map(({ dayOfRange, knownCost, knownRevenue, lossesNanoUsd, ...row }) => ({
     ...(dayOfRange === undefined ? {} : { day: utcDayText(firstDay + dayOfRange) }),

@@ -17,7 +17,7 @@ grant execute on function make_generations_month, make_audit_log_month, make_req
 grant select (id, name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list, created_at)
   on organizations to gateway_process;
 grant select on schema_migrations, ledger_state, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
-  generation_costs, uncharged_costs,
+  generation_costs, uncharged_costs, cost_days, cost_progress, late_costs,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, omitted_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_responses, stored_response_changes, gateway_processes to gateway_process;
 grant execute on function charge_generations, renew_epoch_after, log_requests, count_omitted, record_provider_attempts, outwait_settlements,
@@ -29,14 +29,16 @@ grant insert, update, delete on idempotency_keys, stored_responses, stored_respo
 -- The gateway process makes sums by day, and deletes rows after their retention. It locks rows
 -- before it deletes them, which needs the right to update.
 grant insert, delete on request_day_stats to gateway_process;
-grant update on request_days to gateway_process;
+grant insert, update on cost_days to gateway_process;
+grant delete on late_costs to gateway_process;
+grant update on request_days, cost_progress to gateway_process;
 grant update, delete on request_log_other, provider_attempts_other, request_stats, omitted_requests to gateway_process;
 
 -- The dashboard and the operator's command line manage people, keys and organizations. They cannot
 -- change a key's hash or an account's balance: credit goes through the function that writes its
 -- entry.
 grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
-  generation_costs, uncharged_costs,
+  generation_costs, uncharged_costs, cost_days, cost_progress,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, omitted_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;

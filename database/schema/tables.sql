@@ -639,6 +639,33 @@ create table uncharged_costs (
   primary key (generation_id, attempt)
 );
 
+-- Sums of charges and uncharged_costs by the UTC day on which the request arrived, so that reports
+-- of costs need not read each row, and keep the costs of generations that were archived.
+create table cost_days (
+  day date not null,
+  organization_id text collate "C" not null,
+  model text collate "C" not null,
+  provider text collate "C" not null,
+  requests bigint not null,
+  revenue_nano_usd numeric not null,
+  list_nano_usd numeric not null,
+  cost_nano_usd numeric not null,
+  known_revenue_nano_usd numeric not null,
+  -- True if the cost of some part is unknown.
+  unknown boolean not null,
+  primary key (day, organization_id, model, provider)
+);
+create table cost_progress (
+  single boolean primary key default true check (single),
+  -- Exclusive. Reports read later days from the rows.
+  summed_until date not null default date '1970-01-01'
+);
+insert into cost_progress default values;
+-- Generations that were charged or recorded five hours after their request or later: the day may
+-- have been summed up before, and is summed up again. Without a unique key, so that a mark is
+-- inserted while another process deletes an earlier one with the sum that it belongs to.
+create table late_costs (generation_id text collate "C" not null);
+
 -- One attempt, for record_provider_attempts().
 create type provider_attempt as (
   generation_id text collate "C",

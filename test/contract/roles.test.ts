@@ -2,7 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DAY_MS, utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { sumUpCostDays } from '#database/costs/cost-days.ts';
 import { ROLES, type Role } from '#database/schema/roles.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
@@ -176,6 +179,25 @@ describe('rights', () => {
       values ('gen-2', '${organizationId}', 'r', '{}', true, 1)`;
     expect(await attempt('gateway_process', letter)).toBe('done');
     expect(await run('ledger', 'dead-letters', 'forgive', 'gen-2')).toMatchObject({ kind: 'done' });
+  });
+
+  test('suffice for the gateway process to sum up costs, and for the operator and the dashboard to read them', async () => {
+    const pool = new pg.Pool({ connectionString: as.gateway_process, options: '-c timezone=UTC' });
+    const store = await openStore(as.gateway_process);
+    const atMs = Date.now() - 5 * DAY_MS;
+    const [day, model] = [utcDay(atMs), 'summed'];
+    for (let charges = 1; charges <= 2; charges++) {
+      await store.ledger.charge(
+        settlementOf(customer, { generationId: newId('gen', atMs), createdAtMs: atMs, day, model }),
+      );
+      await sumUpCostDays(pool);
+    }
+    await Promise.all([store.close(), pool.end()]);
+    for (const role of ['gateway_operator', 'gateway_dashboard'] as const) {
+      const report = await runCommandLine(['costs', 'report', '--by', 'model'], { DATABASE_URL: as[role] });
+      expect(report).toMatchObject({ json: expect.arrayContaining([expect.objectContaining({ model, requests: 2 })]) });
+    }
+    expect(await sql(url, `select requests from cost_days where model = '${model}'`)).toEqual([{ requests: '2' }]);
   });
 
   test('are stated for every table', async () => {

@@ -8,6 +8,8 @@ create or replace function charge_generations(
 security definer set search_path from current as $$
 declare
   result json;
+  late_before bigint := (extract(epoch from now()) * 1000)::bigint - 18000000;
+  any_late boolean;
 begin
   -- Overrides the session's setting. With a session pooler it may be left over from the request
   -- log, which accepts that a crash loses its commits.
@@ -16,6 +18,9 @@ begin
   end if;
   if cardinality(charges) = 1 then
     result := charge_one(charges[1]);
+    any_late := (charges[1]).created_ms < late_before;
+  else
+    select bool_or(c.created_ms < late_before) into any_late from unnest(charges) c;
   end if;
   if result is null then
     result := charge_batch(charges);
@@ -52,6 +57,9 @@ begin
     select (charges[c.at]).id, c.cost, c.list from unnest(costs, list_prices) with ordinality c (cost, list, at)
     where c.cost is not null or c.list is not null
     on conflict do nothing;
+  end if;
+  if any_late then
+    insert into late_costs select c.id from unnest(charges) c where c.created_ms < late_before;
   end if;
   return result;
 end

@@ -11,6 +11,8 @@ begin
   select a.generation_id, a.attempt, a.organization_id, a.model, a.provider, a.reason, a.cost_nano_usd
   from unnest(attempts) a where a.token_source is not null
   on conflict do nothing;
+  insert into late_costs select a.generation_id from unnest(attempts) a
+  where a.token_source is not null and a.asked_ms < extract(epoch from now()) * 1000 - 18000000;
 
   with fresh as (
     insert into provider_attempts as p (

@@ -1,0 +1,140 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CostGroupName } from '#contract/costs.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
+import { idFloor, newId } from '#core/ids.ts';
+import { NO_USAGE } from '#core/pricing.ts';
+import { sumUpCostDays } from '#database/costs/cost-days.ts';
+import { costReport } from '#database/costs/cost-reads.ts';
+import { costTable } from '#database/costs/cost-table.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { attemptWith } from '../fixtures/provider-attempt.ts';
+import { settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
+
+const TODAY = utcDay(Date.now());
+const TOKENS = { usage: { ...NO_USAGE, promptTokens: 300 }, source: 'counted' } as const;
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** Costs of days that are over are summed up, and reports do not need their rows. */
+describe('sums of costs by day', () => {
+  let pool: pg.Pool;
+  let log: OpenRequestLog;
+  const db = withStore({ creditNanoUsd: 1_000_000n });
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: db.url, max: 2, options: '-c timezone=UTC' });
+    log = openRequestLog(db.url, QUIET, PATIENT);
+  });
+  afterAll(() => Promise.all([pool?.end(), log?.close()]));
+
+  async function charge(daysAgo: number, changes: Partial<Settlement> = {}): Promise<Settlement> {
+    const [day, atMs] = [TODAY - daysAgo, (TODAY - daysAgo) * DAY_MS + DAY_MS / 2];
+    const at = { generationId: newId('gen', atMs), createdAtMs: atMs, day };
+    const settlement = settlementOf(db.customer, { ...at, costNanoUsd: 100n, ...changes });
+    await db.store.ledger.charge(settlement);
+    return settlement;
+  }
+
+  async function attempt(settlement: Settlement, reason: 'crash' | 'timeout', costNanoUsd?: bigint): Promise<void> {
+    const { generationId, organizationId, model, provider, createdAtMs: askedAtMs } = settlement;
+    const loss = { reason: 'timeout', amountNanoUsd: 9n } as const;
+    const own = { generationId, organizationId, model, provider, askedAtMs, reason, tokens: TOKENS, loss };
+    const row = { ...attemptWith(own), ...(costNanoUsd === undefined ? {} : { costNanoUsd }) };
+    expect(await log.attempts.write([row])).toEqual({ refused: 0 });
+  }
+
+  const groupings: readonly (readonly CostGroupName[])[] = [
+    [],
+    ['day', 'model'],
+    ['provider'],
+    ['day', 'organization'],
+  ];
+  /** What page and report show, over whole days and parts of them. */
+  async function shown(): Promise<readonly unknown[]> {
+    const days = { firstDay: TODAY - 12, lastDay: TODAY };
+    const tables = groupings.map((groups) => costTable(pool, { ...days, groupBy: new Set(groups) }, 100));
+    const range = { sinceMs: (TODAY - 12) * DAY_MS + DAY_MS / 4, untilMs: (TODAY - 3) * DAY_MS + DAY_MS / 4 };
+    const reports = [{ sinceMs: 0 }, range, { sinceMs: range.sinceMs + DAY_MS / 2 }].map((since) =>
+      costReport(pool, { ...since, by: 'model' }),
+    );
+    return Promise.all([...tables, ...reports]);
+  }
+  const summedUntil = async () =>
+    (await sql<{ day: number }>(db.url, `select summed_until - date '1970-01-01' as day from cost_progress`))[0]?.day;
+
+  it('show the same as the rows, also after rows that come late', async () => {
+    await charge(12, { model: 'a', providerCostNanoUsd: 60n, listNanoUsd: 120n });
+    await charge(12, { model: 'a', providerCostNanoUsd: 60n, provider: 'other' });
+    const failed = await charge(9, { model: 'b', providerCostNanoUsd: 1n });
+    await attempt(failed, 'timeout', 7n);
+    await charge(5, { model: 'c' });
+    await charge(3, { model: 'c', providerCostNanoUsd: 5n });
+    await charge(0, { model: 'c', providerCostNanoUsd: 5n });
+    const byRows = await shown();
+    await sumUpCostDays(pool);
+    expect(await summedUntil()).toBeGreaterThanOrEqual(TODAY - 1);
+    expect(await shown()).toEqual(byRows);
+
+    // A request that died: its attempt is recorded late, and its charge even later.
+    const dead = settlementOf(db.customer, {
+      ...{ generationId: newId('gen', (TODAY - 9) * DAY_MS), createdAtMs: (TODAY - 9) * DAY_MS, day: TODAY - 9 },
+      ...{ model: 'b', costNanoUsd: 50n, providerCostNanoUsd: 20n },
+    });
+    for (const write of [() => attempt(dead, 'crash'), () => db.store.ledger.charge(dead), () => charge(5)]) {
+      await write();
+      await sumUpCostDays(pool);
+      const bySums = await shown();
+      await sql(db.url, `update cost_progress set summed_until = '1970-01-01'`);
+      expect(bySums).toEqual(await shown());
+      await sumUpCostDays(pool);
+      expect(await shown()).toEqual(bySums);
+    }
+    expect(await sql(db.url, 'select * from late_costs')).toEqual([]);
+  });
+
+  it('are summed up again if a late charge is committed while its day is summed up', async () => {
+    await sumUpCostDays(pool);
+    const client = await pool.connect();
+    try {
+      const atMs = (TODAY - 7) * DAY_MS;
+      const late = settlementOf(db.customer, { generationId: newId('gen', atMs), createdAtMs: atMs, day: TODAY - 7 });
+      // Holds the account's lock, so that the charge stays in flight.
+      await client.query('begin; select from accounts for update');
+      const charged = db.store.ledger.charge(late);
+      await sumUpCostDays(pool);
+      await client.query('commit');
+      await charged;
+    } finally {
+      client.release();
+    }
+    await sumUpCostDays(pool);
+    const day = { firstDay: TODAY - 7, lastDay: TODAY - 7, groupBy: new Set<CostGroupName>() };
+    expect(await costTable(pool, day, 1)).toMatchObject([{ requests: 1 }]);
+  });
+
+  it('leave recent days to the rows after the clock of PostgreSQL was ahead', async () => {
+    const before = await shown();
+    await sql(db.url, `update cost_progress set summed_until = current_date + 40`);
+    await sumUpCostDays(pool);
+    expect(await shown()).toEqual(before);
+    expect(await summedUntil()).toBeLessThanOrEqual(TODAY);
+  });
+
+  it('stay when the generations are archived', async () => {
+    const before = await shown();
+    const kept = `'${idFloor('gen', (TODAY - 1) * DAY_MS)}'`;
+    await sql(
+      db.url,
+      `delete from generation_costs where generation_id < ${kept}; delete from uncharged_costs where generation_id < ${kept};
+       delete from generations where id < ${kept}`,
+    );
+    // The last two reports have parts of days, which are read from the rows.
+    expect((await shown()).slice(0, -2)).toEqual(before.slice(0, -2));
+    // A mark of an archived day changes nothing either.
+    await sql(db.url, `insert into late_costs values ('${newId('gen', (TODAY - 12) * DAY_MS)}')`);
+    await sumUpCostDays(pool);
+    expect((await shown())[0]).toEqual(before[0]);
+  });
+});
