@@ -92,7 +92,7 @@ const UPDATE = sql('report_process')`
 const UPSERT = sql('introduce_process')`
   insert into gateway_processes
       (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
-    values ($1, $3, $4, $5, to_timestamp($6::float8 / 1000), now(), $2, $7, to_timestamp($8::float8 / 1000))
+    values ($1, $3, $4, $5, least(now(), to_timestamp($6::float8 / 1000)), now(), $2, $7, least(now(), to_timestamp($8::float8 / 1000)))
     on conflict (id) do update set reported_at = excluded.reported_at, report = excluded.report,
       configuration = excluded.configuration, configuration_loaded_at = excluded.configuration_loaded_at`;
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import {
   currentConfiguration,
@@ -72,6 +73,14 @@ describe('process reports', () => {
     await reports.write(process, reportWith(), second);
     expect(await currentConfiguration(pool)).toEqual(second);
     expect((await listProcesses(pool)).map(({ id }) => id)).toEqual([process.id]);
+  });
+
+  it('of a process whose clock was ahead have no times of the future', async () => {
+    const aheadMs = Date.now() + DAY_MS;
+    const configuration = configurationWith({ loadedAtMs: aheadMs });
+    await reports.write(processWith({ startedAtMs: aheadMs }), reportWith(), configuration);
+    const [read] = await listProcesses(pool);
+    expect([read?.startedAtMs, read?.configurationLoadedAtMs]).toEqual([read?.reportedAtMs, read?.reportedAtMs]);
   });
 
   it('return only the requested price list', async () => {

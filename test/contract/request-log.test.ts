@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
@@ -120,6 +121,19 @@ describe('writing', () => {
     expect(await last()).toEqual({ last_used_at: new Date(HOUR + 9), last_address: '192.0.2.9' });
     await store.write([at(HOUR + 8, '192.0.2.8')]);
     expect(await last()).toEqual({ last_used_at: new Date(HOUR + 9), last_address: '192.0.2.9' });
+  });
+
+  it('stores no use of a key in the future, which would hide all uses until then', async () => {
+    const keyId = newId('key', Date.now());
+    const use = (arrivedAtMs: number, address: string) =>
+      store.write([rowWith({ organizationId: newOrganization(), keyId, arrivedAtMs, address })]);
+    await use(Date.now() + 30 * DAY_MS, '192.0.2.5');
+    await use(Date.now(), '192.0.2.6');
+    const [last] = await sql<{ last_address: string; future: boolean }>(
+      url,
+      `select last_address, last_used_at > now() as future from key_activity where key_id = '${keyId}'`,
+    );
+    expect(last).toEqual({ last_address: '192.0.2.6', future: false });
   });
 
   it('counts a batch once, however often it is written completely or in part', async () => {

@@ -33,7 +33,7 @@ begin
   on conflict (organization_id, hour, key_id, model, code, provider, status, streamed) do update set requests = s.requests + excluded.requests;
 
   insert into key_activity as k (key_id, last_used_at, last_address)
-  select distinct on (key_id) key_id, to_timestamp(last_ms::double precision / 1000), address
+  select distinct on (key_id) key_id, least(now(), to_timestamp(last_ms::double precision / 1000)), address
   from unnest(more)
   order by key_id, last_ms desc
   on conflict (key_id) do update set last_used_at = excluded.last_used_at, last_address = excluded.last_address

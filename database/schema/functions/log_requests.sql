@@ -70,7 +70,7 @@ begin
     ];
 
   insert into key_activity as k (key_id, last_used_at, last_address)
-  select distinct on (key_id) key_id, to_timestamp(arrived_ms::double precision / 1000), address
+  select distinct on (key_id) key_id, least(now(), to_timestamp(arrived_ms::double precision / 1000)), address
   from unnest(requests)
   order by key_id, arrived_ms desc
   on conflict (key_id) do update set last_used_at = excluded.last_used_at, last_address = excluded.last_address
