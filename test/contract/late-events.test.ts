@@ -77,3 +77,10 @@ test.each([
   await sql(database.url, 'update top_ups set event_missed_at = null');
   expect(await alerts()).toBe(0);
 });
+
+test('the comparison begins 30 days before the time of PostgreSQL, also if the clock of the dashboard is ahead', async () => {
+  days += 60;
+  await compare();
+  const asked = stripe.calls.map(({ path }) => new URL(path, stripe.config.apiBase).searchParams.get('created[gte]'));
+  expect(Math.max(...asked.map(Number))).toBeLessThan(Date.now() / 1000 - 29.5 * 86_400);
+});

@@ -1,6 +1,7 @@
 import type { Stripe } from 'stripe';
 import { type UtcDay, utcDay } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
+import { databaseClock } from '#database/connection/database-clock.ts';
 import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/payments/forgotten-payments.ts';
 import type { Database } from '../fairness/stores.ts';
 import { detachUnusedCards, idOf } from './follow-session.ts';
@@ -34,7 +35,8 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
   const last = lookedIn.get(database);
   const isSameEpoch = last?.epoch === epoch;
   if (isSameEpoch && last.day === day) return epoch;
-  const since = { created: { gte: Math.floor(nowMs() / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };
+  const untilMs = Math.min(nowMs(), await databaseClock(database));
+  const since = { created: { gte: Math.floor(untilMs / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };
   const settle = async (ids: Iterable<string>) => {
     for (const id of new Set(ids)) {
       const entries = await settleFromStripe(deps, id);

@@ -13,6 +13,7 @@ import { csvLines } from '#core/csv-lines.ts';
 import { isInGroup, KEY_GROUPS, matchesSearch } from '#core/key-filter.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
+import { databaseClock } from '#database/connection/database-clock.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
 import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/key-table.ts';
 import type { Database } from '../fairness/stores.ts';
@@ -99,7 +100,7 @@ export const KEY_ROUTES: readonly Route[] = [
         const nowMs = deps.nowMs();
         const { secret, identity } = newKeySecret(nowMs);
         const { revokeOldAfterHours: hours, expiresAtMs } = input;
-        const later = hours === 0 ? {} : { oldRevokedAtMs: nowMs + hours * HOUR_MS };
+        const later = hours === 0 ? {} : { oldRevokedAtMs: (await databaseClock(deps.database)) + hours * HOUR_MS };
         const result = await deps.administration.replaceKey(
           organizationId,
           id,
