@@ -1,5 +1,6 @@
 import { LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { CalledMessages } from './called-messages.ts';
+import type { Edit } from './edited-messages.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
 
@@ -41,8 +42,8 @@ export interface ChatFacts {
   readonly extraFields: string[];
   /** Members of `stream_options` except `include_usage`. */
   otherStreamOptions: readonly Span[];
-  /** Images that are given as a string, with its quotes. */
-  readonly bareImages: Span[];
+  /** Changes of messages for every provider, in order. */
+  readonly edits: Edit[];
   readonly prompt: PromptRecorder;
   readonly called: CalledMessages;
 }
@@ -58,7 +59,7 @@ export function newChatFacts(): ChatFacts {
     identities: new Map(),
     extraFields: [],
     otherStreamOptions: [],
-    bareImages: [],
+    edits: [],
     prompt: new PromptRecorder(),
     called: new CalledMessages(),
   };

@@ -35,6 +35,11 @@ describe('messages that SDKs send', () => {
         },
       ],
     ],
+    ['an empty answer', [{ role: 'assistant', content: null }, { role: 'assistant' }]],
+    [
+      'an empty answer with empty members',
+      [{ role: 'assistant', content: null, tool_calls: [], reasoning_content: null }],
+    ],
     ['a refusal', [{ role: 'assistant', content: null, refusal: 'No.' }]],
     ['a refusal as part', [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }]],
     [
@@ -73,8 +78,6 @@ describe('messages that are refused', () => {
     ['messages[1].content', { role: 'user', content: 1 }],
     ['messages[1].content', { role: 'user', content: {} }],
     ['messages[1].content', { role: 'user', tool_calls: [CALL] }],
-    ['messages[1].content', { role: 'assistant' }],
-    ['messages[1].content', { role: 'assistant', content: null, tool_calls: [] }],
     ['messages[1].name', { ...HELLO, name: 1 }],
     ['messages[1].tool_call_id', { role: 'tool', content: 'x' }],
     ['messages[1].tool_call_id', { role: 'tool', content: 'x', tool_call_id: 1 }],
@@ -91,7 +94,6 @@ describe('messages that are refused', () => {
       'messages[1].tool_calls[0].custom.input',
       assistant({ id: 'c', type: 'custom', custom: { name: 'f', arguments: '' } }),
     ],
-    ['messages[1].content', { role: 'assistant', content: null, reasoning_content: null }],
     ['messages[1].content', { role: 'user', content: null, reasoning_content: 'x' }],
     ['messages[1].tool_calls[0].type', assistant({ ...CALL, type: undefined })],
     ['messages[1].tool_calls[0].function', assistant({ ...CALL, function: undefined })],

@@ -1,6 +1,7 @@
 import type { Refusal } from '#core/errors/refusal.ts';
 import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { countText, MESSAGE_PARTS, readPart } from './content-parts.ts';
+import { emptyContent } from './edited-messages.ts';
 import type { JsonCursor, JsonKind, Span } from './json/json-cursor.ts';
 
 /** An empty string consists of its quotes. */
@@ -22,7 +23,9 @@ class MessageReader {
   readonly #index: number;
   #role = '';
   #hasContent = false;
-  /** An assistant message needs no content if it has tool calls, a refusal or reasoning. */
+  /** Where content belongs that is missing: its null, or an empty span behind the role. */
+  #contentPlace: Span | undefined;
+  /** True if an assistant message has tool calls, a refusal or reasoning. */
   #speaksOtherwise = false;
   #hasToolCallId = false;
   #toolCalls: Span | undefined;
@@ -47,9 +50,12 @@ class MessageReader {
     const refusal = this.#eachMember('', (name) => this.#member(name));
     if (refusal) return refusal;
     if (this.#role === '') return this.#invalid('.role', `must be one of ${[...ROLES].join(', ')}`);
-    if (!this.#hasContent && !(this.#role === 'assistant' && this.#speaksOtherwise)) {
+    if (!this.#hasContent && this.#role !== 'assistant') {
       return this.#invalid('.content', 'must be a string or an array of content parts');
     }
+    // Clients send back empty answers, and models may refuse a null.
+    const place = this.#hasContent || this.#speaksOtherwise ? undefined : this.#contentPlace;
+    if (place) this.#facts.edits.push(emptyContent(place));
     if (this.#role === 'tool' && !this.#hasToolCallId) return this.#invalid('.tool_call_id', 'must be a string');
     const { called } = this.#facts;
     if (HEARD.has(this.#role)) called.hears({ firstPiece, endPiece: prompt.pieceCount }, this.#role === 'user');
@@ -73,6 +79,7 @@ class MessageReader {
     switch (name) {
       case 'role':
         this.#facts.prompt.addRole(cursor);
+        this.#contentPlace ??= { start: cursor.end, end: cursor.end };
         this.#role = kind === 'string' ? cursor.word() : '';
         return ROLES.has(this.#role) ? undefined : this.#invalid('.role', `must be one of ${[...ROLES].join(', ')}`);
       case 'content':
@@ -126,7 +133,8 @@ class MessageReader {
   #content(): Refusal | undefined {
     switch (this.#cursor.kind()) {
       case 'null':
-        return void this.#cursor.skip();
+        this.#contentPlace = this.#cursor.span();
+        return;
       case 'string':
         this.#hasContent = true;
         return this.#countedText('.content');

@@ -1,5 +1,6 @@
 import type { Refusal } from '#core/errors/refusal.ts';
 import { type ChatFacts, eachMember, invalidField } from './chat-facts.ts';
+import { imageEdits } from './edited-messages.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 
 /** Accepted types of content parts. Each part has a member that is named like its type. */
@@ -51,7 +52,7 @@ export function countText(cursor: JsonCursor, facts: ChatFacts, param: () => str
 /** Some clients send a string. The provider gets the official form, `{"url": …}`. */
 function readImage(cursor: JsonCursor, facts: ChatFacts, paramOf: ParamOf): Refusal | undefined {
   if (cursor.kind() === 'string') {
-    facts.bareImages.push({ start: cursor.start, end: cursor.end });
+    facts.edits.push(...imageEdits(cursor));
     return noteImage(cursor, facts, paramOf);
   }
   if (cursor.kind() !== 'object') return invalidField(paramOf('.image_url'), 'must be an object with a url');

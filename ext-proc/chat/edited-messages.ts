@@ -3,20 +3,28 @@ import type { Span } from './json/json-cursor.ts';
 import { changesRoles, shapedRole } from './request-shaping.ts';
 
 /** A span of the body, and the text that replaces it. */
-interface Edit extends Span {
+export interface Edit extends Span {
   readonly text: Buffer;
 }
 
-/** Gives images that are plain strings the official form. */
-export function imageEdits(bareImages: readonly Span[]): readonly Edit[] {
-  return bareImages.flatMap(({ start, end }) => [
+/** Gives an image that is a plain string the official form. */
+export function imageEdits({ start, end }: Span): readonly Edit[] {
+  return [
     { start, end: start, text: URL_OPEN },
     { start: end, end, text: URL_CLOSE },
-  ]);
+  ];
 }
 
 const URL_OPEN = Buffer.from('{"url":');
 const URL_CLOSE = Buffer.from('}');
+
+/** Replaces the null content of a message, or adds the content at an empty span behind a member. */
+export function emptyContent({ start, end }: Span): Edit {
+  return { start, end, text: start === end ? EMPTY_CONTENT : EMPTY_TEXT };
+}
+
+const EMPTY_TEXT = Buffer.from('""');
+const EMPTY_CONTENT = Buffer.from(',"content":""');
 
 /** Place of the `reasoning_content` of a message. If the span is empty, the member is added. */
 export interface ContentPlace extends Span {

@@ -90,6 +90,14 @@ describe('the body for a provider', () => {
     );
   });
 
+  it('has an empty text in an assistant’s message that says nothing, and only there', () => {
+    const calls = '"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]';
+    const messages = (empty: string, added: string) =>
+      `"messages":[{"content": ${empty} ,"role":"assistant"},{"role":"assistant"${added},"tool_calls":[]},` +
+      `{"role":"assistant","content":null,${calls}},{"content":null,"refusal":"No.","role":"assistant"}]`;
+    expect(encode(`{"model":"m",${messages('null', '')}}`)).toBe(`${HEAD},${messages('""', ',"content":""')}}`);
+  });
+
   it('has the meaning of the client’s body, for any order, spacing and values of the fields', () => {
     const value = {
       messages: fc.array(

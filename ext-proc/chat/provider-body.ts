@@ -1,6 +1,6 @@
 import type { ChatFacts } from './chat-facts.ts';
 import type { ProviderFields } from './chat-request.ts';
-import { type ContentPlace, editedPieces, imageEdits, reasoningEdits, roleEdits } from './edited-messages.ts';
+import { type ContentPlace, editedPieces, reasoningEdits, roleEdits } from './edited-messages.ts';
 import type { Span } from './json/json-cursor.ts';
 import { shapeMembers } from './request-shaping.ts';
 
@@ -19,7 +19,7 @@ const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_compl
 export const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'modalities']);
 
 export interface SentFacts
-  extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'bareImages' | 'hasTools'> {
+  extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'edits' | 'hasTools'> {
   readonly serviceTier: string | undefined;
   readonly contentPlaces: readonly ContentPlace[];
 }
@@ -36,9 +36,9 @@ export interface SentBody {
 /**
  * Makes the body for a provider from the client's. Members are copied byte for byte, so that large
  * integers, `1.0` and escapes arrive as they were sent. Only `model`, the output limit, identities,
- * `service_tier`, the frame of an image that was a plain string, reasoning that a message lacks, in
- * a stream `stream_options.include_usage`, and what the provider's shaping changes are new. Most
- * pieces are parts of `bytes`, so a long prompt is not copied.
+ * `service_tier`, the frame of an image that was a plain string, content and reasoning that a
+ * message lacks, in a stream `stream_options.include_usage`, and what the provider's shaping
+ * changes are new. Most pieces are parts of `bytes`, so a long prompt is not copied.
  */
 export function providerBody(body: SentBody, facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
   const { shaping = [], streamOptions } = provider;
@@ -78,11 +78,11 @@ function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderField
 function messagePieces(
   { bytes, roles }: SentBody,
   field: BodyField,
-  { bareImages, contentPlaces }: SentFacts,
+  { edits: noted, contentPlaces }: SentFacts,
   { shaping = [], reasoning }: ProviderFields,
 ): readonly Buffer[] {
   const kinds = [
-    imageEdits(bareImages),
+    noted,
     roleEdits(bytes, roles, shaping),
     reasoning === undefined ? [] : reasoningEdits(contentPlaces, reasoning),
   ].filter(({ length }) => length > 0);

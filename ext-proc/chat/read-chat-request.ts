@@ -173,9 +173,9 @@ function chatRequest(
   inputTokens: InputTokens,
   remoteImageParam: string | undefined,
 ): ChatRequest {
-  const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, called } = facts;
+  const { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, called } = facts;
   const contentPlaces = called.contentPlaces();
-  const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, contentPlaces };
+  const sent: SentFacts = { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, contentPlaces };
   const { givenTokens = 0 } = inputTokens.inputs ?? {};
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {

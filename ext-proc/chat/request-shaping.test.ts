@@ -109,6 +109,13 @@ describe('a shaped body', () => {
     );
   });
 
+  test('has empty texts after roles that change', () => {
+    const messages = (role: string, content: string) => `"messages":[{"role":"${role}"${content}}]`;
+    expect(encode(`{"model":"m",${messages('assistant', '')}}`, [{ roles: { assistant: 'model' } }])).toBe(
+      `${HEAD},${messages('model', ',"content":""')}}`,
+    );
+  });
+
   test('has long messages in few pieces', () => {
     const developer = (content: string) => ({ role: 'developer', content });
     const many = Array.from({ length: 3000 }, (_, index) => developer('x'.repeat(index % 300)));

@@ -61,11 +61,13 @@ export class WholeMessage {
     this.#details.push(detail);
   }
 
-  /** `said`: what the assistant says, as members of the message. */
+  /** `said`: what the assistant says, as members of the message. Nothing is an empty text. */
   message(said: JsonObject): JsonObject {
+    const isSilent = said.content === null && said.refusal === null && this.#calls.length === 0;
     return {
       role: 'assistant',
       ...said,
+      ...(isSilent ? { content: '' } : {}),
       ...(this.#reasoning.length === 0 ? {} : { reasoning_content: this.#reasoning.join(BLANK_LINE) }),
       ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
       ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),

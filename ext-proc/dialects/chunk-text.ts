@@ -8,11 +8,21 @@ import { type CompletionHead, UNKNOWN_HEAD } from './chat-message.ts';
 export class ChunkText {
   #head: CompletionHead = UNKNOWN_HEAD;
   #open: string | undefined;
-  #isFirst = true;
+  #hasBegun = false;
 
   /** Sets id, time and model of the response. Only the first call has an effect. */
   begin(head: CompletionHead): void {
     if (this.#head === UNKNOWN_HEAD) this.#head = head;
+  }
+
+  /**
+   * Puts a first chunk before the first ones, as OpenAI does: accumulators make an empty text of it
+   * rather than null, and openai-node's counts log probabilities of a first chunk twice.
+   */
+  begun(events: readonly string[]): readonly string[] {
+    if (this.#hasBegun || this.#open === undefined) return events;
+    this.#hasBegun = true;
+    return [this.#chunk('"role":"assistant","content":""', 'null', 'null', ''), ...events];
   }
 
   /** A chunk with content. All arguments are JSON. */
@@ -22,23 +32,22 @@ export class ChunkText {
 
   /** A chunk with reasoning, which is given as JSON. */
   reasoning(text: string, padding: string): string {
-    return this.#chunk(this.#withContent(`"reasoning_content":${text}`), 'null', 'null', padding);
+    return this.#chunk(`"reasoning_content":${text}`, 'null', 'null', padding);
   }
 
   /** A chunk with a piece of a function's arguments or a custom tool's input, given as JSON. */
   callInput(call: number, type: 'function' | 'custom', text: string, padding: string): string {
     const called = type === 'function' ? `"function":{"arguments":${text}}` : `"custom":{"input":${text}}`;
-    return this.#chunk(this.#withContent(`"tool_calls":[{"index":${call},${called}}]`), 'null', 'null', padding);
+    return this.#chunk(`"tool_calls":[{"index":${call},${called}}]`, 'null', 'null', padding);
   }
 
   delta(delta: JsonObject, padding = ''): string {
-    return this.#chunk(this.#withContent(JSON.stringify(delta).slice(1, -1)), 'null', 'null', padding);
+    return this.#chunk(JSON.stringify(delta).slice(1, -1), 'null', 'null', padding);
   }
 
   /** The last chunk with a choice. */
   finish(reason: string, more: JsonObject): string {
-    const members = this.#isFirst ? '"content":null' : '';
-    return withMembers(this.#chunk(members, 'null', JSON.stringify(reason), ''), more);
+    return withMembers(this.#chunk('', 'null', JSON.stringify(reason), ''), more);
   }
 
   /** The chunk without choices. */
@@ -46,16 +55,9 @@ export class ChunkText {
     return withMembers(`${this.#prefix()}"choices":[]}`, { usage, ...more });
   }
 
-  /** The first delta always has `content`. */
-  #withContent(members: string): string {
-    return this.#isFirst ? `"content":null,${members}` : members;
-  }
-
   #chunk(members: string, logprobs: string, reason: string, padding: string): string {
     const open = this.#open ?? this.#prepared();
-    const role = this.#isFirst ? '"role":"assistant",' : '';
-    this.#isFirst = false;
-    return `${open}${role}${members}},"logprobs":${logprobs},"finish_reason":${reason}}]${padding}}`;
+    return `${open}${members}},"logprobs":${logprobs},"finish_reason":${reason}}]${padding}}`;
   }
 
   #prepared(): string {

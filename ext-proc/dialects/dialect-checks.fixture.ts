@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { expect, test } from 'vitest';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { readBody, verdictOf } from '#test/fixtures/chat-request.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { FAILURES } from '../delivery/provider/provider-failure.ts';
 import { readResponse } from '../delivery/response/read-response.ts';
@@ -23,12 +24,30 @@ export function translatedBy(dialect: Dialect, events: readonly object[], named 
   });
 }
 
-/** A whole answer in the form in which a stream is gathered, but for log probabilities. */
+/**
+ * A whole answer in the form in which a stream is gathered, but for log probabilities. A stream
+ * begins with an empty text.
+ */
 export function wholeOf(dialect: Dialect, answer: object) {
   const { choices, usage } = dialect.response(parseObject(JSON.stringify(answer)) ?? {});
   const [choice] = Array.isArray(choices) ? choices : [];
   const { message, finish_reason: finishReason } = choice;
-  return { message, finishReason, usage, isDone: true, error: undefined };
+  const gathered = { ...message, content: message.content ?? '' };
+  return { message: gathered, finishReason, usage, isDone: true, error: undefined };
+}
+
+/** Clients send messages back, often without the members that OpenAI's do not have. */
+export function expectAccepted(dialect: Dialect, answer: object): void {
+  const { choices } = dialect.response(parseObject(JSON.stringify(answer)) ?? {});
+  const [{ message }] = choices as [{ readonly message: JsonObject }];
+  const { reasoning_content: _, reasoning_details: _details, phase: _phase, ...official } = message;
+  for (const sent of [message, official]) expect(verdictOnMessage(sent)).toBe('ok');
+  const speaksOtherwise = message.tool_calls !== undefined || message.refusal !== null;
+  if (!speaksOtherwise) expect(message.content).toEqual(expect.any(String));
+}
+
+function verdictOnMessage(message: object | undefined): string {
+  return verdictOf(readBody({ model: 'm', messages: [{ role: 'user', content: 'x' }, message] }));
 }
 
 /** The verdict on the last event of a stream, as the rest of the gateway reads it. */
@@ -75,8 +94,10 @@ export async function expectGatheredByClient(dialect: Dialect, events: readonly 
   const { message, finishReason, usage } = wholeOf(dialect, answer);
   const gathered = await stream.finalChatCompletion();
   expect(gathered).toMatchObject({ choices: [{ finish_reason: finishReason }], usage });
+  expect(verdictOnMessage(gathered.choices[0]?.message)).toBe('ok');
+  expect(gathered.choices[0]?.logprobs?.content ?? []).toEqual(gather(lines).logprobs);
   if (finishReason === 'length' || finishReason === 'content_filter') return;
-  expect(gathered.choices[0]?.message).toMatchObject({ content: message.content, refusal: message.refusal });
+  expect(gathered.choices[0]?.message).toMatchObject({ content: message.content || null, refusal: message.refusal });
   expect(gathered.choices[0]?.message.tool_calls ?? []).toMatchObject(message.tool_calls ?? []);
 }
 

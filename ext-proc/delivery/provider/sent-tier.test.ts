@@ -66,7 +66,7 @@ function bodyFor(api: ProviderApi, serviceTier: string | undefined, shaping: rea
   const fields =
     member === '' ? [] : [{ name: 'service_tier', start: 0, valueStart: '"service_tier":'.length, end: bytes.length }];
   const facts = {
-    ...{ stream: false, otherStreamOptions: [], bareImages: [], contentPlaces: [], hasTools: false, serviceTier },
+    ...{ stream: false, otherStreamOptions: [], edits: [], contentPlaces: [], hasTools: false, serviceTier },
     identities: new Map<string, string>(),
   };
   const body = providerBody({ bytes, fields, roles: new Int32Array() }, facts, {

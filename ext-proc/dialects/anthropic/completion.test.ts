@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { readResponse } from '../../delivery/response/read-response.ts';
-import { NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
+import { expectAccepted, NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';
+import { arbitraryMessage } from './arbitrary-message.fixture.ts';
 import * as scenarios from './scenarios.fixture.ts';
 import { mergedUsage } from './usage.ts';
 
@@ -68,14 +70,14 @@ describe('a whole message', () => {
       { content: 'Hello.', reasoning_details: [{ text: '', signature: 'sig-only' }] },
     ],
     ['that was refused', scenarios.REFUSED, { content: 'In a', refusal: 'This could enable cyber harm.' }],
-    ['that is missing', scenarios.EMPTY, { content: null, refusal: null }],
+    ['that is missing', scenarios.EMPTY, { content: '', refusal: null }],
   ])('has text %s', (_, message, expected) => {
     expect(messageOf(message)).toMatchObject(expected);
   });
 
   test('has no entry for thinking without a signature, which could not be sent back', () => {
     expect(messageOf(scenarios.CUT_THINKING)).toEqual({
-      ...{ role: 'assistant', content: null, refusal: null, reasoning_content: 'Long thoughts' },
+      ...{ role: 'assistant', content: '', refusal: null, reasoning_content: 'Long thoughts' },
     });
   });
 
@@ -160,6 +162,15 @@ describe('usage', () => {
     [{ service_tier: null }, undefined],
   ])('of %o reports the tier %s', (usage, tier) => {
     expect(completionOf({ ...scenarios.TEXT, usage }).service_tier).toBe(tier);
+  });
+});
+
+describe('the message of a completion is accepted in the next request', () => {
+  test.each(Object.entries(scenarios.SCENARIOS))('%s', (_, message) => expectAccepted(ANTHROPIC, message));
+
+  test('of any message', () => {
+    const accepted = fc.property(arbitraryMessage, (message) => expectAccepted(ANTHROPIC, message));
+    fc.assert(accepted, { numRuns: propertyRuns(300) });
   });
 });
 

@@ -158,7 +158,7 @@ describe('input that is not a stream of Messages', () => {
       const delta = { type: 'thinking_delta', thinking };
       out.push(...translator.take('', JSON.stringify({ type: 'content_block_delta', index: 0, delta, at: at * step })));
     }
-    expect(out.length).toBe(65);
+    expect(out.length).toBe(66);
     expect(verdictOn(out)).toMatchObject({ kind: 'failure', result: 'error_body' });
   });
 

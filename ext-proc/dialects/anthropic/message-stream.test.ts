@@ -123,7 +123,8 @@ describe('chunks', () => {
     const events = translated(scripted(TEXT, (text) => [text.slice(0, 3), text.slice(3, 5), text.slice(5)]));
     const rest = JSON.stringify('peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.');
     expect(events.map((data) => data.replace(HEAD, '{'))).toEqual([
-      '{"choices":[{"index":0,"delta":{"role":"assistant","content":"In "},"logprobs":null,"finish_reason":null}]}',
+      '{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}',
+      '{"choices":[{"index":0,"delta":{"content":"In "},"logprobs":null,"finish_reason":null}]}',
       '{"choices":[{"index":0,"delta":{"content":"a "},"logprobs":null,"finish_reason":null}]}',
       `{"choices":[{"index":0,"delta":{"content":${rest}},"logprobs":null,"finish_reason":null}]}`,
       '{"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"service_tier":"default"}',
@@ -137,7 +138,7 @@ describe('chunks', () => {
     const [start, begun, delta] = scripted(CITED);
     expect(translator.take('message_start', JSON.stringify(start))).toEqual([]);
     expect(translator.take('content_block_start', JSON.stringify(begun))).toEqual([]);
-    expect(translator.take('content_block_delta', JSON.stringify(delta))).toHaveLength(1);
+    expect(translator.take('content_block_delta', JSON.stringify(delta))).toHaveLength(2);
   });
 
   test('of calls have the name once, and then only the index', () => {
@@ -165,6 +166,8 @@ describe('chunks', () => {
   ])('for further %o are made without parsing', (content_block, type, name) => {
     const translator = ANTHROPIC.stream();
     translator.take('', JSON.stringify({ type: 'content_block_start', index: 1, content_block }));
+    const first = JSON.stringify({ type: 'content_block_delta', index: 1, delta: { type, [name]: 'x' } });
+    translator.take('content_block_delta', first);
     const parse = vi.spyOn(JSON, 'parse');
     for (let at = 0; at < 100; at++) {
       const event = { type: 'content_block_delta', index: 1, delta: { type, [name]: `"${at}"\n` } };

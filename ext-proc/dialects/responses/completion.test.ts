@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { readResponse } from '../../delivery/response/read-response.ts';
-import { NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
+import { expectAccepted, NAMES, testAnyResponse } from '../dialect-checks.fixture.ts';
+import { arbitraryResponse } from './arbitrary-response.fixture.ts';
 import { RESPONSES } from './responses.ts';
 import * as scenarios from './scenarios.fixture.ts';
 
@@ -63,7 +65,7 @@ describe('a whole response', () => {
     const remark = { content: '{"a":1}', reasoning_content: 'Preparing.' };
     expect(messageOf(scenarios.REMARK_BEFORE_JSON)).toMatchObject(remark);
     expect(messageOf(scenarios.ONLY_REMARK)).toEqual({
-      ...{ role: 'assistant', content: null, refusal: null, reasoning_content: 'Preparing.' },
+      ...{ role: 'assistant', content: '', refusal: null, reasoning_content: 'Preparing.' },
     });
     expect(messageOf(scenarios.TWO_PARTS)).toMatchObject({ content: '{"a":1}' });
     expect(messageOf(scenarios.OPEN_REASONING)).toMatchObject({
@@ -117,6 +119,15 @@ describe('a whole response', () => {
       cache_creation: { ephemeral_1h_input_tokens: 60 },
     });
     expect(completionOf({ ...scenarios.TEXT, usage: null })).not.toHaveProperty('usage');
+  });
+});
+
+describe('the message of a completion is accepted in the next request', () => {
+  test.each(Object.entries(scenarios.SCENARIOS))('%s', (_, response) => expectAccepted(RESPONSES, response));
+
+  test('of any response', () => {
+    const accepted = fc.property(arbitraryResponse, (response) => expectAccepted(RESPONSES, response));
+    fc.assert(accepted, { numRuns: propertyRuns(300) });
   });
 });
 

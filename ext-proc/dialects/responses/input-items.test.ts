@@ -91,7 +91,7 @@ describe('messages as input items', () => {
 
   test.each<[string, JsonObject, JsonObject[]]>([
     ['text', { content: 'Hi' }, [{ content: 'Hi' }]],
-    ['no text', { content: '' }, [{ content: '' }]],
+    ['no text', { content: '' }, []],
     ['nothing', { content: null }, []],
     ['parts', { content: [HI] }, [{ content: [said('Hi')] }]],
     ['a refusal', { content: null, refusal: 'No.' }, [{ content: [REFUSAL] }]],

@@ -63,12 +63,12 @@ function assistantItems(message: JsonObject, calls: KnownCalls): JsonObject[] {
   if (isObject(functionCall)) {
     called.push(functionItem(calls.addUnnamed(functionCall.name), functionCall));
   }
-  const items = [...textItem(message, called.length > 0), ...called].map((item) => [item]);
+  const items = [...textItem(message), ...called].map((item) => [item]);
   return withReasoning(items, message.reasoning_details, reasoningItem);
 }
 
-/** Empty text beside calls means that there was no text. */
-function textItem(message: JsonObject, hasCalls: boolean): JsonObject[] {
+/** Empty text means that there was no text. */
+function textItem(message: JsonObject): JsonObject[] {
   const { content, refusal } = message;
   const item = { type: 'message', role: 'assistant', ...phaseOf(message) };
   if (typeof refusal === 'string') {
@@ -76,7 +76,7 @@ function textItem(message: JsonObject, hasCalls: boolean): JsonObject[] {
     const parts = Array.isArray(content) ? spokenParts(content) : before;
     return [{ ...item, content: [...parts, refusalPart(refusal)] }];
   }
-  if (typeof content === 'string') return content === '' && hasCalls ? [] : [{ ...item, content }];
+  if (typeof content === 'string') return content === '' ? [] : [{ ...item, content }];
   const parts = Array.isArray(content) ? spokenParts(content) : [];
   return parts.length === 0 ? [] : [{ ...item, content: parts }];
 }

@@ -68,7 +68,8 @@ describe('chunks', () => {
     const rest = JSON.stringify('peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.');
     const pad = '"obfuscation":"aB3"}';
     expect(events).toEqual([
-      `${HEAD}"choices":[{"index":0,"delta":{"role":"assistant","content":"In "},"logprobs":null,"finish_reason":null}],${pad}`,
+      `${HEAD}"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`,
+      `${HEAD}"choices":[{"index":0,"delta":{"content":"In "},"logprobs":null,"finish_reason":null}],${pad}`,
       `${HEAD}"choices":[{"index":0,"delta":{"content":"a "},"logprobs":null,"finish_reason":null}],${pad}`,
       `${HEAD}"choices":[{"index":0,"delta":{"content":${rest}},"logprobs":null,"finish_reason":null}],${pad}`,
       `${HEAD}"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"service_tier":"default"}`,
@@ -83,7 +84,7 @@ describe('chunks', () => {
     for (const event of [created, started, added, part]) {
       expect(translator.take(String(event?.type), JSON.stringify(event))).toEqual([]);
     }
-    expect(translator.take('response.output_text.delta', JSON.stringify(delta))).toHaveLength(1);
+    expect(translator.take('response.output_text.delta', JSON.stringify(delta))).toHaveLength(2);
   });
 
   test('of calls have the name once, and then only the index', () => {

@@ -65,7 +65,7 @@ export class ResponsesStream implements StreamTranslator {
     // The readers of chat streams judge other text, which is mostly the end of a cut stream.
     if (event === undefined) return isNothing(data) ? NO_EVENTS : [data];
     const events = this.#translate(typeof event.type === 'string' ? event.type : type, event, data);
-    return this.#sent.isTooMuch ? this.#fail(TOO_MUCH) : events;
+    return this.#sent.isTooMuch ? this.#fail(TOO_MUCH) : this.#chunks.begun(events);
   }
 
   further(text: string, start: number): FurtherDelta | undefined {
