@@ -49,7 +49,7 @@ describe('findRoute', () => {
     ['/v1/messages/count_tokens', ['/v1/chat/completions']],
     ['/v1/completions', ['/v1/chat/completions', 'messages']],
     ['/v1/embeddings', ['no embeddings']],
-    ['/v1/other', ['base URL']],
+    ['/other', ['base URL']],
   ])('says what to do instead of POST %s', (path, words) => {
     const refusal = findRoute('POST', path, NONE);
     const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
@@ -62,7 +62,7 @@ describe('findRoute', () => {
     const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
     expect(message).toContain('GET /v1/modelz');
     expect(message).not.toContain('secret');
-    expect(message.length).toBeLessThan(250);
+    expect(message.length).toBeLessThan(300);
   });
 
   it('finds the paths of enabled APIs, and no others', () => {
@@ -75,9 +75,26 @@ describe('findRoute', () => {
     ];
     const hints = refusals.map((refusal) => isRefusal(refusal) && envelopeOf(refusal).error.message);
     expect(hints).toEqual([
-      expect.stringContaining('Check that the base URL'),
-      expect.stringContaining('Check that the base URL'),
+      expect.stringContaining(
+        'This gateway has POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST',
+      ),
+      expect.stringContaining(
+        'This gateway has POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST',
+      ),
       expect.stringContaining('This gateway speaks chat completions'),
     ]);
+  });
+
+  it('blames the base URL only where /v1 is missing or doubled', () => {
+    const hintOf = (path: string) => {
+      const refusal = findRoute('POST', path, NONE);
+      return isRefusal(refusal) ? envelopeOf(refusal).error.message.replace(/^There is no \S+ \S+ /, '') : undefined;
+    };
+    const check = 'Check that the base URL ends in /v1, once.';
+    expect(['/chat/completions', '/v1/v1/chat/completions', '/v1'].map(hintOf)).toEqual([check, check, check]);
+    expect(hintOf('/v1/v1/messages')).toBe('This client adds /v1 by itself: leave it out of the base URL.');
+    expect(hintOf('/v1/files')).toBe(
+      'This gateway has POST /v1/chat/completions, GET /v1/models, GET /v1/credits, GET /v1/generation, GET /v1/usage.',
+    );
   });
 });

@@ -40,8 +40,6 @@ function isOn(name: RouteName, apis: ReadonlySet<DoorApi>): boolean {
   return door === undefined || apis.has(door);
 }
 
-const HINT = 'Check that the base URL ends in /v1, once';
-
 /** Paths of other APIs that clients call by default, with a hint how to use this API instead. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   [
@@ -79,9 +77,20 @@ export function findRoute(method: string, path: string, apis: ReadonlySet<DoorAp
   // The query is left out of the message: clients have been seen to put keys there.
   if (!route || !isOn(route.name, apis)) {
     const echo = { method: method.slice(0, LONGEST_ECHO), path: pathname.slice(0, LONGEST_ECHO) };
-    const ofApi = pathname.replace(/\/count_tokens$/, '');
-    const isOpen = DOOR_APIS.some((api) => apis.has(api) && ofApi === `/v1/${api}`);
-    return refuse('route_not_found', { ...echo, hint: (isOpen ? undefined : HINTS.get(ofApi)) ?? HINT });
+    return refuse('route_not_found', { ...echo, hint: hintFor(pathname, apis) });
   }
   return { ...route, query: mark < 0 ? '' : path.slice(mark + 1) };
+}
+
+function hintFor(pathname: string, apis: ReadonlySet<DoorApi>): string {
+  // Clients of Anthropic's API add /v1, clients of OpenAI's do not.
+  if (pathname.startsWith('/v1/v1/messages')) return 'This client adds /v1 by itself: leave it out of the base URL';
+  if (!pathname.startsWith('/v1/') || pathname.startsWith('/v1/v1/'))
+    return 'Check that the base URL ends in /v1, once';
+  const api = pathname.replace(/\/count_tokens$/, '');
+  const isOpen = DOOR_APIS.some((door) => apis.has(door) && api === `/v1/${door}`);
+  const hint = isOpen ? undefined : HINTS.get(api);
+  if (hint !== undefined) return hint;
+  const paths = [...ROUTES].filter(([, { name }]) => isOn(name, apis)).map(([path]) => path);
+  return `This gateway has ${paths.join(', ')}`;
 }

@@ -2,6 +2,8 @@ mkdir -p ~/.codex
 cat >~/.codex/gateway.config.toml <<TOML
 model = "$GATEWAY_MODEL"
 model_provider = "gateway"
+# The context_window of the model. Codex assumes 272000.
+model_context_window = 128000
 [model_providers.gateway]
 name = "Gateway"
 base_url = "$GATEWAY_URL"

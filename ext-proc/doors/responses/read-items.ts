@@ -61,7 +61,10 @@ export class ChatMessages {
       case 'additional_tools':
         return this.#tools.add(item.tools, `${place}.tools`);
       case 'item_reference':
-        return invalid(place, 'refers to an item that is not stored here; send the item itself');
+        return invalid(
+          place,
+          'refers to an item that is not stored here; send the item itself (AI SDK: set `store: false`)',
+        );
       default:
         return invalid(`${place}.type`, 'is not offered: no model here has tools of a provider');
     }
