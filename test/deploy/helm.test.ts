@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,7 +15,12 @@ const CHART = join(REPOSITORY, 'deploy/helm');
 const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
 const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
 
-function render(...args: string[]): Manifest[] {
+/** The configuration of deploy/kubernetes, which the chart has from a file. */
+const CONFIG = ['--set-file', `config=${join(FOLDER, 'base/config/gateway.yaml')}`];
+
+const render = (...args: string[]): Manifest[] => renderOnly(...CONFIG, ...args);
+
+function renderOnly(...args: string[]): Manifest[] {
   // A helm that was built without a Kubernetes version assumes a cluster of version 1.20.
   const target = ['--namespace', 'inference-gateway', '--kube-version', '1.36.0'];
   const all = ['template', 'gateway', CHART, ...target, ...args];
@@ -59,7 +64,76 @@ requirement(MISSING, () => {
       ),
     ];
     expect(sorted(render(...args))).toEqual(sorted(expected));
-    expect(render('--set', 'autoscaling=none').map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
+  });
+
+  test('replaces no configuration by an example: without one only a trial is rendered', () => {
+    expect(() => renderOnly()).toThrow('--set-file config=gateway.yaml');
+    expect(found(renderOnly('--set', 'trial.enabled=true'), 'ConfigMap', 'gateway-config')).toBeDefined();
+    const manual = readFileSync(join(REPOSITORY, 'docs/kubernetes.md'), 'utf8');
+    const commands = manual.split('\n').filter((line) => /^helm (install|upgrade) .* -n inference-gateway /.test(line));
+    expect(commands.map((line) => line.split(' ')[1])).toEqual(['install', 'upgrade']);
+    for (const line of commands) expect(line).toContain('--set-file config=gateway.yaml');
+  });
+
+  test.each(['LoadBalancer', 'NodePort'])('a %s admits clients of every address, and shows it', (type) => {
+    const made = render('--set', `serviceType=${type}`);
+    expect(found(made, 'Service', 'gateway').spec).toMatchObject({ type, externalTrafficPolicy: 'Local' });
+    const { ingress } = found(made, 'NetworkPolicy', 'gateway').spec as { ingress: readonly object[] };
+    expect(ingress[0]).toEqual({ ports: [{ protocol: 'TCP', port: 8080 }] });
+    expect(ingress).toHaveLength(3);
+  });
+
+  test('has as many pods as `leastPods` says when nothing scales them', () => {
+    const made = render('--set', 'autoscaling=none,leastPods=3');
+    expect(found(made, 'StatefulSet', 'gateway').spec).toMatchObject({ replicas: 3 });
+    expect(made.map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
+    expect(found(render(), 'StatefulSet', 'gateway').spec).not.toHaveProperty('replicas');
+  });
+
+  test.each([
+    '--set autoscaling=memory',
+    '--set serviceType=ExternalName',
+    '--set leastPods=0',
+    '--set leastPods=30',
+    '--set-string leastPods=2',
+    '--set ingressNamespace=123',
+    '--set replicas=2',
+    '--set requests.gatway.cpu=2',
+    '--set requests.envoy=null',
+    '--set trial.enable=true',
+    '--set patches.StatefulSet/gatway.spec.replicas=2',
+  ])('refuses %s', (args) => {
+    expect(() => render(...args.split(' '))).toThrow(/values don't meet|leastPods|patches/);
+  });
+
+  test('merges patches into any manifest, and named elements of lists by their name', () => {
+    const patches = {
+      'StatefulSet/gateway': {
+        spec: {
+          template: {
+            spec: {
+              serviceAccountName: 'caller',
+              volumes: [{ name: 'authority', secret: { secretName: 'authority' } }],
+              containers: [{ name: 'gateway', volumeMounts: [{ name: 'authority', mountPath: '/stores' }] }],
+            },
+          },
+        },
+      },
+      'Job/migrate': { metadata: { annotations: { 'argocd.argoproj.io/hook': 'Sync' } } },
+    };
+    const made = render('--set-json', `patches=${JSON.stringify(patches)}`);
+    const [before, after] = [render(), made].map(
+      (manifests) => podsOf(manifests).find(({ name }) => name === 'gateway')?.spec,
+    );
+    expect(after).toMatchObject({ serviceAccountName: 'caller', initContainers: before?.initContainers });
+    expect(after?.volumes).toEqual([
+      ...(before?.volumes ?? []),
+      ...patches['StatefulSet/gateway'].spec.template.spec.volumes,
+    ]);
+    const [container] = before?.containers ?? [];
+    const mounts = [...(container?.volumeMounts ?? []), { name: 'authority', mountPath: '/stores' }];
+    expect(after?.containers).toEqual([{ ...container, volumeMounts: mounts }]);
+    expect(found(made, 'Job', 'migrate').metadata).toMatchObject(patches['Job/migrate'].metadata);
   });
 
   test('has values for everything that overlays patch', () => {
@@ -91,7 +165,7 @@ requirement(MISSING, () => {
   });
 
   test('for a trial it renders the referenced Secrets and a valid configuration', async () => {
-    const made = render('--set', 'trial.enabled=true');
+    const made = renderOnly('--set', 'trial.enabled=true');
     const secrets = made.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
     expect(secrets.toSorted()).toEqual(['dashboard-store', 'gateway-stores', 'owner-store', 'provider-keys']);
     found(made, 'Pod', 'trial-test');

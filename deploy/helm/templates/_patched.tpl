@@ -17,13 +17,43 @@
 {{- $_ := set $object.spec "minReplicas" $values.leastPods }}
 {{- $_ := set $object.spec "maxReplicas" $values.mostPods }}
 {{- end }}
-{{- if and (eq $id "Service/gateway") (ne $values.serviceType "ClusterIP") }}{{ $_ := set $object.spec "type" $values.serviceType }}{{ end }}
-{{- toYaml $object | replace "kubernetes.io/metadata.name: ingress-nginx" (print "kubernetes.io/metadata.name: " $values.ingressNamespace) }}
+{{- if and (eq $id "StatefulSet/gateway") (eq $values.autoscaling "none") }}{{ $_ := set $object.spec "replicas" $values.leastPods }}{{ end }}
+{{- if ne $values.serviceType "ClusterIP" }}
+{{- /* Clients come from every address, and IP allowlists of keys need theirs, not the node's. */}}
+{{- if eq $id "Service/gateway" }}
+{{- $_ := set $object.spec "type" $values.serviceType }}
+{{- $_ := set $object.spec "externalTrafficPolicy" "Local" }}
+{{- end }}
+{{- if eq $id "NetworkPolicy/gateway" }}{{ $_ := unset (first $object.spec.ingress) "from" }}{{ end }}
+{{- end }}
+{{- include "merge" (dict "into" $object "from" (get $values.patches $id | default dict)) }}
+{{- toYaml $object | replace "kubernetes.io/metadata.name: ingress-nginx" (print "kubernetes.io/metadata.name: " (quote $values.ingressNamespace)) }}
+{{- end }}
+
+{{- /* Merges as kustomize does: maps by key, and elements of lists that have a name by their name. */}}
+{{- define "merge" }}
+{{- $into := .into }}
+{{- range $key, $value := .from }}
+{{- $old := get $into $key }}
+{{- if and (kindIs "map" $value) (kindIs "map" $old) }}
+{{- include "merge" (dict "into" $old "from" $value) }}
+{{- else if and (kindIs "slice" $value) (kindIs "slice" $old) (hasKey (first $value | default dict) "name") }}
+{{- range $element := $value }}
+{{- $same := dict }}
+{{- range $old }}{{ if eq .name $element.name }}{{ $same = . }}{{ end }}{{ end }}
+{{- if not $same }}{{ $old = append $old $same }}{{ end }}
+{{- include "merge" (dict "into" $same "from" $element) }}
+{{- end }}
+{{- $_ := set $into $key $old }}
+{{- else }}
+{{- $_ := set $into $key $value }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "config" }}
 {{- if .Values.config }}{{ .Values.config }}
 {{- else if .Values.trial.enabled }}{{ .Files.Get "trial/gateway.yaml" }}
-{{- else }}{{ .Files.Get "kubernetes/base/config/gateway.yaml" }}
+{{- else }}{{ fail "config is missing, also at an upgrade: --set-file config=gateway.yaml" }}
 {{- end }}
 {{- end }}
