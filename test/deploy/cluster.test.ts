@@ -42,7 +42,7 @@ const QUIET_PER_SECOND = 2;
 /** Scales faster than the base: up at 75m of CPU, and down without ten quiet minutes. */
 const AUTOSCALER = {
   '/spec/maxReplicas': 3,
-  '/spec/metrics/0/containerResource/target/averageUtilization': 30,
+  '/spec/metrics/0/containerResource/target/averageValue': '75m',
   '/spec/behavior/scaleDown/stabilizationWindowSeconds': 15,
 };
 const IN_NAMESPACE = `kubectl() { command kubectl -n ${NAMESPACE} "$@"; }`;

@@ -169,6 +169,10 @@ requirement(MISSING, () => {
     const secrets = made.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
     expect(secrets.toSorted()).toEqual(['dashboard-store', 'gateway-stores', 'owner-store', 'provider-keys']);
     found(made, 'Pod', 'trial-test');
+    for (const { resources } of podsOf(made).flatMap(({ spec }) => spec.containers)) {
+      expect(resources).toMatchObject({ requests: { cpu: expect.any(String), memory: expect.any(String) } });
+      expect(resources.limits.memory).toBeDefined();
+    }
     const result = await loadConfig(join(CHART, 'trial/gateway.yaml'), {}, { secrets: 'checked' });
     expect(result.ok && result.config.models.has('demo-chat')).toBe(true);
     if (!existsSync(VALIDATE)) return;

@@ -223,6 +223,26 @@ describe('the pod of gateway and Envoy', () => {
     expect(egress[0]?.to[1]?.ipBlock.except).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));
   });
 
+  test('counts 100.64.0.0/10, in which many clusters have pods and stores, as private', () => {
+    const policies = everything.filter(({ kind }) => kind === 'NetworkPolicy');
+    const rules = policies.flatMap(({ spec }) => (spec as { egress?: { to: object[] }[] }).egress ?? []);
+    const blocks = rules.map(({ to }) => JSON.stringify(to)).filter((text) => text.includes('10.0.0.0/8'));
+    expect(blocks.length).toBeGreaterThan(4);
+    for (const text of blocks) expect(text).toContain('100.64.0.0/10');
+  });
+
+  test('looks providers up under their full names first', () => {
+    expect(spec?.dnsConfig).toEqual({ options: [{ name: 'ndots', value: '2' }] });
+  });
+
+  test('scales by cores of the one thread, whatever is requested', () => {
+    const scalers = everything.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    const target = { type: 'AverageValue', averageValue: '600m' };
+    const cpu = { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'gateway', target } };
+    expect(scalers).toHaveLength(2);
+    for (const { spec: of } of scalers) expect((of as { metrics: object[] }).metrics).toContainEqual(cpu);
+  });
+
   test('has a configuration that is valid except for the missing secret', async () => {
     const config = await configuration();
     expect([config.listen.api.port, config.listen.metrics.port, config.listen.dashboard.port]).toEqual([

@@ -12,6 +12,7 @@ export interface PodSpec {
   readonly securityContext: object;
   readonly automountServiceAccountToken?: boolean;
   readonly terminationGracePeriodSeconds?: number;
+  readonly dnsConfig?: object;
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
   readonly volumes?: readonly {
