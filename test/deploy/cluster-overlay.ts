@@ -63,6 +63,7 @@ export function writeSecrets({ folder }: Cluster): void {
     'owner.env': database('gateway', 'gateway'),
     'stores.env': `${database('gateway_process_login', 'process')}REDIS_URL=redis://redis.${stores}:6379\n`,
     'dashboard.env': database('gateway_dashboard_login', 'dashboard'),
+    'operator.env': database('gateway_operator_login', 'operator'),
     'openai.key': 'first-key',
     'stripe.key': 'unused',
   };

@@ -85,6 +85,7 @@ requirement(missingCluster(), () => {
       const client = gatewayClient(origin, (JSON.parse(created) as { key: string }).key);
       expect(outcome(await client.chat({ model: 'recorded' }))).toBe('200');
       client.close();
+      expect(await cluster.run(fromManual('Install', 'sh', 1))).toContain('Everything agrees');
       for (const pod of ['gateway-0 -c gateway', 'gateway-1 -c gateway', 'deploy/dashboard']) {
         const examined = await cluster.run(`kubectl -n ${NAMESPACE} exec ${pod} -- gateway doctor --json`);
         expect(JSON.parse(examined), pod).toMatchObject({ ok: true });

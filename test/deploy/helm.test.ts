@@ -167,7 +167,8 @@ requirement(MISSING, () => {
   test('for a trial it renders the referenced Secrets and a valid configuration', async () => {
     const made = renderOnly('--set', 'trial.enabled=true');
     const secrets = made.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
-    expect(secrets.toSorted()).toEqual(['dashboard-store', 'gateway-stores', 'owner-store', 'provider-keys']);
+    const stores = ['dashboard-store', 'gateway-stores', 'operator-store', 'owner-store'];
+    expect(secrets.toSorted()).toEqual([...stores, 'provider-keys']);
     found(made, 'Pod', 'trial-test');
     for (const { resources } of podsOf(made).flatMap(({ spec }) => spec.containers)) {
       expect(resources).toMatchObject({ requests: { cpu: expect.any(String), memory: expect.any(String) } });
