@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { diagnoseRedis } from '#ext-proc/limits/redis/diagnosis.ts';
 import { lookAtLimitStore } from '#operator/doctor/limit-store.ts';
@@ -43,6 +44,33 @@ const clusterRights = (/^A cluster also needs `(.*?)`/m.exec(docs)?.[1] ?? '').s
 
 async function setUser({ admin }: TestRedis, words: readonly string[]): Promise<void> {
   await admin.call('ACL', 'SETUSER', 'gateway', 'reset', ...words);
+}
+
+/** Parameters of a URL with a new client certificate. Redis trusts this and the server's. */
+async function renewClient(name: string, nodes: readonly TestRedis[]): Promise<string> {
+  const client = makeCertificate(Date.now(), name);
+  const sslkey = file('client.key', client.key);
+  // Redis is away just now, and key and certificate do not match.
+  await disconnectClients(nodes);
+  await sleep(300);
+  const sslcert = file('client.pem', client.cert);
+  const trusted = file(`trusted-${name}.pem`, cert + client.cert);
+  for (const { admin } of nodes) await admin.config('SET', 'tls-ca-cert-file', trusted);
+  await disconnectClients(nodes);
+  return `?sslrootcert=${certificate}&sslcert=${sslcert}&sslkey=${sslkey}`;
+}
+
+async function disconnectClients(nodes: readonly TestRedis[]): Promise<void> {
+  for (const { admin } of nodes) await admin.call('CLIENT', 'KILL', 'USER', 'gateway');
+}
+
+/** Serves again after the client certificate was renewed while the store is open. */
+async function expectRenewal(url: string, nodes: readonly TestRedis[]): Promise<void> {
+  const store = await openStore(`${url}${await renewClient('one', nodes)}`, { leaseMs: LEASE_MS });
+  await renewClient('two', nodes);
+  const allowed = () => store.takeRead('key-renewed', 1000, 0).catch((error: Error) => error.message);
+  await expect.poll(allowed, { timeout: 15_000 }).toEqual({ allowed: true });
+  await store.close();
 }
 
 /** Why a gateway process would not start with this URL. */
@@ -110,6 +138,10 @@ requirement(missingRedis, () => {
       );
     });
 
+    test('a client certificate is read for each connection, since the one of the start expires', async () => {
+      await expectRenewal(`rediss://${USER}localhost:${tlsPort}`, [redis]);
+    });
+
     test('a wrong password and an unknown user are named', async () => {
       for (const user of ['gateway:wrong@', 'nobody:hush-hush@']) {
         const url = `redis://${user}127.0.0.1:${redis.port}`;
@@ -174,6 +206,10 @@ requirement(missingRedis, () => {
       for (const { admin } of nodes) expect((await admin.keys('*:reads:*')).length).toBeGreaterThan(0);
       const well = { mode: 'cluster', clusterState: 'ok' };
       expect(await diagnoseRedis(url)).toMatchObject({ found: [well, well], failed: [] });
+    });
+
+    test('reads client certificates for each connection', async () => {
+      await expectRenewal(`rediss://${USER}127.0.0.1:${ports[0]}`, nodes);
     });
 
     test('does not serve without the rights for clusters', async () => {

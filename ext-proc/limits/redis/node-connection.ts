@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { type ConnectionOptions, createSecureContext, type SecureContext } from 'node:tls';
 import { Redis } from 'ioredis';
 import { present } from '#core/present.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
@@ -19,13 +20,11 @@ const RECONNECT = { firstMs: 50, longestMs: 1_000, jitter: 0.25 };
 
 /** Connects to the first node that can be reached. */
 export async function connectToAny(address: RedisAddress, options: NodeOptions): Promise<Redis> {
-  const shared = nodeOptions(address, options);
   let problem: unknown;
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
-      ...shared,
       // One address may lead to several servers, which TLS distinguishes by name.
-      ...(shared.tls && isIP(host) === 0 ? { tls: { ...shared.tls, servername: host } } : {}),
+      ...nodeOptions(address, options, isIP(host) === 0 ? host : undefined),
       host,
       port,
       db: address.database,
@@ -50,9 +49,13 @@ export async function connectToAny(address: RedisAddress, options: NodeOptions):
   throw asStoreError(problem);
 }
 
-export function nodeOptions({ username, password, tls }: RedisAddress, { replyMs = REPLY_MS }: NodeOptions) {
+export function nodeOptions(
+  { username, password, tls }: RedisAddress,
+  { replyMs = REPLY_MS }: NodeOptions,
+  servername?: string,
+) {
   return {
-    ...present({ username, password, tls: tls && readTlsFiles(tls) }),
+    ...present({ username, password, tls: tls && tlsOptions(tls, servername) }),
     connectionName: 'inference-gateway',
     protocol: 2 as const,
     connectTimeout: CONNECT_MS,
@@ -67,12 +70,33 @@ export function nodeOptions({ username, password, tls }: RedisAddress, { replyMs
   };
 }
 
-/** Reads the files once. A server's certificate may be renewed by the same authority. */
-function readTlsFiles({ authority, client }: RedisTlsFiles): { ca?: string; cert?: string; key?: string } {
+/** ioredis takes `secureContext` for each connection. Throws RedisRefused or StoreUnavailable. */
+function tlsOptions(files: RedisTlsFiles, servername?: string): ConnectionOptions {
+  let context = readTlsFiles(files);
   return {
-    ...(authority === undefined ? {} : { ca: readPem(authority) }),
-    ...(client === undefined ? {} : { cert: readPem(client.certificate), key: readPem(client.privateKey) }),
+    ...present({ servername }),
+    // Certificates of the start expire while the process runs. Half-renewed files must not throw
+    // here, which would end the client.
+    get secureContext() {
+      try {
+        context = readTlsFiles(files);
+      } catch {
+        // The former ones remain.
+      }
+      return context;
+    },
   };
+}
+
+function readTlsFiles({ authority, client }: RedisTlsFiles): SecureContext {
+  try {
+    return createSecureContext({
+      ...(authority === undefined ? {} : { ca: readPem(authority) }),
+      ...(client === undefined ? {} : { cert: readPem(client.certificate), key: readPem(client.privateKey) }),
+    });
+  } catch (error) {
+    throw asStoreError(error);
+  }
 }
 
 function readPem(path: string): string {
