@@ -47,11 +47,11 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   for (const [name, entry] of Object.entries(file.providers)) {
     providers.set(name, provider(name, entry, input));
     const missing = [...input.missingSecrets(name)];
-    if (missing.length === 0 && usesTls(entry) && !input.trustedCa.ok)
-      missing.push({
-        path: ['providers', name, entry.endpoints ? 'endpoints' : 'base_url'],
-        reason: input.trustedCa.reason,
-      });
+    const path = ['providers', name, entry.endpoints ? 'endpoints' : 'base_url'];
+    const trusted = usesTls(entry) ? input.trustedCa : undefined;
+    if (missing.length === 0 && trusted?.ok === false) missing.push({ path, reason: trusted.reason });
+    if (trusted?.ok && trusted.problem !== undefined)
+      warnings.push({ path, message: `the bundle of trusted CAs: ${trusted.problem}; the former one stays in use` });
     for (const { reason, ...place } of missing) {
       if (!unusable.has(name)) unusable.set(name, reason);
       const message = `${reason}; models that have no other target answer upstream_config_error`;
@@ -139,7 +139,7 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
   const entry = secrets === 'gateway' ? given : keyless(given);
   const endpoint = {
     ...placeOf(entry),
-    ...(usesTls(entry) && trustedCa.ok ? { trustedCaPath: trustedCa.path } : {}),
+    ...(usesTls(entry) && trustedCa.ok ? { trustedCaPath: trustedCa.path, trustedCaDigest: trustedCa.digest } : {}),
     ...authOf(entry, secrets, file.limits.request_body),
   };
   return {

@@ -135,6 +135,8 @@ export interface KeylessProvider {
   readonly reasoningMemory?: 'reasoning_content';
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
+  /** Hash of the bundle. */
+  readonly trustedCaDigest?: string;
 }
 
 export interface HealthCheck {

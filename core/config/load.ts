@@ -28,7 +28,7 @@ import { DASHBOARD_SECTIONS, isOfDashboard, isOnlyChecked, isUnread, type Secret
 import { checkServerCertificate } from './server-certificate.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { overrideStores } from './stores.ts';
-import { findTrustedCa } from './trusted-ca.ts';
+import { caBundles, findTrustedCa, stateOfBundles } from './trusted-ca.ts';
 import type { Path, SourceProblem, YamlTree } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -134,6 +134,7 @@ async function readWithReferences(path: string, env: Environment, secrets: Secre
   const source: ConfigSource = {
     files: [...files.paths],
     secretFiles: [...files.secretPaths],
+    caBundles: [],
     fingerprint: fingerprint(text, contents),
   };
   return { env, secrets, folder, text, contents, refs, source };
@@ -146,7 +147,7 @@ interface CheckedFile {
   /** Unresolved references, including those that are not a problem. */
   readonly missing: readonly Missing[];
   readonly tlsProblems: readonly RuleProblem[];
-  /** Includes the files of the certificate. */
+  /** Includes the files of the certificate and the bundles of CAs. */
   readonly source: ConfigSource;
   readonly storesChanged: boolean;
 }
@@ -271,15 +272,20 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
   });
 }
 
-/** A replaced certificate or key is a change: bad pairs are reported, repaired ones used. */
+/**
+ * A replaced certificate or key is a change: bad pairs are reported, repaired ones used. So are
+ * other CAs: Envoy reads them only with a new cluster.
+ */
 async function withTlsFiles(
-  { text, contents, secrets, source }: ReadConfig,
+  { env, text, contents, secrets, source }: ReadConfig,
   tls: ListenConfig['tls'],
 ): Promise<ConfigSource> {
   const files = tls === undefined ? [] : [tls.certificatePath, tls.privateKeyPath];
   if (secrets !== 'gateway') return { ...source, secretFiles: [...source.secretFiles, ...files] };
   const all = new Map([...contents, ...(await readReferencedFiles(files))]);
-  return { ...source, files: [...all.keys()], fingerprint: fingerprint(text, all) };
+  const bundles = caBundles(env);
+  const state = await stateOfBundles(bundles);
+  return { ...source, files: [...all.keys()], caBundles: bundles, fingerprint: fingerprint(text, all, state) };
 }
 
 async function checkTls(tls: ListenConfig['tls']): Promise<RuleProblem[]> {

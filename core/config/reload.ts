@@ -69,7 +69,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
     if (closed) return;
     await options.onLook?.();
     if (!force) {
-      if ((await currentFingerprint(path, source.files)) === source.fingerprint) return;
+      if ((await currentFingerprint(path, source)) === source.fingerprint) return;
       retry.startOver();
     }
     retry.cancel();

@@ -1,4 +1,5 @@
-import { X509Certificate } from 'node:crypto';
+import { hash, X509Certificate } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readTextFile } from './read-text-file.ts';
 
@@ -13,33 +14,58 @@ const SYSTEM_BUNDLES = [
 
 const MAX_BUNDLE_BYTES = 4 * 1024 * 1024;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 export type TrustedCa =
-  | { readonly ok: true; readonly path: string }
+  /** `problem`: the bundle cannot be used now, and the digest is of the former one. */
+  | { readonly ok: true; readonly path: string; readonly digest: string; readonly problem?: string }
   | { readonly ok: false; readonly reason: string; readonly path?: string };
+
+/** Bundles, the first usable of which counts. */
+export function caBundles({ SSL_CERT_FILE: named }: Environment): readonly string[] {
+  return named ? [resolve(named)] : SYSTEM_BUNDLES;
+}
+
+/** Differs after a change of a bundle. They are large, so they are not read for this. */
+export async function stateOfBundles(paths: readonly string[]): Promise<string> {
+  const found = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  return found.map((one) => one && [one.ino, one.size, one.mtimeMs, one.ctimeMs]).join(' ');
+}
 
 /**
  * Authorities for the certificates of https providers: `SSL_CERT_FILE`, or else the system's
  * bundle. As in other programs, `SSL_CERT_FILE` replaces the system's bundle, so an operator with a
  * private CA appends it to a copy.
  */
-export async function findTrustedCa(env: Readonly<Record<string, string | undefined>>): Promise<TrustedCa> {
-  const named = env.SSL_CERT_FILE;
-  if (named !== undefined && named !== '') {
-    const path = resolve(named);
-    const reason = await whyNoBundle(path);
-    return reason === undefined ? { ok: true, path } : { ok: false, reason: `SSL_CERT_FILE: ${reason}`, path };
-  }
-  for (const path of SYSTEM_BUNDLES) {
-    if ((await whyNoBundle(path)) === undefined) return { ok: true, path };
+export async function findTrustedCa(env: Environment): Promise<TrustedCa> {
+  for (const path of caBundles(env)) {
+    const found = await readBundle(path);
+    if (found.ok) return found;
+    if (env.SSL_CERT_FILE) return { ok: false, reason: `SSL_CERT_FILE: ${found.reason}`, path };
   }
   return { ok: false, reason: 'no CA certificates found; install ca-certificates or set SSL_CERT_FILE' };
 }
 
-async function whyNoBundle(path: string): Promise<string | undefined> {
+/** By path, digests of the bundles that this process could use. */
+const usable = new Map<string, string>();
+
+/** A bundle that is missing or empty while a program renews it is still the former one. */
+async function readBundle(path: string): Promise<TrustedCa> {
   const file = await readTextFile(path, MAX_BUNDLE_BYTES);
-  if (!file.ok) return file.reason;
+  const problem = file.ok ? whyNoBundle(file.text) : file.reason;
+  if (file.ok && problem === undefined) {
+    const digest = hash('sha256', file.text);
+    usable.set(path, digest);
+    return { ok: true, path, digest };
+  }
+  const former = usable.get(path);
+  const reason = `${problem}`;
+  return former === undefined ? { ok: false, reason } : { ok: true, path, digest: former, problem: reason };
+}
+
+function whyNoBundle(text: string): string | undefined {
   try {
-    new X509Certificate(file.text);
+    new X509Certificate(text);
     return undefined;
   } catch {
     return 'it holds no PEM certificate';

@@ -33,7 +33,7 @@ export function writeTlsSecret(tls: Tls, paths: RuntimePaths): Promise<void> {
 export function createCertificateRenewal(tls: Tls, paths: RuntimePaths): () => Promise<void> {
   let read = '';
   return async () => {
-    const found = await currentFingerprint(tls.certificatePath, [tls.privateKeyPath]);
+    const found = await currentFingerprint(tls.certificatePath, { files: [tls.privateKeyPath], caBundles: [] });
     if (found === read || (await checkServerCertificate(tls.certificatePath, tls.privateKeyPath)).length > 0) return;
     await writeTlsSecret(tls, paths);
     read = found;

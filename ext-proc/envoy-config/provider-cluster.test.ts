@@ -26,6 +26,7 @@ describe('the name of a cluster', () => {
       clusterName('p', endpoint('https://api.example:8443/v1')),
       clusterName('p', endpoint('https://api2.example/v1')),
       clusterName('p', endpoint('https://api.example/v1', '/other.pem')),
+      clusterName('p', { ...endpoint('https://api.example/v1'), trustedCaDigest: 'of its content' }),
     ];
     expect(new Set(names).size).toBe(names.length);
   });

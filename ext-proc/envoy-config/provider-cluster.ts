@@ -24,6 +24,8 @@ export interface ClusterSource extends Authorization {
   readonly healthCheck?: HealthCheck | undefined;
   /** PEM bundle that verifies certificates. */
   readonly trustedCaPath?: string | undefined;
+  /** Hash of the bundle, which Envoy reads only when it gets the cluster. */
+  readonly trustedCaDigest?: string | undefined;
 }
 
 export type Cluster = EnvoyJson;
@@ -46,12 +48,14 @@ export function clusterOf(provider: Provider): string {
 }
 
 /**
- * The name of a provider's cluster has a hash of its content and its credentials. So a change makes
- * another cluster, and Envoy never changes one that serves streams. The cluster has no secrets.
+ * The name of a provider's cluster has a hash of its content, its bundle and its credentials. So a
+ * change makes another cluster, and Envoy never changes one that serves streams. The cluster has no
+ * secrets.
  */
 export function clusterName(providerName: string, source: ClusterSource): string {
-  const body = JSON.stringify(clusterBody(source, authFilters('', source, '')));
-  const content = source.credentials === undefined ? body : body + credentialsDigest(source.credentials);
+  const { trustedCaDigest = '', credentials } = source;
+  const body = JSON.stringify(clusterBody(source, authFilters('', source, ''))) + trustedCaDigest;
+  const content = credentials === undefined ? body : body + credentialsDigest(credentials);
   const suffix = source.endpoints === undefined ? '' : ENDPOINTS_SUFFIX;
   return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}${suffix}`;
 }

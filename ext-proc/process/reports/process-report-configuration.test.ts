@@ -9,7 +9,7 @@ const PROBLEM = { file: 'gateway.yaml', line: 3, column: 7, message: 'models: mu
 
 function reportOf(config: GatewayConfig) {
   const now = { ms: 1_000 };
-  const source = { files: [], secretFiles: [], fingerprint: 'unused' };
+  const source = { files: [], secretFiles: [], caBundles: [], fingerprint: 'unused' };
   const clock = { nowMs: () => now.ms, monotonicMs: () => now.ms };
   const report = createConfigurationReport(PATH, clock, {
     ok: true,

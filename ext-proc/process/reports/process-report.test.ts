@@ -20,7 +20,7 @@ const LOOK: EnvoyState = {
 };
 
 function sources(changes: Partial<ReportSources> = {}): ReportSources {
-  const source = { files: [], secretFiles: [], fingerprint: 'unused' };
+  const source = { files: [], secretFiles: [], caBundles: [], fingerprint: 'unused' };
   const configuration = createConfigurationReport('gateway.yaml', clock, {
     ok: true,
     declared: { models: {}, baseUrls: new Map(), untiered: new Set(), priceLists: [] },

@@ -73,6 +73,21 @@ describe('over TLS', () => {
     await rm(other);
   });
 
+  test('a bundle that gets another CA, or loses one, counts for new connections at once', async () => {
+    const moved = makeCertificate(Date.now(), 'new root');
+    const server = await provider({ tls: moved });
+    const bundle = join(envoy.paths.dataDir, 'renewed-ca.pem');
+    const statusWith = async (text: string) => {
+      await writeFile(bundle, text);
+      return (await callAt(`https://localhost:${server.port}/v1`, bundle)).status;
+    };
+    expect(await statusWith(certificate.cert)).toBe(503);
+    expect(await statusWith(certificate.cert + moved.cert)).toBe(200);
+    expect(await statusWith('')).toBe(200);
+    expect(await statusWith(certificate.cert)).toBe(503);
+    await rm(bundle);
+  });
+
   test('a certificate for another name is a failed connection', async () => {
     const server = await provider({ tls: certificate });
     expect(await callAt(`https://127.0.0.2:${server.port}/v1`)).toMatchObject({

@@ -1,0 +1,47 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeCertificate } from '#test/provider/certificate.ts';
+import { configFolder, oneModel } from './load.fixture.ts';
+import { currentFingerprint } from './source.ts';
+
+const folder = configFolder();
+const file = oneModel('[{provider: p, model: x}]', '  p: {base_url: https://p.example}');
+
+async function loadedWith(bundle: string) {
+  const env = { SSL_CERT_FILE: join(folder.path, 'ca.pem') };
+  await writeFile(env.SSL_CERT_FILE, bundle);
+  const { config, warnings, source } = await folder.loaded(file, env);
+  const digest = config.providers.get('p')?.trustedCaDigest;
+  return { digest, warnings: warnings.map(({ message }) => message), source };
+}
+
+test('a bundle is known by its content', async () => {
+  const [one, other] = [makeCertificate().cert, makeCertificate().cert];
+  const first = await loadedWith(one);
+  expect((await loadedWith(one + other)).digest).not.toBe(first.digest);
+  expect((await loadedWith(one)).digest).toBe(first.digest);
+});
+
+test('a bundle that is replaced or goes is a change of the configuration', async () => {
+  const { source } = await loadedWith(makeCertificate().cert);
+  const current = () => currentFingerprint(join(folder.path, 'gateway.yaml'), source);
+  expect(await current()).toBe(source.fingerprint);
+  await writeFile(join(folder.path, 'ca.pem'), makeCertificate().cert);
+  const replaced = await current();
+  expect(replaced).not.toBe(source.fingerprint);
+  await rm(join(folder.path, 'ca.pem'));
+  expect([source.fingerprint, replaced]).not.toContain(await current());
+});
+
+test('a bundle that is empty for a moment stays the former one, with a warning', async () => {
+  const { digest } = await loadedWith(makeCertificate().cert);
+  for (const text of ['', 'no certificate']) {
+    const held = await loadedWith(text);
+    expect(held.digest).toBe(digest);
+    expect(held.warnings).toEqual([
+      'providers.p.base_url: the bundle of trusted CAs: it holds no PEM certificate; the former one stays in use',
+    ]);
+  }
+  expect((await loadedWith(makeCertificate().cert)).warnings).toEqual([]);
+});
