@@ -31,6 +31,9 @@ async function main(): Promise<void> {
   const folderProblem = socketFolderProblem(paths);
   if (folderProblem !== undefined) return refuseToStart(folderProblem);
 
+  // Envoy would send requests to processes that nobody starts.
+  const { workers } = loaded.config;
+  if (process.env.WORKER_INDEX === undefined && workers > 1) return refuseToStart(oneProcessAlone(workers));
   const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
   // Signals have no default action for the first process of a container, which may wait for stores.
   const endAtOnce = () => process.exit(0);
@@ -48,6 +51,11 @@ async function main(): Promise<void> {
   // Now, because a killed process writes no cache. With it the next start needs half the CPU.
   flushCompileCache();
   await collectStartGarbage();
+}
+
+function oneProcessAlone(workers: number): string {
+  const instead = 'Set workers to 1, and run more pods (replicas) or machines with the same stores.';
+  return `workers: ${workers} needs the supervisor (npm start). A container is one gateway process. ${instead}`;
 }
 
 /** As `explainUnavailable`, with errors that only this process has. */

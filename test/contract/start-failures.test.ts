@@ -41,3 +41,16 @@ test.each<[string, RegExp, (spool: string) => Promise<{ release(): void } | unde
   lock?.release();
   rmSync(folder, { recursive: true });
 });
+
+test('more processes than the one that runs without a supervisor', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-start-'));
+  const config = join(folder, 'gateway.yaml');
+  writeFileSync(config, 'workers: 2\nstores: {redis: "redis://127.0.0.1:6379"}\n');
+  const env = { ...process.env, GATEWAY_CONFIG: config, GATEWAY_DATA: folder };
+  const gateway = startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
+    ...{ env, stdio: ['ignore', 'ignore', 'pipe'] },
+  });
+  expect(await gateway.exited).toBe(78);
+  expect(gateway.output()).toMatch(/^workers: 2 needs the supervisor .*replicas.*\n$/);
+  rmSync(folder, { recursive: true });
+});

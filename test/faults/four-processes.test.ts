@@ -122,7 +122,7 @@ requirement(missingRedis, () => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-other-'));
     const stranger = startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
       cwd: REPOSITORY,
-      env: { ...process.env, ...firstPod().env, GATEWAY_DATA: folder, REDIS_URL: other.url },
+      env: { ...process.env, ...firstPod().env, GATEWAY_DATA: folder, REDIS_URL: other.url, WORKER_INDEX: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     try {
