@@ -85,7 +85,7 @@ export interface ProcessView {
   readonly startedAtMs: number;
   readonly reportedAtMs: number;
   /** `gone`: the last report is more than ten seconds old. */
-  readonly state: 'ready' | 'not_ready' | 'gone';
+  readonly state: 'ready' | 'draining' | 'not_ready' | 'gone';
   readonly figures: ProcessFigures;
 }
 

@@ -1,3 +1,10 @@
+/** Begins the reason of a process that ends in order: it serves what it has, and fails nobody. */
+export const DRAINING = 'draining';
+
+export function isDraining(notReady: string | null | undefined): boolean {
+  return notReady?.startsWith(DRAINING) === true;
+}
+
 /** What a gateway process reports about itself. Rates and lag are since the previous report. */
 export interface ProcessFigures {
   readonly gatewayVersion: string;

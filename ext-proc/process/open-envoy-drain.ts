@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { exists } from '#core/exists.ts';
+import { DRAINING } from '#core/process-figures.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**
@@ -61,7 +62,11 @@ export function openEnvoyDrain({ paths, log, pollMs = POLL_MS }: EnvoyDrainOptio
 
   const following = follow();
   return {
-    notReady: () => (leaving === undefined ? undefined : 'draining: Envoy is asked to end'),
+    notReady() {
+      if (leaving === undefined) return undefined;
+      // Not draining any more: if Envoy stays away, its clients are not served.
+      return leaving.idle ? 'Envoy was asked to end' : `${DRAINING}: Envoy is asked to end`;
+    },
     async handedOut(withinMs) {
       const deadlineMs = performance.now() + withinMs;
       while (leaving?.idle === false && performance.now() < deadlineMs) await wait(pollMs);

@@ -24,8 +24,8 @@ export async function openReadiness(options: OpenReadinessOptions): Promise<Read
     listen: loaded.config.listen,
     ...(envoyHost ? { envoyHost } : {}),
     probeKey: await sharedProbeKey(paths.probeKey),
-    completionsRefused: async () =>
-      envoy.notReady() ?? accounting.refusesBecause() ?? (await admissionsClosed(opensInMs)),
+    envoyEnds: envoy.notReady,
+    completionsRefused: async () => accounting.refusesBecause() ?? (await admissionsClosed(opensInMs)),
   });
 }
 

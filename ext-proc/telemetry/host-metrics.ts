@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { isDraining } from '#core/process-figures.ts';
 import { MetricSet } from './metric-set.ts';
 
 export interface HostFacts {
@@ -12,10 +13,14 @@ export interface HostFacts {
 export function hostMetrics({ workers, notReady, certificateExpiresAtMs }: HostFacts): Registry {
   const metrics = new MetricSet();
   metrics.gauge('gateway_workers', 'Gateway processes that this host should have.').set(workers);
-  metrics.read(
+  metrics.readSeries(
     'gateway_ready',
-    '1 if a request passes Envoy and the process that answers admits completions, as /ready reports. Checked at each scrape.',
-    async () => ((await notReady()) === undefined ? 1 : 0),
+    '1 if a request passes Envoy and the process that answers admits completions, as /ready reports. Checked at each scrape. Absent while it drains.',
+    [],
+    async () => {
+      const reason = await notReady();
+      return isDraining(reason) ? [] : [[{}, reason === undefined ? 1 : 0]];
+    },
   );
   metrics.readSeries(
     'gateway_certificate_expiry_timestamp_seconds',

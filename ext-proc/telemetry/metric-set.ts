@@ -40,6 +40,8 @@ export class MetricSet {
     const collect = async (gauge: Gauge) => {
       const now = await series();
       gauge.reset();
+      // prom-client resets a gauge without labels to 0.
+      if (labelNames.length === 0) gauge.remove();
       for (const [labels, value] of now) gauge.set(labels, value);
     };
     new Gauge({

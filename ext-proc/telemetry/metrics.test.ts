@@ -64,7 +64,7 @@ describe('unknown service tiers', () => {
 describe('metrics of the process', () => {
   it("read readiness, memory and the certificate's expiry at each scrape", async () => {
     const metrics = createMetrics();
-    let notReady: string | undefined = 'draining';
+    let notReady: string | undefined = 'the limit store does not answer';
     let endsMs: number | undefined = 1_800_000_000_000;
     const facts = { workers: 2, notReady: async () => notReady, certificateExpiresAtMs: async () => endsMs };
     const host = { registry: hostMetrics(facts) };
@@ -74,6 +74,8 @@ describe('metrics of the process', () => {
     expect(await current(host, 'gateway_certificate_expiry_timestamp_seconds')).toBe(1_800_000_000);
     expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(5);
     expect(await current(metrics, 'gateway_memory_limit_bytes')).toBe(10);
+    notReady = 'draining: Envoy is asked to end';
+    expect(await current(host, 'gateway_ready')).toBeUndefined();
     notReady = undefined;
     endsMs = undefined;
     heldBytes = 0;

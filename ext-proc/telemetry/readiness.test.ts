@@ -27,7 +27,10 @@ afterEach(() => new Promise((resolve) => server.close(resolve)));
 
 const nothing = async () => undefined;
 const probing = (more: Partial<Parameters<typeof createReadiness>[0]> = {}) =>
-  createReadiness({ listen, probeKey: 'sk-gw-probe', completionsRefused: nothing, ...more });
+  createReadiness({
+    ...{ listen, probeKey: 'sk-gw-probe', envoyEnds: () => undefined, completionsRefused: nothing },
+    ...more,
+  });
 
 it('is ready if its request gets our own refusal of an unknown key', async () => {
   expect(await probing().notReady()).toBeUndefined();
@@ -51,6 +54,12 @@ it('is not ready while completions are refused, nor once it drains', async () =>
   const draining = probing();
   draining.drain();
   expect(await draining.notReady()).toBe('draining');
+});
+
+it('drains while Envoy does, also when Envoy no longer listens', async () => {
+  const nobody = { ...listen, api: { host: '127.0.0.1', port: 1 } };
+  const envoyEnds = () => 'draining: Envoy is asked to end';
+  expect(await probing({ listen: nobody, envoyEnds }).notReady()).toBe('draining: Envoy is asked to end');
 });
 
 it('knows until when the certificate is valid that it was served last', async () => {

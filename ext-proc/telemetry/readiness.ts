@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
+import { DRAINING } from '#core/process-figures.ts';
 
 /**
  * Ready means that a request through Envoy would be served, so the check sends one with a key that
@@ -30,6 +31,8 @@ export interface ReadinessOptions {
   /** Envoy's host if it is in another network. Absent: the address of `listen.api`. */
   readonly envoyHost?: string;
   readonly probeKey: string;
+  /** Reason while Envoy ends, asked before the probe: an ending Envoy no longer listens. */
+  envoyEnds(): string | undefined;
   /** Reason that the probe cannot find, because only an admitted request would meet it. */
   completionsRefused(): Promise<string | undefined>;
 }
@@ -47,7 +50,8 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   let draining = false;
   let last: { atMs: number; result: Promise<string | undefined> } | undefined;
   function notReady(): Promise<string | undefined> {
-    if (draining) return Promise.resolve('draining');
+    const ending = draining ? DRAINING : options.envoyEnds();
+    if (ending !== undefined) return Promise.resolve(ending);
     if (last === undefined || performance.now() - last.atMs > REMEMBER_MS) {
       last = { atMs: performance.now(), result: check() };
     }

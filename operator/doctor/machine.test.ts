@@ -129,12 +129,15 @@ it('compares the certificate in the files, its key and the served one', async ()
 
 it('reports the readiness of the gateway, or that nothing responds', async () => {
   let status = 200;
-  const server = createServer((_, response) => response.writeHead(status).end('draining\n'));
+  let body = 'Envoy is away\n';
+  const server = createServer((_, response) => response.writeHead(status).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
   expect(verdicts(await lookAtReadiness(address))).toEqual(['readiness ok']);
   status = 503;
-  expect(await lookAtReadiness(address)).toMatchObject([{ verdict: 'problem', found: 'draining' }]);
+  expect(await lookAtReadiness(address)).toMatchObject([{ verdict: 'problem', found: 'Envoy is away' }]);
+  body = 'draining\n';
+  expect(await lookAtReadiness(address)).toMatchObject([{ verdict: 'ok', found: 'draining' }]);
   await new Promise((resolve) => server.close(resolve));
   expect((await lookAtReadiness(address))[0]?.found).toContain('ECONNREFUSED');
 });

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '#core/count-of.ts';
-import { isSlow } from '#core/process-figures.ts';
+import { isDraining, isSlow } from '#core/process-figures.ts';
 import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import { isFresh, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
 import { type Finding, ok, problem, seeAlert, warning } from './check.ts';
@@ -70,7 +70,8 @@ function processFindings(process: ReportedProcess): Finding[] {
   const check = nameOf(process);
   const { notReady, waitingCharges, eventLoopLagMs, requests } = report;
   const findings: Finding[] = [];
-  if (notReady !== null) findings.push(problem(check, `not ready: ${notReady}`, seeAlert('GatewayNotReady')));
+  if (notReady !== null && !isDraining(notReady))
+    findings.push(problem(check, `not ready: ${notReady}`, seeAlert('GatewayNotReady')));
   if (waitingCharges.count > 0) {
     const waiting = countOf(waitingCharges.count, 'charge waits', 'charges wait');
     const found = `${waiting} for PostgreSQL; completions are refused meanwhile`;
@@ -86,7 +87,7 @@ function processFindings(process: ReportedProcess): Finding[] {
     findings.push(warning(check, found, `Charges are not affected. ${seeAlert('RequestLogDropped')}`));
   }
   if (findings.length > 0) return findings;
-  return [ok(check, `ready, process ${pid}, ${countOf(requests.inFlight, 'request')} in flight`)];
+  return [ok(check, `${notReady ?? 'ready'}, process ${pid}, ${countOf(requests.inFlight, 'request')} in flight`)];
 }
 
 function sameVersion(fresh: readonly ReportedProcess[], version: string): Finding {

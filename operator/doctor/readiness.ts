@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { Address } from '#core/config/network-names.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
+import { isDraining } from '#core/process-figures.ts';
 import { type Finding, ok, problem, seeAlert } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -15,6 +16,7 @@ export async function lookAtReadiness(metrics: Address): Promise<readonly Findin
     return [problem('readiness', `${where} does not answer: ${answer.reason}`, advice)];
   }
   if (answer.status === 200) return [ok('readiness', `${where} reports that a request through Envoy is served`)];
+  if (isDraining(answer.text)) return [ok('readiness', answer.text.trim())];
   return [problem('readiness', answer.text.trim(), seeAlert('GatewayNotReady'))];
 }
 

@@ -146,7 +146,7 @@ describe('the doctor on a database', () => {
     const former = process();
     await write(former);
     await sql(url, "update gateway_processes set reported_at = now() - interval '1 minute'");
-    await write(process());
+    await write(process(), { notReady: 'draining' });
     expect(await look('gateway a/0')).toEqual(['ok']);
     expect(await look('gateway c/0')).toEqual([expect.stringMatching(/^warning: has not reported for 6\d s$/)]);
     const fine = ['gateway versions', 'configuration in force', 'envoy on a'];
@@ -158,7 +158,7 @@ describe('the doctor on a database', () => {
       {
         gatewayVersion: '0.2.0',
         configurationFingerprint: 'other',
-        notReady: 'draining',
+        notReady: 'Envoy is away',
         waitingCharges: { count: 2, bytes: 900 },
         eventLoopLagMs: { p50: 1, p99: 251, max: 900 },
         requestLog: { waiting: 0, dropped: 4 },
@@ -168,7 +168,7 @@ describe('the doctor on a database', () => {
       configurationWith({ path: 'g.yaml', refused, restartNeeded: ['workers'], loadedAtMs: 1_796_000_000_000 }),
     );
     expect(await look('gateway b/0')).toEqual([
-      'problem: not ready: draining',
+      'problem: not ready: Envoy is away',
       expect.stringMatching(/^problem: 2 charges wait for PostgreSQL/),
       expect.stringMatching(/^warning: has an event loop that is late by 251 ms/),
       expect.stringMatching(/^warning: 4 rows of the request log/),

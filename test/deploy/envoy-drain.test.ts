@@ -89,6 +89,9 @@ test("when Envoy's container is stopped, its streams complete first and readines
   expect([outcome(late), late.headers.connection]).toEqual(['200', 'close']);
   await sleep(ENVOY_DRAIN_S * 1000 + 500);
   await expect(client.chat({ model: 'quick' })).rejects.toThrow('ECONNREFUSED');
+  // Nobody is paged for it.
+  const metrics = await (await fetch(`${containers.metricsOrigin}/metrics`)).text();
+  expect(metrics).not.toMatch(/^gateway_ready /m);
   expect(await streams.whole).toBe(STREAMS);
   expect(await containers.envoy.exited).toBe(0);
   expect(containers.gateway.hasEnded()).toBe(false);

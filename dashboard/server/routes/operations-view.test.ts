@@ -183,6 +183,7 @@ describe('a process', () => {
   it.each([
     ['ready', null, 10_000],
     ['not_ready', 'PostgreSQL is away', 10_000],
+    ['draining', 'draining: Envoy is asked to end', 10_000],
     ['gone', null, 10_001],
     ['gone', 'PostgreSQL is away', 10_001],
   ] as const)('is %s if it reports %j and its report is %i ms old', (state, notReady, ageMs) => {

@@ -1,5 +1,6 @@
 import type { MappedModelView, MappingView, ProcessView, ProviderView } from '#contract/operator.ts';
 import { formatProblem } from '#core/config/problem.ts';
+import { isDraining } from '#core/process-figures.ts';
 import {
   isFresh,
   type ReportedConfiguration,
@@ -79,7 +80,12 @@ export function processView(process: ReportedProcess): ProcessView {
     pid,
     startedAtMs,
     reportedAtMs,
-    state: isFresh(process) ? (report.notReady === null ? 'ready' : 'not_ready') : 'gone',
+    state: isFresh(process) ? stateOf(report) : 'gone',
     figures: { ...figures, holds: { totalNanoUsd: holds.totalNanoUsd, count: holds.count } },
   };
+}
+
+function stateOf({ notReady }: ReportedProcess['report']): ProcessView['state'] {
+  if (notReady === null) return 'ready';
+  return isDraining(notReady) ? 'draining' : 'not_ready';
 }

@@ -44,6 +44,7 @@ describe('the system page', () => {
 
   it('has no trouble if all is well', () => {
     expect(titles({})).toEqual([]);
+    expect(titles({ processes: [PROCESS, { ...PROCESS, state: 'draining' }] })).toEqual([]);
   });
 
   it.each<[Partial<SystemView>, string]>([

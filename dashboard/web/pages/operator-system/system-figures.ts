@@ -46,8 +46,9 @@ export interface Trouble {
 
 /** Problems for the operator with their remedies, worst first. */
 export function troublesOf({ processes, database, deadLetters }: SystemView): readonly Trouble[] {
-  const { reporting, ready, waitingCharges, logRowsDropped } = totalsOf(processes);
+  const { reporting, waitingCharges, logRowsDropped } = totalsOf(processes);
   const live = processes.filter(({ state }) => state !== 'gone');
+  const notReady = live.filter(({ state }) => state === 'not_ready').length;
   const unreachable = live.filter(({ figures }) => figures.envoy?.reachable === false);
   const slow = live.filter(({ figures }) => isSlow(figures));
   const connections = connectionsTrouble(database);
@@ -62,9 +63,9 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
       title: `The ledger refused ${deadLetters === 1 ? 'a charge' : `${deadLetters.toLocaleString('en-US')} charges`}`,
       text: 'They are rows of dead_letters, each with its reason, and were not charged. `npm run -s gateway -- ledger dead-letters list` shows them; each can be retried or forgiven.',
     },
-    ready < reporting && {
+    notReady > 0 && {
       tone: 'bad',
-      title: `${reporting - ready} of ${reporting} ${reporting === 1 ? 'process' : 'processes'} not ready`,
+      title: `${notReady} of ${reporting} ${reporting === 1 ? 'process' : 'processes'} not ready`,
       text: 'A load balancer that asks /ready sends no request there. The table shows the reason.',
     },
     waitingCharges > 0 && {

@@ -148,6 +148,7 @@ function uptime(nowMs: number): Column<ProcessView> {
 
 const STATES = {
   ready: { tone: 'good', words: 'Ready' },
+  draining: { tone: 'neutral', words: 'Draining' },
   not_ready: { tone: 'warn', words: 'Not ready' },
   gone: { tone: 'neutral', words: 'Gone' },
 } as const;
