@@ -1,17 +1,21 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
-import { link, readFile, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 
-/** File with the signing key, which only this data folder's processes and operator have. */
-const FILE = 'checkpoint-key.pem';
+type Folder = Pick<RuntimePaths, 'chargeLogDir'>;
 
-export function checkpointKeyPath(dataDir: string): string {
-  return join(dataDir, FILE);
+/**
+ * File with the signing key, which only this data folder's processes and operator have. It is with
+ * the charge log, because of a pod's data folder only that stays.
+ */
+export function checkpointKeyPath({ chargeLogDir }: Folder): string {
+  return join(chargeLogDir, 'checkpoint-key.pem');
 }
 
 /** Reads or creates a data folder's key, the same for all processes. Rejects if unreadable. */
-export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
-  const path = checkpointKeyPath(dataDir);
+export async function openCheckpointKey(folder: Folder): Promise<KeyObject> {
+  const path = checkpointKeyPath(folder);
   const present = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
@@ -24,6 +28,7 @@ export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
  * of several processes the first one's key stays.
  */
 async function makeKey(path: string): Promise<Buffer> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const { privateKey } = generateKeyPairSync('ed25519');
   const temporary = `${path}.${randomUUID()}.tmp`;
   await writeFile(temporary, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flush: true });

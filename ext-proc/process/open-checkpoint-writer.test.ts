@@ -19,7 +19,7 @@ test('tries repeatedly, with one key and for checkpoints an hour apart, even aft
     },
   };
   const log = { warn: (_fields: unknown, message?: string) => void warnings.push(message ?? '') };
-  const stop = openCheckpointWriter(store, folder, log, 1);
+  const stop = openCheckpointWriter(store, { chargeLogDir: join(folder, 'spool') }, log, 1);
   await enough.promise;
   stop();
   const before = looks.length;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '#core/clock.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import type { Log } from '#core/log/log.ts';
 import { openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
 import type { CheckpointStore } from '#database/checkpoints/checkpoints.ts';
@@ -10,7 +11,7 @@ const LOOK_EVERY_MS = 5 * MINUTE_MS;
 /** Writes signed checkpoints of the ledger every hour. Returns a function that stops this. */
 export function openCheckpointWriter(
   store: Pick<CheckpointStore, 'write'>,
-  dataDir: string,
+  paths: Pick<RuntimePaths, 'chargeLogDir'>,
   log: Pick<Log, 'warn'>,
   lookEveryMs = LOOK_EVERY_MS,
 ): () => void {
@@ -21,7 +22,7 @@ export function openCheckpointWriter(
       await sleep(delayMs, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
       if (stop.signal.aborted) return;
       try {
-        const privateKey = await openCheckpointKey(dataDir);
+        const privateKey = await openCheckpointKey(paths);
         await store.write({ privateKey, everyMs: 60 * MINUTE_MS });
       } catch (error) {
         log.warn({ err: error }, 'checkpoints of the ledger could not be written; the next try is in minutes');

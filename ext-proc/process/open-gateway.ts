@@ -190,7 +190,7 @@ function keepStores(
     metrics,
     log,
   });
-  const stopCheckpoints = openCheckpointWriter(checkpoints, paths.dataDir, log);
+  const stopCheckpoints = openCheckpointWriter(checkpoints, paths, log);
   logs.keepTidy(() => config().requestLogRetentionMs);
   return () => {
     stopDeleting();

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { checkpointKeyPath, openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
 import { rawPublicKey } from '#database/checkpoints/checkpoints.ts';
@@ -16,7 +17,7 @@ const list: Command = {
       (values) => ({ sinceMs: values.moment('since') ?? 0, writes: values.isOn('write') === true }),
       async ({ checkpoints }, { sinceMs, writes }) => {
         if (writes) {
-          const privateKey = await openCheckpointKey(runtimePaths(call.env).dataDir);
+          const privateKey = await openCheckpointKey(runtimePaths(call.env));
           await checkpoints.write({ privateKey, everyMs: 0 });
         }
         const json = (await checkpoints.since(sinceMs)).map(checkpointJson);
@@ -29,14 +30,17 @@ const key: Command = {
   name: 'ledger checkpoint-key',
   summary: 'Show the public key of this data folder, which verifies checkpoints. The key is created if it is missing.',
   async run({ env }) {
-    const { dataDir } = runtimePaths(env);
-    const file = checkpointKeyPath(dataDir);
+    const paths = runtimePaths(env);
+    const file = checkpointKeyPath(paths);
     try {
-      const publicKey = rawPublicKey(await openCheckpointKey(dataDir)).toString('base64url');
+      const opened = createPublicKey(await openCheckpointKey(paths));
+      const publicKey = rawPublicKey(opened).toString('base64url');
+      // Readers of PEM skip the line before the block.
+      const pem = opened.export({ format: 'pem', type: 'spki' }).toString().trim();
       return {
         kind: 'done',
         json: { file, public_key: publicKey },
-        text: `${publicKey} is the public key of ${file}.`,
+        text: `${publicKey} is the public key of ${file}.\n${pem}`,
       };
     } catch (error) {
       return refused(`${file} cannot be used: ${error instanceof Error ? error.message : String(error)}`);

@@ -36,6 +36,8 @@ export const VERIFY: Command = {
   },
 };
 
+const PEM_BLOCK = /^-----BEGIN [^-]+-----$.*?^-----END [^-]+-----$/gms;
+
 async function readOptions({ flags }: CommandCall): Promise<VerifyOptions | Result> {
   const [since, keyFile] = [flags.get('since'), flags.get('key')];
   const before = since === undefined ? undefined : await readSince(since);
@@ -43,10 +45,12 @@ async function readOptions({ flags }: CommandCall): Promise<VerifyOptions | Resu
     return refused(`--since takes a time, or a file with the output of \`ledger checkpoints\`: ${before}.`);
   if (keyFile === undefined) return before ? { before } : {};
   try {
-    const trusted = [rawPublicKey(createPublicKey(await readFile(keyFile)))];
+    const text = await readFile(keyFile, 'utf8');
+    // Without a block OpenSSL says what is wrong with the text.
+    const trusted = (text.match(PEM_BLOCK) ?? [text]).map((pem) => rawPublicKey(createPublicKey(pem)));
     return before ? { before, trusted } : { trusted };
   } catch (error) {
-    return refused(`${keyFile} is not a key in PEM format: ${error instanceof Error ? error.message : String(error)}`);
+    return refused(`${keyFile} has no keys in PEM format: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -145,6 +145,22 @@ describe('checkpoints', () => {
     expect(await rulesBroken('--key', mine)).toEqual(['every checkpoint is signed']);
   });
 
+  it('of several data folders are verified with a file of the keys of all', async () => {
+    const [keys, other] = [join(folder, 'keys.pem'), join(folder, 'other')];
+    await run('ledger', 'checkpoints', '--write');
+    await charge(4n);
+    const elsewhere = (...args: string[]) => runCommandLine(args, { DATABASE_URL: db.url, GATEWAY_DATA: other });
+    await elsewhere('ledger', 'checkpoints', '--write');
+    const [first, second] = [await run('ledger', 'checkpoint-key'), await elsewhere('ledger', 'checkpoint-key')];
+    if (first.kind !== 'done' || second.kind !== 'done') throw new Error('a key cannot be shown');
+    await writeFile(keys, `${first.text}\n`);
+    expect(await rulesBroken('--key', keys)).toEqual(['every checkpoint is signed']);
+    await writeFile(keys, `${first.text}\n${second.text}\n`);
+    expect(await rulesBroken('--key', keys)).toEqual([]);
+    await writeFile(keys, 'no key\n');
+    expect(await run('ledger', 'verify', '--key', keys)).toMatchObject({ kind: 'refused' });
+  });
+
   it.each(['update ledger_checkpoints set sequence = 9', 'delete from ledger_checkpoints'])(
     'are append-only: %s',
     async (statement) => {

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { ENDING_MS } from '#core/config/drain-timeout.ts';
 import { loadConfig } from '#core/config/load.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { checkpointKeyPath } from '#database/checkpoints/checkpoint-key.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { requirement } from '../harness/requirement.ts';
 import { type Labels, type Manifest, renderKustomization } from './kustomize.ts';
@@ -183,6 +185,8 @@ describe('the pod of gateway and Envoy', () => {
     ]);
     expect(modes).toEqual([['spool', ['ReadWriteOncePod']]]);
     expect(gateway().volumeMounts).toContainEqual({ name: 'spool', mountPath: '/data/spool' });
+    // With a new key at each replacement the checkpoints of former pods would be unknown.
+    expect(checkpointKeyPath(runtimePaths({ GATEWAY_DATA: '/data' }))).toMatch(/^\/data\/spool\//);
     expect(envoy().volumeMounts).toEqual([{ name: 'shared', mountPath: '/data' }]);
   });
 
