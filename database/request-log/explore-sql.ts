@@ -1,5 +1,5 @@
 import type { ExploreGrouping, ExploreRank } from '#contract/explore.ts';
-import { type Statement, sql } from '../connection/connection-pool.ts';
+import type { UnpreparedStatement } from '../connection/connection-pool.ts';
 import { ALL_ROWS, type RequestIndex } from './request-indexes.ts';
 import { FILTER_VALUES, filterSql, omittedRows, STATUS_CLASS } from './row-filter.ts';
 
@@ -214,10 +214,9 @@ export function exploreStatement(
   by: ExploreGrouping,
   rank: ExploreRank,
   index: RequestIndex = ALL_ROWS.index,
-): Statement {
-  const kind = by.startsWith('metadata.') ? 'metadata' : by;
+): UnpreparedStatement {
   const group = groupOf(by);
-  const isNamedByClients = kind === 'user' || kind === 'metadata';
+  const isNamedByClients = by === 'user' || by.startsWith('metadata.');
   const ranked = RANKED[rank];
   const sizes = { group, isStepped: false, names: [...new Set<Figure>(['requests', 'cost', ...ranked])] };
   const size = ranked.map((name) => `coalesce(sum(${name}), 0)`).join(' + ');
@@ -227,7 +226,7 @@ export function exploreStatement(
         select grp, count(*) over () as group_count from (${cellsOf(source, sizes, index)}) as parts
         group by grp order by ${bySize} limit ${MOST_GROUPS}
       ), `;
-  return sql(`explore_${source}_by_${kind}_of_${index.name}_${rank}`)`
+  const text = `
     with ${isNamedByClients ? findShown : ''}cells as materialized (
         select step, grp, ${sumsOf('parts')}
         from (${cellsOf(source, { group: shown, isStepped: true, names: FIGURES }, index)}) as parts group by 1, 2
@@ -245,4 +244,5 @@ export function exploreStatement(
           ${sumsOf('c')}
         from cells c left join ranked r on r.grp = c.grp group by 1, 2, 3
       ) as stepped`;
+  return { text };
 }
