@@ -34,7 +34,7 @@ export const ERROR_CODES = {
     status: 400,
     type: 'invalid_request_error',
     message:
-      "This request needs about {estimated_tokens} tokens (input plus output), more than the model's context window of {context_window}.",
+      "The prompt is too long: this request needs about {estimated_tokens} tokens (input plus output), more than the model's context window of {context_window}.",
     param: 'messages',
     advice: 'Shorten the messages or lower max_tokens.',
   },

@@ -114,6 +114,26 @@ export function isContextError({ text, names }: ProviderWords): boolean {
   return CONTEXT_WORDS.test(ownWords(text));
 }
 
+const LIMIT = /(?<limit>\d{1,9})\b/.source;
+const NEEDED = /(?<needed>\d{1,9})\b/.source;
+/** Sentences with the tokens that a request needs and the limit, in either order. */
+const CONTEXT_COUNTS = [
+  new RegExp(`\\bmax(?:imum)? (?:context|prompt) (?:length|size|window)\\D{1,12}${LIMIT}\\D{1,80}${NEEDED}`),
+  new RegExp(`\\b${NEEDED}(?: \\+ (?<output>\\d{1,9}))?\\D{1,20}?(?:>|exceeds|large for)\\D{1,50}${LIMIT}`),
+];
+
+/** Tokens that the request needs, and the limit, if the provider names both. */
+export function contextCountsIn({ text }: ProviderWords): { needed: number; limit: number } | undefined {
+  const words = ownWords(text);
+  for (const sentence of CONTEXT_COUNTS) {
+    const found = sentence.exec(words)?.groups;
+    if (found === undefined) continue;
+    const [needed, limit] = [Number(found.needed) + Number(found.output ?? 0), Number(found.limit)];
+    if (needed > limit) return { needed, limit };
+  }
+  return undefined;
+}
+
 /** Removes quotations (parts of the request) and links. At most 10 ms for any text (measured). */
 function ownWords(text: string): string {
   return text

@@ -91,6 +91,48 @@ describe('what the client is told', () => {
     expect(told(400, { error: { message: 'x'.repeat(5000) } }).message).toHaveLength(1000);
   });
 
+  const context = (needed: number, window: number) =>
+    `The prompt is too long: this request needs about ${needed} tokens (input plus output), more than the model's context window of ${window}.`;
+
+  test.each([
+    [
+      "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+      130_000,
+      128_000,
+    ],
+    [
+      "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (6000 in the messages, 3000 in the completion).",
+      ...([9000, 8192] as const),
+    ],
+    ['prompt is too long: 210000 tokens > 200000 maximum', 210_000, 200_000],
+    [
+      'input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000, decrease `max_tokens`',
+      207_192,
+      200_000,
+    ],
+    ['The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).', 1_200_000, 1_048_576],
+    ['Prompt contains 40000 tokens, too large for model with 32768 maximum context length', 40_000, 32_768],
+    ["This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 140_000, 131_072],
+    ['Input length 9000 exceeds maximum context length 8192', 9000, 8192],
+  ])('has the numbers of a provider that says: %s', (message, needed, window) => {
+    expect(told(400, { error: { message } }).message).toBe(context(needed, window));
+  });
+
+  test.each([
+    'Your input exceeds the context window of this model.',
+    'prompt is too long: 3 tokens > 7 maximum',
+    'prompt is too long: 12345678901 tokens > 200000 maximum',
+    'prompt is too long, as "210000 tokens > 200000 maximum" says',
+  ])('has our own numbers for a provider that says: %s', (message) => {
+    const { contextWindow } = admittedRequest().model;
+    expect(told(400, { error: { message } }).message).toBe(context(contextWindow + 1, contextWindow));
+  });
+
+  // LangChain and LiteLLM go by these words; agents shorten the conversation or take another model.
+  test('of a prompt that is too long has the words that frameworks look for', () => {
+    expect(ERROR_CODES.context_length_exceeded.message).toContain('prompt is too long');
+  });
+
   test('names the public model only, and nothing else of the provider', () => {
     const { message } = told(401, { error: { message: 'Key sk-1 is wrong' } });
     expect(message).toBe(ERROR_CODES.upstream_config_error.message.replace('{model}', 'public-model'));

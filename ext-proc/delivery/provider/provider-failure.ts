@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { isObject } from '#core/json-object.ts';
 import type { Unsayable } from '../../dialects/dialect.ts';
 import type { AccountErrorKind, ProviderWork } from '../../hold/attempt.ts';
-import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
+import { accountErrorOf, contextCountsIn, isContentRefusal, isContextError, judged } from './account-error.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
 import { redactSecrets } from './redact-secrets.ts';
@@ -23,6 +23,8 @@ export interface ProviderFailure extends Verdict {
   /** The provider's own words and field, for `invalid_request`. */
   readonly problem?: string;
   readonly param?: string;
+  /** The provider's own counts, for `context_length_exceeded`. */
+  readonly counts?: { readonly needed: number; readonly limit: number };
 }
 
 export interface Verdict {
@@ -148,8 +150,11 @@ function accountFailure(status: number, account: AccountErrorKind): ProviderFail
 }
 
 /** Describes a rejected request. Text that is not JSON is not shown to the client. */
-function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<ProviderFailure, 'problem' | 'param'> {
-  if (isContextError(said)) return CONTEXT_LENGTH_FINAL;
+function rejection(said: ProviderWords, isBareText: boolean): Verdict & Partial<ProviderFailure> {
+  if (isContextError(said)) {
+    const counts = contextCountsIn(said);
+    return { ...CONTEXT_LENGTH_FINAL, ...(counts === undefined ? {} : { counts }) };
+  }
   return {
     ...INVALID_REQUEST_FINAL,
     ...(said.text === '' || isBareText ? {} : { problem: said.text }),
@@ -230,7 +235,7 @@ export function refusalOf(admitted: AdmittedRequest, failed: ProviderFailure): R
         failed.param === undefined ? {} : { param: failed.param.slice(0, MAX_PARAM_CHARACTERS) },
       );
     case 'context_length_exceeded':
-      return refuse(failed.code, contextOf(admitted));
+      return refuse(failed.code, contextOf(admitted, failed));
     case 'upstream_config_error':
       return refuse(failed.code, { model: admitted.model.id });
     case 'request_timeout':
@@ -245,7 +250,8 @@ function noAnswer(): Refusal {
 }
 
 /** Figures for the message. The provider counts more than our estimate or has a smaller window. */
-function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number; context_window: number } {
+function contextOf({ chat, model }: AdmittedRequest, { counts }: ProviderFailure) {
+  if (counts !== undefined) return { estimated_tokens: counts.needed, context_window: counts.limit };
   const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
   return { estimated_tokens: Math.max(estimated, model.contextWindow + 1), context_window: model.contextWindow };
 }
