@@ -1,6 +1,6 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import { pause } from '../../fairness/wait.ts';
-import { isUnsayable, type ProviderFailure } from '../provider/provider-failure.ts';
+import { isTargetUnfit, isUnsayable, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, isDrained, remainingMs, sinceStartMs } from './active-delivery.ts';
@@ -105,9 +105,9 @@ function mayBeAskedAgain({ admitted, resting }: ActiveDelivery, candidate: Candi
 
 /**
  * Selects the failure to report: the last one, unless it is a configuration error and an earlier
- * target failed too. A target whose API cannot express the request counts only if no target's can.
+ * target failed too. A target that cannot take the request counts only if none can.
  */
 function failureToReport(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
-  if (before === undefined || isUnsayable(before.failure)) return now;
-  return now.failure.code === 'upstream_config_error' || isUnsayable(now.failure) ? before : now;
+  if (before === undefined || isTargetUnfit(before.failure)) return now;
+  return now.failure.code === 'upstream_config_error' || isTargetUnfit(now.failure) ? before : now;
 }

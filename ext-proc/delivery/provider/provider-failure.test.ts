@@ -30,7 +30,7 @@ describe("what a provider's status means", () => {
     [307, 'upstream_error', 'next'],
     [402, 'no_capacity', 'next'],
     [409, 'upstream_error', 'next'],
-    [413, 'upstream_error', 'next'],
+    [413, 'invalid_request', 'next'],
     [418, 'upstream_error', 'next'],
   ])('%i is %s, retry %s', (status, code, retry) => {
     expect(statusFailure(status)).toMatchObject({ code, retry, result: `status_${status}` });
@@ -85,6 +85,11 @@ describe('what the client is told', () => {
       ...{ message, type: 'invalid_request_error', code: 'invalid_request', metadata: {} },
       ...(param === undefined ? {} : { param }),
     });
+  });
+
+  test('of a body that is too large, whatever the provider says', () => {
+    const { code, message } = told(413, { error: { message: 'Request too large for organization org-abc' } });
+    expect([code, message]).toEqual(['invalid_request', 'The request is too large for the provider of the model.']);
   });
 
   test('is cut to a bounded length', () => {

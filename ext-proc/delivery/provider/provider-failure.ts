@@ -51,12 +51,19 @@ const UPSTREAM_ERROR_RETRY_SAME: Verdict = { code: 'upstream_error', retry: 'sam
 /** Not the same provider again: it may bill the work already. */
 const UPSTREAM_ERROR_RETRY_NEXT: Verdict = { code: 'upstream_error', retry: 'next' };
 
+/** The words of such a provider are of its servers. Groq's name the operator's organization. */
+const TOO_LARGE: Verdict & Pick<ProviderFailure, 'problem'> = {
+  ...{ code: 'invalid_request', retry: 'next' },
+  problem: 'The request is too large for the provider of the model.',
+};
+
 const BY_STATUS: Readonly<Record<number, Verdict>> = {
   400: INVALID_REQUEST_FINAL,
   401: CONFIG_ERROR_RETRY_NEXT,
   403: CONFIG_ERROR_RETRY_NEXT,
   404: CONFIG_ERROR_RETRY_NEXT,
   408: TIMEOUT_RETRY_SAME,
+  413: TOO_LARGE,
   422: INVALID_REQUEST_FINAL,
   429: NO_CAPACITY_RETRY_SAME,
   504: TIMEOUT_RETRY_SAME,
@@ -171,6 +178,11 @@ export function unsayable({ param, problem }: Unsayable): ProviderFailure {
 
 export function isUnsayable({ result }: ProviderFailure): boolean {
   return result === UNSAYABLE;
+}
+
+/** True if this target can never take the request. Another one may. */
+export function isTargetUnfit({ code, retry }: ProviderFailure): boolean {
+  return code === 'invalid_request' && retry === 'next';
 }
 
 export function envoyFailure(responseFlags: string): ProviderFailure {

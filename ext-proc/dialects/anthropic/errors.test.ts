@@ -43,7 +43,7 @@ describe('the error body of another status', () => {
     [402, 'billing_error', 'There is an issue.', NO_FUNDS],
     [403, 'permission_error', 'Not allowed.', NO_ACCESS],
     [404, 'not_found_error', 'model: claude-0', { code: 'upstream_config_error' }],
-    [413, 'request_too_large', 'Request exceeds the maximum size', { code: 'upstream_error', retry: 'next' }],
+    [413, 'request_too_large', 'Request exceeds the maximum size', { code: 'invalid_request', retry: 'next' }],
     [429, 'rate_limit_error', PER_MINUTE, BUSY],
     [429, 'rate_limit_error', 'The limit is reached.', NO_FUNDS, 'contract_spend_limit_reached'],
     [429, 'rate_limit_error', 'Slow down.', BUSY, 'ramp_limit_exceeded'],
