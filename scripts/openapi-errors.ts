@@ -56,7 +56,11 @@ const GENERAL: Readonly<Record<string, ErrorResponse>> = {
     codes: ofStatus(429),
     headers: ['retry-after', 'x-should-retry', ...RATE_LIMITS],
   },
-  Chat500: { description: 'A fault of the gateway or of its configuration.', codes: ofStatus(500), headers: ADMITTED },
+  Chat500: {
+    description: 'A fault of the gateway or of its configuration.',
+    codes: ofStatus(500),
+    headers: ['x-should-retry', ...ADMITTED],
+  },
   Chat503: {
     description: 'No provider answered, or the gateway has no capacity.',
     codes: ofStatus(503),

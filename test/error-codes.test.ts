@@ -120,6 +120,12 @@ describe('a refusal', () => {
     });
     expect(renderRefusal(refuse('no_capacity')).headers['retry-after']).toBe('10');
     expect(renderRefusal(refuse('tpm_exceeded', {}, { retryAfterSeconds: 7 })).headers['retry-after']).toBe('7');
+    // SDKs repeat every 429 and 500 unless this header forbids it.
+    const forbidding = entries.filter(([, { mayRetry }]) => mayRetry === false).map(([code]) => code);
+    expect(forbidding).toEqual(['daily_budget_exceeded', 'upstream_config_error']);
+    const wrong = renderRefusal(refuse('upstream_config_error', { model: 'm' }));
+    expect(wrong.headers['x-should-retry']).toBe('false');
+    expect(renderRefusal(refuse('internal_error')).headers).not.toHaveProperty('x-should-retry');
     expect('param' in envelopeOf(refuse('internal_error')).error).toBe(false);
     expect(
       envelopeOf(refuse('invalid_request', { problem: 'x' }, { param: 'n', metadata: { a: 1 } })).error,

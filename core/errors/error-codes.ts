@@ -10,6 +10,8 @@ export interface ErrorEntry {
   readonly message: string;
   /** Seconds, or `window`: the caller passes those until the window reopens. Absent: no header. */
   readonly retryAfter?: number | 'window';
+  /** False: some SDKs would retry in vain, or sleep until midnight. A header forbids it. */
+  readonly mayRetry?: false;
   /** The field, if it is always the same one. */
   readonly param?: string;
   /** Present if it can end a begun stream, whose delivered part is charged. Absent: unbilled. */
@@ -226,6 +228,7 @@ export const ERROR_CODES = {
     type: 'rate_limit_error',
     message: 'The daily spend budget is used up. It resets at 00:00 UTC.',
     retryAfter: 'window',
+    mayRetry: false,
     advice: 'Raise the budget or wait until 00:00 UTC.',
   },
   rpm_exceeded: {
@@ -253,6 +256,7 @@ export const ERROR_CODES = {
     status: 500,
     type: 'api_error',
     message: 'The model {model} is not configured correctly on our side.',
+    mayRetry: false,
     advice: 'Use another model; the operator has to fix the mapping.',
   },
   no_capacity: {

@@ -83,6 +83,7 @@ export function renderRefusal(refusal: Refusal): { status: number; headers: Reco
     headers: {
       'content-type': 'application/json',
       ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      ...(entry.mayRetry === false ? { 'x-should-retry': 'false' } : {}),
       ...refusal.headers,
     },
     body: Buffer.from(JSON.stringify(envelopeOf(refusal))),

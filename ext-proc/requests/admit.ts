@@ -170,12 +170,7 @@ function refusalFor(refused: Refused, request: AdmissionRequest, input: Admissio
     case 'tokens':
       return refuse('tpm_exceeded', {}, { headers, retryAfterSeconds });
     case 'daily_budget':
-      // Without this header some SDKs would sleep until midnight.
-      return refuse(
-        'daily_budget_exceeded',
-        {},
-        { headers: { ...headers, 'x-should-retry': 'false' }, retryAfterSeconds },
-      );
+      return refuse('daily_budget_exceeded', {}, { headers, retryAfterSeconds });
     case 'monthly_budget':
     case 'lifetime_budget':
     case 'balance':
