@@ -83,3 +83,16 @@ export async function readStream(text: string): Promise<ResponseStreamEvent[]> {
 /** The response that the official library gathers from a stream. */
 export const gathered = (text: string) =>
   clientGetting(text).responses.stream({ model: 'm', input: 'x' }).finalResponse();
+
+/** True if each item of a stream ends before the next one begins, as OpenAI's do. */
+export function isOneAfterAnother(events: readonly ResponseStreamEvent[]): boolean {
+  const ofItems = events.flatMap((event) =>
+    'output_index' in event ? [`${event.output_index}${/\.output_item\.\w+/.exec(event.type)?.[0] ?? ''}`] : [],
+  );
+  const count = ofItems.filter((event) => event.endsWith('added')).length;
+  const form = Array.from(
+    { length: count },
+    (_, at) => `${at}\\.output_item\\.added(,${at})*,${at}\\.output_item\\.done`,
+  );
+  return new RegExp(`^${form.join(',')}$`).test(ofItems.join(','));
+}

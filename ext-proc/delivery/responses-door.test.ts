@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SharedBudget } from '../fairness/shared-budget.ts';
-import { ANSWERS, gathered, readStream, responsesRequest } from './at-door.fixture.ts';
+import { ANSWERS, gathered, isOneAfterAnother, readStream, responsesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
 import { chunk, DONE, STOP, sendJson, sendJsonText, sendStream, usageChunk } from './egress.fixture.ts';
 
@@ -23,6 +23,7 @@ describe('a client of Responses', () => {
       const events = await readStream(to.text());
       expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, number) => number));
       expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress']);
+      if (api !== 'responses') expect(isOneAfterAnother(events), to.text()).toBe(true);
       const final = await gathered(to.text());
       const { output, usage, status } = final;
       expect({ output: meaning(output), usage, status }).toEqual({
@@ -91,6 +92,45 @@ describe('a client of Responses, beside its output', () => {
     },
   );
 
+  test('gets one item after the other, however a provider mixes them, and what waits is bounded', async () => {
+    const said = (index: number, input: string, name?: string) =>
+      chunk({
+        tool_calls: [
+          {
+            index,
+            ...(name ? { id: `call_${index}` } : {}),
+            function: { ...(name ? { name } : {}), arguments: input },
+          },
+        ],
+      });
+    const mixed = [
+      chunk({ role: 'assistant', content: 'Checking.' }),
+      ...[said(0, '', 'weather'), said(0, '{"city":'), said(1, '', 'time'), chunk({ content: ' And' })],
+      ...[said(0, '"Paris"}'), said(2, '{}', 'other'), chunk({ content: ' so.' })],
+    ];
+    egress.respondWith(sendStream([...mixed, STOP, usageChunk(), DONE]));
+    const to = client();
+    await deliverTo(delivery, to, await responsesRequest('chat', {}, { stream: true }));
+    const events = await readStream(to.text());
+    expect(isOneAfterAnother(events), to.text()).toBe(true);
+    expect((await gathered(to.text())).output).toMatchObject([
+      { type: 'message', status: 'completed', content: [{ text: 'Checking.' }] },
+      { name: 'weather', arguments: '{"city":"Paris"}' },
+      { name: 'time', arguments: '{}' },
+      { type: 'message', content: [{ text: ' And so.' }] },
+      { name: 'other', arguments: '{}' },
+    ]);
+
+    const small = another({ responseBudgetBytes: 300_000 });
+    const waiting = Array.from({ length: 40 }, () => said(1, 'some words '.repeat(1_000)));
+    egress.respondWith(
+      sendStream([said(0, '{', 'weather'), said(1, '', 'time'), ...waiting, STOP, usageChunk(), DONE]),
+    );
+    const { outcome } = await deliverTo(small, client(), await responsesRequest('chat', {}, { stream: true }));
+    expect(outcome.refusal?.code).toBe('upstream_error');
+    expect(small.responseBudget.heldBytes).toBe(0);
+  });
+
   test('gets an end of a stream that finds no memory, which is charged by the provider’s usage', async () => {
     const small = another({ responseBudgetBytes: 300_000 });
     const pieces = Array.from({ length: 40 }, (_, at) => chunk({ content: `${'some words '.repeat(1_000)}${at}` }));
@@ -116,7 +156,7 @@ describe('a client of Responses, beside its output', () => {
 });
 
 /** Chat's JSON has one message of two, and no room for what stood between. */
-const MERGED: ReadonlySet<string> = new Set(['TWO_MESSAGES of responses']);
+const MERGED: ReadonlySet<string> = new Set(['TWO_MESSAGES of responses', 'TWO_TEXTS of anthropic', 'TWO_TEXTS']);
 
 /** Items without their ids, which differ from response to response. */
 function meaning(output: readonly object[]): unknown {

@@ -7,7 +7,7 @@ import { NO_USAGE } from '#core/pricing.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { asCompletion } from '../dialects/completion.ts';
 import { admittedRequest } from './admitted-request.fixture.ts';
-import { gathered, messagesRequest, responsesRequest } from './at-door.fixture.ts';
+import { gathered, isOneAfterAnother, messagesRequest, readStream, responsesRequest } from './at-door.fixture.ts';
 import { ChunkRepairs } from './response/repairs.ts';
 import { streamWriter } from './stream/stream-writer.ts';
 
@@ -36,6 +36,7 @@ const CLIENTS = {
   responses: {
     admitted: () => responsesRequest('chat', {}, { stream: true }),
     async calls(text: string): Promise<Called[]> {
+      expect(isOneAfterAnother(await readStream(text)), text).toBe(true);
       const { output } = await gathered(text);
       return output.flatMap((item) => (item.type === 'function_call' ? [{ id: item.call_id, ...named(item) }] : []));
     },

@@ -1,20 +1,15 @@
 import type { Envelope } from '#core/errors/refusal.ts';
-import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import { withoutBlankLine } from '../../dialects/chat-message.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, carry, continuesReasoning } from '../responses/carried-reasoning.ts';
-import { type ChatCall, spokenText } from '../responses/output-items.ts';
+import { type CallPiece, OutputOrder, type Piece, piecesOf } from '../responses/output-order.ts';
 import { type AskedThinking, readAsked } from './asked.ts';
-import { calledFunction, endOf, failureEvents, messageHead, toolUse } from './message-object.ts';
+import { endOf, failureEvents, messageHead, toolUse } from './message-object.ts';
 import { messageUsage, NO_USAGE } from './usage.ts';
-
-type Piece =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'thought'; readonly text: string; readonly details: readonly JsonObject[] }
-  | { readonly kind: 'call'; readonly call: unknown; readonly begun?: ChatCall; readonly input: string };
 
 type OpenBlock = TextBlock | ThinkingBlock | CallBlock;
 
@@ -31,24 +26,15 @@ interface ThinkingBlock {
 
 interface CallBlock {
   readonly kind: 'call';
-  readonly call: unknown;
-  input: string;
-  /** How often the input was checked for completeness. */
-  checks: number;
 }
 
-/**
- * Writes a chat stream as events of Messages. Blocks must not overlap, so pieces of other blocks
- * wait while the input of a call is incomplete.
- */
+/** Writes a chat stream as events of Messages. */
 export class MessageStream implements DoorStream {
   readonly #names: ResponseNames;
   readonly #asked: AskedThinking;
   #open: OpenBlock | undefined;
   #index = -1;
-  /** Waiting pieces by block. The key is the index of a call, or the kind of other blocks. */
-  readonly #waiting = new Map<unknown, Piece[]>();
-  #waitingCharacters = 0;
+  readonly #order = new OutputOrder((piece) => this.#write(piece));
   #hasBegun = false;
   #hasText = false;
   #hasThought = false;
@@ -62,23 +48,23 @@ export class MessageStream implements DoorStream {
   }
 
   get keptCharacters(): number {
-    return this.#waitingCharacters + (this.#open === undefined ? 0 : keptOf(this.#open));
+    const thought = this.#open?.kind === 'thought' ? this.#open.text.length + this.#open.detailCharacters : 0;
+    return this.#order.keptCharacters + thought;
   }
 
   chunk({ choices: [choice] }: Completion): string {
     const begun = this.#begin();
     if (!isObject(choice)) return begun;
     if (choice.finish_reason !== null && choice.finish_reason !== undefined) this.#finishReason = choice.finish_reason;
-    return isObject(choice.delta) ? begun + this.#take(this.#piecesOf(choice.delta)) : begun;
+    return isObject(choice.delta) ? begun + this.#take(piecesOf(choice.delta, undefined)) : begun;
   }
 
   content(text: string): string {
-    return text === '' ? '' : this.#take([{ kind: 'text', text }]);
+    return this.#take([{ kind: 'text', type: 'output_text', text, logprobs: [] }]);
   }
 
   ended(charged: ChargedUsage): string {
-    // No call gets more input.
-    const events = this.#begin() + this.#writeWaiting(true);
+    const events = this.#begin() + this.#order.end();
     const delta = endOf(this.#finishReason, { refusal: this.#refusal, hasCalls: this.#hasCalls });
     const ended = { delta: { ...delta, container: null }, usage: messageUsage(charged) };
     return events + this.#close() + sentEvent('message_delta', ended) + sentEvent('message_stop');
@@ -94,64 +80,22 @@ export class MessageStream implements DoorStream {
     return sentEvent('message_start', { message: { ...messageHead(this.#names), usage: NO_USAGE } });
   }
 
-  #piecesOf(delta: JsonObject): Piece[] {
-    const { refusal, reasoning_content, reasoning, reasoning_details: given, tool_calls: calls } = delta;
-    const pieces: Piece[] = [];
-    const thought = reasoning_content ?? reasoning;
-    const text = typeof thought === 'string' ? thought : '';
-    const details = Array.isArray(given) ? given.filter(isObject) : [];
-    if (this.#asked.thinking !== 'none' && (text !== '' || details.length > 0))
-      pieces.push({ kind: 'thought', text, details });
-    const content = spokenText(delta.content);
-    if (content !== '') pieces.push({ kind: 'text', text: content });
-    if (typeof refusal === 'string' && refusal !== '') {
-      this.#refusal += refusal;
-      pieces.push({ kind: 'text', text: refusal });
-    }
-    for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
-      const begun = calledFunction(call);
-      const input = isObject(call.function) ? call.function.arguments : undefined;
-      const more = begun === undefined ? {} : { begun };
-      pieces.push({ kind: 'call', call: call.index ?? 0, ...more, input: typeof input === 'string' ? input : '' });
-    }
-    return pieces;
-  }
-
   #take(pieces: readonly Piece[]): string {
-    let events = '';
-    for (const piece of pieces) {
-      const goesOn = this.#open !== undefined && continues(this.#open, piece);
-      if (goesOn || this.#mayClose()) events += this.#write(piece);
-      else this.#wait(piece);
+    const shown = pieces.filter((piece) => this.#isShown(piece));
+    for (const piece of shown) if (piece.kind === 'text' && piece.type === 'refusal') this.#refusal += piece.text;
+    return this.#order.take(shown);
+  }
+
+  /** Messages has no custom tools. Input of a call that did not begin is dropped. */
+  #isShown(piece: Piece): boolean {
+    switch (piece.kind) {
+      case 'text':
+        return piece.text !== '';
+      case 'thought':
+        return this.#asked.thinking !== 'none';
+      case 'call':
+        return piece.begun?.type !== 'custom_tool_call';
     }
-    return this.#waiting.size === 0 ? events : events + this.#writeWaiting();
-  }
-
-  /** Writes waiting pieces, block after block, as long as the previous block is complete. */
-  #writeWaiting(isEnd = false): string {
-    let events = '';
-    for (const [key, pieces] of this.#waiting) {
-      if (!isEnd && !this.#mayClose()) break;
-      this.#waiting.delete(key);
-      for (const piece of pieces) {
-        this.#waitingCharacters -= charactersOf(piece);
-        events += this.#write(piece);
-      }
-    }
-    return events;
-  }
-
-  #mayClose(): boolean {
-    if (this.#open?.kind !== 'call') return true;
-    return this.#open.checks++ < MOST_CHECKS && isComplete(this.#open);
-  }
-
-  #wait(piece: Piece): void {
-    const key = piece.kind === 'call' ? piece.call : piece.kind;
-    const pieces = this.#waiting.get(key);
-    if (pieces === undefined) this.#waiting.set(key, [piece]);
-    else pieces.push(piece);
-    this.#waitingCharacters += charactersOf(piece);
   }
 
   #write(piece: Piece): string {
@@ -195,17 +139,14 @@ export class MessageStream implements DoorStream {
     return isShown ? events + this.#delta({ type: 'thinking_delta', thinking: text }) : events;
   }
 
-  #call({ call, begun, input }: Piece & { kind: 'call' }): string {
+  #call({ begun, input }: CallPiece): string {
     let events = '';
     if (begun !== undefined) {
       this.#hasCalls = true;
       events = this.#close();
-      events += this.#begun({ kind: 'call', call, input: '', checks: 0 }, toolUse(begun, this.#names, this.#index + 1));
+      events += this.#begun({ kind: 'call' }, toolUse(begun, this.#names, this.#index + 1));
     }
-    // Other input belongs to a call that was closed or never began.
-    if (input === '' || this.#open?.kind !== 'call' || this.#open.call !== call) return events;
-    this.#open.input += input;
-    return events + this.#delta({ type: 'input_json_delta', partial_json: input });
+    return input === '' ? events : events + this.#delta({ type: 'input_json_delta', partial_json: input });
   }
 
   #begun(block: OpenBlock, content: JsonObject): string {
@@ -239,29 +180,4 @@ function signedBy(block: ThinkingBlock): unknown {
   const [first] = details;
   const own = first && details.length === 1 ? thinkingBlock(first) : undefined;
   return own?.signature ?? carry(block);
-}
-
-function continues(block: OpenBlock, piece: Piece): boolean {
-  return block.kind === 'call' && piece.kind === 'call' && block.call === piece.call;
-}
-
-/** Most checks of the input of one call. Each check parses all of it. */
-const MOST_CHECKS = 64;
-
-function keptOf(block: OpenBlock): number {
-  if (block.kind === 'text') return 0;
-  return block.kind === 'call' ? block.input.length : block.text.length + block.detailCharacters;
-}
-
-/** Memory of a piece beside its text, in characters. */
-const OVERHEAD = 128;
-
-function charactersOf(piece: Piece): number {
-  if (piece.kind === 'call') return OVERHEAD + piece.input.length;
-  return OVERHEAD + piece.text.length + (piece.kind === 'thought' ? JSON.stringify(piece.details).length : 0);
-}
-
-/** True if the input is whole JSON. An empty one is not: the provider may continue the call. */
-function isComplete(block: CallBlock): boolean {
-  return block.input.trimEnd().endsWith('}') && parseObject(block.input) !== undefined;
 }

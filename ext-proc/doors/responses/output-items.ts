@@ -107,8 +107,10 @@ export class OutputItems {
     item.details.push(...thought.details);
   }
 
+  /** `status`: of the last item. Those before it are complete. */
   all(status: ItemStatus): JsonObject[] {
-    return this.items.map((item) => this.json(item, status));
+    const last = this.items.length - 1;
+    return this.items.map((item, at) => this.json(item, at < last ? 'completed' : status));
   }
 
   json(item: OutputItem, status: ItemStatus): JsonObject {

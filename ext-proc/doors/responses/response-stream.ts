@@ -7,7 +7,6 @@ import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from './carried-reasoning.ts';
 import {
   type CallItem,
-  chatCall,
   type MessageItem,
   type MessagePart,
   NO_ARGUMENTS,
@@ -15,10 +14,16 @@ import {
   OutputItems,
   partJson,
   type ReasoningItem,
-  spokenText,
   summaryPart,
-  textLogprobs,
 } from './output-items.ts';
+import {
+  type CallPiece,
+  OutputOrder,
+  type Piece,
+  piecesOf,
+  type TextPiece,
+  type ThoughtPiece,
+} from './output-order.ts';
 import { endOf, failureEvents, responseHead, responsesUsage } from './response-object.ts';
 
 /** Memory of an item beside its text, in characters. */
@@ -26,26 +31,27 @@ const ITEM_CHARACTERS = 512;
 
 /**
  * Writes a chat stream as events of Responses. All output is kept, because the last event repeats
- * it. Items stay open until the end, because providers may alternate between the arguments of
- * several calls. Only reasoning ends when other output begins.
+ * it. One item is open at a time, the last one.
  */
 export class ResponseStream implements DoorStream {
   readonly #names: ResponseNames;
   readonly #items: OutputItems;
-  readonly #places = new Map<OutputItem, number>();
-  readonly #calls = new Map<unknown, CallItem>();
-  #message: MessageItem | undefined;
+  readonly #order = new OutputOrder((piece) => this.#write(piece));
+  #open: OutputItem | undefined;
   #nextPhase: string | undefined;
-  #reasoning: ReasoningItem | undefined;
   #finishReason: unknown;
   #tier: JsonObject = {};
   #sequence = 0;
   #hasBegun = false;
-  keptCharacters = 0;
+  #itemCharacters = 0;
 
   constructor(names: ResponseNames) {
     this.#names = names;
     this.#items = new OutputItems(names);
+  }
+
+  get keptCharacters(): number {
+    return this.#itemCharacters + this.#order.keptCharacters;
   }
 
   chunk({ choices, service_tier: tier }: Completion): string {
@@ -54,18 +60,18 @@ export class ResponseStream implements DoorStream {
     const [choice] = choices;
     if (!isObject(choice)) return begun;
     if (choice.finish_reason !== null && choice.finish_reason !== undefined) this.#finishReason = choice.finish_reason;
-    return isObject(choice.delta) ? begun + this.#delta(choice.delta, choice.logprobs) : begun;
+    return isObject(choice.delta) ? begun + this.#order.take(piecesOf(choice.delta, choice.logprobs)) : begun;
   }
 
   content(text: string): string {
-    return text === '' ? '' : this.#text('output_text', text, []);
+    return text === '' ? '' : this.#order.take([{ kind: 'text', type: 'output_text', text, logprobs: [] }]);
   }
 
   ended(charged: ChargedUsage): string {
     const sequence = this.#sequence;
     const end = endOf(this.#finishReason);
     const status = end.status === 'incomplete' ? 'incomplete' : 'completed';
-    const closed = this.#begin() + this.#items.items.map((item) => this.#closed(item, status)).join('');
+    const closed = this.#begin() + this.#order.end() + this.#close(status);
     const response = { ...this.#head(), ...end, output: this.#items.all(status), usage: responsesUsage(charged) };
     const events = closed + this.#event(`response.${end.status}`, { response });
     // `failed` may still replace this end, and then uses the same numbers.
@@ -91,38 +97,30 @@ export class ResponseStream implements DoorStream {
     return this.#event('response.created', { response }) + this.#event('response.in_progress', { response });
   }
 
-  #delta(delta: JsonObject, logprobs: unknown): string {
-    const { refusal, reasoning_content, reasoning, reasoning_details: details, tool_calls: calls } = delta;
-    const content = spokenText(delta.content);
-    const thought = reasoning_content ?? reasoning;
-    let events = '';
-    if (typeof delta.phase === 'string') this.#phase(delta.phase);
-    const entries = Array.isArray(details) ? details.filter(isObject) : [];
-    // Another entry, or text after an entry, begins other reasoning. Some providers send both in
-    // small pieces.
-    if (this.#reasoning !== undefined && !continuesReasoning(this.#reasoning, entries)) events += this.#endReasoning();
-    if (typeof thought === 'string' && thought !== '') events += this.#thought(thought);
-    if (entries.length > 0) events += this.#details(entries);
-    if (content !== '') events += this.#text('output_text', content, textLogprobs(logprobs));
-    if (typeof refusal === 'string' && refusal !== '') events += this.#text('refusal', refusal, []);
-    if (Array.isArray(calls)) for (const call of calls.filter(isObject)) events += this.#call(call);
-    return events;
-  }
-
-  /** A phase begins another message. */
-  #phase(phase: string): void {
-    this.#nextPhase = phase;
-    this.#message = undefined;
-  }
-
-  #text(type: MessagePart['type'], text: string, logprobs: readonly unknown[]): string {
-    let events = this.#endReasoning();
-    if (this.#message === undefined) {
-      this.#message = this.#items.addMessage(this.#nextPhase);
-      this.#nextPhase = undefined;
-      return events + this.#added(this.#message) + this.#text(type, withoutBlankLine(text), logprobs);
+  #write(piece: Piece): string {
+    switch (piece.kind) {
+      case 'text':
+        return this.#text(piece);
+      case 'thought':
+        return this.#thought(piece);
+      case 'call':
+        return this.#call(piece);
     }
-    const item = this.#message;
+  }
+
+  #text({ type, text: given, logprobs, phase }: TextPiece): string {
+    let events = '';
+    if (phase !== undefined || this.#open?.type !== 'message') events += this.#close();
+    this.#nextPhase = phase ?? this.#nextPhase;
+    if (given === '') return events;
+    let text = given;
+    if (this.#open === undefined) {
+      events += this.#added(this.#items.addMessage(this.#nextPhase));
+      this.#nextPhase = undefined;
+      text = withoutBlankLine(given);
+    }
+    const item = this.#open;
+    if (item?.type !== 'message') return events;
     let part = item.parts.at(-1);
     if (part?.type !== type) {
       part = { type, text: '', logprobs: [] };
@@ -131,81 +129,73 @@ export class ResponseStream implements DoorStream {
     }
     part.text += text;
     part.logprobs.push(...logprobs);
-    this.keptCharacters += text.length + JSON.stringify(logprobs).length;
+    this.#itemCharacters += text.length + JSON.stringify(logprobs).length;
     const more = type === 'refusal' ? {} : { logprobs };
     const at = item.parts.length - 1;
     return events + this.#ofPart(`response.${type}.delta`, item, at, { delta: text, ...more });
   }
 
-  #thought(given: string): string {
-    let events = this.#reasoning === undefined ? this.#beginReasoning() : '';
-    const item = this.#reasoning;
-    if (item === undefined) return events;
-    const isNext = item.text === '' && this.#items.items.length > 1;
-    const text = isNext ? withoutBlankLine(given) : given;
-    if (item.text === '') events += this.#ofSummary('part.added', item, { part: summaryPart('') });
-    item.text += text;
-    this.keptCharacters += text.length;
-    return events + this.#ofSummary('text.delta', item, { delta: text });
-  }
-
-  #details(entries: readonly JsonObject[]): string {
-    const events = this.#reasoning === undefined ? this.#beginReasoning() : '';
-    for (const entry of entries) if (this.#reasoning) addDetail(this.#reasoning.details, entry);
-    this.keptCharacters += JSON.stringify(entries).length;
-    return events;
-  }
-
-  #beginReasoning(): string {
-    this.#reasoning = this.#items.addReasoning();
-    return this.#added(this.#reasoning);
-  }
-
-  #endReasoning(): string {
-    const item = this.#reasoning;
-    this.#reasoning = undefined;
-    if (item === undefined) return '';
-    const events = this.#closed(item, 'completed');
-    this.#places.delete(item);
-    return events;
-  }
-
-  #call(call: JsonObject): string {
-    const index = call.index ?? 0;
-    const begun = chatCall(call);
-    if (begun !== undefined) {
-      const events = this.#endReasoning();
-      const item = this.#items.addCall({ ...begun, input: '' });
-      this.#calls.set(index, item);
-      return events + this.#added(item) + this.#callInput(item, begun.input);
+  #thought({ text: given, details }: ThoughtPiece): string {
+    let events = '';
+    // Another entry, or text after an entry, begins other reasoning. Some providers send both in
+    // small pieces.
+    if (this.#open?.type !== 'reasoning' || !continuesReasoning(this.#open, details)) {
+      events += this.#close();
+      events += this.#added(this.#items.addReasoning());
     }
-    const known = this.#calls.get(index);
-    const { function: called, custom } = call;
-    const input = isObject(custom) ? custom.input : isObject(called) ? called.arguments : undefined;
-    return known === undefined || typeof input !== 'string' ? '' : this.#callInput(known, input);
+    const item = this.#open;
+    if (item?.type !== 'reasoning') return events;
+    if (given !== '') {
+      const isNext = item.text === '' && this.#items.items.length > 1;
+      const text = isNext ? withoutBlankLine(given) : given;
+      if (item.text === '') events += this.#ofSummary('part.added', item, { part: summaryPart('') });
+      item.text += text;
+      this.#itemCharacters += text.length;
+      events += this.#ofSummary('text.delta', item, { delta: text });
+    }
+    if (details.length === 0) return events;
+    for (const entry of details) addDetail(item.details, entry);
+    this.#itemCharacters += JSON.stringify(details).length;
+    return events;
+  }
+
+  #call({ begun, input }: CallPiece): string {
+    let events = '';
+    if (begun !== undefined) events = this.#close() + this.#added(this.#items.addCall({ ...begun, input: '' }));
+    const item = this.#open;
+    if (item === undefined || item.type === 'message' || item.type === 'reasoning') return events;
+    return events + this.#callInput(item, input);
   }
 
   #callInput(item: CallItem, input: string): string {
     if (input === '') return '';
     item.input += input;
-    this.keptCharacters += input.length;
+    this.#itemCharacters += input.length;
     return this.#ofItem(`${inputEvent(item)}.delta`, item, { delta: input });
   }
 
   #added(item: OutputItem): string {
-    this.#places.set(item, this.#items.items.length - 1);
-    this.keptCharacters += ITEM_CHARACTERS;
-    const output_index = this.#items.items.length - 1;
-    return this.#event('response.output_item.added', { output_index, item: this.#items.json(item, 'in_progress') });
+    this.#open = item;
+    this.#itemCharacters += ITEM_CHARACTERS;
+    return this.#event('response.output_item.added', {
+      output_index: this.#place(),
+      item: this.#items.json(item, 'in_progress'),
+    });
   }
 
-  /** The last events of an item. Empty if it has ended already. */
-  #closed(item: OutputItem, status: 'completed' | 'incomplete'): string {
-    const output_index = this.#places.get(item);
-    if (output_index === undefined) return '';
+  #place(): number {
+    return this.#items.items.length - 1;
+  }
+
+  /** The last events of the open item. Empty if there is none. */
+  #close(status: 'completed' | 'incomplete' = 'completed'): string {
+    const item = this.#open;
+    this.#open = undefined;
+    if (item === undefined) return '';
     const isBare = item.type === 'function_call' && item.input === '' && status === 'completed';
     const events = (isBare ? this.#callInput(item, NO_ARGUMENTS) : '') + this.#closedParts(item);
-    return events + this.#event('response.output_item.done', { output_index, item: this.#items.json(item, status) });
+    const ended = { output_index: this.#place(), item: this.#items.json(item, status) };
+    return events + this.#event('response.output_item.done', ended);
   }
 
   #closedParts(item: OutputItem): string {
@@ -235,7 +225,7 @@ export class ResponseStream implements DoorStream {
   }
 
   #ofItem(type: string, item: OutputItem, members: JsonObject): string {
-    return this.#event(type, { item_id: item.id, output_index: this.#places.get(item), ...members });
+    return this.#event(type, { item_id: item.id, output_index: this.#place(), ...members });
   }
 
   #ofPart(type: string, item: MessageItem, content_index: number, members: JsonObject): string {
