@@ -129,10 +129,10 @@ export interface KeylessProvider {
   /** `anthropic-version` of calls of the Messages API. Absent: the dialect's default. */
   readonly anthropicVersion?: string;
   /**
-   * Member of messages with tool calls in which a provider of chat completions gets its reasoning
-   * back. Absent: it does not want it.
+   * Member in which a provider of chat completions gets its reasoning back: of messages with tool
+   * calls, or of the calls (Gemini's signatures). Absent: it does not want it.
    */
-  readonly reasoningMemory?: 'reasoning_content';
+  readonly reasoningMemory?: 'reasoning_content' | 'extra_content';
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
   /** Hash of the bundle. */

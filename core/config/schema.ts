@@ -110,7 +110,7 @@ export const PROVIDER = section({
   bill_prompt_on_disconnect: flag.prefault(true),
   send_traceparent: flag.prefault(false),
   anthropic_version: matching(/^\d{4}-\d{2}-\d{2}$/, 'a version of the Messages API such as 2023-06-01').optional(),
-  reasoning_memory: oneOf(['reasoning_content']).optional(),
+  reasoning_memory: oneOf(['reasoning_content', 'extra_content']).optional(),
 });
 
 const EFFORT = 'a level such as low, medium or high: 1 to 32 of a-z, 0-9, "_" and "-"';

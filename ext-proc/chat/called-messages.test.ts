@@ -48,6 +48,18 @@ test('messages without calls, or with their reasoning, lack nothing', () => {
   expect(indexes('reasoning_content', messages)).toEqual([2, 3, 7, 8, 12]);
 });
 
+test('calls lack their extra content in every message if none has it', () => {
+  const signed = calls('2').map((call) => ({ ...call, extra_content: { google: { thought_signature: 's' } } }));
+  const unsigned = calls('3').map((call) => ({ ...call, extra_content: null }));
+  const messages = [
+    called('1', { reasoning_details: [{ type: 'reasoning.text' }], reasoning_content: 'x' }),
+    called('2', { tool_calls: [...calls('1'), ...signed] }),
+    says('user'),
+    called('3', { tool_calls: unsigned }),
+  ];
+  expect(indexes('extra_content', messages)).toEqual([0, 3]);
+});
+
 test('only the newest messages of a long conversation are looked up', () => {
   const loop = Array.from({ length: 600 }, (_, at) => called(`${at}`));
   const newest = Array.from({ length: 512 }, (_, at) => 89 + at);

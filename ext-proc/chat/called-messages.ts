@@ -3,9 +3,9 @@ import type { Span } from './json/json-cursor.ts';
 
 /**
  * The member of an assistant message in which a client sends reasoning back: entries for providers
- * with another API, or the text for a provider of chat completions.
+ * with another API, the text for a provider of chat completions, or the members of its tool calls.
  */
-export type ReasoningMember = 'reasoning_details' | 'reasoning_content';
+export type ReasoningMember = 'reasoning_details' | 'reasoning_content' | 'extra_content';
 
 /** The `tool_calls` of an assistant message, as JSON. */
 export interface CalledMessage {
@@ -30,6 +30,8 @@ interface Calling {
   readonly toolCalls: Span;
   readonly heard: Heard | undefined;
   readonly lacksDetails: boolean;
+  /** True if no call has `extra_content`. Of parallel calls Gemini signs only the first. */
+  readonly lacksExtraContent: boolean;
   /** Where a missing `reasoning_content` belongs: an empty span, or a value without text. */
   readonly contentPlace: Span | undefined;
 }
@@ -52,7 +54,8 @@ export class CalledMessages {
 
   add(message: Omit<Calling, 'heard'>): void {
     const { heard } = this;
-    if (message.lacksDetails || message.contentPlace !== undefined) this.#messages.push({ ...message, heard });
+    if (message.lacksDetails || message.lacksExtraContent || message.contentPlace !== undefined)
+      this.#messages.push({ ...message, heard });
   }
 
   /** Notes a message of a user or a tool. */
@@ -63,17 +66,18 @@ export class CalledMessages {
 
   /**
    * Messages that lack one of these members. `reasoning_details` are only read in messages after
-   * the user's last one. `reasoning_content` is required in all messages by the providers that
-   * expect it.
+   * the user's last one. The other members are required in all messages by providers that expect
+   * them, or make them better.
    */
   lacking(members: ReadonlySet<ReasoningMember>): readonly LackingMessage[] {
     const called: LackingMessage[] = [];
     for (let at = this.#messages.length - 1; at >= 0 && called.length < MOST_MESSAGES; at--) {
       const calling = this.#messages[at] as Calling;
-      const { lacksDetails, contentPlace } = calling;
+      const { lacksDetails, lacksExtraContent, contentPlace } = calling;
       const isLacking = {
         reasoning_content: contentPlace !== undefined,
         reasoning_details: lacksDetails && at >= this.#sinceUser,
+        extra_content: lacksExtraContent,
       };
       const lacks = [...members].filter((member) => isLacking[member]);
       if (lacks.length > 0) called.push({ ...calling, lacks });
@@ -85,6 +89,13 @@ export class CalledMessages {
   contentPlaces(): readonly ContentPlace[] {
     return this.#messages.flatMap(({ message, contentPlace }) =>
       contentPlace === undefined ? [] : [{ message, ...contentPlace }],
+    );
+  }
+
+  /** The tool calls of these messages, as their places in the body, in order. */
+  callsOf(messages: ReadonlyMap<number, unknown>): readonly ContentPlace[] {
+    return this.#messages.flatMap(({ message, toolCalls }) =>
+      messages.has(message) ? [{ message, ...toolCalls }] : [],
     );
   }
 }

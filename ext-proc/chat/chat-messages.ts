@@ -30,6 +30,7 @@ class MessageReader {
   #hasToolCallId = false;
   #toolCalls: Span | undefined;
   #hasDetails = false;
+  #hasExtraContent = false;
   /** `reasoning_content`, and whether it has a value. */
   #reasoning: (Span & { readonly isGiven: boolean }) | undefined;
   /** List and index of the content part or tool call in progress, for `param`. */
@@ -69,6 +70,7 @@ class MessageReader {
     const contentPlace = reasoning ?? { start: toolCalls.end, end: toolCalls.end };
     this.#facts.called.add({
       ...{ message: this.#index, toolCalls, lacksDetails: !this.#hasDetails },
+      lacksExtraContent: !this.#hasExtraContent,
       contentPlace: reasoning?.isGiven ? undefined : contentPlace,
     });
   }
@@ -178,6 +180,9 @@ class MessageReader {
         case type:
           isDefined = true;
           return this.#called(`.${type}`, type === 'custom' ? 'input' : 'arguments');
+        case 'extra_content':
+          if (cursor.kind() === 'object') this.#hasExtraContent = true;
+          return this.#unknownMember();
         default:
           return this.#unknownMember();
       }

@@ -72,6 +72,16 @@ export interface ChatRequest {
   unsentTokens(): number;
 }
 
+/** The member of messages that lack it, as JSON by index. */
+export interface SentReasoning {
+  /**
+   * Other messages with tool calls get a space as `reasoning_content`. `extra_content` is a list
+   * with the member of each call, or null.
+   */
+  readonly member: Exclude<ReasoningMember, 'reasoning_details'>;
+  readonly kept: ReadonlyMap<number, Buffer>;
+}
+
 export interface ProviderFields {
   readonly model: string;
   readonly outputLimitField: string;
@@ -81,11 +91,8 @@ export interface ProviderFields {
   readonly streamOptions?: false | undefined;
   /** Changes of the members, in this order. Absent: none. */
   readonly shaping?: readonly RequestShaping[] | undefined;
-  /**
-   * `reasoning_content` of messages that lack it, as JSON by index. Other messages with tool calls
-   * that lack it get a space. Absent: the messages are sent unchanged.
-   */
-  readonly reasoning?: ReadonlyMap<number, Buffer> | undefined;
+  /** Absent: the messages are sent unchanged. */
+  readonly reasoning?: SentReasoning | undefined;
   /** Replaces the value of a field that names an end user (delivery/provider/identities.ts). */
   identify(field: string, value: string): string;
 }

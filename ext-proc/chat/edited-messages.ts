@@ -1,6 +1,7 @@
 import type { RequestShaping } from '#core/config/gateway-config.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import type { Span } from './json/json-cursor.ts';
-import { changesRoles, shapedRole } from './request-shaping.ts';
+import { changesRoles, parseNotated, shapedRole } from './request-shaping.ts';
 
 /** A span of the body, and the text that replaces it. */
 export interface Edit extends Span {
@@ -42,6 +43,20 @@ export function reasoningEdits(
   return places.flatMap(({ message, start, end }) => {
     const value = { start, end, text: reasoning.get(message) ?? LOST_REASONING };
     return start === end ? [{ start, end, text: REASONING_KEY }, value] : [value];
+  });
+}
+
+/** Gives tool calls the `extra_content` that they lack. Only these calls are written again. */
+export function extraContentEdits(
+  bytes: Buffer,
+  places: readonly ContentPlace[],
+  kept: ReadonlyMap<number, Buffer>,
+): readonly Edit[] {
+  return places.map(({ message, start, end }) => {
+    const calls = parseNotated(bytes.toString('utf8', start, end)) as readonly JsonObject[];
+    const extras = parseNotated(String(kept.get(message))) as readonly unknown[];
+    const signed = calls.map((call, at) => (extras[at] ? { ...call, extra_content: extras[at] } : call));
+    return { start, end, text: Buffer.from(JSON.stringify(signed)) };
   });
 }
 

@@ -129,12 +129,23 @@ describe('the body for a provider', () => {
     const sent = written(['', '"reasoning_content": null ,', ',"reasoning_content":"mine"']);
     const body = `{"model":"m",${sent}}`;
     expect(encode(body)).toBe(`${HEAD},${sent}}`);
-    const reasoning = new Map([[1, Buffer.from('"be\\n"')]]);
+    const kept = new Map([[1, Buffer.from('"be\\n"')]]);
     const added = written([
       ',"reasoning_content":"be\\n"',
       '"reasoning_content": " " ,',
       ',"reasoning_content":"mine"',
     ]);
-    expect(encode(body, { reasoning })).toBe(`${HEAD},${added}}`);
+    expect(encode(body, { reasoning: { member: 'reasoning_content', kept } })).toBe(`${HEAD},${added}}`);
+  });
+
+  it('has the signatures of tool calls for a provider that requires them, and no other change', () => {
+    const call = (id: string, more = '') =>
+      `{"id":"${id}","type":"function","function":{"name":"f","arguments":"{\\"n\\":1.0}"},"x":9007199254740993${more}}`;
+    const written = (signed: string) =>
+      `"messages":[{"role":"user","content":"x"}, {"role":"assistant","tool_calls":[${call('a', signed)},${call('b')}] },` +
+      `{"role":"assistant","tool_calls": [ ${call('c', ',"extra_content":{"its":"own"}')} ]},{"role":"assistant","tool_calls": [ ${call('d')} ]}]`;
+    const kept = new Map([[1, Buffer.from('[{"google":{"thought_signature":"s"}},null]')]]);
+    const sent = encode(`{"model":"m",${written('')}}`, { reasoning: { member: 'extra_content', kept } });
+    expect(sent).toBe(`${HEAD},${written(',"extra_content":{"google":{"thought_signature":"s"}}')}}`);
   });
 });

@@ -1,6 +1,6 @@
 import type { ChatFacts } from './chat-facts.ts';
-import type { ProviderFields } from './chat-request.ts';
-import { type ContentPlace, editedPieces, reasoningEdits, roleEdits } from './edited-messages.ts';
+import type { ProviderFields, SentReasoning } from './chat-request.ts';
+import { editedPieces, extraContentEdits, reasoningEdits, roleEdits } from './edited-messages.ts';
 import type { Span } from './json/json-cursor.ts';
 import { shapeMembers } from './request-shaping.ts';
 
@@ -19,9 +19,8 @@ const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_compl
 export const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'modalities']);
 
 export interface SentFacts
-  extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'edits' | 'hasTools'> {
+  extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'edits' | 'hasTools' | 'called'> {
   readonly serviceTier: string | undefined;
-  readonly contentPlaces: readonly ContentPlace[];
 }
 
 /** Members of an accepted body. */
@@ -78,16 +77,22 @@ function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderField
 function messagePieces(
   { bytes, roles }: SentBody,
   field: BodyField,
-  { edits: noted, contentPlaces }: SentFacts,
+  { edits: noted, called }: SentFacts,
   { shaping = [], reasoning }: ProviderFields,
 ): readonly Buffer[] {
   const kinds = [
     noted,
     roleEdits(bytes, roles, shaping),
-    reasoning === undefined ? [] : reasoningEdits(contentPlaces, reasoning),
+    reasoning === undefined ? [] : editsWith(reasoning, bytes, called),
   ].filter(({ length }) => length > 0);
   const edits = kinds.length > 1 ? kinds.flat().toSorted((a, b) => a.start - b.start) : (kinds[0] ?? []);
   return editedPieces(bytes, field, edits);
+}
+
+function editsWith({ member, kept }: SentReasoning, bytes: Buffer, called: SentFacts['called']) {
+  return member === 'reasoning_content'
+    ? reasoningEdits(called.contentPlaces(), kept)
+    : extraContentEdits(bytes, called.callsOf(kept), kept);
 }
 
 const SEPARATOR = Buffer.from(',');

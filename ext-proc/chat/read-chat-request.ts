@@ -174,8 +174,7 @@ function chatRequest(
   remoteImageParam: string | undefined,
 ): ChatRequest {
   const { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, called } = facts;
-  const contentPlaces = called.contentPlaces();
-  const sent: SentFacts = { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, contentPlaces };
+  const sent: SentFacts = { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, called };
   const { givenTokens = 0 } = inputTokens.inputs ?? {};
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
@@ -193,7 +192,7 @@ function chatRequest(
     wholeEstimate: () => held.wholeEstimate(),
     promptText: () => held.promptText(),
     promptTexts: () => held.promptTexts(),
-    messagesWithoutReasoning: contentPlaces.length,
+    messagesWithoutReasoning: called.contentPlaces().length,
     calledMessages: (members) => held.calledMessages(called, members),
     lastHeard: () => held.digestOf(called.heard),
     encodeFor: (provider) => held.encodeFor(sent, provider),

@@ -43,7 +43,7 @@ type Json = Record<string, unknown>;
 export function shapeObject(body: Json, shaping: readonly RequestShaping[]): Json {
   const hasTools = Array.isArray(body.tools) && body.tools.length > 0;
   const members = new Map(Object.entries(body));
-  const shaped = Object.fromEntries(shapeMembers<unknown>(members, shaping, hasTools, parseExactly));
+  const shaped = Object.fromEntries(shapeMembers<unknown>(members, shaping, hasTools, parseNotated));
   if (!changesRoles(shaping)) return shaped;
   for (const name of ['messages', 'input']) {
     const messages = shaped[name];
@@ -53,7 +53,7 @@ export function shapeObject(body: Json, shaping: readonly RequestShaping[]): Jso
 }
 
 /** Keeps the notation of numbers that JavaScript would write in another way. */
-function parseExactly(json: string): unknown {
+export function parseNotated(json: string): unknown {
   return parseJson(json, (value, source) => (typeof value === 'number' ? exactNumber(value, source) : value));
 }
 

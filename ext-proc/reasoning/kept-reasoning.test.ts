@@ -110,6 +110,30 @@ describe('kept reasoning', () => {
     memory.close();
   });
 
+  it('is the signature of some calls, in the order of all', async () => {
+    const { kept, memory } = opened();
+    const signed = { ...CALL, extra_content: { google: { thought_signature: 'c2ln' } } };
+    const other = { ...CALL, id: 'call_2' };
+    const streamed = [
+      { delta: { tool_calls: [{ index: 0, ...CALL }] } },
+      { delta: { tool_calls: [{ index: 1, ...other }] } },
+      { delta: { tool_calls: [{ index: 0, extra_content: signed.extra_content }] } },
+    ];
+    const whole = { message: { reasoning_content: 'x', tool_calls: [other, signed] } };
+    for (const [calls, choices, extras] of [
+      [[CALL, other], streamed, [signed.extra_content, null]],
+      [[other, CALL], [whole], [null, signed.extra_content]],
+    ] as const) {
+      await kept.keep(seal, 'org-1', ORIGIN, produced('extra_content', ...choices));
+      const found = await kept.find(seal, 'org-1', lookup('extra_content', calls));
+      expect(found.map(({ json }) => JSON.parse(json.toString()))).toEqual([extras]);
+    }
+    expect(produced('extra_content', { message: { tool_calls: [CALL] } }).reasoning).toBeUndefined();
+    const long = { ...CALL, extra_content: { google: { thought_signature: 'x'.repeat(300_000) } } };
+    expect(produced('extra_content', { message: { tool_calls: [long] } }).reasoning).toBe('too_much');
+    memory.close();
+  });
+
   it('is not a text without end', () => {
     const message = new ProducedMessage('reasoning_content');
     message.take([{ delta: { tool_calls: [{ index: 0, ...CALL }] } }]);

@@ -19,8 +19,8 @@ export interface ProducedCalls {
 
 export interface ProducedReasoning {
   readonly member: ReasoningMember;
-  /** The member's value: a list of objects, or a text. */
-  readonly value: readonly JsonObject[] | string;
+  /** The member's value: a list, of `extra_content` with a member for each call, or a text. */
+  readonly value: readonly (JsonObject | null)[] | string;
 }
 
 /** Gathers tool calls and reasoning of a response, whole or chunk by chunk. */
@@ -56,6 +56,7 @@ export class ProducedMessage {
     const isTooMuch = this.#details.length > MOST_DETAILS || this.#reasoningCharacters > MOST_CHARACTERS;
     if (!isTooMuch && !this.#hasTooManyCalls) return;
     this.#isTooMuch = true;
+    for (const call of this.#calls.values()) call.extra = null;
     this.#details.length = 0;
     this.#text = [];
   }
@@ -63,17 +64,22 @@ export class ProducedMessage {
   /** `undefined`: the message has no calls that a later request could look up. */
   produced(): ProducedCalls | undefined {
     if (this.#calls.size === 0) return undefined;
-    const calls = [...this.#calls.values()].map(({ input, ...call }) => ({ ...call, input: input.join('') }));
+    const gathered = [...this.#calls.values()];
+    const calls = gathered.map(({ input, extra: _, ...call }) => ({ ...call, input: input.join('') }));
     if (this.#isTooMuch) return { calls, reasoning: 'too_much' };
     if (this.#member === undefined || this.#reasoningCharacters === 0) return { calls };
-    const value = this.#member === 'reasoning_details' ? this.#details : this.#text.join('');
+    const value = {
+      reasoning_details: this.#details,
+      reasoning_content: this.#text.join(''),
+      extra_content: gathered.map(({ extra }) => extra),
+    }[this.#member];
     return { calls, reasoning: { member: this.#member, value } };
   }
 
   #takeReasoning(value: unknown): void {
     if (this.#member === 'reasoning_content') {
       if (typeof value === 'string') this.#takeText(value);
-    } else if (Array.isArray(value)) {
+    } else if (this.#member === 'reasoning_details' && Array.isArray(value)) {
       for (const detail of value.filter(isObject)) {
         this.#details.push(detail);
         this.#reasoningCharacters += JSON.stringify(detail).length;
@@ -91,9 +97,13 @@ export class ProducedMessage {
     if (!isObject(call)) return;
     // In a whole message calls have no index.
     const index = call.index ?? position;
-    const known: Gathered = this.#calls.get(index) ?? { type: 'function', id: '', name: '', input: [] };
+    const known: Gathered = this.#calls.get(index) ?? { type: 'function', id: '', name: '', input: [], extra: null };
     this.#calls.set(index, known);
     if (typeof call.id === 'string' && call.id !== '') known.id = call.id;
+    if (this.#member === 'extra_content' && !this.#isTooMuch && isObject(call.extra_content)) {
+      known.extra = call.extra_content;
+      this.#reasoningCharacters += JSON.stringify(known.extra).length;
+    }
     if (isObject(call.custom)) known.type = 'custom';
     const called = call[known.type];
     if (!isObject(called)) return;
@@ -110,4 +120,5 @@ interface Gathered {
   id: string;
   name: string;
   readonly input: string[];
+  extra: JsonObject | null;
 }

@@ -23,7 +23,7 @@ export interface TurnUsage {
 /** What a model returns in a turn, independent of the API. */
 export interface ModelTurn {
   /**
-   * Encrypted reasoning of Responses, the signature of a thinking block, or `reasoning_content`.
+   * Encrypted reasoning of Responses, a signature of thoughts, or `reasoning_content`.
    */
   readonly reasoning?: string;
   readonly text?: string;
@@ -42,6 +42,8 @@ export interface TurnCall {
 
 /** A scripted provider's side of one API, for tests of agents. */
 export interface AgentApi {
+  /** Absent: that of the API. */
+  readonly name?: string;
   readonly api: 'chat' | 'responses' | 'anthropic';
   answer(turn: ModelTurn): Act;
   /** Like `answer`, but streamed and reset before the end of the last tool call. */
@@ -169,15 +171,23 @@ interface ChatMessage {
   readonly role: string;
   readonly content?: string | null;
   readonly reasoning_content?: string;
-  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly extra_content?: { readonly google: { readonly thought_signature: string } };
+  }[];
   readonly tool_call_id?: string;
 }
 
 const chatMessagesOf = ({ json }: SeenRequest) => (json?.messages ?? []) as readonly ChatMessage[];
 
+function reasoningIn({ reasoning_content: reasoning, tool_calls: calls }: ChatMessage): string | undefined {
+  return reasoning ?? calls?.[0]?.extra_content?.google.thought_signature;
+}
+
 function partsOfMessage(message: ChatMessage): readonly string[] {
   if (message.role === 'tool') return [`result ${message.tool_call_id}`];
-  const { content, reasoning_content: reasoning, tool_calls: calls = [] } = message;
+  const { content, tool_calls: calls = [] } = message;
+  const reasoning = reasoningIn(message);
   return [
     ...(reasoning ? [`reasoning ${reasoning}`] : []),
     ...(content ? [`message ${message.role}`] : []),
@@ -194,43 +204,61 @@ function chatUsage({ prompt, cached, completion }: TurnUsage): ProviderUsage {
 }
 
 /** A turn as the content of a chat completion, whole or streamed. */
-function chatContent({ calls = [], usage, ...said }: ModelTurn, model: string) {
-  const toolCalls = calls.map(({ id, name, input }): ToolCall => {
-    return typeof input === 'string'
-      ? { id, type: 'custom', name, arguments: input }
-      : { id, name, arguments: JSON.stringify(input) };
+function chatContent({ calls = [], usage, ...turn }: ModelTurn, model: string, isSigned: boolean) {
+  const { reasoning: signature, ...said } = isSigned ? turn : { ...turn, reasoning: undefined };
+  const toolCalls = calls.map(({ id, name, input }, at): ToolCall => {
+    if (typeof input === 'string') return { id, type: 'custom', name, arguments: input };
+    // Of parallel calls Gemini signs the first.
+    const signed = at === 0 && signature !== undefined ? { signature } : {};
+    return { id, name, arguments: JSON.stringify(input), ...signed };
   });
   const pieces = said.text === undefined ? {} : { pieces: [said.text] };
-  return { model, ...said, ...pieces, ...(toolCalls.length > 0 ? { toolCalls } : {}), usage: chatUsage(usage) };
+  return {
+    model,
+    ...(isSigned ? said : turn),
+    ...pieces,
+    ...(toolCalls.length > 0 ? { toolCalls } : {}),
+    usage: chatUsage(usage),
+  };
 }
 
 /**
- * Like DeepSeek, a thinking model refuses assistant tool calls without their `reasoning_content`.
+ * Like DeepSeek, a thinking model refuses assistant tool calls without their `reasoning_content`,
+ * or like Gemini those without their signature.
  */
-const CHAT_API: AgentApi = {
-  api: 'chat',
+const chatApi = (isSigned: boolean): AgentApi => ({
+  ...{ api: 'chat', ...(isSigned ? { name: 'signed-chat' } : {}) },
   answer: (turn) => (call) => {
     const { seen } = call;
-    const lacksReasoning = ({ tool_calls, reasoning_content }: ChatMessage) => tool_calls && !reasoning_content;
+    const lacksReasoning = (message: ChatMessage) => message.tool_calls && !reasoningIn(message);
     if (turn.reasoning !== undefined && chatMessagesOf(seen).some(lacksReasoning)) {
       call.writeHead(400, { 'content-type': 'application/json' });
-      const message = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
+      const message = isSigned
+        ? 'Function call is missing a thought_signature in functionCall parts.'
+        : 'The `reasoning_content` in the thinking mode must be passed back to the API.';
       return call.end(JSON.stringify({ error: { message, type: 'invalid_request_error', param: null } }));
     }
-    const content = chatContent(turn, seen.model);
+    const content = chatContent(turn, seen.model, isSigned);
     call.writeHead(200, { 'content-type': seen.stream ? 'text/event-stream' : 'application/json' });
     call.end(seen.stream ? streamEvents(content).join('') + DONE : completionBody(content));
   },
   cut: (turn) => async (call) => {
     call.writeHead(200, { 'content-type': 'text/event-stream' });
-    await call.write(streamEvents(chatContent(turn, call.seen.model)).slice(0, -3).join(''));
+    await call.write(
+      streamEvents(chatContent(turn, call.seen.model, isSigned))
+        .slice(0, -3)
+        .join(''),
+    );
     await reset(call);
   },
   partsIn: (seen) => chatMessagesOf(seen).flatMap(partsOfMessage),
-};
+});
+
+/** Chat completions of a model that signs its thoughts in its calls. */
+export const SIGNED_CHAT = chatApi(true);
 
 export const AGENT_APIS: readonly [AgentApi, ...AgentApi[]] = [
-  CHAT_API,
+  chatApi(false),
   api(
     'responses',
     (turn) => {

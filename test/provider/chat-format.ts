@@ -17,6 +17,8 @@ export interface ToolCall {
   readonly type?: 'custom';
   readonly name: string;
   readonly arguments: string;
+  /** Gemini's signature of the thoughts before the call. */
+  readonly signature?: string;
 }
 
 export interface CompletionContent {
@@ -61,10 +63,10 @@ export function completionBody(content: CompletionContent): string {
   });
 }
 
-function calledWith({ name, type }: ToolCall, text: string) {
-  return type === 'custom'
-    ? { type, custom: { name, input: text } }
-    : { type: 'function', function: { name, arguments: text } };
+function calledWith({ name, type, signature }: ToolCall, text: string) {
+  if (type === 'custom') return { type, custom: { name, input: text } };
+  const signed = signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
+  return { type: 'function', function: { name, arguments: text }, ...signed };
 }
 
 export interface Chunk {

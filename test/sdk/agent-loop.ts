@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Customer } from '../harness/operator.ts';
 import { type GatewayOptions, withGateway } from '../harness/with-gateway.ts';
-import { AGENT_APIS, type AgentApi } from '../provider/agent-apis.ts';
+import { AGENT_APIS, type AgentApi, SIGNED_CHAT } from '../provider/agent-apis.ts';
 import { ANSWER, costNanoUsd, expectedIn, PRICES, TURNS, turnOf } from '../provider/agent-provider.ts';
 import type { Act, SeenRequest } from '../provider/call.ts';
 
@@ -24,15 +24,19 @@ export interface AgentResult {
   readonly errorCode?: string | null;
 }
 
-const modelOf = ({ api }: AgentApi): string => `thinks-over-${api}`;
+const APIS = [...AGENT_APIS, SIGNED_CHAT];
+const modelOf = ({ api, name = api }: AgentApi): string => `thinks-over-${name}`;
 
 /** The gateway of a test file with agents. */
 export function withAgentGateway(): ReturnType<typeof withGateway> {
-  const models = AGENT_APIS.map((one) => [modelOf(one), modelFor(one)] as const);
+  const models = APIS.map((one) => [modelOf(one), modelFor(one)] as const);
   return withGateway(({ baseUrl }) => ({
     config: {
       models: Object.fromEntries(models),
-      providers: { fake: { base_url: baseUrl, reasoning_memory: 'reasoning_content' } },
+      providers: {
+        fake: { base_url: baseUrl, reasoning_memory: 'reasoning_content' },
+        signing: { base_url: baseUrl, reasoning_memory: 'extra_content' },
+      },
       retries: { per_target: 0 },
       apis: { responses: true, messages: true },
       // The tests read the balance after each turn from the database.
@@ -47,15 +51,13 @@ function modelFor(one: AgentApi): GatewayOptions['config']['models'][string] {
     capabilities: ['tools'],
     reasoning_efforts: ['medium'],
     usd_per_million_tokens: PRICES,
-    targets: [{ provider: 'fake', model: modelOf(one), api: one.api, ...budgets }],
+    targets: [{ provider: one === SIGNED_CHAT ? 'signing' : 'fake', model: modelOf(one), api: one.api, ...budgets }],
   };
 }
 
 /** Runs ten turns with each API, streamed or not, and a stream that is cut in turn 5. */
 export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run }: Agent): void {
-  describe.each(AGENT_APIS)(`${name} through api: $api`, (api) => {
-    const model = modelOf(api);
-
+  describe.each(APIS.map((api) => [modelOf(api), api] as const))(`${name} with a model that %s`, (model, api) => {
     /** Runs a loop. Returns also the charge of each turn. */
     async function loop(customer: Customer, stream: boolean, acts: readonly Act[]) {
       const { operator, origin } = gateway.stack;

@@ -32,7 +32,8 @@ export function chatBody(
 ): readonly Buffer[] {
   const { outputLimitField, streamOptions, reasoningMemory } = provider;
   const shaping = atDoor?.hasToolMedia ? undefined : own;
-  const reasoning = reasoningMemory && new Map(added.map(({ message, json }) => [message, json]));
+  const kept = new Map(added.map(({ message, json }) => [message, json]));
+  const reasoning = reasoningMemory && { member: reasoningMemory, kept };
   return chat.encodeFor({
     ...{ model, outputLimit: outputLimit === 0 ? undefined : outputLimit, streamOptions },
     ...(api === 'chat' ? { outputLimitField, shaping, reasoning } : { outputLimitField: 'max_completion_tokens' }),

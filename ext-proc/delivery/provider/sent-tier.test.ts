@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { ProviderApi } from '#core/config/provider-api.ts';
 import { compileShaping, requestShaping } from '#core/config/request-shaping.ts';
+import { CalledMessages } from '../../chat/called-messages.ts';
 import { providerBody } from '../../chat/provider-body.ts';
 import { sentTierOf } from './sent-tier.ts';
 import { translateBody } from './translate-body.ts';
@@ -66,7 +67,7 @@ function bodyFor(api: ProviderApi, serviceTier: string | undefined, shaping: rea
   const fields =
     member === '' ? [] : [{ name: 'service_tier', start: 0, valueStart: '"service_tier":'.length, end: bytes.length }];
   const facts = {
-    ...{ stream: false, otherStreamOptions: [], edits: [], contentPlaces: [], hasTools: false, serviceTier },
+    ...{ stream: false, otherStreamOptions: [], edits: [], called: new CalledMessages(), hasTools: false, serviceTier },
     identities: new Map<string, string>(),
   };
   const body = providerBody({ bytes, fields, roles: new Int32Array() }, facts, {

@@ -143,8 +143,9 @@ export const ODDITIES = {
   },
   signatures: {
     oddity: 'Gemini signs its thoughts in extra_content of a tool call, and wants it back.',
-    remedy: 'It is passed on both ways as it came.',
-    by: [['ext-proc/chat/provider-body.ts', 'messagePieces']],
+    remedy: 'It is passed on both ways as it came, and kept for calls that come back without it.',
+    by: [['ext-proc/chat/edited-messages.ts', 'extraContentEdits']],
+    fields: ['reasoning_memory'],
     sources: ['https://ai.google.dev/gemini-api/docs/thought-signatures'],
   },
   'developer-role': {
