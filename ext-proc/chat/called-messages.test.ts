@@ -60,6 +60,17 @@ test('calls lack their extra content in every message if none has it', () => {
   expect(indexes('extra_content', messages)).toEqual([0, 3]);
 });
 
+test('details lack their beginning if the first is not at the first place', () => {
+  const at = (...places: unknown[]) => ({ reasoning_details: places.map((index) => ({ type: 'x', index })) });
+  const places = [[2], [1, 0], [0, 2], ['1'], [undefined]];
+  const messages = [says('user'), ...places.map((each, call) => called(`${call}`, at(...each)))];
+  const found = acceptedChat({ model: 'm', messages }).calledMessages(new Set(['reasoning_details'] as const));
+  expect(found.map(({ message, details }) => [message, JSON.parse(String(details))])).toEqual([
+    [1, at(2).reasoning_details],
+    [2, at(1, 0).reasoning_details],
+  ]);
+});
+
 test('only the newest messages of a long conversation are looked up', () => {
   const loop = Array.from({ length: 600 }, (_, at) => called(`${at}`));
   const newest = Array.from({ length: 512 }, (_, at) => 89 + at);

@@ -12,8 +12,10 @@ export interface CalledMessage {
   /** Index among the messages. */
   readonly message: number;
   readonly toolCalls: Buffer;
-  /** The requested members that the message lacks. */
+  /** The requested members that the message lacks, or of which it lacks the beginning. */
   readonly lacks: readonly ReasoningMember[];
+  /** The `reasoning_details` that lack their beginning, as JSON. */
+  readonly details?: Buffer;
   /** Digest of the last message of a user or a tool before it. '' if there is none. */
   readonly heard: string;
 }
@@ -29,14 +31,17 @@ interface Calling {
   readonly message: number;
   readonly toolCalls: Span;
   readonly heard: Heard | undefined;
-  readonly lacksDetails: boolean;
+  /** A span: they are there, but lack their beginning. */
+  readonly lacksDetails: boolean | Span;
   /** True if no call has `extra_content`. Of parallel calls Gemini signs only the first. */
   readonly lacksExtraContent: boolean;
   /** Where a missing `reasoning_content` belongs: an empty span, or a value without text. */
   readonly contentPlace: Span | undefined;
 }
 
-interface LackingMessage extends Pick<Calling, 'message' | 'toolCalls' | 'heard'>, Pick<CalledMessage, 'lacks'> {}
+interface LackingMessage
+  extends Pick<Calling, 'message' | 'toolCalls' | 'heard' | 'lacksDetails'>,
+    Pick<CalledMessage, 'lacks'> {}
 
 /** Only so many of the newest messages are looked up. */
 const MOST_MESSAGES = 512;
@@ -54,7 +59,7 @@ export class CalledMessages {
 
   add(message: Omit<Calling, 'heard'>): void {
     const { heard } = this;
-    if (message.lacksDetails || message.lacksExtraContent || message.contentPlace !== undefined)
+    if (message.lacksDetails !== false || message.lacksExtraContent || message.contentPlace !== undefined)
       this.#messages.push({ ...message, heard });
   }
 
@@ -76,7 +81,7 @@ export class CalledMessages {
       const { lacksDetails, lacksExtraContent, contentPlace } = calling;
       const isLacking = {
         reasoning_content: contentPlace !== undefined,
-        reasoning_details: lacksDetails && at >= this.#sinceUser,
+        reasoning_details: lacksDetails !== false && at >= this.#sinceUser,
         extra_content: lacksExtraContent,
       };
       const lacks = [...members].filter((member) => isLacking[member]);

@@ -16,6 +16,14 @@ export function checkMessages(...[cursor, facts]: Parameters<FieldRule>): Refusa
   return cursor.eachElement((index) => new MessageReader(cursor, facts, index).read());
 }
 
+function placeIn(detail: JsonCursor): number {
+  const place = detail.eachMember((name) => {
+    if (name === 'index' && detail.kind() === 'number') return detail.number();
+    return void detail.skip();
+  });
+  return place ?? 0;
+}
+
 /** Reads a message. Rules between members run at the end, since members have no fixed order. */
 class MessageReader {
   readonly #cursor: JsonCursor;
@@ -29,7 +37,7 @@ class MessageReader {
   #speaksOtherwise = false;
   #hasToolCallId = false;
   #toolCalls: Span | undefined;
-  #hasDetails = false;
+  #lacksDetails: boolean | Span = true;
   #hasExtraContent = false;
   /** `reasoning_content`, and whether it has a value. */
   #reasoning: (Span & { readonly isGiven: boolean }) | undefined;
@@ -69,7 +77,7 @@ class MessageReader {
     if (this.#role !== 'assistant' || toolCalls === undefined) return;
     const contentPlace = reasoning ?? { start: toolCalls.end, end: toolCalls.end };
     this.#facts.called.add({
-      ...{ message: this.#index, toolCalls, lacksDetails: !this.#hasDetails },
+      ...{ message: this.#index, toolCalls, lacksDetails: this.#lacksDetails },
       lacksExtraContent: !this.#hasExtraContent,
       contentPlace: reasoning?.isGiven ? undefined : contentPlace,
     });
@@ -108,7 +116,7 @@ class MessageReader {
         // The id of an answer that a provider has stored, in the operator's account.
         return kind === 'null' ? void cursor.skip() : this.#invalid('.audio', 'is not offered: completions are text');
       case 'reasoning_details':
-        this.#hasDetails = kind === 'array' && cursor.copy().eachElement(() => true) === true;
+        this.#lacksDetails = kind !== 'array' || this.#lackOf(cursor.copy());
         return this.#unknownMember();
       case 'reasoning_content':
         this.#reasoningContent(kind);
@@ -122,6 +130,17 @@ class MessageReader {
   #unknownMember(): undefined {
     this.#facts.prompt.addJson(this.#cursor.span());
     return undefined;
+  }
+
+  /**
+   * What a list of reasoning lacks. Its entries have the places of their items, so those whose
+   * first one is at a later place may lack others. Only these are compared with what was kept.
+   */
+  #lackOf(details: JsonCursor): boolean | Span {
+    const { start, end } = details;
+    const place = details.eachElement(() => (details.kind() === 'object' ? placeIn(details) : 0));
+    if (place === undefined) return true;
+    return place > 0 ? { start, end } : false;
   }
 
   #reasoningContent(kind: JsonKind): void {

@@ -54,8 +54,9 @@ export class HeldBody {
 
   calledMessages(called: CalledMessages, members: ReadonlySet<ReasoningMember>): readonly CalledMessage[] {
     const { bytes } = this.#whole();
-    return called.lacking(members).map(({ message, lacks, toolCalls: { start, end }, heard }) => ({
+    return called.lacking(members).map(({ message, lacks, toolCalls: { start, end }, heard, lacksDetails: sent }) => ({
       ...{ message, lacks, toolCalls: bytes.subarray(start, end), heard: this.digestOf(heard) },
+      ...(typeof sent === 'object' ? { details: bytes.subarray(sent.start, sent.end) } : {}),
     }));
   }
 

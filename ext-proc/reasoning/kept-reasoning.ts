@@ -6,6 +6,7 @@ import type { ValidationTurns } from '../fairness/validation-turns.ts';
 import { settlesWithin } from '../fairness/wait.ts';
 import type { KeptReasoningResult, ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import { calledTools, textOfCalls } from './called-tools.ts';
+import { missingDetails } from './missing-details.ts';
 import type { ProducedCalls } from './produced-message.ts';
 import type { ReasoningSeal } from './reasoning-seal.ts';
 import { type ReasoningTokens, tokensOf } from './reasoning-tokens.ts';
@@ -16,6 +17,7 @@ export interface FoundReasoning extends ReasoningOrigin {
   readonly message: number;
   readonly member: ReasoningMember;
   readonly json: Buffer;
+  readonly phase?: string | undefined;
   readonly tokens: ReasoningTokens;
 }
 
@@ -137,13 +139,13 @@ function* prepare(
   if (callsText === undefined) return undefined;
   const name = seal.nameOf(heard + callsText);
   if (reasoning === undefined || reasoning === 'too_much') return { name };
-  const { member, value } = reasoning;
+  const { member, value, phase } = reasoning;
   const json = Buffer.from(JSON.stringify(value));
-  const head: SealedHead = { provider, model, member, tokens: yield* tokensOf(json) };
+  const head: SealedHead = { provider, model, member, phase, tokens: yield* tokensOf(json) };
   return { name, text: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), json]) };
 }
 
-interface NamedMessage extends Pick<CalledMessage, 'message' | 'lacks'> {
+interface NamedMessage extends Pick<CalledMessage, 'message' | 'lacks' | 'details'> {
   readonly name: string;
 }
 
@@ -151,13 +153,14 @@ interface NamedMessage extends Pick<CalledMessage, 'message' | 'lacks'> {
 function* namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Steps<readonly NamedMessage[]> {
   const byName = new Map<string, NamedMessage>();
   let comparedBytes = 0;
-  for (const { message, lacks, toolCalls, heard } of messages.toReversed()) {
-    if (comparedBytes + toolCalls.length > MOST_COMPARED_BYTES) continue;
-    comparedBytes += toolCalls.length;
+  for (const { toolCalls, heard, ...message } of messages.toReversed()) {
+    const bytes = toolCalls.length + (message.details?.length ?? 0);
+    if (comparedBytes + bytes > MOST_COMPARED_BYTES) continue;
+    comparedBytes += bytes;
     const calls = calledTools(JSON.parse(toolCalls.toString()));
     const text = calls && (yield* textOfCalls(calls));
     const name = text && seal.nameOf(heard + text);
-    if (name !== undefined && !byName.has(name)) byName.set(name, { message, lacks, name });
+    if (name !== undefined && !byName.has(name)) byName.set(name, { ...message, name });
     yield;
   }
   return [...byName.values()];
@@ -169,13 +172,17 @@ function* open(
   found: readonly (Buffer | undefined)[],
 ): Steps<readonly FoundReasoning[]> {
   const opened: FoundReasoning[] = [];
-  for (const [at, { name, message, lacks }] of named.entries()) {
+  for (const [at, { name, message, lacks, details }] of named.entries()) {
     const sealed = found[at];
     const text = sealed && seal.open(name, sealed);
     if (text === undefined) continue;
     const headEnd = text.indexOf('\n');
     const head = JSON.parse(text.toString('utf8', 0, headEnd)) as SealedHead;
-    if (lacks.includes(head.member)) opened.push({ ...head, message, json: text.subarray(headEnd + 1) });
+    const kept = text.subarray(headEnd + 1);
+    const isPart = details !== undefined && head.member === 'reasoning_details';
+    const json = isPart ? missingDetails(kept, details) : kept;
+    if (lacks.includes(head.member) && json !== undefined)
+      opened.push({ ...head, message, json, tokens: isPart ? yield* tokensOf(json) : head.tokens });
     yield;
   }
   return opened;

@@ -10,6 +10,8 @@ const MOST_CHARACTERS = REASONING_BOUNDS.messageBytes;
 /** This many pieces of text are joined. Single pieces take more memory than their characters. */
 const MOST_PIECES = 1024;
 
+const LONGEST_PHASE = 64;
+
 /** The tool calls of an assistant message, as its client gets them, and their reasoning. */
 export interface ProducedCalls {
   readonly calls: readonly CalledTool[];
@@ -21,6 +23,8 @@ export interface ProducedReasoning {
   readonly member: ReasoningMember;
   /** The member's value: a list, of `extra_content` with a member for each call, or a text. */
   readonly value: readonly (JsonObject | null)[] | string;
+  /** The `phase` of the message, which models of Responses want back too. */
+  readonly phase?: string | undefined;
 }
 
 /** Gathers tool calls and reasoning of a response, whole or chunk by chunk. */
@@ -29,6 +33,7 @@ export class ProducedMessage {
   readonly #calls = new Map<unknown, Gathered>();
   readonly #details: JsonObject[] = [];
   #text: string[] = [];
+  #phase: string | undefined;
   #inputCharacters = 0;
   #reasoningCharacters = 0;
   /** True if there are more calls than a name can be made of: no request can look them up. */
@@ -53,6 +58,10 @@ export class ProducedMessage {
       this.#calls.clear();
     }
     if (this.#member !== undefined && !this.#isTooMuch) this.#takeReasoning(part[this.#member]);
+    if (this.#member === 'reasoning_details' && typeof part.phase === 'string') {
+      this.#phase = part.phase.slice(0, LONGEST_PHASE);
+      this.#reasoningCharacters += this.#phase.length;
+    }
     const isTooMuch = this.#details.length > MOST_DETAILS || this.#reasoningCharacters > MOST_CHARACTERS;
     if (!isTooMuch && !this.#hasTooManyCalls) return;
     this.#isTooMuch = true;
@@ -73,7 +82,7 @@ export class ProducedMessage {
       reasoning_content: this.#text.join(''),
       extra_content: gathered.map(({ extra }) => extra),
     }[this.#member];
-    return { calls, reasoning: { member: this.#member, value } };
+    return { calls, reasoning: { member: this.#member, value, phase: this.#phase } };
   }
 
   #takeReasoning(value: unknown): void {

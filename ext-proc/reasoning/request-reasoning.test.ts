@@ -187,6 +187,43 @@ describe('the reasoning of a request', () => {
     close();
   });
 
+  const OTHER = { ...DETAILS[0], id: 'rs_2', index: 2 };
+  const returned = (...details: readonly object[]) => TURN.with(1, { ...TURN[1], reasoning_details: details });
+
+  it.each([
+    ['the last entry', [OTHER], DETAILS],
+    ['the last entry, in another order of members', [Object.fromEntries(Object.entries(OTHER).toReversed())], DETAILS],
+    ['an entry of its own', [{ ...OTHER, id: 'rs_3' }], undefined],
+    ['both, the last first', [OTHER, ...DETAILS], undefined],
+  ])('is what lacks beside what the client has sent: %s', async (_, sent, missing) => {
+    const { find, close } = withStore();
+    const { reasoning } = await find(TURN.slice(0, 1));
+    const message = reasoning?.messageOf(OPENAI);
+    message?.take([{ message: { tool_calls: [CALL], reasoning_details: [...DETAILS, OTHER] } }]);
+    await reasoning?.keep(message, OPENAI);
+    const found = await find(returned(...sent));
+    const added = found.reasoning?.of(OPENAI).map(({ json }) => JSON.parse(json.toString()));
+    expect(added).toEqual(missing === undefined ? [] : [missing]);
+    const whole = chatRequest({ ...BODY, messages: returned(...DETAILS, ...sent) }).inputTokens;
+    const { estimate } =
+      missing === undefined ? chatRequest({ ...BODY, messages: returned(...sent) }).inputTokens : whole;
+    expect(Math.abs(found.chat.inputTokens.estimate - estimate)).toBeLessThanOrEqual(10);
+    close();
+  });
+
+  it('has the phase of its message, also without details', async () => {
+    const { find, close } = withStore();
+    const { reasoning } = await find(TURN.slice(0, 1));
+    const message = reasoning?.messageOf(OPENAI);
+    for (const delta of [{ phase: 'commentary' }, { content: 'I look.' }, { tool_calls: [{ index: 0, ...CALL }] }])
+      message?.take([{ delta }]);
+    await reasoning?.keep(message, OPENAI);
+    expect((await find(TURN)).reasoning?.of(OPENAI)).toEqual([
+      { message: 1, phase: 'commentary', json: Buffer.from('[]') },
+    ]);
+    close();
+  });
+
   it.each<[string, readonly JsonObject[]]>([
     ['in parts, with a marker of the cache', TURN.with(0, { role: 'user', content: [MARKED] })],
     ['after another prompt of the system', [{ role: 'system', content: 'Be brief.' }, ...TURN]],

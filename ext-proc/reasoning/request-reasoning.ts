@@ -10,7 +10,7 @@ import { reasoningSeal } from './reasoning-seal.ts';
 import { addedTokens, type ReasoningTokens } from './reasoning-tokens.ts';
 
 /** Reasoning that one message of a request lacked. */
-export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;
+export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json' | 'phase'>;
 
 /** Reasoning that a request lacked, and the way to keep that of its response. */
 export interface RequestReasoning {
@@ -75,7 +75,7 @@ async function findKept(
       const hasPlaceholders = !isOwnBody && reasoningMember(target) === 'reasoning_content';
       const sentPlaceholders = hasPlaceholders ? placeholders - readable.length : 0;
       sentTokens = addedTokens(readable, sentPlaceholders).estimate;
-      return readable.map(({ message, json }) => ({ message, json }));
+      return readable.map(({ message, json, phase }) => ({ message, json, phase }));
     },
     messageOf(target) {
       // The client goes on with one of several completions, and the gateway cannot know which.

@@ -16,7 +16,7 @@ const NESTED =
 
 /** Values that the rules compare. */
 const VALUES =
-  'system developer user assistant tool none auto required json_object reasoning_content reasoning_details extra_content';
+  'system developer user assistant tool none auto required json_object reasoning_content reasoning_details extra_content index';
 
 /**
  * A name or value that the gateway knows. Words are found without making a string, which is six

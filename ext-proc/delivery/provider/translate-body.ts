@@ -60,9 +60,12 @@ function textOf({ buffer, byteOffset, length }: Uint8Array): string {
 function withReasoning(chat: JsonObject, reasoning: readonly AddedReasoning[]): JsonObject {
   if (reasoning.length === 0 || !Array.isArray(chat.messages)) return chat;
   const messages: unknown[] = [...chat.messages];
-  for (const { message, json } of reasoning) {
+  for (const { message, json, phase } of reasoning) {
     const known = messages[message];
-    if (isObject(known)) messages[message] = { ...known, reasoning_details: JSON.parse(textOf(json)) };
+    if (!isObject(known)) continue;
+    const { reasoning_details: sent } = known;
+    const details = [...(Array.isArray(sent) ? sent : []), ...JSON.parse(textOf(json))];
+    messages[message] = { ...known, phase: known.phase ?? phase, reasoning_details: details };
   }
   return { ...chat, messages };
 }
