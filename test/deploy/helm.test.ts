@@ -3,10 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { loadConfig } from '#core/config/load.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { requirement } from '../harness/requirement.ts';
+import { fromManual } from './cluster.ts';
 import { type Manifest, renderKustomization } from './kustomize.ts';
 import { containersOf, podsOf } from './pods.ts';
 
@@ -107,6 +108,7 @@ requirement(MISSING, () => {
   });
 
   test('merges patches into any manifest, and named elements of lists by their name', () => {
+    const { patches: ofManual } = parse(fromManual('Helm', 'yaml', 1)) as { patches: { 'Job/migrate': Manifest } };
     const patches = {
       'StatefulSet/gateway': {
         spec: {
@@ -119,7 +121,7 @@ requirement(MISSING, () => {
           },
         },
       },
-      'Job/migrate': { metadata: { annotations: { 'argocd.argoproj.io/hook': 'Sync' } } },
+      ...ofManual,
     };
     const made = render('--set-json', `patches=${JSON.stringify(patches)}`);
     const [before, after] = [render(), made].map(
