@@ -12,6 +12,7 @@ import { scheduleDifferences } from './schedule-differences.ts';
 
 /** A shutdown is reported this long before its day. */
 const SHUTDOWN_NOTICE_MS = 60 * DAY_MS;
+const OLD_DAYS = 60;
 
 /**
  * Compares every model with the entries of its targets: prices below the catalogue's, other costs,
@@ -107,6 +108,13 @@ export function disputesOf(model: string, entry: CatalogueModel): readonly Dispu
 /** A sentence for an operator. */
 export function disputeInWords({ model, field, catalogue, other }: Dispute): string {
   return `${model}: the sources of the catalogue disagree about ${field}: it has ${catalogue}, the other source says ${other}.`;
+}
+
+/** `undefined`: the catalogue is recent. */
+export function ageInWords({ as_of }: ShippedCatalogue, nowMs: number): string | undefined {
+  const days = Math.floor((nowMs - Date.parse(as_of)) / DAY_MS);
+  if (days <= OLD_DAYS) return undefined;
+  return `the model catalogue is ${days} days old: it lacks later prices and shutdowns`;
 }
 
 type DisputedField = keyof Disputed;

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '#core/config/load.ts';
 import { NO_USAGE, priced } from '#core/pricing.ts';
@@ -288,5 +288,11 @@ describe('models list and check', () => {
     const { differences } = result.json as { differences: Json[] };
     // A later catalogue may know when one of them ends.
     expect(differences.filter(({ field }) => field !== 'shutdown_date')).toEqual([]);
+  });
+
+  it('says how old the catalogue is, once that is long', async () => {
+    vi.setSystemTime('2028-01-02');
+    const { text } = await done('models', 'check').finally(() => vi.useRealTimers());
+    expect(text).toMatch(/the model catalogue is \d+ days old/);
   });
 });

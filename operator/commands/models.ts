@@ -7,7 +7,7 @@ import type { TargetEntry } from '#core/config/schema.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import type { CatalogueSchedule } from '#core/model-catalogue/catalogue-model.ts';
 import { type ConfiguredModel, configuredModels, usdSchedule } from '#core/model-catalogue/configured-model.ts';
-import { compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
+import { ageInWords, compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
 import { pricesInWords } from '#core/model-catalogue/price-differences.ts';
 import { periodInForce } from '#core/model-catalogue/schedule-differences.ts';
 import { present } from '#core/present.ts';
@@ -66,10 +66,12 @@ const check: Command = {
   run: ({ env }) =>
     onConfiguration(env, async ({ declared }) => {
       const shipped = await shippedCatalogue();
-      const { differences, disputed } = compareModels(declared, shipped, Date.now());
+      const nowMs = Date.now();
+      const { differences, disputed } = compareModels(declared, shipped, nowMs);
       const { as_of } = shipped;
       const json = { ok: differences.length === 0, as_of, differences, disputed };
-      const notes = disputed.map(disputeInWords);
+      const age = ageInWords(shipped, nowMs);
+      const notes = [...disputed.map(disputeInWords), ...(age === undefined ? [] : [`Note: ${age}.`])];
       if (json.ok) {
         const text = [`There are no differences from the catalogue of ${as_of}.`, ...notes].join('\n');
         return { kind: 'done', json, text };

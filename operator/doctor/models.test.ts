@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import { loadConfig } from '#core/config/load.ts';
+import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { lookAtModels } from './models.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-models-'));
@@ -65,5 +67,15 @@ it('reports a price change that the configuration lacks as a problem, and lists 
   expect(await found(`a: ${cheap}`, '2026-11-24')).toEqual([
     expect.stringMatching(/^problem models: a: usd_per_million_tokens.from.2026-12-01 is missing/),
     'warning models: a: usd_per_million_tokens.input is 1, the model catalogue has 2',
+  ]);
+});
+
+it('warns of a catalogue that is more than 60 days old', async () => {
+  const asOfMs = Date.parse((await shippedCatalogue()).as_of);
+  const foundAfter = (days: number) => found('', new Date(asOfMs + days * DAY_MS).toISOString());
+  expect(await foundAfter(60)).toHaveLength(1);
+  expect(await foundAfter(61)).toEqual([
+    expect.stringMatching(/^ok models: no differences/),
+    'warning models: the model catalogue is 61 days old: it lacks later prices and shutdowns',
   ]);
 });

@@ -2,14 +2,18 @@ import type { DeclaredModels } from '#core/config/load.ts';
 import { countOf } from '#core/count-of.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import type { Difference } from '#core/model-catalogue/comparison.ts';
-import { compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
+import { ageInWords, compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 
 /** Compares the models with the release's catalogue, like `models check`. */
 export async function lookAtModels(declared: DeclaredModels, nowMs: number): Promise<readonly Finding[]> {
   const catalogue = await shippedCatalogue();
   const { differences, disputed } = compareModels(declared, catalogue, nowMs);
-  const notes = disputed.map((one) => ok('models', disputeInWords(one)));
+  const age = ageInWords(catalogue, nowMs);
+  const notes = [
+    ...disputed.map((one) => ok('models', disputeInWords(one))),
+    ...(age === undefined ? [] : [warning('models', age, 'Upgrade to a release with a newer one.')]),
+  ];
   if (differences.length === 0)
     return [ok('models', `no differences from the model catalogue of ${catalogue.as_of}`), ...notes];
   const byModel = Map.groupBy(differences, ({ model }) => model);
