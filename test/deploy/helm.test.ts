@@ -107,6 +107,18 @@ requirement(MISSING, () => {
     expect(() => render(...args.split(' '))).toThrow(/values don't meet|leastPods|patches/);
   });
 
+  test('replaces lists of texts and empty lists by those of a patch', () => {
+    const patches = {
+      'NetworkPolicy/gateway': { spec: { policyTypes: ['Ingress'], egress: [] } },
+      'Deployment/operator': {
+        spec: { template: { spec: { containers: [{ name: 'operator', command: ['true'] }] } } },
+      },
+    };
+    const made = render('--set-json', `patches=${JSON.stringify(patches)}`);
+    expect(found(made, 'NetworkPolicy', 'gateway').spec).toMatchObject(patches['NetworkPolicy/gateway'].spec);
+    expect(found(made, 'Deployment', 'operator').spec).toMatchObject(patches['Deployment/operator'].spec);
+  });
+
   test('merges patches into any manifest, and named elements of lists by their name', () => {
     const { patches: ofManual } = parse(fromManual('Helm', 'yaml', 1)) as { patches: { 'Job/migrate': Manifest } };
     const patches = {

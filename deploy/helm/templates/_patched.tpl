@@ -37,10 +37,10 @@
 {{- $old := get $into $key }}
 {{- if and (kindIs "map" $value) (kindIs "map" $old) }}
 {{- include "merge" (dict "into" $old "from" $value) }}
-{{- else if and (kindIs "slice" $value) (kindIs "slice" $old) (hasKey (first $value | default dict) "name") }}
+{{- else if and (kindIs "slice" $value) (kindIs "slice" $old) (kindIs "map" (first $value)) (hasKey (first $value) "name") }}
 {{- range $element := $value }}
 {{- $same := dict }}
-{{- range $old }}{{ if eq .name $element.name }}{{ $same = . }}{{ end }}{{ end }}
+{{- range $old }}{{ if eq (get . "name") $element.name }}{{ $same = . }}{{ end }}{{ end }}
 {{- if not $same }}{{ $old = append $old $same }}{{ end }}
 {{- include "merge" (dict "into" $same "from" $element) }}
 {{- end }}
