@@ -34,6 +34,22 @@ test('a bundle that is replaced or goes is a change of the configuration', async
   expect([source.fingerprint, replaced]).not.toContain(await current());
 });
 
+test.each([
+  ['is garbage', (cert: string) => cert.replace(/M[^-]+/, 'MIIBgarbage\n')],
+  ['is cut off', (cert: string) => cert.slice(0, cert.length / 2)],
+  ['does not end before the next', (cert: string) => cert.trimEnd() + cert],
+  ['is no certificate', (cert: string) => cert.replaceAll('CERTIFICATE', 'X509 CRL')],
+])('a bundle with a block that %s stays the former one, with a warning that names the block', async (_, damaged) => {
+  const { cert } = makeCertificate();
+  const { digest } = await loadedWith(cert);
+  expect(await loadedWith(`# comment\n${cert}# another\n\n${damaged(cert)}`)).toMatchObject({
+    digest,
+    warnings: [
+      'providers.p.base_url: the bundle of trusted CAs: its PEM block 2 is not a certificate that can be read; the former one stays in use',
+    ],
+  });
+});
+
 test('a bundle that is empty for a moment stays the former one, with a warning', async () => {
   const { digest } = await loadedWith(makeCertificate().cert);
   for (const text of ['', 'no certificate']) {

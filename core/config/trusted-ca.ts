@@ -49,25 +49,37 @@ export async function findTrustedCa(env: Environment): Promise<TrustedCa> {
 /** By path, digests of the bundles that this process could use. */
 const usable = new Map<string, string>();
 
-/** A bundle that is missing or empty while a program renews it is still the former one. */
+/** A bundle that cannot be used, such as while a program renews it, is still the former one. */
 async function readBundle(path: string): Promise<TrustedCa> {
   const file = await readTextFile(path, MAX_BUNDLE_BYTES);
+  const former = usable.get(path);
+  const digest = file.ok ? hash('sha256', file.text) : undefined;
+  if (digest !== undefined && digest === former) return { ok: true, path, digest };
   const problem = file.ok ? whyNoBundle(file.text) : file.reason;
-  if (file.ok && problem === undefined) {
-    const digest = hash('sha256', file.text);
+  if (digest !== undefined && problem === undefined) {
     usable.set(path, digest);
     return { ok: true, path, digest };
   }
-  const former = usable.get(path);
   const reason = `${problem}`;
   return former === undefined ? { ok: false, reason } : { ok: true, path, digest: former, problem: reason };
 }
 
+/**
+ * Envoy refuses a bundle with a block that it cannot read, and all other changes with it. As there,
+ * a block begins at the start of a line.
+ */
 function whyNoBundle(text: string): string | undefined {
+  const blocks = text.split(/^(?=-----BEGIN )/m).filter((part) => part.startsWith('-----BEGIN '));
+  const unread = blocks.findIndex((block) => !isCertificate(block));
+  if (unread >= 0) return `its PEM block ${unread + 1} is not a certificate that can be read`;
+  return blocks.length === 0 ? 'it holds no PEM certificate' : undefined;
+}
+
+function isCertificate(block: string): boolean {
   try {
-    new X509Certificate(text);
-    return undefined;
+    new X509Certificate(block);
+    return true;
   } catch {
-    return 'it holds no PEM certificate';
+    return false;
   }
 }

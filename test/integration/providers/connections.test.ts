@@ -88,6 +88,21 @@ describe('over TLS', () => {
     await rm(bundle);
   });
 
+  test('a bundle with a damaged block stays the former one, and blocks no other change', async () => {
+    const server = await provider({ tls: certificate });
+    const bundle = join(envoy.paths.dataDir, 'damaged-ca.pem');
+    const https = `https://localhost:${server.port}/v1`;
+    await writeFile(bundle, certificate.cert);
+    expect((await callAt(https, bundle)).status).toBe(200);
+    for (const text of [certificate.cert.trimEnd() + makeCertificate().cert, `${certificate.cert}-----BEGIN `, '']) {
+      await writeFile(bundle, text);
+      const config = await configOf(envoy, { p: https, q: `http://127.0.0.1:${text.length + 1}/v1` }, bundle);
+      expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
+      expect((await call(envoy, clusterOf(config, 'p'), 'localhost')).status).toBe(200);
+    }
+    await rm(bundle);
+  });
+
   test('a certificate for another name is a failed connection', async () => {
     const server = await provider({ tls: certificate });
     expect(await callAt(`https://127.0.0.2:${server.port}/v1`)).toMatchObject({
