@@ -140,6 +140,8 @@ export interface DoorStream extends EndedStream {
   chunk(completion: Completion): string;
   /** Events for chunks that only continue the content of the last one. */
   content(text: string): string;
+  /** Events for output that still waits. `failed` follows. */
+  rest(): string;
 }
 
 /** Passes on the events of a target that speaks the door's API. */

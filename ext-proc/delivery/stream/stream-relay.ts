@@ -260,6 +260,8 @@ class StreamRelay {
 
   #ended(end: 'done' | typeof END | ProviderFailure): RelayedStream {
     const failure = this.#lost ?? this.#failureOf(end);
+    // The meter has counted what waits.
+    if (failure !== undefined && this.#lost === undefined) this.#write(this.#writer.rest());
     return {
       ...(failure === undefined ? {} : { failure }),
       isUnread: this.#isUnread,

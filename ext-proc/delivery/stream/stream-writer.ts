@@ -26,6 +26,8 @@ export interface StreamWriter {
   content(content: string, events: string): string;
   /** Events for the client from those of the provider that are passed on. */
   passed(events: readonly ProviderEvent[]): string;
+  /** Events for output that still waits, of a stream that failed. */
+  rest(): string;
   /** Last events of a complete stream. `failed` may be called after it. */
   ended(charged: Charged): string;
   /** Last events of a stream that failed. `charged` is absent where nothing was charged. */
@@ -69,6 +71,10 @@ export class GuardedWriter implements StreamWriter {
 
   passed(events: readonly ProviderEvent[]): string {
     return this.#guarded(() => this.#writer.passed(events));
+  }
+
+  rest(): string {
+    return this.#guarded(() => this.#writer.rest());
   }
 
   ended(charged: Charged): string {
@@ -129,6 +135,10 @@ class ChatWriter implements StreamWriter {
     return '';
   }
 
+  rest(): string {
+    return '';
+  }
+
   ended(charged: Charged): string {
     return this.#usage(charged) + DONE_EVENT;
   }
@@ -159,6 +169,7 @@ abstract class WriterAtDoor<Stream extends EndedStream> implements StreamWriter 
   abstract chunk(text: string, completion: Completion): string;
   abstract content(content: string): string;
   abstract passed(events: readonly ProviderEvent[]): string;
+  abstract rest(): string;
 
   ended(charged: Charged): string {
     return this.stream.ended(usageOf(charged));
@@ -182,6 +193,10 @@ class DoorWriter extends WriterAtDoor<DoorStream> {
   passed(): string {
     return '';
   }
+
+  rest(): string {
+    return this.stream.rest();
+  }
 }
 
 /** Passes on events of a provider. The chat stream is only measured. */
@@ -199,6 +214,10 @@ class PassedWriter extends WriterAtDoor<PassedStream> {
     for (const event of events)
       out += typeof event === 'string' ? this.stream.several(event) : this.stream.event(event.type, event.data);
     return out;
+  }
+
+  rest(): string {
+    return '';
   }
 }
 

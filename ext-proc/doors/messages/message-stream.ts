@@ -63,6 +63,10 @@ export class MessageStream implements DoorStream {
     return this.#take([{ kind: 'text', type: 'output_text', text, logprobs: [] }]);
   }
 
+  rest(): string {
+    return this.#order.end();
+  }
+
   ended(charged: ChargedUsage): string {
     const events = this.#begin() + this.#order.end();
     const delta = endOf(this.#finishReason, { refusal: this.#refusal, hasCalls: this.#hasCalls });

@@ -107,10 +107,9 @@ export class OutputItems {
     item.details.push(...thought.details);
   }
 
-  /** `status`: of the last item. Those before it are complete. */
-  all(status: ItemStatus): JsonObject[] {
-    const last = this.items.length - 1;
-    return this.items.map((item, at) => this.json(item, at < last ? 'completed' : status));
+  /** `status`: of the items from `first` on. Those before it are complete. */
+  all(status: ItemStatus, first = this.items.length - 1): JsonObject[] {
+    return this.items.map((item, at) => this.json(item, at < first ? 'completed' : status));
   }
 
   json(item: OutputItem, status: ItemStatus): JsonObject {

@@ -7,6 +7,7 @@ import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from './carried-reasoning.ts';
 import {
   type CallItem,
+  type ItemStatus,
   type MessageItem,
   type MessagePart,
   NO_ARGUMENTS,
@@ -44,6 +45,8 @@ export class ResponseStream implements DoorStream {
   #sequence = 0;
   #hasBegun = false;
   #itemCharacters = 0;
+  /** Index of the first item that a failure may have cut off. */
+  #firstCut: number | undefined;
 
   constructor(names: ResponseNames) {
     this.#names = names;
@@ -67,6 +70,11 @@ export class ResponseStream implements DoorStream {
     return text === '' ? '' : this.#order.take([{ kind: 'text', type: 'output_text', text, logprobs: [] }]);
   }
 
+  rest(): string {
+    this.#firstCut = this.#place();
+    return this.#order.end();
+  }
+
   ended(charged: ChargedUsage): string {
     const sequence = this.#sequence;
     const end = endOf(this.#finishReason);
@@ -80,7 +88,7 @@ export class ResponseStream implements DoorStream {
   }
 
   failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
-    const output = this.#items.all('incomplete');
+    const output = this.#items.all('incomplete', this.#firstCut);
     const usage = charged === undefined ? null : responsesUsage(charged);
     const begun = this.#begin();
     return begun + failureEvents(error, { ...this.#head(), output, usage }, this.#sequence);
@@ -188,7 +196,7 @@ export class ResponseStream implements DoorStream {
   }
 
   /** The last events of the open item. Empty if there is none. */
-  #close(status: 'completed' | 'incomplete' = 'completed'): string {
+  #close(status: ItemStatus = this.#firstCut === undefined ? 'completed' : 'incomplete'): string {
     const item = this.#open;
     this.#open = undefined;
     if (item === undefined) return '';
