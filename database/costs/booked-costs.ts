@@ -29,12 +29,25 @@ interface IdRange {
   readonly to: string;
 }
 
+/** Conditions on rows `g` of `generations` and `u` of `uncharged_costs`. */
+interface RowFilter {
+  readonly charge: string;
+  readonly attempt: string;
+}
+
+/** Rows that are marked as late. */
+export const LATE: RowFilter = {
+  charge: 'exists (select from late_costs l where l.generation_id = g.id and l.attempt is null)',
+  attempt: 'exists (select from late_costs l where l.generation_id = u.generation_id and l.attempt = u.attempt)',
+};
+const ALL: RowFilter = { charge: 'true', attempt: 'true' };
+
 /**
  * The same without losses, from each row. `unknown`: some target that used tokens has no costs. An
  * attempt that was charged after all counts once, as in `provider_calls`. The range is repeated for
  * the costs, because the planner does not infer it and would scan those of all time.
  */
-export function rowsOfCosts({ from, to }: IdRange, groups: GroupsOf): string {
+export function rowsOfCosts({ from, to }: IdRange, groups: GroupsOf, { charge, attempt } = ALL): string {
   return `
     select ${groups('g.id').join(', ')}, count(*) as requests, sum(g.cost_nano_usd) as revenue,
       sum(coalesce(c.list_nano_usd, g.cost_nano_usd)) as list, coalesce(sum(c.cost_nano_usd), 0) as cost,
@@ -42,10 +55,10 @@ export function rowsOfCosts({ from, to }: IdRange, groups: GroupsOf): string {
       bool_or(c.cost_nano_usd is null and g.prompt_tokens + g.completion_tokens > 0) as unknown, 0 as losses
     from generations g
     left join generation_costs c on c.generation_id = g.id and c.generation_id >= ${from} and c.generation_id < ${to}
-    where g.id >= ${from} and g.id < ${to} group by ${positions(groups)}
+    where g.id >= ${from} and g.id < ${to} and ${charge} group by ${positions(groups)}
     union all
     select ${groups('u.generation_id').join(', ')}, 0, 0, 0, coalesce(sum(u.cost_nano_usd), 0), 0, bool_or(u.cost_nano_usd is null), 0
-    from uncharged_costs u where u.generation_id >= ${from} and u.generation_id < ${to} and (
+    from uncharged_costs u where u.generation_id >= ${from} and u.generation_id < ${to} and ${attempt} and (
       u.reason not in ('not_charged', 'crash') or not exists (select from generations g where g.id = u.generation_id)
     ) group by ${positions(groups)}`;
 }

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { inTransaction, only, READ_WHOLE, run, type StoreLog, sql } from '../connection/connection-pool.ts';
+import { inTransaction, only, READ_WHOLE, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { PATIENCE_MS, readPatiently } from '../connection/patient-session.ts';
-import { rowsOfCosts } from './booked-costs.ts';
+import { isRollback } from '../connection/unavailable.ts';
+import { LATE, rowsOfCosts } from './booked-costs.ts';
 
 /** Sorts after every generation. */
 const AFTER_ALL_GENERATIONS = 'gen-8';
@@ -38,64 +39,97 @@ export async function costRange(pool: pg.Pool, sinceMs: number, untilMs?: number
  * Only one process sums up. Rows of a day come at most six hours after its end without being marked
  * as late: the last request may take an hour.
  */
-const TAKE_TURN = sql('take_turn_at_cost_days')`
+const TAKE_TURN = `
   select summed_until - date '1970-01-01' as "summedUntil", (now() at time zone 'UTC' - interval '7 hours')::date - date '1970-01-01' as until
     from cost_progress for update skip locked`;
-const FIRST_LATE = sql('first_late_cost')`select min(generation_id) as id from late_costs where generation_id < $1`;
-const FIRST_UNSUMMED = sql('first_cost_not_summed')`
+const FIRST_LATE = `select min(generation_id) as id from late_costs where generation_id < $1`;
+const FIRST_UNSUMMED = `
   select least(
       (select min(id) from generations where id >= $1), (select min(generation_id) from uncharged_costs where generation_id >= $1)
     ) as id`;
-const MOVE_TO = sql('move_cost_progress')`update cost_progress set summed_until = date '1970-01-01' + $1::integer`;
+const MOVE_TO = `update cost_progress set summed_until = date '1970-01-01' + $1::integer`;
+const FORGET_LATE = `delete from late_costs where generation_id >= $1 and generation_id < $2`;
+const FORGET_SUMS = `delete from cost_days where day = date '1970-01-01' + $1::integer`;
 
-const FORGET_LATE = sql('forget_late_costs')`delete from late_costs where generation_id >= $1 and generation_id < $2`;
+/** The day has sums, but none of the rows that were summed up. */
+const IS_ARCHIVED = `
+  select count(*) > 0 and (
+    bool_or(archived) or
+    not exists (select from generations g where g.id >= $1 and g.id < $2 and not ${LATE.charge}) and
+    not exists (select from uncharged_costs u where u.generation_id >= $1 and u.generation_id < $2 and not ${LATE.attempt})
+  ) as archived from cost_days where day = date '1970-01-01' + $3::integer`;
 
-/** A group that lost charges keeps its sums: these generations were archived. */
-const SUM_UP = `
+function addToSums(isArchived: boolean): string {
+  const rows = rowsOfCosts(
+    { from: '$1', to: '$2' },
+    () => ['organization_id', 'model', 'provider'],
+    ...(isArchived ? [LATE] : []),
+  );
+  return `
   insert into cost_days as d (
-    day, organization_id, model, provider, requests, revenue_nano_usd, list_nano_usd, cost_nano_usd, known_revenue_nano_usd, unknown
+    day, organization_id, model, provider, requests, revenue_nano_usd, list_nano_usd, cost_nano_usd, known_revenue_nano_usd, unknown, archived
   )
   select date '1970-01-01' + $3::integer, organization_id, model, provider, sum(requests), sum(revenue), sum(list), sum(cost),
-    sum(known_revenue), bool_or(unknown)
-  from (${rowsOfCosts({ from: '$1', to: '$2' }, () => ['organization_id', 'model', 'provider'])}) as booked
+    sum(known_revenue), bool_or(unknown), ${isArchived}
+  from (${rows}) as booked
   group by organization_id, model, provider
   on conflict (day, organization_id, model, provider) do update set
-    requests = excluded.requests,
-    revenue_nano_usd = excluded.revenue_nano_usd,
-    list_nano_usd = excluded.list_nano_usd,
-    cost_nano_usd = excluded.cost_nano_usd,
-    known_revenue_nano_usd = excluded.known_revenue_nano_usd,
-    unknown = excluded.unknown
-  where excluded.requests >= d.requests`;
+    requests = d.requests + excluded.requests,
+    revenue_nano_usd = d.revenue_nano_usd + excluded.revenue_nano_usd,
+    list_nano_usd = d.list_nano_usd + excluded.list_nano_usd,
+    cost_nano_usd = d.cost_nano_usd + excluded.cost_nano_usd,
+    known_revenue_nano_usd = d.known_revenue_nano_usd + excluded.known_revenue_nano_usd,
+    unknown = d.unknown or excluded.unknown,
+    archived = excluded.archived`;
+}
 
 /** Sums up the days that are over, and those again to which late rows were added. */
 export async function sumUpCostDays(pool: pg.Pool): Promise<void> {
   while (await sumUpOne(pool));
 }
 
-/** One day in a transaction. Returns false if none is left, or another process sums up. */
+/**
+ * One day in a transaction, of one moment: a row that is not in the sum keeps its mark. Returns
+ * false if none is left, or another process sums up.
+ */
 async function sumUpOne(pool: pg.Pool): Promise<boolean> {
-  const begin = `begin; set local statement_timeout = ${PATIENCE_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`;
-  return inTransaction(pool, begin, async (client) => {
-    const [turn] = await run<{ summedUntil: UtcDay; until: UtcDay }>(client, TAKE_TURN, []);
-    if (turn === undefined) return false;
-    const { summedUntil, until } = turn;
-    const firstOf = async (statement: typeof FIRST_LATE) =>
-      (await only<{ id: string | null }>(client, statement, [firstId(summedUntil)])).id;
-    const late = await firstOf(FIRST_LATE);
-    const next = late ?? (await firstOf(FIRST_UNSUMMED));
-    const day = next === null ? until : utcDay(idMoment(next));
-    if (day >= until) {
-      // Also back, after PostgreSQL's clock was ahead.
-      if (summedUntil !== until) await run(client, MOVE_TO, [until]);
-      return false;
-    }
-    // Marks go first: a row that is not in the sum below keeps its mark.
-    await run(client, FORGET_LATE, [firstId(day), firstId(day + 1)]);
-    await readPatiently(client, SUM_UP, [firstId(day), firstId(day + 1), day]);
-    if (day >= summedUntil) await run(client, MOVE_TO, [day + 1]);
-    return true;
-  });
+  const begin = `begin isolation level repeatable read; set local statement_timeout = ${PATIENCE_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`;
+  try {
+    return await inTransaction(pool, begin, sumUpNext);
+  } catch (error) {
+    if (isRollback(error)) return false;
+    throw error;
+  }
+}
+
+async function sumUpNext(client: pg.PoolClient): Promise<boolean> {
+  const [turn] = await readPatiently<{ summedUntil: UtcDay; until: UtcDay }>(client, TAKE_TURN, []);
+  if (turn === undefined) return false;
+  const { summedUntil, until } = turn;
+  const firstOf = async (text: string) => {
+    const [first] = await readPatiently<{ id: string | null }>(client, text, [firstId(summedUntil)]);
+    return first?.id ?? null;
+  };
+  const next = (await firstOf(FIRST_LATE)) ?? (await firstOf(FIRST_UNSUMMED));
+  const day = next === null ? until : utcDay(idMoment(next));
+  if (day >= until) {
+    // Also back, after PostgreSQL's clock was ahead.
+    if (summedUntil !== until) await readPatiently(client, MOVE_TO, [until]);
+    return false;
+  }
+  await replaceOrAdd(client, day);
+  if (day >= summedUntil) await readPatiently(client, MOVE_TO, [day + 1]);
+  return true;
+}
+
+/** To a day whose rows were archived, late ones are added. Any other is summed up as a whole. */
+async function replaceOrAdd(client: pg.PoolClient, day: UtcDay): Promise<void> {
+  const ids = [firstId(day), firstId(day + 1)];
+  const [found] = await readPatiently<{ archived: boolean }>(client, IS_ARCHIVED, [...ids, day]);
+  const isArchived = found?.archived === true;
+  if (!isArchived) await readPatiently(client, FORGET_SUMS, [day]);
+  await readPatiently(client, addToSums(isArchived), [...ids, day]);
+  await readPatiently(client, FORGET_LATE, ids);
 }
 
 /** Sums up until the returned function is called, but not while the process starts. */

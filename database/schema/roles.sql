@@ -29,7 +29,7 @@ grant insert, update, delete on idempotency_keys, stored_responses, stored_respo
 -- The gateway process makes sums by day, and deletes rows after their retention. It locks rows
 -- before it deletes them, which needs the right to update.
 grant insert, delete on request_day_stats to gateway_process;
-grant insert, update on cost_days to gateway_process;
+grant insert, update, delete on cost_days to gateway_process;
 grant delete on late_costs to gateway_process;
 grant update on request_days, cost_progress to gateway_process;
 grant update, delete on request_log_other, provider_attempts_other, request_stats, omitted_requests to gateway_process;

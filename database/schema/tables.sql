@@ -656,6 +656,8 @@ create table cost_days (
   known_revenue_nano_usd numeric not null,
   -- True if the cost of some part is unknown.
   unknown boolean not null,
+  -- True if late rows were added after the generations of the day had been archived.
+  archived boolean not null,
   primary key (day, organization_id, model, provider)
 );
 create table cost_progress (
@@ -664,10 +666,13 @@ create table cost_progress (
   summed_until date not null default date '1970-01-01'
 );
 insert into cost_progress default values;
--- Generations that were charged or recorded five hours after their request or later: the day may
--- have been summed up before, and is summed up again. Without a unique key, so that a mark is
--- inserted while another process deletes an earlier one with the sum that it belongs to.
-create table late_costs (generation_id text collate "C" not null);
+-- Rows that were added five hours after their request or later: the day may have been summed up
+-- before, and is summed up again. Each has its mark once, in the transaction that adds it.
+create table late_costs (
+  generation_id text collate "C" not null,
+  -- The row of uncharged_costs. Null: that of generations.
+  attempt smallint
+);
 
 -- One attempt, for record_provider_attempts().
 create type provider_attempt as (

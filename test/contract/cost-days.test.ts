@@ -4,6 +4,7 @@ import type { CostGroupName } from '#contract/costs.ts';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { idFloor, newId } from '#core/ids.ts';
 import { NO_USAGE } from '#core/pricing.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
 import { sumUpCostDays } from '#database/costs/cost-days.ts';
 import { costReport } from '#database/costs/cost-reads.ts';
 import { costTable } from '#database/costs/cost-table.ts';
@@ -38,7 +39,8 @@ describe('sums of costs by day', () => {
   }
 
   async function attempt(settlement: Settlement, reason: 'crash' | 'timeout', costNanoUsd?: bigint): Promise<void> {
-    const { generationId, organizationId, model, provider, createdAtMs: askedAtMs } = settlement;
+    // The clock of a request's arrival may have been wrong until the provider was asked.
+    const [{ generationId, organizationId, model, provider }, askedAtMs] = [settlement, Date.now()];
     const loss = { reason: 'timeout', amountNanoUsd: 9n } as const;
     const own = { generationId, organizationId, model, provider, askedAtMs, reason, tokens: TOKENS, loss };
     const row = { ...attemptWith(own), ...(costNanoUsd === undefined ? {} : { costNanoUsd }) };
@@ -60,6 +62,22 @@ describe('sums of costs by day', () => {
       costReport(pool, { ...since, by: 'model' }),
     );
     return Promise.all([...tables, ...reports]);
+  }
+  async function expectAsByRows(): Promise<void> {
+    await sumUpCostDays(pool);
+    const bySums = await shown();
+    await sql(db.url, `update cost_progress set summed_until = '1970-01-01'`);
+    expect(bySums).toEqual(await shown());
+    await sumUpCostDays(pool);
+    expect(await shown()).toEqual(bySums);
+  }
+  async function archive(): Promise<void> {
+    const kept = `'${idFloor('gen', (TODAY - 1) * DAY_MS)}'`;
+    await sql(
+      db.url,
+      `delete from generation_costs where generation_id < ${kept}; delete from uncharged_costs where generation_id < ${kept};
+       delete from generations where id < ${kept}`,
+    );
   }
   const summedUntil = async () =>
     (await sql<{ day: number }>(db.url, `select summed_until - date '1970-01-01' as day from cost_progress`))[0]?.day;
@@ -84,15 +102,33 @@ describe('sums of costs by day', () => {
     });
     for (const write of [() => attempt(dead, 'crash'), () => db.store.ledger.charge(dead), () => charge(5)]) {
       await write();
-      await sumUpCostDays(pool);
-      const bySums = await shown();
-      await sql(db.url, `update cost_progress set summed_until = '1970-01-01'`);
-      expect(bySums).toEqual(await shown());
-      await sumUpCostDays(pool);
-      expect(await shown()).toEqual(bySums);
+      await expectAsByRows();
     }
     const summed = idFloor('gen', (TODAY - 1) * DAY_MS);
     expect(await sql(db.url, `select * from late_costs where generation_id < '${summed}'`)).toEqual([]);
+  });
+
+  it('count a cost once that moved to another provider', async () => {
+    const [daysAgo, provider] = [8, 'before'];
+    const asked = await charge(daysAgo);
+    const dead = { ...asked, generationId: newId('gen', asked.createdAtMs), providerCostNanoUsd: 20n };
+    await attempt({ ...dead, provider }, 'crash', 20n);
+    await sumUpCostDays(pool);
+    await db.store.ledger.charge(dead);
+    await expectAsByRows();
+  });
+
+  it('forget marks for longer than other statements may take', async () => {
+    const impatient = createPool(db.url, 1, { connectMs: 2_000, statementMs: 100 }, QUIET);
+    await charge(8);
+    await sql(
+      db.url,
+      `create function linger() returns trigger language plpgsql as 'begin perform pg_sleep(0.8); return null; end';
+       create trigger linger before delete on late_costs for each statement execute function linger()`,
+    );
+    await sumUpCostDays(impatient);
+    await sql(db.url, 'drop function linger cascade');
+    await impatient.end();
   });
 
   it('are summed up again if a late charge is committed while its day is summed up', async () => {
@@ -125,17 +161,47 @@ describe('sums of costs by day', () => {
 
   it('stay when the generations are archived', async () => {
     const before = await shown();
-    const kept = `'${idFloor('gen', (TODAY - 1) * DAY_MS)}'`;
-    await sql(
-      db.url,
-      `delete from generation_costs where generation_id < ${kept}; delete from uncharged_costs where generation_id < ${kept};
-       delete from generations where id < ${kept}`,
-    );
+    await archive();
     // The last two reports have parts of days, which are read from the rows.
     expect((await shown()).slice(0, -2)).toEqual(before.slice(0, -2));
     // A mark of an archived day changes nothing either.
     await sql(db.url, `insert into late_costs values ('${newId('gen', (TODAY - 12) * DAY_MS)}')`);
     await sumUpCostDays(pool);
     expect((await shown())[0]).toEqual(before[0]);
+  });
+
+  it('of archived generations grow by late rows, each once', async () => {
+    const [one, three, failed] = ['archived-1', 'archived-3', 'archived-attempts'];
+    for (const model of [one, three, three, three]) await charge(11, { model, providerCostNanoUsd: 60n });
+    const asked = { ...(await charge(6)), model: failed };
+    const fail = (costNanoUsd: bigint) =>
+      attempt({ ...asked, generationId: newId('gen', (TODAY - 10) * DAY_MS) }, 'timeout', costNanoUsd);
+    await fail(700n);
+    await sumUpCostDays(pool);
+    await archive();
+    const models = () =>
+      sql(
+        db.url,
+        `select model, requests::int, revenue_nano_usd::int as revenue, cost_nano_usd::int as cost from cost_days
+         where model like 'archived-%' order by model`,
+      );
+    const sums = (ones: number, threes: number, cost: number) => [
+      { model: one, requests: ones, revenue: 100 * ones, cost: 60 * ones },
+      { model: three, requests: threes, revenue: 100 * threes, cost: 60 * threes },
+      { model: failed, requests: 0, revenue: 0, cost },
+    ];
+    expect(await models()).toEqual(sums(1, 3, 700));
+    const late = await charge(11, { model: one, providerCostNanoUsd: 60n });
+    for (let i = 0; i < 4; i++) await charge(11, { model: three, providerCostNanoUsd: 60n });
+    await fail(5n);
+    await sumUpCostDays(pool);
+    expect(await models()).toEqual(sums(2, 7, 705));
+
+    // A repetition is no late row, and rows that were late before are not archived.
+    await db.store.ledger.charge(late);
+    await charge(11, { model: three, providerCostNanoUsd: 60n });
+    await fail(3n);
+    await sumUpCostDays(pool);
+    expect(await models()).toEqual(sums(2, 8, 708));
   });
 });

@@ -59,7 +59,10 @@ begin
     on conflict do nothing;
   end if;
   if any_late then
-    insert into late_costs select c.id from unnest(charges) c where c.created_ms < late_before;
+    -- Only charges of this transaction: a repetition is in the sums already.
+    insert into late_costs (generation_id)
+    select g.id from unnest(charges) c join generations g on g.id = c.id
+    where c.created_ms < late_before and g.xmin = pg_current_xact_id()::xid;
   end if;
   return result;
 end

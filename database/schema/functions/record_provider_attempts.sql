@@ -7,12 +7,15 @@ security definer set search_path from current as $$
 declare
   written integer;
 begin
-  insert into uncharged_costs (generation_id, attempt, organization_id, model, provider, reason, cost_nano_usd)
-  select a.generation_id, a.attempt, a.organization_id, a.model, a.provider, a.reason, a.cost_nano_usd
-  from unnest(attempts) a where a.token_source is not null
-  on conflict do nothing;
-  insert into late_costs select a.generation_id from unnest(attempts) a
-  where a.token_source is not null and a.asked_ms < extract(epoch from now()) * 1000 - 18000000;
+  with added as (
+    insert into uncharged_costs as u (generation_id, attempt, organization_id, model, provider, reason, cost_nano_usd)
+    select a.generation_id, a.attempt, a.organization_id, a.model, a.provider, a.reason, a.cost_nano_usd
+    from unnest(attempts) a where a.token_source is not null
+    on conflict do nothing
+    returning u.generation_id, u.attempt
+  )
+  insert into late_costs (generation_id, attempt)
+  select generation_id, attempt from added where generation_id < id_floor('gen', now() - interval '5 hours');
 
   with fresh as (
     insert into provider_attempts as p (
