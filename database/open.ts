@@ -86,8 +86,8 @@ const STORED_RESPONSES: StoredResponseBound = { boundBytes: () => 1024 ** 3 };
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
 /** Connections for two batches of lookups, one commit and a ping. */
 const REQUEST_CONNECTIONS = 4;
-/** Connections for the lock, the process report and the request log. */
-const OWN_CONNECTIONS = 3;
+/** Connections for the lock, the process report, the request log and the sums of costs. */
+const OWN_CONNECTIONS = 4;
 const POOL: PoolSizes = { idempotency: 4, administration: 4 };
 
 /** Maximum connections of one gateway process. */
@@ -112,7 +112,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     await endPools();
     throw error;
   });
-  const stopSumming = keepCostDays(others, log);
+  const stopSumming = keepCostDays(url, timeouts, log);
   const { onMeasured, onCallerFound: onFound } = options;
   const stopMeasuring = onMeasured && watchStoredAmounts(others, onMeasured);
   const watched = detectRollbacks(

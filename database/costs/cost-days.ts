@@ -1,7 +1,15 @@
 import type pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { inTransaction, only, READ_WHOLE, type StoreLog, sql } from '../connection/connection-pool.ts';
+import {
+  createPool,
+  inTransaction,
+  only,
+  READ_WHOLE,
+  type StoreLog,
+  sql,
+  type Timeouts,
+} from '../connection/connection-pool.ts';
 import { PATIENCE_MS, readPatiently } from '../connection/patient-session.ts';
 import { isRollback } from '../connection/unavailable.ts';
 import { LATE, rowsOfCosts } from './booked-costs.ts';
@@ -132,13 +140,19 @@ async function replaceOrAdd(client: pg.PoolClient, day: UtcDay): Promise<void> {
   await readPatiently(client, FORGET_LATE, ids);
 }
 
-/** Sums up until the returned function is called, but not while the process starts. */
-export function keepCostDays(pool: pg.Pool, log: StoreLog): () => void {
+/**
+ * Sums up until the returned function is called, but not while the process starts. The connection
+ * is opened for it, because a sum takes long, and is closed afterwards.
+ */
+export function keepCostDays(url: string, timeouts: Timeouts, log: StoreLog): () => void {
   let isStopped = false;
   const timer = setInterval(() => {
-    sumUpCostDays(pool).catch((error: unknown) => {
-      if (!isStopped) log.warn({ error: String(error) }, 'costs could not be summed up by days yet');
-    });
+    const pool = createPool(url, 1, timeouts, log);
+    sumUpCostDays(pool)
+      .catch((error: unknown) => {
+        if (!isStopped) log.warn({ error: String(error) }, 'costs could not be summed up by days yet');
+      })
+      .finally(() => pool.end());
   }, CHECK_EVERY_MS);
   timer.unref();
   return () => {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CostGroupName } from '#contract/costs.ts';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { idFloor, newId } from '#core/ids.ts';
@@ -12,7 +12,7 @@ import type { Settlement } from '#database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { settlementOf, sql } from '../harness/database.ts';
+import { openStore, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const TODAY = utcDay(Date.now());
@@ -29,6 +29,7 @@ describe('sums of costs by day', () => {
     log = openRequestLog(db.url, QUIET, PATIENT);
   });
   afterAll(() => Promise.all([pool?.end(), log?.close()]));
+  afterEach(() => void vi.useRealTimers());
 
   async function charge(daysAgo: number, changes: Partial<Settlement> = {}): Promise<Settlement> {
     const [day, atMs] = [TODAY - daysAgo, (TODAY - daysAgo) * DAY_MS + DAY_MS / 2];
@@ -129,6 +130,35 @@ describe('sums of costs by day', () => {
     await sumUpCostDays(impatient);
     await sql(db.url, 'drop function linger cascade');
     await impatient.end();
+  });
+
+  it('keep no connection from other statements', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const timeouts = { connectMs: 2_000, statementMs: 3_000 };
+    const busy = await openStore(db.url, { timeouts, pool: { idempotency: 1, administration: 2 } });
+    const waiting = async (atOnce: number) => {
+      const [found] = await sql<{ n: number }>(
+        db.url,
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(found?.n).toBe(atOnce);
+    };
+    const client = await pool.connect();
+    try {
+      await client.query('begin; lock table cost_progress, daily_usage in access exclusive mode');
+      vi.advanceTimersByTime(600_000);
+      const { organizationId } = db.customer;
+      const usage = { organizationId, firstDay: TODAY, lastDay: TODAY, groupBy: new Set<never>() };
+      const read = busy.ledger.usage(usage, () => true);
+      await vi.waitFor(() => waiting(2), 5_000);
+      expect(await busy.ledger.currentEpoch()).toEqual(expect.any(String));
+      await client.query('rollback');
+      await read;
+      await vi.waitFor(() => waiting(0), 5_000);
+    } finally {
+      client.release(true);
+      await busy.close();
+    }
   });
 
   it('are summed up again if a late charge is committed while its day is summed up', async () => {
