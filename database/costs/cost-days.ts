@@ -36,7 +36,7 @@ const SUMMED_UNTIL = sql('cost_days_summed_until')`
 export async function costRange(pool: pg.Pool, sinceMs: number, untilMs?: number): Promise<readonly unknown[]> {
   const { day: summedUntil } = await only<{ day: UtcDay }>(pool, SUMMED_UNTIL, []);
   const [since, until] = [firstIdSince(sinceMs), untilMs === undefined ? AFTER_ALL_GENERATIONS : firstIdSince(untilMs)];
-  const first = Math.ceil(sinceMs / DAY_MS);
+  const first = Math.max(0, Math.ceil(sinceMs / DAY_MS));
   const end = untilMs === undefined ? summedUntil : Math.min(summedUntil, utcDay(untilMs));
   return end <= first
     ? [since, until, first, first, since, since]

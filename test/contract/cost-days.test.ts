@@ -59,7 +59,7 @@ describe('sums of costs by day', () => {
     const days = { firstDay: TODAY - 12, lastDay: TODAY };
     const tables = groupings.map((groups) => costTable(pool, { ...days, groupBy: new Set(groups) }, 100));
     const range = { sinceMs: (TODAY - 12) * DAY_MS + DAY_MS / 4, untilMs: (TODAY - 3) * DAY_MS + DAY_MS / 4 };
-    const reports = [{ sinceMs: 0 }, range, { sinceMs: range.sinceMs + DAY_MS / 2 }].map((since) =>
+    const reports = [{ sinceMs: -8.64e15 }, range, { sinceMs: range.sinceMs + DAY_MS / 2 }].map((since) =>
       costReport(pool, { ...since, by: 'model' }),
     );
     return Promise.all([...tables, ...reports]);
