@@ -9,8 +9,8 @@ interface Call {
   name: string;
   /** The client's index. `undefined`: the client has seen nothing of the call. */
   index: number | undefined;
-  /** All of the call so far, while it has no name. */
-  held: JsonObject | undefined;
+  /** The deltas of the call so far, while it has no name. */
+  held: JsonObject[] | undefined;
 }
 
 /** What a delta says about its call. Empty texts count as absent. */
@@ -31,10 +31,7 @@ export class CallDeltas {
   readonly #held = new Set<Call>();
   #last: Call | undefined;
   #begun = 0;
-
-  get holds(): boolean {
-    return this.#held.size > 0;
-  }
+  #hasEnded = false;
 
   /**
    * Returns a well-formed delta unchanged. `undefined`: it is held back, because its call has no
@@ -50,25 +47,27 @@ export class CallDeltas {
       call.name ||= said.name;
       return continued(delta, call.index, isLateId, isLateName);
     }
-    const whole = call.held === undefined ? delta : joined(call.held, delta);
     call.name = said.name;
-    if (call.name !== '' || !mayHold) return this.#begin(call, whole);
-    call.held = whole;
+    const deltas = call.held ?? [];
+    deltas.push(delta);
+    if (call.name !== '' || !mayHold || this.#hasEnded) return this.#begin(call, deltas);
+    call.held = deltas;
     this.#held.add(call);
     return undefined;
   }
 
-  /** Calls that are held back, for a choice that ends. */
+  /** Calls that are held back, for a choice that ends. None is held back later. */
   release(): JsonObject[] {
-    return [...this.#held].map((call) => this.#begin(call, call.held ?? {}));
+    this.#hasEnded = true;
+    return [...this.#held].map((call) => this.#begin(call, call.held ?? []));
   }
 
-  #begin(call: Call, whole: JsonObject): JsonObject {
+  #begin(call: Call, deltas: readonly JsonObject[]): JsonObject {
     const index = this.#begun++;
     call.index = index;
     call.held = undefined;
     this.#held.delete(call);
-    const written = withTextArguments(whole);
+    const written = joined(deltas);
     return written.index === index ? written : { ...written, index };
   }
 
@@ -78,7 +77,7 @@ export class CallDeltas {
     const hasIndexOf = givenIndex === undefined || ofId?.givenIndex === givenIndex;
     const latest = givenIndex === undefined ? this.#last : this.#latestAt.get(givenIndex);
     let call = ofId !== undefined && hasIndexOf ? ofId : latest;
-    if (call === undefined || (call !== ofId && isOther(said, call))) {
+    if (call === undefined || isOther(said, call)) {
       call = { givenIndex, id: '', name: '', index: undefined, held: undefined };
       if (givenIndex !== undefined) this.#latestAt.set(givenIndex, call);
     }
@@ -99,8 +98,8 @@ export class CallDeltas {
  */
 function isOther({ givenIndex, id, name }: Said, call: Call): boolean {
   if (name === '' || call.name === '') return false;
-  if (name !== call.name || (id !== '' && call.id !== '')) return true;
-  return givenIndex === undefined;
+  if (name !== call.name) return true;
+  return id !== '' && call.id !== '' ? id !== call.id : givenIndex === undefined;
 }
 
 function saidBy(delta: JsonObject): Said {
@@ -128,16 +127,23 @@ function continued(delta: JsonObject, index: number, isLateId: boolean, isLateNa
   };
 }
 
-/** Two deltas of a call without name as one. */
-function joined(held: JsonObject, delta: JsonObject): JsonObject {
-  const before = withTextArguments(held);
-  const next = withTextArguments(delta);
-  const kind = kindOf(next);
+/** The deltas of a call as one. No delta is copied more than once, because there may be many. */
+function joined(deltas: readonly JsonObject[]): JsonObject {
+  const given = deltas.map(withTextArguments);
+  const [first = {}, ...others] = given;
+  if (others.length === 0) return first;
+  const whole = merged(given);
+  const kind = kindOf(whole);
   const input = kind === 'custom' ? 'input' : 'arguments';
-  const texts = [calledBy(before)[input], calledBy(next)[input]].filter((text) => typeof text === 'string');
-  const id = before.id || next.id;
-  const called = { ...calledBy(before), ...calledBy(next), [input]: texts.join('') };
-  return { ...before, ...next, ...(id === undefined ? {} : { id }), [kind]: called };
+  const texts = given.map((delta) => calledBy(delta)[input]).filter((text) => typeof text === 'string');
+  const id = given.find((delta) => delta.id)?.id ?? whole.id;
+  const called = { ...merged(given.map(calledBy)), [input]: texts.join('') };
+  return { ...whole, ...(id === undefined ? {} : { id }), [kind]: called };
+}
+
+/** Not `Object.assign`, which reads a member `__proto__` as a prototype. */
+function merged(objects: readonly JsonObject[]): JsonObject {
+  return Object.fromEntries(objects.flatMap((object) => Object.entries(object)));
 }
 
 /** Ollama's own form has arguments as an object; some bridges pass it on. */

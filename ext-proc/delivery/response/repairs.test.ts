@@ -107,6 +107,34 @@ describe('a tool call', () => {
     const { choices } = repaired(nameless('a', long, 0), nameless('b', long, 1), nameless('', long, 0));
     expect(choices).toEqual([{ ...delta(), delta: {} }, nameless('b', long, 0), nameless('a', long + long, 1)]);
   });
+
+  test('without a name does not wait in the chunk that ends its choice, nor after it', () => {
+    const last = { ...delta(call('a', undefined, '{}', { index: 0 })), finish_reason: 'tool_calls' };
+    const ended = { index: 0, delta: {}, finish_reason: 'tool_calls' };
+    const late = delta(call('b', undefined, '{}', { index: 0 }));
+    expect(repaired(last).choices).toEqual([last]);
+    expect(repaired(ended, late).choices).toEqual([ended, late]);
+  });
+
+  test('begins with another name, also if it has the id of the one before', () => {
+    const [one, other] = [call('x', 'f', '{"a":1}'), call('x', 'g', '{"b":1}')];
+    const expected = [delta({ ...one, index: 0 }), delta({ ...other, index: 1 })];
+    expect(repaired(delta(one), delta(other)).choices).toEqual(expected);
+    expect(repaired(delta({ ...one, index: 0 }), delta({ ...other, index: 0 })).choices).toEqual(expected);
+  });
+
+  test('without a name has all members of its deltas once it begins', () => {
+    const waiting = [{ index: 0, a: 1 }, call('x', undefined, '{', { index: 0, b: 1 }), { index: 0, id: 'y', a: 2 }];
+    const whole = call('x', 'f', '{}', { index: 0, a: 2, b: 1, c: 1 });
+    expect(repaired(delta(...waiting, call('', 'f', '}', { index: 0, c: 1 }))).choices).toEqual([delta(whole)]);
+  });
+
+  test('of a choice beyond those that can be requested is unchanged', () => {
+    const many = Array.from({ length: 200 }, (_, index) => ({ ...delta(call('a', 'f', '{}', { index: 3 })), index }));
+    const indexesOfCalls = repaired(...many).choices.map((choice) => (choice as ReturnType<typeof delta>).delta);
+    expect(indexesOfCalls.slice(0, 128)).toEqual(Array(128).fill(delta(call('a', 'f', '{}', { index: 0 })).delta));
+    expect(indexesOfCalls.at(-1)).toEqual(many.at(-1)?.delta);
+  });
 });
 
 test('an empty finish reason of a chunk is null, and the reason at the end follows from the calls', () => {

@@ -12,6 +12,9 @@ export interface Repaired {
 /** Most characters of the chunks of a stream in which calls may wait for their names. */
 const MOST_HELD = 64 * 1024;
 
+/** As many as can be requested. Those of other indexes pass, because each index costs memory. */
+const MOST_CHOICES = 128;
+
 export class ChunkRepairs {
   readonly #calls = new Map<unknown, CallDeltas>();
   #heldCharacters = 0;
@@ -37,23 +40,27 @@ export class ChunkRepairs {
     const named = choice.finish_reason === '' ? { ...choice, finish_reason: null } : choice;
     const { delta, index = 0 } = named;
     const given = isObject(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : NO_CALLS;
-    if (given.length === 0 && (this.#heldCharacters === 0 || !this.#calls.has(index))) return named;
+    const isEnd = isFinished(named);
+    if (given.length === 0 && !isEnd) return named;
     const calls = this.#callsOf(index);
-    const isEnd = calls.holds && isFinished(named);
-    const mayHold = this.#heldCharacters + chunkCharacters <= MOST_HELD;
+    if (calls === undefined) return named;
+    const mayHold = !isEnd && this.#heldCharacters + chunkCharacters <= MOST_HELD;
     const repaired = given.map((call) => (isObject(call) ? calls.repair(call, mayHold) : call));
-    if (!isEnd && repaired.every((call, at) => call === given[at])) return named;
+    const released = isEnd ? calls.release() : NO_CALLS;
+    if (released.length === 0 && repaired.every((call, at) => call === given[at])) return named;
     const written = repaired.filter((call) => call !== undefined);
     if (written.length < repaired.length) this.#heldCharacters += chunkCharacters;
-    if (isEnd) written.push(...calls.release());
+    written.push(...released);
     const { tool_calls: _, ...others } = isObject(delta) ? delta : {};
     return { ...named, delta: written.length === 0 ? others : { ...others, tool_calls: written } };
   }
 
-  #callsOf(index: unknown): CallDeltas {
-    const known = this.#calls.get(index) ?? new CallDeltas();
-    this.#calls.set(index, known);
-    return known;
+  #callsOf(index: unknown): CallDeltas | undefined {
+    const known = this.#calls.get(index);
+    if (known !== undefined || this.#calls.size >= MOST_CHOICES) return known;
+    const calls = new CallDeltas();
+    this.#calls.set(index, calls);
+    return calls;
   }
 }
 
