@@ -139,7 +139,7 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
   const entry = secrets === 'gateway' ? given : keyless(given);
   const endpoint = {
     ...placeOf(entry),
-    ...(usesTls(entry) && trustedCa.ok ? { trustedCaPath: trustedCa.path, trustedCaDigest: trustedCa.digest } : {}),
+    ...(usesTls(entry) && trustedCa.ok ? { trustedCa: trustedCa.bundle } : {}),
     ...authOf(entry, secrets, file.limits.request_body),
   };
   return {

@@ -133,10 +133,15 @@ export interface KeylessProvider {
    * calls, or of the calls (Gemini's signatures). Absent: it does not want it.
    */
   readonly reasoningMemory?: 'reasoning_content' | 'extra_content';
-  /** PEM bundle for https, shared by all providers. */
-  readonly trustedCaPath?: string;
-  /** Hash of the bundle. */
-  readonly trustedCaDigest?: string;
+  /** Verifies certificates of https servers; shared by all providers. */
+  readonly trustedCa?: CaBundle;
+}
+
+/** A bundle as it was read. Its file may be another one by now. */
+export interface CaBundle {
+  readonly pem: string;
+  /** SHA-256 of `pem`. */
+  readonly digest: string;
 }
 
 export interface HealthCheck {

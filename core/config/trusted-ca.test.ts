@@ -12,7 +12,7 @@ async function loadedWith(bundle: string) {
   const env = { SSL_CERT_FILE: join(folder.path, 'ca.pem') };
   await writeFile(env.SSL_CERT_FILE, bundle);
   const { config, warnings, source } = await folder.loaded(file, env);
-  const digest = config.providers.get('p')?.trustedCaDigest;
+  const digest = config.providers.get('p')?.trustedCa?.digest;
   return { digest, warnings: warnings.map(({ message }) => message), source };
 }
 

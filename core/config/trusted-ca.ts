@@ -1,6 +1,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { CaBundle } from './gateway-config.ts';
 import { readTextFile } from './read-text-file.ts';
 
 /** Bundles of the certificates that Linux distributions and macOS trust. */
@@ -17,9 +18,9 @@ const MAX_BUNDLE_BYTES = 4 * 1024 * 1024;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export type TrustedCa =
-  /** `problem`: the bundle cannot be used now, and the digest is of the former one. */
-  | { readonly ok: true; readonly path: string; readonly digest: string; readonly problem?: string }
-  | { readonly ok: false; readonly reason: string; readonly path?: string };
+  /** `problem`: the bundle cannot be used now, and this is the former one. */
+  | { readonly ok: true; readonly bundle: CaBundle; readonly problem?: string }
+  | { readonly ok: false; readonly reason: string };
 
 /** Bundles, the first usable of which counts. */
 export function caBundles({ SSL_CERT_FILE: named }: Environment): readonly string[] {
@@ -41,27 +42,27 @@ export async function findTrustedCa(env: Environment): Promise<TrustedCa> {
   for (const path of caBundles(env)) {
     const found = await readBundle(path);
     if (found.ok) return found;
-    if (env.SSL_CERT_FILE) return { ok: false, reason: `SSL_CERT_FILE: ${found.reason}`, path };
+    if (env.SSL_CERT_FILE) return { ok: false, reason: `SSL_CERT_FILE: ${found.reason}` };
   }
   return { ok: false, reason: 'no CA certificates found; install ca-certificates or set SSL_CERT_FILE' };
 }
 
-/** By path, digests of the bundles that this process could use. */
-const usable = new Map<string, string>();
+/** By path, the bundles that this process could use last. */
+const usable = new Map<string, CaBundle>();
 
 /** A bundle that cannot be used, such as while a program renews it, is still the former one. */
 async function readBundle(path: string): Promise<TrustedCa> {
-  const file = await readTextFile(path, MAX_BUNDLE_BYTES);
   const former = usable.get(path);
-  const digest = file.ok ? hash('sha256', file.text) : undefined;
-  if (digest !== undefined && digest === former) return { ok: true, path, digest };
+  const file = await readTextFile(path, MAX_BUNDLE_BYTES);
+  if (former !== undefined && file.ok && file.text === former.pem) return { ok: true, bundle: former };
   const problem = file.ok ? whyNoBundle(file.text) : file.reason;
-  if (digest !== undefined && problem === undefined) {
-    usable.set(path, digest);
-    return { ok: true, path, digest };
+  if (file.ok && problem === undefined) {
+    const bundle = { pem: file.text, digest: hash('sha256', file.text) };
+    usable.set(path, bundle);
+    return { ok: true, bundle };
   }
   const reason = `${problem}`;
-  return former === undefined ? { ok: false, reason } : { ok: true, path, digest: former, problem: reason };
+  return former === undefined ? { ok: false, reason } : { ok: true, bundle: former, problem: reason };
 }
 
 /**

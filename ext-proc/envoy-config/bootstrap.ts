@@ -25,11 +25,6 @@ export function clustersPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'clusters.json');
 }
 
-/** Folder of the files with credentials that Envoy uses itself. */
-export function credentialsFolder(paths: RuntimePaths): string {
-  return join(paths.envoyDir, 'credentials');
-}
-
 function logRatePath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'log-rate.json');
 }

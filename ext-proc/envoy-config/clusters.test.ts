@@ -41,7 +41,7 @@ async function configOf(
 }
 
 function textFor(config: GatewayConfig): string {
-  return clusterFile(clustersOf(config, '/credentials')).text;
+  return clusterFile(clustersOf(config, '/envoy')).text;
 }
 
 function namesIn(text: string): string[] {

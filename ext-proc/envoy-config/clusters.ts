@@ -6,10 +6,10 @@ import { type Cluster, clusterOf, providerClusters } from './provider-cluster.ts
 export type Clusters = ReadonlyMap<string, Cluster>;
 
 /** Unused providers have no cluster, so that Envoy does not look up their names. */
-export function clustersOf(config: GatewayConfig, credentialsFolder: string): Clusters {
+export function clustersOf(config: GatewayConfig, folder: string): Clusters {
   const clusters = new Map<string, Cluster>();
   for (const provider of usedProviders(config)) {
-    for (const cluster of providerClusters(clusterOf(provider), provider, credentialsFolder))
+    for (const cluster of providerClusters(clusterOf(provider), provider, folder))
       clusters.set(String(cluster.name), cluster);
   }
   return clusters;

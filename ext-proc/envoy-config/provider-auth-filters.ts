@@ -21,8 +21,13 @@ export function tokenClusterName(cluster: string): string {
   return `${cluster}-token`;
 }
 
+/** `folder`, here and below: Envoy's. */
+export function credentialsFolder(folder: string): string {
+  return join(folder, 'credentials');
+}
+
 export function credentialsPath(folder: string, cluster: string): string {
-  return join(folder, cluster);
+  return join(credentialsFolder(folder), cluster);
 }
 
 /** Filters in front of the codec, in the order in which a request passes them. */

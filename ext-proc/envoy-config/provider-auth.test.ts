@@ -6,19 +6,19 @@ import { type ClusterSource, clusterName, providerClusters } from './provider-cl
 
 const AWS: ClusterSource = {
   baseUrl: new URL('https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1'),
-  trustedCaPath: '/ca.pem',
+  trustedCa: { pem: '', digest: 'd' },
   auth: { kind: 'aws', region: 'eu-central-1', service: 'bedrock', longestBodyBytes: 4096 },
   credentials: { kind: 'aws', accessKeyId: 'AKID', secretAccessKey: 'aws-sentinel' },
 };
 const OAUTH2: ClusterSource = {
   baseUrl: new URL('http://provider.example/v1'),
-  trustedCaPath: '/ca.pem',
+  trustedCa: { pem: '', digest: 'd' },
   auth: { kind: 'oauth2', tokenUrl: new URL('https://login.example:8443/t?a=b'), scopes: ['a', 'b'] },
   credentials: { kind: 'oauth2', id: 'me', secret: 'oauth2-sentinel' },
 };
 
 function filtersOf(endpoint: ClusterSource, index = 0): { name: string; typed_config: object }[] {
-  const options = providerClusters('p', endpoint, '/secrets')[index]?.typed_extension_protocol_options;
+  const options = providerClusters('p', endpoint, '/envoy')[index]?.typed_extension_protocol_options;
   return JSON.parse(JSON.stringify(Object.values(Object(options))[0])).http_filters;
 }
 
@@ -35,7 +35,7 @@ describe('a provider of AWS', () => {
       service_name: 'bedrock',
       credential_provider: {
         custom_credential_provider_chain: true,
-        credentials_file_provider: { credentials_data_source: { filename: '/secrets/p' } },
+        credentials_file_provider: { credentials_data_source: { filename: '/envoy/credentials/p' } },
       },
     });
   });
@@ -55,7 +55,7 @@ describe('a provider of AWS', () => {
 
 describe('a provider of OAuth2', () => {
   test('has a token in each request, and a cluster for its token endpoint', () => {
-    const [, tokens] = providerClusters('p', OAUTH2, '/secrets');
+    const [, tokens] = providerClusters('p', OAUTH2, '/envoy');
     expect(tokens).toMatchObject({
       name: 'p-token',
       transport_socket: { typed_config: { sni: 'login.example' } },
@@ -69,7 +69,7 @@ describe('a provider of OAuth2', () => {
           scopes: ['a', 'b'],
           client_credentials: {
             client_id: 'me',
-            client_secret: { name: 'p', sds_config: { path_config_source: { path: '/secrets/p' } } },
+            client_secret: { name: 'p', sds_config: { path_config_source: { path: '/envoy/credentials/p' } } },
           },
         },
       },
@@ -82,6 +82,7 @@ describe('the name of the cluster', () => {
     ['region', AWS, { auth: { ...AWS.auth, region: 'us-east-1' } }],
     ['secret', AWS, { credentials: { ...AWS.credentials, secretAccessKey: 'other' } }],
     ['client secret', OAUTH2, { credentials: { ...OAUTH2.credentials, secret: 'other' } }],
+    ['bundle of CAs', OAUTH2, { trustedCa: { pem: '', digest: 'other' } }],
     ['token endpoint', OAUTH2, { auth: { ...OAUTH2.auth, tokenUrl: new URL('https://login.example/') } }],
   ])('is another one for another %s', (_, endpoint, change) => {
     expect(clusterName('p', { ...endpoint, ...(change as object) })).not.toBe(clusterName('p', endpoint));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type ClusterSource, clusterName, providerCluster } from './provider-cluster.ts';
 
-function endpoint(url: string, trustedCaPath = '/etc/ssl/cert.pem'): ClusterSource {
-  return { baseUrl: new URL(url), trustedCaPath };
+function endpoint(url: string, digest = 'd1'): ClusterSource {
+  return { baseUrl: new URL(url), trustedCa: { pem: 'of all', digest } };
 }
 
 describe('the name of a cluster', () => {
@@ -25,8 +25,7 @@ describe('the name of a cluster', () => {
       clusterName('p', endpoint('http://api.example/v1')),
       clusterName('p', endpoint('https://api.example:8443/v1')),
       clusterName('p', endpoint('https://api2.example/v1')),
-      clusterName('p', endpoint('https://api.example/v1', '/other.pem')),
-      clusterName('p', { ...endpoint('https://api.example/v1'), trustedCaDigest: 'of its content' }),
+      clusterName('p', endpoint('https://api.example/v1', 'd2')),
     ];
     expect(new Set(names).size).toBe(names.length);
   });
@@ -48,14 +47,14 @@ describe('the cluster', () => {
   });
 
   test('over https checks name and CA, and offers HTTP/2', () => {
-    expect(providerCluster('p', endpoint('https://api.example'))).toMatchObject({
+    expect(providerCluster('p', endpoint('https://api.example'), '/envoy')).toMatchObject({
       transport_socket: {
         typed_config: {
           sni: 'api.example',
           common_tls_context: {
             tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
             validation_context: {
-              trusted_ca: { filename: '/etc/ssl/cert.pem' },
+              trusted_ca: { filename: '/envoy/trusted-ca/d1.pem' },
               match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: 'api.example' } }],
             },
           },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { HealthCheck, Provider } from '#core/config/gateway-config.ts';
+import { join } from 'node:path';
+import type { CaBundle, HealthCheck, Provider } from '#core/config/gateway-config.ts';
 import type { Authorization } from '#core/config/provider-auth.ts';
 import { isLoopback } from '#core/net/loopback.ts';
 import {
@@ -22,10 +23,8 @@ export interface ClusterSource extends Authorization {
   readonly endpoints?: readonly URL[] | undefined;
   readonly endpointPicker?: URL | undefined;
   readonly healthCheck?: HealthCheck | undefined;
-  /** PEM bundle that verifies certificates. */
-  readonly trustedCaPath?: string | undefined;
-  /** Hash of the bundle, which Envoy reads only when it gets the cluster. */
-  readonly trustedCaDigest?: string | undefined;
+  /** Verifies certificates. */
+  readonly trustedCa?: CaBundle | undefined;
 }
 
 export type Cluster = EnvoyJson;
@@ -49,32 +48,51 @@ export function clusterOf(provider: Provider): string {
 
 /**
  * The name of a provider's cluster has a hash of its content, its bundle and its credentials. So a
- * change makes another cluster, and Envoy never changes one that serves streams. The cluster has no
- * secrets.
+ * change makes another cluster, and Envoy never changes one that serves streams. The bundle may be
+ * that of the token endpoint alone. The cluster has no secrets.
  */
 export function clusterName(providerName: string, source: ClusterSource): string {
-  const { trustedCaDigest = '', credentials } = source;
-  const body = JSON.stringify(clusterBody(source, authFilters('', source, ''))) + trustedCaDigest;
+  const { trustedCa, credentials } = source;
+  const body = JSON.stringify(clusterBody(source, authFilters('', source, ''), '')) + (trustedCa?.digest ?? '');
   const content = credentials === undefined ? body : body + credentialsDigest(credentials);
   const suffix = source.endpoints === undefined ? '' : ENDPOINTS_SUFFIX;
   return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}${suffix}`;
 }
 
-/** The cluster of a provider, and that of its token endpoint. `folder`: of credential files. */
+/** `folder`, here and below: Envoy's, with the files that clusters name. */
+export function trustedCaFolder(folder: string): string {
+  return join(folder, 'trusted-ca');
+}
+
+/** The copy of a bundle that Envoy reads. The operator's file may change before Envoy reads it. */
+export function trustedCaPath(folder: string, { digest }: CaBundle): string {
+  return join(trustedCaFolder(folder), `${digest}.pem`);
+}
+
+/** The cluster of a provider, and that of its token endpoint. */
 export function providerClusters(name: string, source: ClusterSource, folder: string): Cluster[] {
-  const clusters = [providerCluster(name, source, authFilters(name, source, folder))];
-  const { auth, trustedCaPath } = source;
-  if (auth?.kind === 'oauth2')
-    clusters.push(providerCluster(tokenClusterName(name), { baseUrl: auth.tokenUrl, trustedCaPath }, tokenFilters()));
+  const clusters = [providerCluster(name, source, folder)];
+  const { auth, trustedCa } = source;
+  if (auth?.kind === 'oauth2') {
+    const tokens = { baseUrl: auth.tokenUrl, trustedCa };
+    clusters.push(providerCluster(tokenClusterName(name), tokens, folder, tokenFilters()));
+  }
   return clusters;
 }
 
-export function providerCluster(name: string, source: ClusterSource, filters: readonly EnvoyJson[] = []): Cluster {
-  return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(source, filters) };
+export function providerCluster(
+  name: string,
+  source: ClusterSource,
+  folder = '',
+  filters = authFilters(name, source, folder),
+): Cluster {
+  const type = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+  return { '@type': type, name, ...clusterBody(source, filters, folder) };
 }
 
-function clusterBody(provider: ClusterSource, filters: readonly EnvoyJson[]): Cluster {
-  const { baseUrl, endpoints, endpointPicker, healthCheck, trustedCaPath } = provider;
+function clusterBody(provider: ClusterSource, filters: readonly EnvoyJson[], folder: string): Cluster {
+  const { baseUrl, endpoints, endpointPicker, healthCheck, trustedCa } = provider;
+  const caPath = trustedCa === undefined ? '' : trustedCaPath(folder, trustedCa);
   const host = bareHost(baseUrl);
   const secure = baseUrl.protocol === 'https:';
   return {
@@ -99,9 +117,9 @@ function clusterBody(provider: ClusterSource, filters: readonly EnvoyJson[]): Cl
     typed_extension_protocol_options: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': { ...httpOptions(secure), ...withCodec(filters) },
     },
-    ...(secure ? { transport_socket: tls(host, trustedCaPath) } : {}),
+    ...(secure ? { transport_socket: tls(host, caPath) } : {}),
     ...(secure && endpoints !== undefined
-      ? { transport_socket_matches: socketMatches(endpoints, (of) => tls(of, trustedCaPath)) }
+      ? { transport_socket_matches: socketMatches(endpoints, (of) => tls(of, caPath)) }
       : {}),
   };
 }
@@ -217,7 +235,7 @@ function httpOptions(secure: boolean): Cluster {
  * Envoy adds ALPN for h2 and http/1.1 by itself in auto_config. If the host is an address, there is
  * no SNI, and the certificate must name the address.
  */
-function tls(host: string, trustedCaPath: string | undefined): Cluster {
+function tls(host: string, caPath: string): Cluster {
   return {
     name: 'envoy.transport_sockets.tls',
     typed_config: {
@@ -226,7 +244,7 @@ function tls(host: string, trustedCaPath: string | undefined): Cluster {
       common_tls_context: {
         tls_params: { tls_minimum_protocol_version: 'TLSv1_2', tls_maximum_protocol_version: 'TLSv1_3' },
         validation_context: {
-          trusted_ca: { filename: trustedCaPath ?? '' },
+          trusted_ca: { filename: caPath },
           match_typed_subject_alt_names: [
             { san_type: isAddress(host) ? 'IP_ADDRESS' : 'DNS', matcher: { exact: host } },
           ],

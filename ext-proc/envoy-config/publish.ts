@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
-import { clustersPath, credentialsFolder } from './bootstrap.ts';
+import { clustersPath } from './bootstrap.ts';
+import { deleteUnnamedFiles, writeClusterFiles } from './cluster-files.ts';
 import { type ClusterFile, type Clusters, clusterFile, clustersOf, usedProviders } from './clusters.ts';
-import { deleteCredentialsExcept, writeCredentials } from './credential-files.ts';
 import { type ClusterState, readClusterState } from './envoy-admin.ts';
 import { EnvoyTokens } from './envoy-tokens.ts';
 import type { Cluster } from './provider-cluster.ts';
@@ -44,7 +44,7 @@ const FOLLOW_WITHIN_MS = 30_000;
 export class ClusterPublisher {
   readonly #options: PublisherOptions;
   readonly #path: string;
-  readonly #credentials: string;
+  readonly #folder: string;
   readonly #tokens: EnvoyTokens;
   #current: Clusters = new Map();
   #totalMs = 0;
@@ -56,7 +56,7 @@ export class ClusterPublisher {
   constructor(options: PublisherOptions) {
     this.#options = options;
     this.#path = clustersPath(options.paths);
-    this.#credentials = credentialsFolder(options.paths);
+    this.#folder = options.paths.envoyDir;
     this.#tokens = new EnvoyTokens(options.paths.envoyAdminSocket);
   }
 
@@ -78,8 +78,8 @@ export class ClusterPublisher {
   async #publish(next: GatewayConfig): Promise<PublishResult> {
     if (this.#options.follows) return this.#follow(next);
     const { envoyAdminSocket } = this.#options.paths;
-    const wanted = clustersOf(next, this.#credentials);
-    await writeCredentials(next, this.#credentials);
+    const wanted = clustersOf(next, this.#folder);
+    await writeClusterFiles(next, this.#folder);
     const before = await readClusterState(envoyAdminSocket);
     const file = clusterFile(new Map([...this.#everything(), ...wanted]));
     await replaceFile(this.#path, file.text);
@@ -90,13 +90,13 @@ export class ClusterPublisher {
     }
     if (before !== undefined) await this.#firstTokens(next);
     this.#switchTo(wanted, next.timeouts.totalMs);
-    await deleteCredentialsExcept(this.#everything(), this.#credentials);
+    await deleteUnnamedFiles(this.#everything(), this.#folder);
     return { ok: true, confirmed: before !== undefined };
   }
 
   /** Waits for the writing process, which reads the same configuration at about this time. */
   async #follow(next: GatewayConfig): Promise<PublishResult> {
-    const wanted = [...clustersOf(next, this.#credentials).keys()];
+    const wanted = [...clustersOf(next, this.#folder).keys()];
     const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;
     const deadlineMs = performance.now() + withinMs;
     for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
@@ -164,7 +164,7 @@ export class ClusterPublisher {
     const done = this.#inTurn(async () => {
       if (!this.#leaving.delete(name) || this.#closed) return;
       await replaceFile(this.#path, clusterFile(this.#everything()).text);
-      await deleteCredentialsExcept(this.#everything(), this.#credentials);
+      await deleteUnnamedFiles(this.#everything(), this.#folder);
     });
     done.catch((error: unknown) => this.#options.onFault(`cluster ${name} cannot be taken out: ${String(error)}`));
   }

@@ -1,21 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
 import type { Provider } from '#core/config/gateway-config.ts';
 import { makeCertificate } from '#test/provider/certificate.ts';
 import { lookAtProvider } from './provider.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-provider-'));
 const certificate = makeCertificate();
-const bundle = join(folder, 'ca.pem');
-writeFileSync(bundle, certificate.cert);
 const servers: Server[] = [];
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
@@ -25,14 +18,14 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function look(baseUrl: string, trustedCaPath = bundle, isUsed = true, tokenUrl?: string) {
+function look(baseUrl: string, pem = certificate.cert, isUsed = true, tokenUrl?: string) {
   const provider: Provider = {
     name: 'p',
     api: 'chat',
     baseUrl: new URL(baseUrl),
     apiKey: 'provider-secret',
     outputLimitField: 'max_tokens',
-    trustedCaPath,
+    trustedCa: { pem, digest: '' },
     ...(tokenUrl === undefined ? {} : { auth: { kind: 'oauth2', tokenUrl: new URL(tokenUrl), scopes: [] } }),
   };
   return lookAtProvider(provider, isUsed);
@@ -55,10 +48,8 @@ it('a provider with a trusted certificate is fine: reports the expiry, and sends
 });
 
 it('a certificate that is untrusted or for another name is a problem', async () => {
-  const other = join(folder, 'other.pem');
-  writeFileSync(other, makeCertificate().cert);
   const port = await listen(createTlsServer({ cert: certificate.cert, key: certificate.key }));
-  expect(await look(`https://localhost:${port}/v1`, other)).toMatchObject([
+  expect(await look(`https://localhost:${port}/v1`, makeCertificate().cert)).toMatchObject([
     { verdict: 'problem', found: expect.stringMatching(/self-signed certificate/) },
   ]);
   expect(await look(`https://127.0.0.2:${port}/v1`)).toMatchObject([{ verdict: 'problem' }]);
@@ -74,7 +65,7 @@ it('without TLS a connection is enough; none is a problem if a model needs it, o
   expect(await look(`http://127.0.0.1:${port}/v1`)).toMatchObject([
     { verdict: 'problem', found: expect.stringContaining('ECONNREFUSED'), advice: expect.any(String) },
   ]);
-  expect(await look(`http://127.0.0.1:${port}/v1`, bundle, false)).toMatchObject([{ verdict: 'warning' }]);
+  expect(await look(`http://127.0.0.1:${port}/v1`, certificate.cert, false)).toMatchObject([{ verdict: 'warning' }]);
 });
 
 it('checks every endpoint', async () => {
@@ -121,7 +112,9 @@ it('reports a name that does not resolve', async () => {
 
 it('checks a token endpoint like its provider', async () => {
   const port = await listen(createServer());
-  expect(await look(`http://127.0.0.1:${port}/v1`, bundle, true, `https://nowhere.invalid/token`)).toMatchObject([
+  expect(
+    await look(`http://127.0.0.1:${port}/v1`, certificate.cert, true, `https://nowhere.invalid/token`),
+  ).toMatchObject([
     { check: 'provider p', verdict: 'ok' },
     { check: 'provider p tokens', verdict: 'problem', advice: expect.stringContaining('token_url') },
   ]);

@@ -1,9 +1,8 @@
 import { lookup } from 'node:dns/promises';
-import { readFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
-import type { KeylessProvider } from '#core/config/gateway-config.ts';
+import type { CaBundle, KeylessProvider } from '#core/config/gateway-config.ts';
 import { expiryFinding } from './certificate.ts';
 import { type Finding, ok, problem } from './check.ts';
 
@@ -15,12 +14,12 @@ const CONNECT_MS = 5_000;
  * failure is no problem if no model uses the provider, or if Envoy chooses instead of the picker.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
-  const { baseUrl, endpoints, endpointPicker, auth, trustedCaPath } = provider;
+  const { baseUrl, endpoints, endpointPicker, auth, trustedCa } = provider;
   const check = `provider ${provider.name}`;
   const field = endpoints === undefined ? 'base_url' : 'endpoints';
-  const servers = (endpoints ?? [baseUrl]).map((url) => meetServer({ check, field, url, trustedCaPath }));
+  const servers = (endpoints ?? [baseUrl]).map((url) => meetServer({ check, field, url, trustedCa }));
   if (auth?.kind === 'oauth2')
-    servers.push(meetServer({ check: `${check} tokens`, field: 'token_url', url: auth.tokenUrl, trustedCaPath }));
+    servers.push(meetServer({ check: `${check} tokens`, field: 'token_url', url: auth.tokenUrl, trustedCa }));
   if (endpointPicker !== undefined) {
     const picker = { check: `${check} picker`, field: 'endpoint_picker', url: endpointPicker };
     servers.push(meetServer({ ...picker, isHttp2: true }).then(asWarnings));
@@ -38,11 +37,11 @@ interface NamedServer {
   /** Field of the configuration with this server. */
   readonly field: string;
   readonly url: URL;
-  readonly trustedCaPath?: string | undefined;
+  readonly trustedCa?: CaBundle | undefined;
   readonly isHttp2?: boolean;
 }
 
-async function meetServer({ check, field, url, trustedCaPath, isHttp2 }: NamedServer): Promise<readonly Finding[]> {
+async function meetServer({ check, field, url, trustedCa, isHttp2 }: NamedServer): Promise<readonly Finding[]> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
@@ -54,7 +53,7 @@ async function meetServer({ check, field, url, trustedCaPath, isHttp2 }: NamedSe
     ];
   }
   const startedMs = performance.now();
-  const met = await (secure ? meetTls(host, port, trustedCaPath) : isHttp2 ? meetHttp2(url) : meet(host, port));
+  const met = await (secure ? meetTls(host, port, trustedCa) : isHttp2 ? meetHttp2(url) : meet(host, port));
   const tookMs = Math.round(performance.now() - startedMs);
   if (typeof met === 'string') {
     const advice = secure
@@ -98,8 +97,7 @@ function meetHttp2({ origin }: URL): Promise<string | undefined> {
   });
 }
 
-async function meetTls(host: string, port: number, caPath: string | undefined): Promise<PeerCertificate | string> {
-  const ca = caPath === undefined ? undefined : await readFile(caPath);
+function meetTls(host: string, port: number, ca: CaBundle | undefined): Promise<PeerCertificate | string> {
   return new Promise((resolve) => {
     const socket = connectTls({
       host,
@@ -108,7 +106,7 @@ async function meetTls(host: string, port: number, caPath: string | undefined): 
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['h2', 'http/1.1'],
       ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(ca === undefined ? {} : { ca }),
+      ...(ca === undefined ? {} : { ca: ca.pem }),
     });
     const end = (met: PeerCertificate | string) => {
       socket.destroy();

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { credentialsFolder } from '#ext-proc/envoy-config/bootstrap.ts';
+import { credentialsFolder } from '#ext-proc/envoy-config/provider-auth-filters.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { callWith, clusterOf, configFrom, until } from '../../harness/cluster-fixture.ts';
 import { startEnvoy } from '../../harness/envoy-process.ts';
@@ -115,16 +115,16 @@ test('changed credentials get a new cluster, and the old file is removed', async
   expect(second).not.toBe(first);
   expect((await callWith(envoy, { cluster: second, headers })).status).toBe(200);
   await expectSigned(server, SECOND);
-  await until(async () => (await readdir(credentialsFolder(envoy.paths))).join() === second);
+  await until(async () => (await readdir(credentialsFolder(envoy.paths.envoyDir))).join() === second);
 });
 
 test('credentials are in a file that only this user can read, and nowhere else', async () => {
   const server = await provider();
   const cluster = await publish(`http://127.0.0.1:${server.port}/v1`, FIRST);
-  const path = join(credentialsFolder(envoy.paths), cluster);
+  const path = join(credentialsFolder(envoy.paths.envoyDir), cluster);
   expect(await readFile(path, 'utf8')).toContain(FIRST.secretAccessKey);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
-  expect((await stat(credentialsFolder(envoy.paths))).mode & 0o777).toBe(0o700);
+  expect((await stat(credentialsFolder(envoy.paths.envoyDir))).mode & 0o777).toBe(0o700);
   const shown = (await envoy.admin('/config_dump?include_eds')) + (await envoy.admin('/stats')) + envoy.log();
   expect(shown).toContain(cluster);
   expect(shown).not.toMatch(/sentinel|AKIDFIRST/);

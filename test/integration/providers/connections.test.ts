@@ -1,4 +1,5 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -88,19 +89,39 @@ describe('over TLS', () => {
     await rm(bundle);
   });
 
-  test('a bundle with a damaged block stays the former one, and blocks no other change', async () => {
+  test('a bundle that is damaged or missing stays the former one, and blocks no other change', async () => {
     const server = await provider({ tls: certificate });
     const bundle = join(envoy.paths.dataDir, 'damaged-ca.pem');
-    const https = `https://localhost:${server.port}/v1`;
+    const [url, damaged] = [`https://localhost:${server.port}/v1`, certificate.cert.replace(/M[^-]+/, 'MIIB\n')];
     await writeFile(bundle, certificate.cert);
-    expect((await callAt(https, bundle)).status).toBe(200);
-    for (const text of [certificate.cert.trimEnd() + makeCertificate().cert, `${certificate.cert}-----BEGIN `, '']) {
+    expect((await callAt(url, bundle)).status).toBe(200);
+    for (const [index, text] of [certificate.cert + damaged, ''].entries()) {
       await writeFile(bundle, text);
-      const config = await configOf(envoy, { p: https, q: `http://127.0.0.1:${text.length + 1}/v1` }, bundle);
+      const config = await configOf(envoy, { p: url, q: `http://127.0.0.1:${index + 1}/v1` }, bundle);
       expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
-      expect((await call(envoy, clusterOf(config, 'p'), 'localhost')).status).toBe(200);
     }
     await rm(bundle);
+    const config = await configOf(envoy, { p: url, added: url }, bundle);
+    expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
+    expect((await call(envoy, clusterOf(config, 'added'), 'localhost')).status).toBe(200);
+  });
+
+  test('a cluster has the bundle that was read, in a file that goes with the last cluster of it', async () => {
+    const server = await provider({ tls: certificate });
+    const bundle = join(envoy.paths.dataDir, 'moving-ca.pem');
+    const [read, other] = [`${certificate.cert}# read\n`, makeCertificate().cert];
+    const configWith = async (text: string) => {
+      await writeFile(bundle, text);
+      return configOf(envoy, { p: `https://localhost:${server.port}/v1` }, bundle);
+    };
+    const config = await configWith(read);
+    await writeFile(bundle, other);
+    await publisher.publish(config);
+    expect((await call(envoy, clusterOf(config, 'p'), 'localhost')).status).toBe(200);
+    await publisher.publish(await configWith(other));
+    const folder = join(envoy.paths.envoyDir, 'trusted-ca');
+    await until(async () => (await readdir(folder)).join() === `${hash('sha256', other)}.pem`);
+    expect(await readFile(join(folder, `${hash('sha256', other)}.pem`), 'utf8')).toBe(other);
   });
 
   test('a certificate for another name is a failed connection', async () => {
