@@ -145,10 +145,10 @@ class MessageReader {
 
   #reasoningContent(kind: JsonKind): void {
     const { start, end } = this.#cursor;
+    const isEmptyText = kind === 'string' && end - start === EMPTY_STRING_BYTES;
     // Histories of reasoning models have messages that only contain reasoning.
-    if (kind === 'string') this.#speaksOtherwise = true;
-    const isEmpty = kind === 'null' || (kind === 'string' && end - start === EMPTY_STRING_BYTES);
-    this.#reasoning = { start, end, isGiven: !isEmpty };
+    if (kind === 'string' && !isEmptyText) this.#speaksOtherwise = true;
+    this.#reasoning = { start, end, isGiven: kind !== 'null' && !isEmptyText };
   }
 
   #content(): Refusal | undefined {

@@ -94,6 +94,8 @@ describe('the body for a provider', () => {
     const calls = '"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]';
     const messages = (empty: string, added: string) =>
       `"messages":[{"content": ${empty} ,"role":"assistant"},{"role":"assistant"${added},"tool_calls":[]},` +
+      `{"role":"assistant","content":${empty},"reasoning_content":"","refusal":null},` +
+      `{"role":"assistant","content":null,"reasoning_content":"because"},` +
       `{"role":"assistant","content":null,${calls}},{"content":null,"refusal":"No.","role":"assistant"}]`;
     expect(encode(`{"model":"m",${messages('null', '')}}`)).toBe(`${HEAD},${messages('""', ',"content":""')}}`);
   });
