@@ -59,13 +59,16 @@ const MOVE_TO = `update cost_progress set summed_until = date '1970-01-01' + $1:
 const FORGET_LATE = `delete from late_costs where generation_id >= $1 and generation_id < $2`;
 const FORGET_SUMS = `delete from cost_days where day = date '1970-01-01' + $1::integer`;
 
-/** The day has sums, but none of the rows that were summed up. */
+/**
+ * The day has sums, but none of the generations that were summed up. Their attempts are deleted
+ * later. A day of attempts alone is archived when these are.
+ */
 const IS_ARCHIVED = `
-  select count(*) > 0 and (
-    bool_or(archived) or
-    not exists (select from generations g where g.id >= $1 and g.id < $2 and not ${LATE.charge}) and
-    not exists (select from uncharged_costs u where u.generation_id >= $1 and u.generation_id < $2 and not ${LATE.attempt})
-  ) as archived from cost_days where day = date '1970-01-01' + $3::integer`;
+  select bool_or(archived) or case when sum(requests) > 0
+    then not exists (select from generations g where g.id >= $1 and g.id < $2 and not ${LATE.charge})
+    else not exists (select from uncharged_costs u where u.generation_id >= $1 and u.generation_id < $2 and not ${LATE.attempt})
+    end as archived
+  from cost_days where day = date '1970-01-01' + $3::integer having count(*) > 0`;
 
 function addToSums(isArchived: boolean): string {
   const rows = rowsOfCosts(

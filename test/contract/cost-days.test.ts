@@ -204,34 +204,40 @@ describe('sums of costs by day', () => {
     const [one, three, failed] = ['archived-1', 'archived-3', 'archived-attempts'];
     for (const model of [one, three, three, three]) await charge(11, { model, providerCostNanoUsd: 60n });
     const asked = { ...(await charge(6)), model: failed };
-    const fail = (costNanoUsd: bigint) =>
-      attempt({ ...asked, generationId: newId('gen', (TODAY - 10) * DAY_MS) }, 'timeout', costNanoUsd);
-    await fail(700n);
+    const fail = (daysAgo: number, costNanoUsd: bigint) =>
+      attempt({ ...asked, generationId: newId('gen', (TODAY - daysAgo) * DAY_MS) }, 'timeout', costNanoUsd);
+    await fail(10, 690n);
+    await fail(11, 10n);
     await sumUpCostDays(pool);
+    await sql(db.url, `delete from generations where id < '${idFloor('gen', (TODAY - 1) * DAY_MS)}'`);
+    await charge(11, { model: one, providerCostNanoUsd: 60n });
+    await sumUpCostDays(pool);
+    // The rest is deleted later, when the dump is safe.
     await archive();
     const models = () =>
       sql(
         db.url,
-        `select model, requests::int, revenue_nano_usd::int as revenue, cost_nano_usd::int as cost from cost_days
-         where model like 'archived-%' order by model`,
+        `select model, sum(requests)::int as requests, sum(revenue_nano_usd)::int as revenue, sum(cost_nano_usd)::int as cost
+         from cost_days where model like 'archived-%' group by model order by model`,
       );
     const sums = (ones: number, threes: number, cost: number) => [
       { model: one, requests: ones, revenue: 100 * ones, cost: 60 * ones },
       { model: three, requests: threes, revenue: 100 * threes, cost: 60 * threes },
       { model: failed, requests: 0, revenue: 0, cost },
     ];
-    expect(await models()).toEqual(sums(1, 3, 700));
-    const late = await charge(11, { model: one, providerCostNanoUsd: 60n });
+    expect(await models()).toEqual(sums(2, 3, 700));
+    const again = await charge(11, { model: one, providerCostNanoUsd: 60n });
     for (let i = 0; i < 4; i++) await charge(11, { model: three, providerCostNanoUsd: 60n });
-    await fail(5n);
+    await fail(10, 5n);
     await sumUpCostDays(pool);
-    expect(await models()).toEqual(sums(2, 7, 705));
+    expect(await models()).toEqual(sums(3, 7, 705));
 
     // A repetition is no late row, and rows that were late before are not archived.
-    await db.store.ledger.charge(late);
     await charge(11, { model: three, providerCostNanoUsd: 60n });
-    await fail(3n);
+    await fail(10, 3n);
     await sumUpCostDays(pool);
-    expect(await models()).toEqual(sums(2, 8, 708));
+    await db.store.ledger.charge(again);
+    await sumUpCostDays(pool);
+    expect(await models()).toEqual(sums(3, 8, 708));
   });
 });
