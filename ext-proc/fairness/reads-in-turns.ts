@@ -9,6 +9,8 @@ export interface ReadTurns {
   readonly ledger: Turns;
   /** Sums of usage, which take longer. Each organization has one at a time, on half of the pool. */
   readonly sums: Turns;
+  /** Those of them by user, which are the longest: they leave a connection to the others. */
+  readonly sumsByUser: Turns;
   /** Claims of idempotency keys, and pieces of responses that are replayed. */
   readonly idempotency: Turns;
 }
@@ -25,6 +27,7 @@ export function createReadTurns(pool: { readonly administration: number; readonl
   return {
     ledger: turnsOf(reads, halfOf(reads), EACH_WAITING),
     sums: turnsOf(halfOf(reads), 1, EACH_WAITING),
+    sumsByUser: turnsOf(Math.max(1, halfOf(reads) - 1), 1, EACH_WAITING),
     idempotency: turnsOf(pool.idempotency, halfOf(pool.idempotency), CLAIMS_WAITING),
   };
 }
@@ -39,11 +42,14 @@ function halfOf(connections: number): number {
 
 /** Lets organizations' reads take turns. Rejects with StoreUnavailable if no turn comes in time. */
 export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerReads {
+  const usage: LedgerReads['usage'] = (query, onPage) =>
+    turns.sums.run(query, () => turns.ledger.run(query, () => ledger.usage(query, onPage)));
   return {
     findGeneration: (organizationId, generationId) =>
       turns.ledger.run({ organizationId }, () => ledger.findGeneration(organizationId, generationId)),
     credits: (organizationId) => turns.ledger.run({ organizationId }, () => ledger.credits(organizationId)),
-    usage: (query, onPage) => turns.sums.run(query, () => turns.ledger.run(query, () => ledger.usage(query, onPage))),
+    usage: (query, onPage) =>
+      query.groupBy.has('user') ? turns.sumsByUser.run(query, () => usage(query, onPage)) : usage(query, onPage),
   };
 }
 
