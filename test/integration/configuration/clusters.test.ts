@@ -107,7 +107,8 @@ describe('publishing', () => {
     const ca = join(envoy.paths.dataDir, 'ca.pem');
     await writeFile(ca, makeCertificate().cert);
     const bad = await configOf(envoy, { p: 'https://127.0.0.1:9/v1', q: 'http://127.0.0.1:11/v1' }, ca);
-    await rm(ca);
+    // Every bundle that is read is checked, so only a damaged copy makes Envoy refuse one.
+    Object.assign(bad.providers.get('p') ?? {}, { trustedCa: { pem: 'refused', digest: 'refused' } });
     expect(await clusters.publish(bad)).toEqual({
       ok: false,
       reason: `Envoy refused the clusters (not loaded: ${clusterOf(bad, 'p')}); its log has the reason`,
