@@ -61,13 +61,14 @@ const FORGET_SUMS = `delete from cost_days where day = date '1970-01-01' + $1::i
 
 /**
  * The day has sums, but none of the generations that were summed up. Their attempts are deleted
- * later. A day of attempts alone is archived when these are.
+ * later. A day of attempts alone is archived when these are. Rows are counted, because for `exists`
+ * the planner expects to find one soon, and would look up each mark of a day that is all late.
  */
 const IS_ARCHIVED = `
   select bool_or(archived) or case when sum(requests) > 0
-    then not exists (select from generations g where g.id >= $1 and g.id < $2 and not ${LATE.charge})
-    else not exists (select from uncharged_costs u where u.generation_id >= $1 and u.generation_id < $2 and not ${LATE.attempt})
-    end as archived
+    then (select count(*) from generations g where g.id >= $1 and g.id < $2 and not ${LATE.charge})
+    else (select count(*) from uncharged_costs u where u.generation_id >= $1 and u.generation_id < $2 and not ${LATE.attempt})
+    end = 0 as archived
   from cost_days where day = date '1970-01-01' + $3::integer having count(*) > 0`;
 
 function addToSums(isArchived: boolean): string {
