@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import type { UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
 import { readUsage } from '#database/ledger/usage-pages.ts';
@@ -61,6 +62,11 @@ describe('usage in pages', () => {
     try {
       await locker.query('begin; lock table user_usage');
       expect(await readUsage(pool, query('user'), () => true, 400)).toBe(false);
+      const cancelled = readUsage(pool, query('user'), () => true);
+      const refused = expect(cancelled).rejects.toThrow(StoreUnavailable);
+      const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await vi.waitFor(async () => expect(await sql(db.url, cancel)).toHaveLength(1));
+      await refused;
       const read = readUsage(pool, query('user'), () => true);
       await locker.query('select pg_sleep(1)');
       await locker.query('commit');
