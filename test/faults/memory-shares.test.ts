@@ -25,7 +25,9 @@ beforeEach(async () => {
       models: { json: {}, 'big-json': {}, 'held-stream': seeing, 'silent-stream': seeing },
     },
   });
-  const customer = async () => (await stack.operator.customer({ credit: '1000' })).key;
+  // A machine that is busy answers late. That is no refusal, so all requests may be in flight.
+  const rules = { credit: '1000', organization: { concurrency: 1_000 } };
+  const customer = async () => (await stack.operator.customer(rules)).key;
   [greedyKey, otherKey] = [await customer(), await customer()];
 });
 afterEach(async () => {
