@@ -145,18 +145,23 @@ async function replaceOrAdd(client: pg.PoolClient, day: UtcDay): Promise<void> {
 }
 
 /**
- * Sums up until the returned function is called, but not while the process starts. The connection
- * is opened for it, because a sum takes long, and is closed afterwards.
+ * Sums up until the returned function is called, but not while the process starts. The one
+ * connection is opened for it, because a sum may take longer than the pause, and closed afterwards.
  */
 export function keepCostDays(url: string, timeouts: Timeouts, log: StoreLog): () => void {
-  let isStopped = false;
+  let [isSumming, isStopped] = [false, false];
   const timer = setInterval(() => {
+    if (isSumming) return;
+    isSumming = true;
     const pool = createPool(url, 1, timeouts, log);
     sumUpCostDays(pool)
       .catch((error: unknown) => {
         if (!isStopped) log.warn({ error: String(error) }, 'costs could not be summed up by days yet');
       })
-      .finally(() => pool.end());
+      .finally(() => {
+        isSumming = false;
+        return pool.end();
+      });
   }, CHECK_EVERY_MS);
   timer.unref();
   return () => {

@@ -132,7 +132,7 @@ describe('sums of costs by day', () => {
     await impatient.end();
   });
 
-  it('keep no connection from other statements', async () => {
+  it('use one connection, however long a sum takes, and keep none from other statements', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const timeouts = { connectMs: 2_000, statementMs: 3_000 };
     const busy = await openStore(db.url, { timeouts, pool: { idempotency: 1, administration: 2 } });
@@ -147,11 +147,14 @@ describe('sums of costs by day', () => {
     try {
       await client.query('begin; lock table cost_progress, daily_usage in access exclusive mode');
       vi.advanceTimersByTime(600_000);
+      await vi.waitFor(() => waiting(1), 5_000);
+      vi.advanceTimersByTime(600_000);
       const { organizationId } = db.customer;
       const usage = { organizationId, firstDay: TODAY, lastDay: TODAY, groupBy: new Set<never>() };
       const read = busy.ledger.usage(usage, () => true);
       await vi.waitFor(() => waiting(2), 5_000);
       expect(await busy.ledger.currentEpoch()).toEqual(expect.any(String));
+      await waiting(2);
       await client.query('rollback');
       await read;
       await vi.waitFor(() => waiting(0), 5_000);
