@@ -112,6 +112,23 @@ function compositeEnd(text: string, start: number): number {
   throw endsWithin();
 }
 
+/** Deepest nesting of objects and lists that is written again. No model writes as much. */
+const MOST_DEPTH = 500;
+
+/** True if a text that JSON.parse has accepted is nested too deeply for JSON.stringify to write. */
+export function isNestedDeeply(text: string): boolean {
+  if (text.length <= 2 * MOST_DEPTH) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    if (depth > MOST_DEPTH) return true;
+  }
+  return false;
+}
+
 function endsWithin(): Error {
   return new Error('no JSON object: the text ends within it');
 }

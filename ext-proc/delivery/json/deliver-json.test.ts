@@ -4,7 +4,15 @@ import { envelopeOf, refuse } from '#core/errors/refusal.ts';
 import { NO_USAGE } from '#core/pricing.ts';
 import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, deliverTo, openDelivery } from '../client.fixture.ts';
-import { COMPLETION, chunk, type ProviderHandler, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
+import {
+  COMPLETION,
+  chunk,
+  type ProviderHandler,
+  sendJson,
+  sendJsonText,
+  sendStream,
+  USAGE,
+} from '../egress.fixture.ts';
 
 const { egress, deliver, another } = await openDelivery();
 
@@ -150,6 +158,7 @@ describe('a response that cannot be passed on', () => {
     response.write('{"id":"chatcmpl-1","choi');
     setTimeout(() => response.destroy(), 5);
   };
+  const NESTED = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
   test.each<[string, ProviderHandler, string]>([
     ['HTML', html, 'malformed'],
     ['nothing', (response) => response.end(), 'malformed'],
@@ -157,16 +166,17 @@ describe('a response that cannot be passed on', () => {
     ['JSON without choices', sendJson({ id: 'x', usage: USAGE }), 'malformed'],
     ['no choice', sendJson({ ...COMPLETION, choices: [] }), 'malformed'],
     ['a stream', sendStream([chunk({ content: 'a' })]), 'malformed'],
+    ['a nesting that cannot be written again', sendJsonText(`{"choices":[{"x":${NESTED}}]}`), 'malformed'],
     ['an error', sendJson({ error: { message: 'overloaded' } }), 'error_body'],
     ['an error beside empty choices', sendJson({ choices: [{ finish_reason: 'error' }] }), 'error_body'],
     ['gzip', gzipped, 'encoded'],
-    ['a body above the limit', sendJson({ ...COMPLETION, padding: 'x'.repeat(10_000) }), 'too_large'],
+    ['a body above the limit', sendJson({ ...COMPLETION, padding: 'x'.repeat(40_000) }), 'too_large'],
     ['half an answer', truncated, 'reset'],
     ['a redirect', (response) => response.writeHead(302, { location: 'https://x.example/' }).end(), 'status_302'],
     ['oversized headers', (response) => response.writeHead(200, { 'x-big': 'x'.repeat(100_000) }).end('{}'), 'reset'],
   ])('%s', async (_, handler, result) => {
     egress.respondWith(handler);
-    const { outcome, charges, to } = await deliver({ retriesPerTarget: 0, responseBodyBytes: 5000 });
+    const { outcome, charges, to } = await deliver({ retriesPerTarget: 0, responseBodyBytes: 30_000 });
     expect(codeOf(to)).toBe('upstream_error');
     expect(charges).toEqual([]);
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });

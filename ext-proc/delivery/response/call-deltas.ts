@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { callArguments } from '../../dialects/anthropic/call-input.ts';
 
 /** A tool call of a stream. */
 interface Call {
@@ -150,7 +149,7 @@ function merged(objects: readonly JsonObject[]): JsonObject {
 export function withTextArguments(call: JsonObject): JsonObject {
   const called = call.function;
   if (!isObject(called) || !isObject(called.arguments)) return call;
-  return { ...call, function: { ...called, arguments: callArguments({ input: called.arguments }) } };
+  return { ...call, function: { ...called, arguments: JSON.stringify(called.arguments) } };
 }
 
 function calledBy(delta: JsonObject): JsonObject {

@@ -3,7 +3,7 @@ import type { ProviderApi } from '#core/config/provider-api.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { asCompletion, type Completion, hasError } from '../../dialects/completion.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
-import { editObject, membersOf } from '../../dialects/json-members.ts';
+import { editObject, isNestedDeeply, membersOf } from '../../dialects/json-members.ts';
 import { hidingEdits } from '../../dialects/shown-members.ts';
 import type { ResponseNames as DoorNames } from '../../doors/door.ts';
 import { readEmbeddings } from '../../doors/embeddings/embeddings-response.ts';
@@ -52,7 +52,7 @@ export function readResponse(sent: string, names: ResponseNames): ProviderRespon
   const json = dialect === undefined ? said : dialect.response(said);
   if (hasError(json)) return bodyFailure(json);
   const answered = asCompletion(json);
-  if (answered === undefined || answered.choices.length === 0) return FAILURES.malformed;
+  if (answered === undefined || answered.choices.length === 0 || isNestedDeeply(sent)) return FAILURES.malformed;
   const { shown } = names;
   const door = shown && doorOf(shown.api);
   if (shown === undefined || door === undefined)

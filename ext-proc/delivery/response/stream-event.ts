@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, parseError, parseObject } from '#core/json-object.ts';
 import { asCompletion, type Completion, hasError } from '../../dialects/completion.ts';
+import { isNestedDeeply } from '../../dialects/json-members.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { SseEvent } from './sse-splitter.ts';
 
@@ -27,7 +28,8 @@ export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   }
   if (type === 'error' || hasError(value)) return bodyFailure(value);
   const completion = asCompletion(value);
-  return completion && { kind: 'chunk', completion };
+  if (completion === undefined) return undefined;
+  return isNestedDeeply(data) ? FAILURES.malformed : { kind: 'chunk', completion };
 }
 
 /** True if a chunk has output, finish reason or usage. A first chunk often only names the role. */

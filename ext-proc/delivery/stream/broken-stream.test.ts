@@ -77,6 +77,19 @@ describe('a stream that fails midway', () => {
     expect(outcome).toMatchObject({ status: 200, attempts: [{ result }], refusal: { code: 'upstream_error' } });
   });
 
+  const DEEP = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  test.each([
+    ['a call without index', '"tool_calls":[{"function":{"name":"f"},"x":DEEP}]'],
+    ['a chunk with a hidden member', '"content":"x","cost":1,"x":DEEP'],
+  ])('by %s, nested so deeply that it cannot be written again', async (_, members) => {
+    const nested = `data: {"choices":[{"index":0,"delta":{${members.replace('DEEP', DEEP)}}}]}\n\n`;
+    egress.respondWith(sendStream([...HELLO, nested, STOP, DONE]));
+    const { outcome, charges, text } = await deliverStream();
+    expect(text).toBe(HELLO.map(ours).join('') + FAILED + DONE);
+    expect(outcome).toMatchObject({ attempts: [{ result: 'malformed' }], refusal: { code: 'upstream_error' } });
+    expect(charges).toMatchObject([{ usage: { completionTokens: 2 }, finishReason: 'error' }]);
+  });
+
   test('shows no usage to a client that did not request it', async () => {
     egress.respondWith(sendStream(HELLO, resets));
     const { text } = await deliverStream();
