@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isGenerationId, isIdOf } from './id-form.ts';
-import { idMoment, newId } from './ids.ts';
+import { idFloor, idMoment, newId } from './ids.ts';
 
 it('ids sort by time, and a generation id is known by its form', () => {
   const moment = fc.integer({ min: 0, max: 2 ** 47 });
@@ -14,6 +14,10 @@ it('ids sort by time, and a generation id is known by its form', () => {
       expect(idMoment(newId('log', earlier))).toBe(earlier);
     }),
   );
+});
+
+it.each([-8.64e15, -32, -1, 0])('no id is before the first of %d ms', (ms) => {
+  expect(idFloor('gen', ms)).toBe('gen-0000000000');
 });
 
 it.each([

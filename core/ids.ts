@@ -10,9 +10,9 @@ export function newId(prefix: IdPrefix, nowMs: number): string {
   return `${prefix}-${timePart(nowMs)}${randomPart()}`;
 }
 
-/** A text that sorts before every id of that moment and after every earlier id. */
-export function idFloor(prefix: IdPrefix, nowMs: number): string {
-  return `${prefix}-${timePart(nowMs)}`;
+/** A text that sorts before every id of that moment, and after every earlier id since 1970. */
+export function idFloor(prefix: IdPrefix, ms: number): string {
+  return `${prefix}-${timePart(Math.max(0, ms))}`;
 }
 
 /** When the id was made, in Unix milliseconds. */

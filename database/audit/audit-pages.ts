@@ -60,7 +60,7 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   const { organizationId, forCustomer, before, actor, action, fromMs, toMs, limit } = query;
   const range = [
     ...[organizationId ?? null, before ?? null],
-    ...(fromMs === undefined ? [null, null] : [idFloor('evt', Math.max(0, fromMs - MINUTE_MS)), fromMs]),
+    ...(fromMs === undefined ? [null, null] : [idFloor('evt', fromMs - MINUTE_MS), fromMs]),
     ...(toMs === undefined ? [null, null] : [idFloor('evt', toMs + MINUTE_MS), toMs]),
     scanRows,
   ];

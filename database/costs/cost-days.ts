@@ -19,11 +19,7 @@ const AFTER_ALL_GENERATIONS = 'gen-8';
 const CHECK_EVERY_MS = 600_000;
 
 function firstId(day: UtcDay): string {
-  return firstIdSince(day * DAY_MS);
-}
-
-function firstIdSince(ms: number): string {
-  return idFloor('gen', Math.max(0, ms));
+  return idFloor('gen', day * DAY_MS);
 }
 
 const SUMMED_UNTIL = sql('cost_days_summed_until')`
@@ -35,7 +31,8 @@ const SUMMED_UNTIL = sql('cost_days_summed_until')`
  */
 export async function costRange(pool: pg.Pool, sinceMs: number, untilMs?: number): Promise<readonly unknown[]> {
   const { day: summedUntil } = await only<{ day: UtcDay }>(pool, SUMMED_UNTIL, []);
-  const [since, until] = [firstIdSince(sinceMs), untilMs === undefined ? AFTER_ALL_GENERATIONS : firstIdSince(untilMs)];
+  const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : idFloor('gen', untilMs);
+  const since = idFloor('gen', sinceMs);
   const first = Math.max(0, Math.ceil(sinceMs / DAY_MS));
   const end = untilMs === undefined ? summedUntil : Math.min(summedUntil, utcDay(untilMs));
   return end <= first

@@ -31,10 +31,6 @@ interface BookedRow {
   readonly knownRevenue: string;
 }
 
-function firstId(ms: number): string {
-  return idFloor('gen', Math.max(0, ms));
-}
-
 /** Selects partitions by id. Attempts begin within `timeouts.total` (one hour) of the request. */
 const PROVIDER_USAGE = `
   select (asked_at at time zone 'UTC')::date - date '1970-01-01' as day, provider_model as model, reason, token_source as source,
@@ -47,7 +43,7 @@ const PROVIDER_USAGE = `
 
 export async function providerUsage(pool: pg.Pool, query: ProviderUsageQuery): Promise<readonly ProviderUsageRow[]> {
   const [sinceMs, untilMs] = [query.firstDay * DAY_MS, (query.lastDay + 1) * DAY_MS];
-  const ids = [firstId(sinceMs - DAY_MS), firstId(untilMs)];
+  const ids = [idFloor('gen', sinceMs - DAY_MS), idFloor('gen', untilMs)];
   const values = [...ids, sinceMs, untilMs, query.models, query.provider ?? null];
   const rows = await readWhole(pool, PROVIDER_USAGE, values);
   return rows.map((row) => recordOf(row, []));

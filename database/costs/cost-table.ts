@@ -50,7 +50,7 @@ interface CostTableRow extends Omit<CostRowView, 'day' | 'known' | 'marginNanoUs
 export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: number): Promise<readonly CostRowView[]> {
   const { firstDay, lastDay, groupBy } = query;
   const days = Array.from({ length: lastDay - firstDay + 1 }, (_, i) => firstDay + i);
-  const starts = days.map((day) => idFloor('gen', Math.max(0, day * DAY_MS)));
+  const starts = days.map((day) => idFloor('gen', day * DAY_MS));
   const name = `cost_table_${[...groupBy].toSorted().join('_')}`;
   const range = await costRange(pool, firstDay * DAY_MS, (lastDay + 1) * DAY_MS);
   const values = [...range, limit, ...(groupBy.has('day') ? [starts] : [])];

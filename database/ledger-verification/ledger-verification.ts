@@ -129,6 +129,6 @@ function oldestOf(before: VerifyOptions['before']): number | undefined {
 }
 
 function orphansFrom(keptFrom: string, sinceMs: number | undefined): string {
-  const from = sinceMs === undefined ? '' : idFloor('gen', Math.max(0, sinceMs - LONGEST_REQUEST_MS));
+  const from = sinceMs === undefined ? '' : idFloor('gen', sinceMs - LONGEST_REQUEST_MS);
   return from > keptFrom ? from : keptFrom;
 }

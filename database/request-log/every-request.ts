@@ -54,7 +54,7 @@ export async function findEveryRequest(
   for (let windowMs = FIRST_WINDOW_MS; ; ) {
     const stepMs = performance.now();
     const endMs = beforeId === END ? Date.now() : idMoment(beforeId);
-    const lowId = later(fromId, idFloor('log', Math.max(0, endMs - windowMs)));
+    const lowId = later(fromId, idFloor('log', endMs - windowMs));
     rows.push(
       ...(await records<RequestRow>(pool, WINDOW, [lowId, beforeId, limit + 1 - rows.length, ...filterValues(filter)])),
     );

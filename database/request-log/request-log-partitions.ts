@@ -56,7 +56,7 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
       // A read that blocks this day blocks the others too.
       if (!(await change(pool, 'drop', day, table, log))) break;
     }
-    await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, Math.max(0, keptFromMs)));
+    await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, keptFromMs));
   }
   await deleteAll(pool, DELETE_OMITTED, keptFromMs);
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);

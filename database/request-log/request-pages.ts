@@ -100,7 +100,7 @@ export async function findRequests(
 
 function recentFrom(beforeId: string): string {
   const endMs = beforeId === END ? Date.now() : idMoment(beforeId);
-  return idFloor('log', Math.max(0, endMs - RECENT_MS));
+  return idFloor('log', endMs - RECENT_MS);
 }
 
 function pageValues(scan: IndexScan, query: RequestPageQuery, limit: number): unknown[] {
