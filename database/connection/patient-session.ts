@@ -1,8 +1,9 @@
 import type pg from 'pg';
+import { READ_WHOLE } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** Limit of one statement. All reads are bounded, so only an overloaded machine takes this long. */
-export const PATIENCE_MS = 600_000;
+const PATIENCE_MS = 600_000;
 
 /** Runs large bounded reads with a long timeout, on a connection that is closed afterwards. */
 export interface PatientSession {
@@ -34,7 +35,10 @@ export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession
   }
 }
 
-/** Raises pg's own timeout for one statement. The session's timeout is set separately. */
+/** Settings of a transaction for `readPatiently`. */
+export const PATIENTLY = `set local statement_timeout = ${PATIENCE_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`;
+
+/** Raises pg's own timeout for one statement. PostgreSQL's timeout is set separately. */
 export async function readPatiently<R extends object>(
   client: pg.PoolClient,
   text: string,

@@ -1,16 +1,8 @@
 import type pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import {
-  createPool,
-  inTransaction,
-  only,
-  READ_WHOLE,
-  type StoreLog,
-  sql,
-  type Timeouts,
-} from '../connection/connection-pool.ts';
-import { PATIENCE_MS, readPatiently } from '../connection/patient-session.ts';
+import { createPool, inTransaction, only, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
+import { PATIENTLY, readPatiently } from '../connection/patient-session.ts';
 import { isRollback } from '../connection/unavailable.ts';
 import { LATE, rowsOfCosts } from './booked-costs.ts';
 
@@ -29,7 +21,7 @@ const SUMMED_UNTIL = sql('cost_days_summed_until')`
  * The parameters of `bookedCosts`: the range as ids, the days whose sums are read, and where these
  * begin and end as ids. A day that is summed up meanwhile is still read from its rows.
  */
-export async function costRange(pool: pg.Pool, sinceMs: number, untilMs?: number): Promise<readonly unknown[]> {
+export async function costRange(pool: pg.Pool, sinceMs: number, untilMs?: number): Promise<unknown[]> {
   const { day: summedUntil } = await only<{ day: UtcDay }>(pool, SUMMED_UNTIL, []);
   const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : idFloor('gen', untilMs);
   const since = idFloor('gen', sinceMs);
@@ -47,10 +39,11 @@ export async function costRange(pool: pg.Pool, sinceMs: number, untilMs?: number
 const TAKE_TURN = `
   select summed_until - date '1970-01-01' as "summedUntil", (now() at time zone 'UTC' - interval '7 hours')::date - date '1970-01-01' as until
     from cost_progress for update skip locked`;
-const FIRST_LATE = `select min(generation_id) as id from late_costs where generation_id < $1`;
-const FIRST_UNSUMMED = `
-  select least(
-      (select min(id) from generations where id >= $1), (select min(generation_id) from uncharged_costs where generation_id >= $1)
+/** A generation of the next day to sum up: the first with late rows, or else without sums. */
+const NEXT = `
+  select coalesce(
+      (select min(generation_id) from late_costs where generation_id < $1),
+      least((select min(id) from generations where id >= $1), (select min(generation_id) from uncharged_costs where generation_id >= $1))
     ) as id`;
 const MOVE_TO = `update cost_progress set summed_until = date '1970-01-01' + $1::integer`;
 const FORGET_LATE = `delete from late_costs where generation_id >= $1 and generation_id < $2`;
@@ -72,7 +65,7 @@ function addToSums(isArchived: boolean): string {
   const rows = rowsOfCosts(
     { from: '$1', to: '$2' },
     () => ['organization_id', 'model', 'provider'],
-    ...(isArchived ? [LATE] : []),
+    isArchived ? LATE : undefined,
   );
   return `
   insert into cost_days as d (
@@ -102,9 +95,8 @@ export async function sumUpCostDays(pool: pg.Pool): Promise<void> {
  * false if none is left, or another process sums up.
  */
 async function sumUpOne(pool: pg.Pool): Promise<boolean> {
-  const begin = `begin isolation level repeatable read; set local statement_timeout = ${PATIENCE_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`;
   try {
-    return await inTransaction(pool, begin, sumUpNext);
+    return await inTransaction(pool, `begin isolation level repeatable read; ${PATIENTLY}`, sumUpNext);
   } catch (error) {
     if (isRollback(error)) return false;
     throw error;
@@ -115,12 +107,8 @@ async function sumUpNext(client: pg.PoolClient): Promise<boolean> {
   const [turn] = await readPatiently<{ summedUntil: UtcDay; until: UtcDay }>(client, TAKE_TURN, []);
   if (turn === undefined) return false;
   const { summedUntil, until } = turn;
-  const firstOf = async (text: string) => {
-    const [first] = await readPatiently<{ id: string | null }>(client, text, [firstId(summedUntil)]);
-    return first?.id ?? null;
-  };
-  const next = (await firstOf(FIRST_LATE)) ?? (await firstOf(FIRST_UNSUMMED));
-  const day = next === null ? until : utcDay(idMoment(next));
+  const [next] = await readPatiently<{ id: string | null }>(client, NEXT, [firstId(summedUntil)]);
+  const day = next?.id ? utcDay(idMoment(next.id)) : until;
   if (day >= until) {
     // Also back, after PostgreSQL's clock was ahead.
     if (summedUntil !== until) await readPatiently(client, MOVE_TO, [until]);

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { DAY_MS } from '#core/clock.ts';
 import { idFloor } from '#core/ids.ts';
-import { inTransaction, READ_WHOLE, recordOf } from '../connection/connection-pool.ts';
-import { PATIENCE_MS, readPatiently } from '../connection/patient-session.ts';
+import { inTransaction, recordOf } from '../connection/connection-pool.ts';
+import { PATIENTLY, readPatiently } from '../connection/patient-session.ts';
 import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
 import { costRange } from './cost-days.ts';
 import type { CostGroup, CostQuery, CostRow, ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
@@ -20,7 +20,7 @@ export async function costReport(pool: pg.Pool, query: CostQuery): Promise<reado
     select subject, ${SUMS_OF_BOOKED}
     from (${bookedCosts(() => [`${COLUMN[by]} as subject`])}) as booked
     group by subject order by "revenueNanoUsd" desc, subject`;
-  const rows = await readWhole<BookedRow>(pool, text, [...(await costRange(pool, sinceMs, untilMs))]);
+  const rows = await readWhole<BookedRow>(pool, text, await costRange(pool, sinceMs, untilMs));
   return rows.map(({ knownCost: _, knownRevenue: __, ...row }) =>
     recordOf<CostRow>(row, ['revenueNanoUsd', 'listNanoUsd', 'costNanoUsd', 'lossesNanoUsd']),
   );
@@ -51,10 +51,5 @@ export async function providerUsage(pool: pg.Pool, query: ProviderUsageQuery): P
 
 /** Runs a query in a snapshot, planned for whole tables. Rejects with StoreUnavailable. */
 async function readWhole<R extends object>(pool: pg.Pool, text: string, values: unknown[]): Promise<R[]> {
-  return inTransaction(pool, 'begin read only', async (client) => {
-    await client.query(
-      `set local statement_timeout = ${PATIENCE_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
-    );
-    return readPatiently(client, text, values);
-  });
+  return inTransaction(pool, `begin read only; ${PATIENTLY}`, (client) => readPatiently<R>(client, text, values));
 }
