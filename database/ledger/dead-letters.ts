@@ -5,6 +5,7 @@ import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { Loss } from '../costs/losses.ts';
+import { MAX_NANO_USD } from './charge-records.ts';
 import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
 import { addLosses } from './loss-rows.ts';
@@ -13,8 +14,6 @@ import { isSettlement } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
 
 const LONGEST_REASON = 1_000;
-/** Largest amount of a loss or a dead letter. */
-const MAX_NANO_USD = 1_000_000_000_000_000_000n;
 
 const ADD = sql('add_dead_letter')`
   insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, due_nano_usd)

@@ -6,12 +6,11 @@ import { run, type Statement, type StoreLog, sql } from '../connection/connectio
 import { databaseClock } from '../connection/database-clock.ts';
 import { changePartition } from '../partitions/change-partition.ts';
 import { deleteOmitted } from './omitted-requests-store.ts';
-import { sumUpRequestDays } from './request-day-stats.ts';
+import { KEPT_DAYS, sumUpRequestDays } from './request-day-stats.ts';
 
 /** Days ahead, so that there still are partitions if the database was unused for some days. */
 const DAYS_AHEAD = 7;
 const CHECK_EVERY_MS = 600_000;
-const STATS_KEPT_MS = 400 * DAY_MS;
 /** Rows that one statement deletes, so that it stays short. The next check continues. */
 const ROWS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 100;
@@ -59,7 +58,7 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
     await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, keptFromMs));
   }
   await deleteAll(pool, DELETE_OMITTED, keptFromMs);
-  await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
+  await deleteAll(pool, DELETE_STATS, nowMs - KEPT_DAYS * DAY_MS);
 }
 
 /** Deletes old rows of the default partition. Most have wrong times. */
