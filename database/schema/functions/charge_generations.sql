@@ -8,7 +8,7 @@ create or replace function charge_generations(
 security definer set search_path from current as $$
 declare
   result json;
-  late_before bigint := (extract(epoch from now()) * 1000)::bigint - 18000000;
+  late_before bigint := (extract(epoch from now() - interval '5 hours') * 1000)::bigint;
   any_late boolean;
 begin
   -- Overrides the session's setting. With a session pooler it may be left over from the request
