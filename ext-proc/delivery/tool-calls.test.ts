@@ -6,6 +6,7 @@ import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { NO_USAGE } from '#core/pricing.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { asCompletion } from '../dialects/completion.ts';
+import { OutputOrder, piecesOf } from '../doors/responses/output-order.ts';
 import { admittedRequest } from './admitted-request.fixture.ts';
 import { gathered, isOneAfterAnother, messagesRequest, readStream, responsesRequest } from './at-door.fixture.ts';
 import { ChunkRepairs } from './response/repairs.ts';
@@ -103,75 +104,48 @@ const called = (name: string | null | undefined, args: unknown) => ({
 const PARIS = { id: 'a', name: 'weather', input: { city: 'Paris' } };
 const ROME = { id: 'b', name: 'weather', input: { city: 'Rome' } };
 
-const STREAMS: Record<string, { readonly deltas: readonly JsonObject[]; readonly calls: readonly Called[] }> = {
-  'the name in every delta (MiniMax over NVIDIA NIM)': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('weather', '') },
-      { index: 0, ...called('weather', '{"city":') },
-      { index: 0, ...called('weather', '"Paris"}') },
+/** A delta of the first call of a stream. */
+const said = (name: string | undefined, args: unknown, more: JsonObject = {}): JsonObject => ({
+  ...{ index: 0, ...called(name, args) },
+  ...more,
+});
+const ofCall = (id: string) => ({ id, type: 'function' });
+const [A, B] = [ofCall('a'), ofCall('b')];
+
+const STREAMS: [string, readonly JsonObject[], (readonly Called[])?][] = [
+  [
+    'the name in every delta (MiniMax over NVIDIA NIM)',
+    [said('weather', '', A), said('weather', '{"city":'), said('weather', '"Paris"}')],
+  ],
+  ['name and id again in the last delta (vLLM)', [said('weather', '{"city":"Paris"}', A), said('weather', '', A)]],
+  ['the id in every delta', [said('weather', '{"ci', A), said(undefined, 'ty":"Paris"}', A)]],
+  ['empty name and id in later deltas (DashScope)', [said('weather', '{"city":', A), said('', '"Paris"}', ofCall(''))]],
+  ['a name that is empty at first', [said('', '{"city":', A), said('weather', '"Paris"}', A)]],
+  [
+    'one index for parallel calls (Ollama)',
+    [said('weather', '{"city":"Paris"}', A), said('weather', '{"city":"Rome"}', B)],
+    [PARIS, ROME],
+  ],
+  [
+    'a first index above zero',
+    [
+      said('weather', '{"city":', { ...A, index: 1 }),
+      said(undefined, '"Paris"}', { index: 1 }),
+      said('weather', '{"city":"Rome"}', { ...B, index: 2 }),
     ],
-    calls: [PARIS],
-  },
-  'name and id again in the last delta (vLLM)': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('weather', '{"city":"Paris"}') },
-      { index: 0, id: 'a', type: 'function', ...called('weather', '') },
-    ],
-    calls: [PARIS],
-  },
-  'the id in every delta': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('weather', '{"ci') },
-      { index: 0, id: 'a', type: 'function', ...called(undefined, 'ty":"Paris"}') },
-    ],
-    calls: [PARIS],
-  },
-  'empty name and id in later deltas (DashScope)': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('weather', '{"city":') },
-      { index: 0, id: '', type: 'function', ...called('', '"Paris"}') },
-    ],
-    calls: [PARIS],
-  },
-  'a name that is empty at first': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('', '{"city":') },
-      { index: 0, id: 'a', type: 'function', ...called('weather', '"Paris"}') },
-    ],
-    calls: [PARIS],
-  },
-  'one index for parallel calls (Ollama)': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('weather', '{"city":"Paris"}') },
-      { index: 0, id: 'b', type: 'function', ...called('weather', '{"city":"Rome"}') },
-    ],
-    calls: [PARIS, ROME],
-  },
-  'a first index above zero': {
-    deltas: [
-      { index: 1, id: 'a', type: 'function', ...called('weather', '{"city":') },
-      { index: 1, ...called(undefined, '"Paris"}') },
-      { index: 2, id: 'b', type: 'function', ...called('weather', '{"city":"Rome"}') },
-    ],
-    calls: [PARIS, ROME],
-  },
-  'another id, without a name, in each delta': {
-    deltas: [
-      { index: 0, id: 'a', type: 'function', ...called('weather', '{"city":') },
-      { index: 0, id: 'x', type: 'function', ...called(undefined, '"Paris"}') },
-    ],
-    calls: [PARIS],
-  },
-  'arguments as an object': {
-    deltas: [{ index: 0, id: 'a', type: 'function', ...called('weather', { city: 'Paris' }) }],
-    calls: [PARIS],
-  },
-};
+    [PARIS, ROME],
+  ],
+  [
+    'another id, without a name, in each delta',
+    [said('weather', '{"city":', A), said(undefined, '"Paris"}', ofCall('x'))],
+  ],
+  ['arguments as an object', [said('weather', { city: 'Paris' }, A)]],
+];
 
 const APIS = ['chat', 'responses', 'messages'] as const;
 
 describe.each(APIS)('a client of %s gets the calls that the model made', (api) => {
-  test.each(Object.entries(STREAMS))('from deltas with %s', async (_, { deltas, calls }) => {
+  test.each(STREAMS)('from deltas with %s', async (_, deltas, calls = [PARIS]) => {
     expect(await callsAt(api, deltas)).toEqual(calls);
   });
 });
@@ -221,6 +195,11 @@ function deltasOf({ id, name, input }: Called, at: number, style: Style): JsonOb
     return { ...index, ...withId, type: 'function', ...called(said, args) };
   });
 }
+
+test('input of a call that never began is dropped', () => {
+  const order = new OutputOrder(() => 'written');
+  expect(order.take(piecesOf({ tool_calls: [called(undefined, '{}')] }, undefined))).toBe('');
+});
 
 test('the calls are the same in whatever form a provider writes them', async () => {
   await fc.assert(

@@ -132,8 +132,8 @@ export class OutputOrder {
     else if (piece.begun !== undefined)
       this.#open = { index: piece.index, type: piece.begun.type, input: piece.input, checks: 0 };
     // Other input belongs to a call that was closed or never began.
-    else if (piece.index !== this.#open?.index) return '';
-    else if (this.#open !== undefined) this.#open.input += piece.input;
+    else if (this.#open === undefined || piece.index !== this.#open.index) return '';
+    else this.#open.input += piece.input;
     return this.#write(piece);
   }
 }
