@@ -107,7 +107,8 @@ describe('what the client is told', () => {
     ],
     [
       "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (6000 in the messages, 3000 in the completion).",
-      ...([9000, 8192] as const),
+      9000,
+      8192,
     ],
     ['prompt is too long: 210000 tokens > 200000 maximum', 210_000, 200_000],
     [

@@ -8,8 +8,6 @@ interface Call {
   name: string;
   /** The client's index. `undefined`: the client has seen nothing of the call. */
   index: number | undefined;
-  /** The deltas of the call so far, while it has no name. */
-  held: JsonObject[] | undefined;
 }
 
 /** What a delta says about its call. Empty texts count as absent. */
@@ -27,7 +25,8 @@ interface Said {
 export class CallDeltas {
   readonly #latestAt = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
-  readonly #held = new Set<Call>();
+  /** The deltas so far of calls that have no name. */
+  readonly #held = new Map<Call, JsonObject[]>();
   #last: Call | undefined;
   #begun = 0;
   #hasEnded = false;
@@ -47,24 +46,22 @@ export class CallDeltas {
       return continued(delta, call.index, isLateId, isLateName);
     }
     call.name = said.name;
-    const deltas = call.held ?? [];
+    const deltas = this.#held.get(call) ?? [];
     deltas.push(delta);
     if (call.name !== '' || !mayHold || this.#hasEnded) return this.#begin(call, deltas);
-    call.held = deltas;
-    this.#held.add(call);
+    this.#held.set(call, deltas);
     return undefined;
   }
 
   /** Calls that are held back, for a choice that ends. None is held back later. */
   release(): JsonObject[] {
     this.#hasEnded = true;
-    return [...this.#held].map((call) => this.#begin(call, call.held ?? []));
+    return [...this.#held].map(([call, deltas]) => this.#begin(call, deltas));
   }
 
   #begin(call: Call, deltas: readonly JsonObject[]): JsonObject {
     const index = this.#begun++;
     call.index = index;
-    call.held = undefined;
     this.#held.delete(call);
     const written = joined(deltas);
     return written.index === index ? written : { ...written, index };
@@ -77,7 +74,7 @@ export class CallDeltas {
     const latest = givenIndex === undefined ? this.#last : this.#latestAt.get(givenIndex);
     let call = ofId !== undefined && hasIndexOf ? ofId : latest;
     if (call === undefined || isOther(said, call)) {
-      call = { givenIndex, id: '', name: '', index: undefined, held: undefined };
+      call = { givenIndex, id: '', name: '', index: undefined };
       if (givenIndex !== undefined) this.#latestAt.set(givenIndex, call);
     }
     this.#last = call;
