@@ -124,7 +124,8 @@ const CONTEXT_COUNTS = [
 
 /** Tokens that the request needs, and the limit, if the provider names both. */
 export function contextCountsIn({ text }: ProviderWords): { needed: number; limit: number } | undefined {
-  const words = ownWords(text);
+  // Some providers write 128,000.
+  const words = ownWords(text).replace(/(?<=\d),(?=\d{3}\b)/g, '');
   for (const sentence of CONTEXT_COUNTS) {
     const found = sentence.exec(words)?.groups;
     if (found === undefined) continue;

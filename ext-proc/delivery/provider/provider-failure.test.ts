@@ -120,6 +120,8 @@ describe('what the client is told', () => {
     ['Prompt contains 40000 tokens, too large for model with 32768 maximum context length', 40_000, 32_768],
     ["This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 140_000, 131_072],
     ['Input length 9000 exceeds maximum context length 8192', 9000, 8192],
+    ['Maximum context length is 8,192 tokens, but 9,000 tokens were requested', 9000, 8192],
+    ['prompt is too long: 1,200,000 tokens > 1,048,576 maximum', 1_200_000, 1_048_576],
   ])('has the numbers of a provider that says: %s', (message, needed, window) => {
     expect(told(400, { error: { message } }).message).toBe(context(needed, window));
   });
