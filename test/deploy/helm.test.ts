@@ -85,8 +85,8 @@ requirement(MISSING, () => {
   });
 
   test('has as many pods as `leastPods` says when nothing scales them', () => {
-    const made = render('--set', 'autoscaling=none,leastPods=3');
-    expect(found(made, 'StatefulSet', 'gateway').spec).toMatchObject({ replicas: 3 });
+    const made = render('--set', 'autoscaling=none,leastPods=30');
+    expect(found(made, 'StatefulSet', 'gateway').spec).toMatchObject({ replicas: 30 });
     expect(made.map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
     expect(found(render(), 'StatefulSet', 'gateway').spec).not.toHaveProperty('replicas');
   });

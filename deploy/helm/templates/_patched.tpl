@@ -14,6 +14,7 @@
 {{- $_ := set $object.metadata "name" (printf "migrate-%d" (int .release.Revision)) }}
 {{- end }}
 {{- if eq $id "HorizontalPodAutoscaler/gateway" }}
+{{- if lt (int $values.mostPods) (int $values.leastPods) }}{{ fail "leastPods is more than mostPods" }}{{ end }}
 {{- $_ := set $object.spec "minReplicas" $values.leastPods }}
 {{- $_ := set $object.spec "maxReplicas" $values.mostPods }}
 {{- end }}
