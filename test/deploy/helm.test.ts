@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,11 +10,11 @@ import { requirement } from '../harness/requirement.ts';
 import { fromManual } from './cluster.ts';
 import { type Manifest, renderKustomization } from './kustomize.ts';
 import { containersOf, podsOf } from './pods.ts';
+import { missingValidator, validated } from './validate.ts';
 
 /** deploy/helm renders the manifests of deploy/kubernetes, with changes by values. */
 const CHART = join(REPOSITORY, 'deploy/helm');
 const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
-const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
 
 /** The configuration of deploy/kubernetes, which the chart has from a file. */
 const CONFIG = ['--set-file', `config=${join(FOLDER, 'base/config/gateway.yaml')}`];
@@ -190,11 +190,7 @@ requirement(MISSING, () => {
     }
     const result = await loadConfig(join(CHART, 'trial/gateway.yaml'), {}, { secrets: 'checked' });
     expect(result.ok && result.config.models.has('demo-chat')).toBe(true);
-    if (!existsSync(VALIDATE)) return;
-    const input = made.map((manifest) => JSON.stringify(manifest)).join('\n---\n');
-    const args = ['-k', '1.37', '--strict', '-'];
-    const { stdout, stderr } = spawnSync(VALIDATE, args, { input, encoding: 'utf8', timeout: 30_000 });
-    const lines = stdout.trim().split('\n');
-    expect(lines.filter((line) => !line.startsWith('INFO')).join('\n') + stderr).toBe('');
+    if (missingValidator() === undefined)
+      expect(validated(made)).toEqual(made.map(() => expect.stringMatching(/^INFO/)));
   });
 });
