@@ -1,7 +1,7 @@
 -- Users for the roles that `gateway migrate` made, with passwords from the environment:
--- psql -f deploy/postgres/logins.sql, as a superuser or the owner who ran `gateway migrate`, who
--- alone may grant its roles. Run again, it sets the passwords again; then restart the processes. A
--- login with an empty password cannot sign in.
+-- psql -f deploy/postgres/logins.sql, as a superuser or as the owner who ran `gateway migrate`. No
+-- other user may grant these roles. Each run sets the passwords again; then restart the processes.
+-- A user with an empty password cannot sign in.
 \set ON_ERROR_STOP on
 \getenv process_password GATEWAY_PROCESS_PASSWORD
 \getenv dashboard_password GATEWAY_DASHBOARD_PASSWORD
