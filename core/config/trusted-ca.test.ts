@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { makeCertificate } from '#test/provider/certificate.ts';
 import { configFolder, oneModel } from './load.fixture.ts';
 import { currentFingerprint } from './source.ts';
+import { findTrustedCa } from './trusted-ca.ts';
 
 const folder = configFolder();
 const file = oneModel('[{provider: p, model: x}]', '  p: {base_url: https://p.example}');
@@ -60,4 +61,15 @@ test('a bundle that is empty for a moment stays the former one, with a warning',
     ]);
   }
   expect((await loadedWith(makeCertificate().cert)).warnings).toEqual([]);
+});
+
+test('a bundle of the system that is damaged from the start is named, if no other one can be used', async () => {
+  const [damaged, absent] = [join(folder.path, 'damaged.pem'), join(folder.path, 'absent.pem')];
+  await writeFile(damaged, 'no certificate');
+  const reason = `${damaged}: it holds no PEM certificate`;
+  expect(await findTrustedCa({}, [absent, damaged, absent])).toEqual({ ok: false, reason });
+  expect(await findTrustedCa({}, [absent])).toEqual({
+    ok: false,
+    reason: 'no CA certificates found; install ca-certificates or set SSL_CERT_FILE',
+  });
 });

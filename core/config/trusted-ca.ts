@@ -1,6 +1,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { exists } from '../exists.ts';
 import type { CaBundle } from './gateway-config.ts';
 import { readTextFile } from './read-text-file.ts';
 
@@ -38,13 +39,15 @@ export async function stateOfBundles(paths: readonly string[]): Promise<string> 
  * bundle. As in other programs, `SSL_CERT_FILE` replaces the system's bundle, so an operator with a
  * private CA appends it to a copy.
  */
-export async function findTrustedCa(env: Environment): Promise<TrustedCa> {
-  for (const path of caBundles(env)) {
+export async function findTrustedCa(env: Environment, paths = caBundles(env)): Promise<TrustedCa> {
+  let reason = 'no CA certificates found; install ca-certificates or set SSL_CERT_FILE';
+  for (const path of paths) {
     const found = await readBundle(path);
     if (found.ok) return found;
-    if (env.SSL_CERT_FILE) return { ok: false, reason: `SSL_CERT_FILE: ${found.reason}` };
+    if (env.SSL_CERT_FILE) reason = `SSL_CERT_FILE: ${found.reason}`;
+    else if (await exists(path)) reason = `${path}: ${found.reason}`;
   }
-  return { ok: false, reason: 'no CA certificates found; install ca-certificates or set SSL_CERT_FILE' };
+  return { ok: false, reason };
 }
 
 /** By path, the bundles that this process could use last. */
@@ -54,26 +57,22 @@ const usable = new Map<string, CaBundle>();
 async function readBundle(path: string): Promise<TrustedCa> {
   const former = usable.get(path);
   const file = await readTextFile(path, MAX_BUNDLE_BYTES);
-  if (former !== undefined && file.ok && file.text === former.pem) return { ok: true, bundle: former };
-  const problem = file.ok ? whyNoBundle(file.text) : file.reason;
-  if (file.ok && problem === undefined) {
-    const bundle = { pem: file.text, digest: hash('sha256', file.text) };
-    usable.set(path, bundle);
-    return { ok: true, bundle };
-  }
-  const reason = `${problem}`;
-  return former === undefined ? { ok: false, reason } : { ok: true, bundle: former, problem: reason };
+  if (file.ok && file.text === former?.pem) return { ok: true, bundle: former };
+  const read = file.ok ? checkBundle(file.text) : file;
+  if (read.ok) usable.set(path, read.bundle);
+  return read.ok || former === undefined ? read : { ok: true, bundle: former, problem: read.reason };
 }
 
 /**
  * Envoy refuses a bundle with a block that it cannot read, and all other changes with it. As there,
  * a block begins at the start of a line.
  */
-function whyNoBundle(text: string): string | undefined {
-  const blocks = text.split(/^(?=-----BEGIN )/m).filter((part) => part.startsWith('-----BEGIN '));
+function checkBundle(pem: string): TrustedCa {
+  const blocks = pem.split(/^(?=-----BEGIN )/m).filter((part) => part.startsWith('-----BEGIN '));
+  if (blocks.length === 0) return { ok: false, reason: 'it holds no PEM certificate' };
   const unread = blocks.findIndex((block) => !isCertificate(block));
-  if (unread >= 0) return `its PEM block ${unread + 1} is not a certificate that can be read`;
-  return blocks.length === 0 ? 'it holds no PEM certificate' : undefined;
+  if (unread < 0) return { ok: true, bundle: { pem, digest: hash('sha256', pem) } };
+  return { ok: false, reason: `its PEM block ${unread + 1} is not a certificate that can be read` };
 }
 
 function isCertificate(block: string): boolean {
