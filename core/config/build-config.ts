@@ -30,7 +30,7 @@ export interface BuildInput extends SettingsInput {
   /** `checked`: the configuration contains no secrets. */
   readonly secrets: Extract<Secrets, 'gateway' | 'checked'>;
   readonly trustedCa: TrustedCa;
-  missingSecrets(providerName: string): readonly (Omit<RuleProblem, 'message'> & { readonly reason: string })[];
+  missingSecrets(providerName: string): readonly RuleProblem[];
 }
 
 export interface BuiltConfig {
@@ -49,13 +49,13 @@ export function buildConfig(input: BuildInput): BuiltConfig {
     const missing = [...input.missingSecrets(name)];
     const path = ['providers', name, entry.endpoints ? 'endpoints' : 'base_url'];
     const trusted = usesTls(entry) ? input.trustedCa : undefined;
-    if (missing.length === 0 && trusted?.ok === false) missing.push({ path, reason: trusted.reason });
+    if (missing.length === 0 && trusted?.ok === false) missing.push({ path, message: trusted.reason });
     if (trusted?.ok && trusted.problem !== undefined)
       warnings.push({ path, message: `the bundle of trusted CAs: ${trusted.problem}; the former one stays in use` });
-    for (const { reason, ...place } of missing) {
-      if (!unusable.has(name)) unusable.set(name, reason);
-      const message = `${reason}; models that have no other target answer upstream_config_error`;
-      warnings.push({ ...place, message });
+    for (const problem of missing) {
+      if (!unusable.has(name)) unusable.set(name, problem.message);
+      const message = `${problem.message}; models that have no other target answer upstream_config_error`;
+      warnings.push({ ...problem, message });
     }
   }
   const models = new Map<string, Model>();

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { present } from '../present.ts';
 import { buildConfig, dashboardSettings, sharedSettings } from './build-config.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import { withoutOutput } from './embeddings-models.ts';
@@ -180,7 +179,7 @@ async function checkFile(tree: YamlTree, read: ReadConfig): Promise<CheckedFile>
     ),
     ...tlsProblems.filter((one) => !isTlsElsewhere(one)),
   ];
-  problems.push(...ruleProblems.map(({ path, message }) => placed(tree, path, message)));
+  problems.push(...ruleProblems.map((one) => placed(tree, one)));
   const isRight = parsed.success && stores !== undefined && problems.length === 0;
   const file = isRight ? { ...parsed.data, stores } : undefined;
   return { file, problems, missing, tlsProblems, source, storesChanged: changed };
@@ -204,15 +203,12 @@ async function buildFor(
     missingSecrets: (name) =>
       missing
         .filter((one) => isMissingSecret(one) && one.path[1] === name)
-        .map(({ path, reason }) => ({ path, reason, missing: 'gateway' })),
+        .map(({ path, reason }) => ({ path, message: reason, missing: 'gateway' })),
   });
   return {
     config,
     warnings: [
-      ...[...warnings, ...tlsProblems].map(({ path, message, missing: missingFor }) => ({
-        ...placed(tree, path, message),
-        ...present({ missing: missingFor }),
-      })),
+      ...[...warnings, ...tlsProblems].map((one) => placed(tree, one)),
       ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
     ],
   };
@@ -265,10 +261,10 @@ function isElsewhere({ path, forbidden }: Missing, secrets: Secrets): boolean {
 
 function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
   return missing.map(({ path, reason, line, column, elsewhere }) => {
-    const missingFor = isOfDashboard(path) ? 'dashboard' : 'gateway';
-    const needed = elsewhere && missingFor === 'dashboard' ? '; the dashboard needs it' : '';
-    const message = `${nameOf(path)}: ${reason}${needed}`;
-    return { line, column, message, ...(elsewhere ? { missing: missingFor } : {}) };
+    const message = `${nameOf(path)}: ${reason}`;
+    if (!elsewhere) return { line, column, message };
+    if (!isOfDashboard(path)) return { line, column, message, missing: 'gateway' };
+    return { line, column, message: `${message}; the dashboard needs it`, missing: 'dashboard' };
   });
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { RuleProblem } from './problem.ts';
 import type { Missing } from './references.ts';
 import { problemsOfEntry } from './right-parts.ts';
 import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
@@ -18,7 +19,7 @@ export function schemaProblems(
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => placedName(tree, [...path, key], issue.message));
     }
-    if (issue.code !== 'invalid_key') return [placed(tree, path, issue.message)];
+    if (issue.code !== 'invalid_key') return [placed(tree, { path, message: issue.message })];
     return [placedName(tree, path, issue.message), ...problemsBelow(path, tree, missing)];
   });
 }
@@ -42,8 +43,8 @@ function closestForm({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.
   return forms.toSorted((one, other) => unknown(one) - unknown(other))[0];
 }
 
-export function placed(tree: YamlTree, path: Path, message: string): SourceProblem {
-  return at(tree.positionOf(path), path, message);
+export function placed(tree: YamlTree, { path, message, ...rest }: RuleProblem): SourceProblem {
+  return { ...at(tree.positionOf(path), path, message), ...rest };
 }
 
 function placedName(tree: YamlTree, path: Path, message: string): SourceProblem {
