@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -12,6 +12,7 @@ import { requirement } from '../../harness/requirement.ts';
 import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
 import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
+import { signalAll } from '../../launchers/process-tree.ts';
 import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -194,9 +195,10 @@ function fourProcesses(): void {
     await gate.waitFor(IN_FLIGHT);
     expect(await heldUsd(client)).toBeCloseTo(IN_FLIGHT * COST_OF_ONE, 9);
     const [victim = 0] = gatewayProcesses(stack.supervisorPid);
-    process.kill(victim, 'SIGKILL');
+    signalAll([victim], 'SIGKILL');
     const killedAtMs = performance.now();
-    while (gatewayProcesses(stack.supervisorPid).includes(victim)) await sleep(5);
+    // Until then its sockets may accept connections that end with it.
+    while (existsSync(`/proc/${victim}`)) await sleep(5);
     // It was the first one, and the address of the metrics answers at once all the same.
     expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
     expect([3, 4]).toContain(await metric(stack.metricsOrigin, 'gateway_build_info'));
@@ -232,7 +234,7 @@ function fourProcesses(): void {
     let served = 0;
     for (; (await waiting()) === 0; served++)
       expect(outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }))).toBe('200');
-    process.kill(starts().findLast(({ worker }) => worker === 1)?.pid ?? 0, 'SIGSTOP');
+    signalAll([starts().findLast(({ worker }) => worker === 1)?.pid ?? 0], 'SIGSTOP');
     const beganMs = performance.now();
     const asked = Promise.all(Array.from({ length: 4 * WORKERS }, () => client.get('/v1/models')));
     const line = 'supervisor: Gateway process 1 ended with signal SIGKILL, because it had sent nothing for 30 s';
