@@ -22,7 +22,7 @@ export async function lookAtCertificate(
   const [wrong] = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
   if (wrong !== undefined) {
     const found = `listen.tls.${wrong.field} ${wrong.message}`;
-    return [problem(check, found, 'Put a certificate and its key there, each by a rename.')];
+    return [problem(check, found, 'Put a certificate and its key there.')];
   }
   const certificate = new X509Certificate(await readFile(tls.certificatePath));
   const expiry = expiryFinding(check, certificate.validToDate);
