@@ -1,5 +1,6 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages/messages';
 import type { Response, ResponseOutputItem } from 'openai/resources/responses/responses';
+import { present } from '#core/present.ts';
 import { messageWith, text, thinking, toolUse } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
 import { scripted as messageEvents } from '#ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
 import {
@@ -22,9 +23,7 @@ export interface TurnUsage {
 
 /** What a model returns in a turn, independent of the API. */
 export interface ModelTurn {
-  /**
-   * Encrypted reasoning of Responses, a signature of thoughts, or `reasoning_content`.
-   */
+  /** Encrypted reasoning of Responses, a signature of thoughts, or `reasoning_content`. */
   readonly reasoning?: string;
   readonly text?: string;
   readonly calls?: readonly TurnCall[];
@@ -204,22 +203,18 @@ function chatUsage({ prompt, cached, completion }: TurnUsage): ProviderUsage {
 }
 
 /** A turn as the content of a chat completion, whole or streamed. */
-function chatContent({ calls = [], usage, ...turn }: ModelTurn, model: string, isSigned: boolean) {
-  const { reasoning: signature, ...said } = isSigned ? turn : { ...turn, reasoning: undefined };
+function chatContent({ calls = [], usage, reasoning, ...said }: ModelTurn, model: string, isSigned: boolean) {
   const toolCalls = calls.map(({ id, name, input }, at): ToolCall => {
     if (typeof input === 'string') return { id, type: 'custom', name, arguments: input };
     // Of parallel calls Gemini signs the first.
-    const signed = at === 0 && signature !== undefined ? { signature } : {};
-    return { id, name, arguments: JSON.stringify(input), ...signed };
+    const signature = isSigned && at === 0 ? reasoning : undefined;
+    return { id, name, arguments: JSON.stringify(input), ...present({ signature }) };
   });
-  const pieces = said.text === undefined ? {} : { pieces: [said.text] };
-  return {
-    model,
-    ...(isSigned ? said : turn),
-    ...pieces,
-    ...(toolCalls.length > 0 ? { toolCalls } : {}),
-    usage: chatUsage(usage),
+  const own = {
+    reasoning: isSigned ? undefined : reasoning,
+    pieces: said.text === undefined ? undefined : [said.text],
   };
+  return { model, ...said, ...present(own), ...(calls.length > 0 ? { toolCalls } : {}), usage: chatUsage(usage) };
 }
 
 /**
@@ -244,11 +239,8 @@ const chatApi = (isSigned: boolean): AgentApi => ({
   },
   cut: (turn) => async (call) => {
     call.writeHead(200, { 'content-type': 'text/event-stream' });
-    await call.write(
-      streamEvents(chatContent(turn, call.seen.model, isSigned))
-        .slice(0, -3)
-        .join(''),
-    );
+    const events = streamEvents(chatContent(turn, call.seen.model, isSigned));
+    await call.write(events.slice(0, -3).join(''));
     await reset(call);
   },
   partsIn: (seen) => chatMessagesOf(seen).flatMap(partsOfMessage),
