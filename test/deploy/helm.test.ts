@@ -119,8 +119,12 @@ requirement(MISSING, () => {
     expect(found(made, 'Deployment', 'operator').spec).toMatchObject(patches['Deployment/operator'].spec);
   });
 
-  test('merges patches into any manifest, and named elements of lists by their name', () => {
+  test('merges patches into any manifest, and elements of lists by their name or path', () => {
     const { patches: ofManual } = parse(fromManual('Helm', 'yaml', 1)) as { patches: { 'Job/migrate': Manifest } };
+    const added = [
+      { name: 'authority', mountPath: '/stores' },
+      { name: 'spool', mountPath: '/archive' },
+    ];
     const patches = {
       'StatefulSet/gateway': {
         spec: {
@@ -128,7 +132,7 @@ requirement(MISSING, () => {
             spec: {
               serviceAccountName: 'caller',
               volumes: [{ name: 'authority', secret: { secretName: 'authority' } }],
-              containers: [{ name: 'gateway', volumeMounts: [{ name: 'authority', mountPath: '/stores' }] }],
+              containers: [{ name: 'gateway', volumeMounts: added }],
             },
           },
         },
@@ -145,7 +149,7 @@ requirement(MISSING, () => {
       ...patches['StatefulSet/gateway'].spec.template.spec.volumes,
     ]);
     const [container] = before?.containers ?? [];
-    const mounts = [...(container?.volumeMounts ?? []), { name: 'authority', mountPath: '/stores' }];
+    const mounts = [...(container?.volumeMounts ?? []), ...added];
     expect(after?.containers).toEqual([{ ...container, volumeMounts: mounts }]);
     expect(found(made, 'Job', 'migrate').metadata).toMatchObject(patches['Job/migrate'].metadata);
   });

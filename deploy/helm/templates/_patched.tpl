@@ -31,7 +31,7 @@
 {{- toYaml $object | replace "kubernetes.io/metadata.name: ingress-nginx" (print "kubernetes.io/metadata.name: " (quote $values.ingressNamespace)) }}
 {{- end }}
 
-{{- /* Merges as kustomize does: maps by key, and elements of lists that have a name by their name. */}}
+{{- /* Merges maps by key, and elements of lists by mountPath, else by name. */}}
 {{- define "merge" }}
 {{- $into := .into }}
 {{- range $key, $value := .from }}
@@ -39,9 +39,10 @@
 {{- if and (kindIs "map" $value) (kindIs "map" $old) }}
 {{- include "merge" (dict "into" $old "from" $value) }}
 {{- else if and (kindIs "slice" $value) (kindIs "slice" $old) (kindIs "map" (first $value)) (hasKey (first $value) "name") }}
+{{- $by := hasKey (first $value) "mountPath" | ternary "mountPath" "name" }}
 {{- range $element := $value }}
 {{- $same := dict }}
-{{- range $old }}{{ if eq (get . "name") $element.name }}{{ $same = . }}{{ end }}{{ end }}
+{{- range $old }}{{ if eq (get . $by) (get $element $by) }}{{ $same = . }}{{ end }}{{ end }}
 {{- if not $same }}{{ $old = append $old $same }}{{ end }}
 {{- include "merge" (dict "into" $same "from" $element) }}
 {{- end }}
