@@ -20,7 +20,7 @@ export function watchActivity(
   metrics: Metrics,
   clock: Clock,
 ): { readonly metrics: Metrics; readonly activity: ProcessActivity } {
-  const providers = createProviderLog();
+  const providers = createProviderLog(clock);
   /** Bounded, because models are those of configurations. */
   const unknownTiers = new Map<string, { readonly tier: string; readonly atMs: number }>();
   let inFlight = 0;
@@ -42,7 +42,7 @@ export function watchActivity(
         metrics.requestEnded(request);
       },
       attempts(attempts) {
-        providers.note(attempts, clock.nowMs());
+        providers.note(attempts);
         metrics.attempts(attempts);
       },
       unknownTier(model, tier) {

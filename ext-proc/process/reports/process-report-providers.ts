@@ -1,3 +1,4 @@
+import type { Clock } from '#core/clock.ts';
 import type { ProviderHealth } from '#database/process-reports/report.ts';
 import type { Attempt } from '../../hold/attempt.ts';
 
@@ -6,9 +7,9 @@ import type { Attempt } from '../../hold/attempt.ts';
  * time, so that a busy provider takes no more memory than an idle one.
  */
 export interface ProviderLog {
-  note(attempts: readonly Attempt[], nowMs: number): void;
+  note(attempts: readonly Attempt[]): void;
   /** Health of every named provider, and of every other one that was called. */
-  health(names: Iterable<string>, nowMs: number): Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>;
+  health(names: Iterable<string>): Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>;
 }
 
 const SLICE_MS = 10_000;
@@ -39,10 +40,12 @@ interface Tally {
   lastAskedMs: number;
 }
 
-export function createProviderLog(): ProviderLog {
+/** Counts in monotonic time. Only `lastFailure` has the time of the wall clock. */
+export function createProviderLog(clock: Clock): ProviderLog {
   const tallies = new Map<string, Tally>();
 
-  function noteOne({ provider, result, account }: Attempt, nowMs: number): void {
+  function noteOne({ provider, result, account }: Attempt): void {
+    const nowMs = clock.monotonicMs();
     const tally = tallies.get(provider) ?? newTally();
     tallies.set(provider, tally);
     const number = Math.floor(nowMs / SLICE_MS);
@@ -53,18 +56,17 @@ export function createProviderLog(): ProviderLog {
     tally.lastAskedMs = nowMs;
     if (NOT_ITS_FAILURE.has(result)) return;
     slice.failures += 1;
-    tally.lastFailure = { result, atMs: nowMs, ...(account === undefined ? {} : { account }) };
+    tally.lastFailure = { result, atMs: clock.nowMs(), ...(account === undefined ? {} : { account }) };
   }
 
   return {
-    note(attempts, nowMs) {
-      for (const attempt of attempts) noteOne(attempt, nowMs);
+    note(attempts) {
+      for (const attempt of attempts) noteOne(attempt);
     },
-    health(names, nowMs) {
-      // Providers of former configurations are dropped when they are no longer called, and what was
-      // counted in the future: the clock was ahead.
-      for (const [name, { lastAskedMs }] of tallies)
-        if (Math.abs(nowMs - lastAskedMs) >= SLICES * SLICE_MS) tallies.delete(name);
+    health(names) {
+      const nowMs = clock.monotonicMs();
+      // Providers of former configurations are dropped when they are no longer called.
+      for (const [name, { lastAskedMs }] of tallies) if (lastAskedMs <= nowMs - SLICES * SLICE_MS) tallies.delete(name);
       const found = new Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>();
       for (const name of new Set([...names, ...tallies.keys()])) found.set(name, sum(tallies.get(name), nowMs));
       return found;
@@ -78,11 +80,11 @@ function newTally(): Tally {
 }
 
 function sum(tally: Tally | undefined, nowMs: number): Omit<ProviderHealth, 'ejected' | 'restingTargets'> {
-  const newest = Math.floor(nowMs / SLICE_MS);
+  const oldest = Math.floor(nowMs / SLICE_MS) - SLICES + 1;
   let attempts = 0;
   let failures = 0;
   for (const slice of tally?.slices ?? []) {
-    if (slice.number <= newest - SLICES || slice.number > newest) continue;
+    if (slice.number < oldest) continue;
     attempts += slice.attempts;
     failures += slice.failures;
   }

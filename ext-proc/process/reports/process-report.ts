@@ -65,13 +65,13 @@ function envoyAsReported(look: EnvoyState | undefined): ReportedEnvoy {
 }
 
 function providerHealth(
-  { config, activity, clock, restingTargets }: ReportSources,
+  { config, activity, restingTargets }: ReportSources,
   look: EnvoyState | undefined,
 ): Record<string, ProviderHealth> {
   const known = config().providers;
   const resting = restingTargets(known.keys());
   const health: [string, ProviderHealth][] = [];
-  for (const [name, found] of activity.providers.health(known.keys(), clock.nowMs())) {
+  for (const [name, found] of activity.providers.health(known.keys())) {
     const provider = known.get(name);
     const cluster = provider && clusterOf(provider);
     const ejected = look === undefined || cluster === undefined ? null : look.ejected.has(cluster);
