@@ -262,17 +262,22 @@ describe('the old configuration stays in force', () => {
   test('for fields that need a restart, which are reported by name and not by value', async () => {
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
     const { listen, stores, workers } = watch.current();
-    await replace(
-      'gateway.yaml',
-      `${readRpm(2)}workers: 2\nlisten: {api: "127.0.0.1:81"}\nstores: {redis: "redis://:hush@x:1"}\n`,
-    );
+    const proxies = 'trusted_proxies: [10.0.0.1]\n';
+    const others = 'workers: 2\nlisten: {api: "127.0.0.1:81"}\nstores: {redis: "redis://:hush@x:1"}\n';
+    await replace('gateway.yaml', `${readRpm(2)}${others}${proxies}`);
     await until(() => seen.changes.length > 0);
-    expect(watch.current()).toMatchObject({ listen, stores, workers });
+    expect(watch.current()).toMatchObject({ listen, stores, workers, trustedProxies: ['10.0.0.1'] });
     expect(watch.current().limits.readRequestsPerMinute).toBe(2);
-    expect(seen.changes[0]?.notes.restartNeeded).toEqual(['listen', 'stores', 'workers']);
-    await replace('gateway.yaml', readRpm(3));
+    expect(seen.changes[0]?.notes.restartNeeded).toEqual(['listen', 'stores', 'workers', 'trusted_proxies']);
+    // Bounds per address are those of the start, whatever proxies are in force.
+    await replace('gateway.yaml', `${readRpm(3)}${proxies}`);
     await until(() => seen.changes.length > 1);
-    expect(seen.changes[1]?.notes.restartNeeded).toEqual([]);
+    expect(seen.changes[1]?.notes.restartNeeded).toEqual(['trusted_proxies']);
+    const unbound = 'listen: {address_connections: 0, address_requests: 0, address_rps: 0}\n';
+    const other = await follow(await put('gateway.yaml', `${readRpm(1)}${unbound}`));
+    await replace('gateway.yaml', `${readRpm(2)}${unbound}${proxies}`);
+    await until(() => other.seen.changes.length > 0);
+    expect(other.seen.changes[0]?.notes.restartNeeded).toEqual([]);
   });
 });
 

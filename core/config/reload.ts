@@ -37,7 +37,7 @@ export interface ReloadNotes {
   readonly restartNeeded: readonly RestartField[];
 }
 
-export type RestartField = (typeof RESTART_FIELDS)[number];
+export type RestartField = (typeof FIXED_FIELDS)[number] | 'trusted_proxies';
 
 export interface ConfigWatch<Config extends SharedConfig> {
   current(): Config;
@@ -48,7 +48,7 @@ export interface ConfigWatch<Config extends SharedConfig> {
   close(): void;
 }
 
-const RESTART_FIELDS = ['listen', 'stores', 'workers'] as const;
+const FIXED_FIELDS = ['listen', 'stores', 'workers'] as const;
 
 /** Several steps of a writer are one change. After the longest wait the file is read anyway. */
 const QUIET_MS = 100;
@@ -79,7 +79,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
     if (closed) return;
     if (!result.ok) return options.onProblems(result.problems);
 
-    const { config, restartNeeded } = keepFixed(current, result);
+    const { config, restartNeeded } = keepFixed(options.initial.config, result);
     const applied = await options.apply(config);
     if (closed) return;
     if (!applied.ok) {
@@ -161,13 +161,19 @@ function createRetry(work: () => void, firstMs: number) {
   };
 }
 
-/** Keeps fields that need a restart. Reports only their names: a store's URL has a password. */
+/**
+ * Keeps fields that need a restart. Reports only their names: a store's URL has a password. Trusted
+ * proxies are followed, but for Envoy's bounds per address, which have those of the start.
+ */
 function keepFixed<Config extends SharedConfig>(
-  current: Config,
+  initial: Config,
   { config: next, storesChanged }: LoadedConfig<Config>,
 ): { config: Config; restartNeeded: RestartField[] } {
-  const { listen, stores, workers } = current;
-  const isChanged = (field: RestartField) =>
-    !isDeepStrictEqual(current[field], next[field]) || (field === 'stores' && storesChanged);
-  return { config: { ...next, listen, stores, workers }, restartNeeded: RESTART_FIELDS.filter(isChanged) };
+  const { listen, stores, workers, trustedProxies } = initial;
+  const restartNeeded: RestartField[] = FIXED_FIELDS.filter(
+    (field) => !isDeepStrictEqual(initial[field], next[field]) || (field === 'stores' && storesChanged),
+  );
+  const isBounded = Object.values(listen.perAddress).some((bound) => bound > 0);
+  if (isBounded && !isDeepStrictEqual(trustedProxies, next.trustedProxies)) restartNeeded.push('trusted_proxies');
+  return { config: { ...next, listen, stores, workers }, restartNeeded };
 }
