@@ -10,6 +10,10 @@ describe('findRoute', () => {
   it.each([
     ['POST', '/v1/chat/completions', { name: 'chat', scope: 'chat', query: '' }],
     ['GET', '/v1/models', { name: 'models', query: '' }],
+    ['GET', '/v1/models/gpt-6?x=1', { name: 'models', query: 'x=1', model: 'gpt-6' }],
+    ['GET', '/v1/models/openai/gpt-6', { name: 'models', query: '', model: 'openai/gpt-6' }],
+    ['GET', '/v1/models/openai%2Fgpt-6', { name: 'models', query: '', model: 'openai/gpt-6' }],
+    ['GET', '/v1/models/%', { name: 'models', query: '', model: '%' }],
     ['GET', '/v1/credits', { name: 'credits', scope: 'usage:read', query: '' }],
     ['GET', '/v1/generation?id=gen-1&x=%20?', { name: 'generation', scope: 'usage:read', query: 'id=gen-1&x=%20?' }],
     ['GET', '/v1/usage?', { name: 'usage', scope: 'usage:read', query: '' }],
@@ -20,6 +24,9 @@ describe('findRoute', () => {
     ['POST', '/v1/models'],
     ['get', '/v1/models'],
     ['HEAD', '/v1/models'],
+    ['GET', '/v1/models/'],
+    ['HEAD', '/v1/models/gpt-6'],
+    ['DELETE', '/v1/models/gpt-6'],
     ['OPTIONS', '/v1/chat/completions'],
     ['POST', '/chat/completions'],
     ['POST', '/v1/v1/chat/completions'],
@@ -94,7 +101,8 @@ describe('findRoute', () => {
     expect(['/chat/completions', '/v1/v1/chat/completions', '/v1'].map(hintOf)).toEqual([check, check, check]);
     expect(hintOf('/v1/v1/messages')).toBe('This client adds /v1 by itself: leave it out of the base URL.');
     expect(hintOf('/v1/files')).toBe(
-      'This gateway has POST /v1/chat/completions, GET /v1/models, GET /v1/credits, GET /v1/generation, GET /v1/usage.',
+      'This gateway has POST /v1/chat/completions, GET /v1/models, GET /v1/models/{model}, GET /v1/credits, ' +
+        'GET /v1/generation, GET /v1/usage.',
     );
   });
 });

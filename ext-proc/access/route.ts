@@ -9,17 +9,23 @@ export interface Route {
   readonly name: RouteName;
   /** Absent: any valid key. */
   readonly scope?: Scope;
+  /** Id of the one model that is asked for. */
+  readonly model?: string;
   /** Text after the first `?`, exactly as sent; empty if there is none. */
   readonly query: string;
 }
 
-export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
+export const ONE_MODEL = '/v1/models/{model}';
+const MODELS = '/v1/models/';
+
+export const ROUTES: ReadonlyMap<string, Omit<Route, 'query' | 'model'>> = new Map([
   ['POST /v1/chat/completions', { name: 'chat', scope: 'chat' }],
   ['POST /v1/responses', { name: 'responses', scope: 'chat' }],
   ['POST /v1/messages', { name: 'messages', scope: 'chat' }],
   ['POST /v1/messages/count_tokens', { name: 'count_tokens', scope: 'chat' }],
   ['POST /v1/embeddings', { name: 'embeddings', scope: 'chat' }],
   ['GET /v1/models', { name: 'models' }],
+  [`GET ${ONE_MODEL}`, { name: 'models' }],
   ['GET /v1/credits', { name: 'credits', scope: 'usage:read' }],
   ['GET /v1/generation', { name: 'generation', scope: 'usage:read' }],
   ['GET /v1/usage', { name: 'usage', scope: 'usage:read' }],
@@ -67,19 +73,31 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 
 /**
  * The route for a method and a path with query, byte for byte: no case folding, no trailing slash,
- * no percent-decoding, so that nothing in front of the gateway that normalizes differently can
- * disagree about what a request is. `apis`: the doors that are enabled.
+ * no percent-decoding except of a model's id, so that nothing in front of the gateway that
+ * normalizes differently can disagree about what a request is. `apis`: the doors that are enabled.
  */
 export function findRoute(method: string, path: string, apis: ReadonlySet<DoorApi>): Route | Refusal {
   const mark = path.indexOf('?');
   const pathname = mark < 0 ? path : path.slice(0, mark);
-  const route = ROUTES.get(`${method} ${pathname}`);
+  const model = modelIn(pathname);
+  const route = ROUTES.get(`${method} ${model === undefined ? pathname : ONE_MODEL}`);
   // The query is left out of the message: clients have been seen to put keys there.
   if (!route || !isOn(route.name, apis)) {
     const echo = { method: method.slice(0, LONGEST_ECHO), path: pathname.slice(0, LONGEST_ECHO) };
     return refuse('route_not_found', { ...echo, hint: hintFor(pathname, apis) });
   }
-  return { ...route, query: mark < 0 ? '' : path.slice(mark + 1) };
+  return { ...route, query: mark < 0 ? '' : path.slice(mark + 1), ...(model === undefined ? {} : { model }) };
+}
+
+/** The id at the end of the path. SDKs differ in whether they encode its slashes. */
+function modelIn(pathname: string): string | undefined {
+  if (!pathname.startsWith(MODELS) || pathname === MODELS) return undefined;
+  const id = pathname.slice(MODELS.length);
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
 }
 
 function hintFor(pathname: string, apis: ReadonlySet<DoorApi>): string {

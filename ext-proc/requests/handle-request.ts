@@ -23,7 +23,7 @@ import { countTokens } from './count-tokens.ts';
 import { showCredits } from './credits.ts';
 import { showGeneration } from './generation.ts';
 import type { GatewayRequestLog } from './log/open-request-logs.ts';
-import { listModels } from './models.ts';
+import { showModels } from './models.ts';
 import { readBody } from './read-sent.ts';
 import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 import {
@@ -185,7 +185,7 @@ async function answerRead(
   request.exchange.bodyMemory.release();
   switch (name) {
     case 'models':
-      return listModels(request);
+      return showModels(request);
     case 'credits':
       return showCredits(request, deps);
     case 'generation':

@@ -1,24 +1,31 @@
 import { DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
 import type { Model } from '#core/config/gateway-config.ts';
-import { isRefusal } from '#core/errors/refusal.ts';
+import { isRefusal, LONGEST_ECHO, refuse } from '#core/errors/refusal.ts';
 import { CHAT_FIELDS, NOT_OFFERED } from '../chat/chat-fields.ts';
 import { EMBEDDINGS_FIELDS } from '../doors/embeddings/embeddings-form.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { modelPricing } from './model-pricing.ts';
 import { readQuery } from './query.ts';
 
-/** `GET /v1/models`: the enabled models that the key may use, in the order of the configuration. */
-export async function listModels(request: AuthorizedRequest): Promise<EndpointResult> {
+/**
+ * `GET /v1/models`: the enabled models that the key may use, in the order of the configuration.
+ * `GET /v1/models/{model}`: one of these.
+ */
+export async function showModels(request: AuthorizedRequest): Promise<EndpointResult> {
   const query = readQuery(request.route.query, []);
   if (isRefusal(query)) return query;
   const limited = await request.takeRead();
   if (limited) return limited;
   const { config, principal, arrivedAtMs } = request;
   const allowed = principal.key.models;
-  const data = [...config.models.values()]
-    .filter((model) => !model.disabled && (allowed === undefined || allowed.has(model.id)))
-    .map((model) => ({ ...modelRecord(model, arrivedAtMs), ...endpointsOf(model, config.apis) }));
-  return { kind: 'json', body: { object: 'list', data } };
+  const isShown = ({ id, disabled }: Model) => !disabled && (allowed === undefined || allowed.has(id));
+  const record = (model: Model) => ({ ...modelRecord(model, arrivedAtMs), ...endpointsOf(model, config.apis) });
+  const { model: id } = request.route;
+  if (id === undefined)
+    return { kind: 'json', body: { object: 'list', data: [...config.models.values()].filter(isShown).map(record) } };
+  const model = config.models.get(id);
+  if (model === undefined || !isShown(model)) return refuse('model_not_found', { model: id.slice(0, LONGEST_ECHO) });
+  return { kind: 'json', body: record(model) };
 }
 
 /** OpenAI's format needs the time when a model was made. It is not known, so it is a constant. */

@@ -69,16 +69,21 @@ test('an access line has a bounded length, whatever the client and the stores se
 
 test('an API key where another text belongs, even one that is cut, is in no line, row or span', () => {
   const { secret } = newKeySecret(0);
-  const exchange = { requestId: secret, method: secret, path: '', peerAddress: '', header: () => `sdk ${secret}` };
+  const path = `/v1/models/${secret}`;
+  const exchange = { requestId: secret, method: secret, path, peerAddress: '', header: () => `sdk ${secret}` };
   const outcome = recordWith({
     notes: { model: `${'m'.repeat(180)} ${secret}` },
-    route: { name: 'usage', query: '' },
+    route: { name: 'models', query: '', model: secret },
     principal: principalWith(),
     problem: secret,
   });
   const given = [exchange as unknown as Exchange, outcome, 1] as const;
   const attributes: unknown[] = [];
-  const root = { rename() {}, set: (...attribute: unknown[]) => attributes.push(attribute), fail() {} };
+  const root = {
+    rename: (name: string) => attributes.push(name.split(' ')[1]),
+    set: (...attribute: unknown[]) => attributes.push(attribute),
+    fail() {},
+  };
   describeTrace({ root } as unknown as RequestTrace, given[0], outcome);
   expect(requestLogRow(...given)).toMatchObject({ userAgent: 'sdk sk-gw-…', requestId: 'sk-gw-…' });
   const written = JSON.stringify([accessLine(...given), requestLogRow(...given), attributes]);

@@ -5,7 +5,7 @@ import { formatUsd, usdNumber } from '#core/money.ts';
 import type { Principal } from '#core/principal.ts';
 import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
 import { checkKey } from '../access/authenticate.ts';
-import type { Route } from '../access/route.ts';
+import { ONE_MODEL, type Route } from '../access/route.ts';
 import { hasFailed } from '../telemetry/request-metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
@@ -112,8 +112,9 @@ export function requestLogRow(
 /** Sets attributes of the request's span: fewer than its access line has, no client address. */
 export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
   const { route, principal, notes, status, code } = outcome;
-  // A path that is not a route is arbitrary text of the client.
-  const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
+  // A path that is not a route is arbitrary text of the client, and so is the id of a model.
+  const sent = exchange.path.split('?', 1)[0];
+  const path = route?.model === undefined ? route && sent : ONE_MODEL;
   root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
   root.set('http.request.method', bounded(exchange.method, LONGEST_METHOD));
   root.set('http.route', path);

@@ -33,10 +33,11 @@ function problemOf(method: string, path: string, { status, headers, text }: Rece
 
 /** The JSON pointer to the documented response, and the documented response. */
 function documented(method: string, path: string, status: number): [string, ApiResponse] | undefined {
-  const operation = apiDocument.paths[path]?.[method.toLowerCase()];
+  const template = path.replace(/^\/v1\/models\/.+/, '/v1/models/{model}');
+  const operation = apiDocument.paths[template]?.[method.toLowerCase()];
   if (operation !== undefined) {
     const given = operation.responses[status];
-    const at = `/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/${status}`;
+    const at = `/paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/${status}`;
     return given === undefined ? undefined : responseAt(at, given);
   }
   // Envoy's own errors are the same for every path.

@@ -18,6 +18,7 @@ OF_VALID = {
     "idempotency_key_reused",
     "json_mode_no_stream",
     "max_tokens_exceeds_cap",
+    "model_not_found",
 }
 # Fields whose value depends on the model.
 OF_MODEL = {"service_tier", "prompt_cache_options", "prompt_cache_retention"}
@@ -29,7 +30,6 @@ OF_INVALID = {
     "invalid_request",
     "missing_messages",
     "missing_model",
-    "model_not_found",
     "reasoning_effort_not_supported",
     "unknown_parameter",
 }

@@ -74,6 +74,18 @@ test('models: lists only those that the key may use', async () => {
   expect(body.data.map(({ id }) => id)).toEqual(['small']);
 });
 
+test('models: shows one of those that the key may use', async () => {
+  const list = jsonOf<{ data: unknown[] }>(await stranger.get('/v1/models'));
+  const one = await stranger.get('/v1/models/small');
+  expect([one.status, jsonOf(one)]).toEqual([200, list.data[0]]);
+  for (const id of ['full', 'off', 'lab/small', 'lab%2Fsmall', '__proto__', 'small/']) {
+    const refused = await stranger.get(`/v1/models/${id}`);
+    expect(outcome(refused)).toBe('404 model_not_found');
+    expect(refused.text).toContain(`There is no model ${decodeURIComponent(id)}. `);
+  }
+  expect(outcome(await stranger.get('/v1/models/small?limit=1'))).toBe('400 unknown_parameter');
+});
+
 test('a disabled model is not found', async () => {
   expect(outcome(await client.chat({ model: 'off' }))).toBe('404 model_not_found');
 });
