@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { backOffMs } from '../retry/back-off.ts';
+import { followExtraCas } from './extra-cas.ts';
 import { FolderWatch } from './folder-watch.ts';
 import type { SharedConfig } from './gateway-config.ts';
 import type { DeclaredModels, LoadedConfig, LoadResult } from './load.ts';
@@ -59,6 +60,7 @@ const LONGEST_RETRY_MS = 60_000;
 export function watchConfig<Config extends SharedConfig>(options: WatchOptions<Config>): ConfigWatch<Config> {
   const { path, load } = options;
   let { config: current, declared, source } = options.initial;
+  const followCas = followExtraCas();
   let closed = false;
   let queue: Promise<void> = Promise.resolve();
   let checkWaiting = false;
@@ -67,7 +69,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
 
   async function check(force: boolean): Promise<void> {
     if (closed) return;
-    await options.onLook?.();
+    await Promise.all([followCas(), options.onLook?.()]);
     if (!force) {
       if ((await currentFingerprint(path, source)) === source.fingerprint) return;
       retry.startOver();

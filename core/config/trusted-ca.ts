@@ -54,7 +54,7 @@ export async function findTrustedCa(env: Environment, paths = caBundles(env)): P
 const usable = new Map<string, CaBundle>();
 
 /** A bundle that cannot be used, such as while a program renews it, is still the former one. */
-async function readBundle(path: string): Promise<TrustedCa> {
+export async function readBundle(path: string): Promise<TrustedCa> {
   const former = usable.get(path);
   const file = await readTextFile(path, MAX_BUNDLE_BYTES);
   if (file.ok && file.text === former?.pem) return { ok: true, bundle: former };

@@ -1,0 +1,23 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { readBundle, stateOfBundles } from './trusted-ca.ts';
+
+/**
+ * Node reads `NODE_EXTRA_CA_CERTS` once, at the start of the process. Each call of the returned
+ * function reads the file if it has changed, for all connections that begin afterwards.
+ */
+export function followExtraCas(path = process.env.NODE_EXTRA_CA_CERTS): () => Promise<void> {
+  if (!path) return async () => {};
+  const former = new Set(getCACertificates('extra'));
+  const others = getCACertificates('default').filter((one) => !former.has(one));
+  let state = '';
+  return async () => {
+    const next = await stateOfBundles([path]);
+    if (next === state) return;
+    state = next;
+    const read = await readBundle(path);
+    if (read.ok) setDefaultCACertificates([...others, read.bundle.pem]);
+    const problem = read.ok ? read.problem : read.reason;
+    // As Node does at the start. What the file had before stays in force.
+    if (problem !== undefined) process.emitWarning(`The CAs in ${path} are not used: ${problem}`);
+  };
+}
