@@ -51,6 +51,10 @@ export interface LedgerFigures {
   readonly deadLetters: number;
   /** First few organizations whose account differs from the state after their last entry. */
   readonly differing: readonly string[];
+  /** Age of the oldest entry that no checkpoint has. */
+  readonly uncheckpointedHours: number;
+  /** Day up to which costs are summed up. Null: no later day with charges is over for hours. */
+  readonly costsUntil: string | null;
 }
 
 const CONNECT_MS = 3_000;
@@ -156,7 +160,15 @@ const LEDGER = sql('diagnose_ledger')`
         ) last on true
         where (a.sequence, a.balance_nano_usd) is distinct from (coalesce(last.sequence, 0), coalesce(last.balance_nano_usd, 0))
         order by a.organization_id limit 10
-      ) as differing`;
+      ) as differing,
+      (select coalesce(max(extract(epoch from now() - (
+          select e.created_at from ledger_entries e where e.organization_id = a.organization_id and e.sequence = 1 + coalesce(
+            (select max(c.sequence) from ledger_checkpoints c where c.organization_id = a.organization_id), 0)
+        )) / 3600), 0)::float8 from accounts a) as "uncheckpointedHours",
+      (select summed_until::text from cost_progress where exists (
+          select from generations where id >= id_floor('gen', summed_until at time zone 'UTC')
+            and id < id_floor('gen', date_trunc('day', now() - interval '9 hours', 'UTC'))
+        )) as "costsUntil"`;
 
 /** Runs as one statement, which sees one snapshot, so concurrent charges cause no difference. */
 const ledger = (client: pg.Client) => only<LedgerFigures>(client, LEDGER, []);

@@ -1,7 +1,7 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { countOf } from '#core/count-of.ts';
 import { missingRight } from '#database/connection/unavailable.ts';
-import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
+import type { DatabaseDiagnosis, LedgerFigures } from '#database/diagnosis.ts';
 import { DEMO_EMAIL } from '../records/users.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
@@ -9,7 +9,8 @@ import type { LookedAt } from './database.ts';
 /** Checks of stored data, if the database can be read. */
 
 export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonly Finding[]> {
-  const { organizations, deadLetters, differing } = await database.ledger();
+  const figures = await database.ledger();
+  const { organizations, deadLetters, differing } = figures;
   const agreeing =
     organizations === 1
       ? 'the balance of 1 organization agrees with its last entry'
@@ -17,10 +18,26 @@ export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonl
   const differ = `balances differ from their entries: ${differing.join(', ')}`;
   const books =
     differing.length === 0 ? ok('ledger', agreeing) : problem('ledger', differ, 'Run `ledger verify` and see docs.');
-  if (deadLetters === 0) return [books, ok('dead letters', 'none')];
   const refused = `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`;
   const advice = 'See `ledger dead-letters list`; each is a completion that was not charged. Retry or forgive it.';
-  return [books, problem('dead letters', refused, advice)];
+  const letters = deadLetters === 0 ? ok('dead letters', 'none') : problem('dead letters', refused, advice);
+  return [books, letters, ...keptUp(figures)];
+}
+
+/** Checkpoints are written every hour. */
+const LATE_CHECKPOINT_HOURS = 3;
+
+/** Work that gateway processes do beside requests, and whose failure only their log tells. */
+function keptUp({ uncheckpointedHours: hours, costsUntil }: LedgerFigures): readonly Finding[] {
+  const advice = 'The log of the gateway processes has the reason. After a start it takes up to ten minutes.';
+  const old = `the ledger has entries of ${Math.floor(hours)} hours ago without a checkpoint`;
+  const late = `costs are summed up until ${costsUntil}, and reports read later days from every row`;
+  return [
+    hours < LATE_CHECKPOINT_HOURS
+      ? ok('checkpoints', 'they cover all but the newest entries')
+      : warning('checkpoints', old, advice),
+    costsUntil === null ? ok('sums of costs', 'all days that are over') : warning('sums of costs', late, advice),
+  ];
 }
 
 /** Compares the price lists of organizations with those of the configuration. */
