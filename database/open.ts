@@ -25,9 +25,9 @@ import { CallerSubscription } from './limits-ownership/caller-subscription.ts';
 import { LimitsLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
 import { createFenceRow, createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
 import type { SharedStore } from './limits-ownership/shared-store.ts';
+import { keepMeasuring, type Measured } from './measured.ts';
 import { detectRollbacks } from './rollback-detection.ts';
 import { prepareDatabase } from './schema/prepare.ts';
-import { type StoredAmounts, watchStoredAmounts } from './stored-amounts.ts';
 
 export interface PostgresOptions extends SettlementOptions {
   readonly url: string;
@@ -38,7 +38,7 @@ export interface PostgresOptions extends SettlementOptions {
   /** Called for each lookup of a caller, with where it was found. */
   readonly onCallerFound?: CachedCallersOptions['onFound'];
   /** Called once a minute. */
-  readonly onMeasured?: (amounts: StoredAmounts) => void;
+  readonly onMeasured?: (measured: Measured) => void;
   /** Default: the default of `idempotency.bytes_per_organization`. */
   readonly storedResponses?: StoredResponseBound;
 }
@@ -114,7 +114,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   });
   const stopSumming = keepCostDays(url, timeouts, log);
   const { onMeasured, onCallerFound: onFound } = options;
-  const stopMeasuring = onMeasured && watchStoredAmounts(others, onMeasured);
+  const stopMeasuring = onMeasured && keepMeasuring(others, onMeasured);
   const watched = detectRollbacks(
     {
       ...createKeyLookup(requests, { owner: () => lock.owner(), fences }, options),

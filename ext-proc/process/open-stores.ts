@@ -49,7 +49,7 @@ export async function openStores(context: GatewayContext, isSupervised: boolean)
     onBatch: metrics.databaseBatch,
     onCallerFound: metrics.callerFound,
     onLoss: metrics.lost,
-    onMeasured: metrics.storedAmounts,
+    onMeasured: metrics.measured,
     storedResponses: {
       boundBytes: () => config().idempotencyBytesPerOrganization,
       onEvicted: metrics.storedResponsesEvicted,

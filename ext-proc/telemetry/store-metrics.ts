@@ -1,5 +1,5 @@
 import type { DatabaseBatch, PoolFigures } from '#database/connection/store-figures.ts';
-import type { StoredAmounts } from '#database/stored-amounts.ts';
+import type { Measured } from '#database/measured.ts';
 import type { KeptReasoningResult } from '../limits/reasoning/reasoning-store.ts';
 import type { MetricSet } from './metric-set.ts';
 
@@ -43,7 +43,7 @@ export function createStoreMetrics(metrics: MetricSet) {
         closed,
       ),
     watchDatabase: (pools: () => readonly PoolFigures[]) => addPoolGauges(metrics, pools),
-    storedAmounts: storedAmountMetrics(metrics),
+    measured: measuredMetrics(metrics),
     ...requestLogMetrics(metrics),
     ...storedResponseMetrics(metrics),
     ...reasoningMetrics(metrics),
@@ -123,7 +123,7 @@ function addPoolGauges(metrics: MetricSet, pools: () => readonly PoolFigures[]):
   );
 }
 
-function storedAmountMetrics(metrics: MetricSet) {
+function measuredMetrics(metrics: MetricSet) {
   const letters = metrics.gauge(
     'gateway_dead_letters',
     'Dead letters that nobody has decided about, at most 10,000. The same from every process.',
@@ -134,8 +134,10 @@ function storedAmountMetrics(metrics: MetricSet) {
   );
   // No series until the first measurement: a size of 0 would look like growth afterwards.
   size.remove();
-  return ({ auditLogBytes, deadLetters }: StoredAmounts) => {
+  const ahead = metrics.gauge('gateway_clock_ahead_seconds', "Lead of the process's clock over PostgreSQL's.");
+  return ({ auditLogBytes, deadLetters, clockAheadMs }: Measured) => {
     size.set(auditLogBytes);
+    ahead.set(clockAheadMs / 1000);
     letters.set(deadLetters);
   };
 }

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newId } from '#core/ids.ts';
-import type { StoredAmounts } from '#database/stored-amounts.ts';
+import type { Measured } from '#database/measured.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 import { loginOf, migratedFor } from '../harness/database-logins.ts';
 
@@ -83,7 +83,7 @@ describe('the audit log by months', () => {
   it('is measured with all of its months by the gateway process, which may not read it', async () => {
     const ownersUrl = await createDatabase();
     const url = await migratedFor(ownersUrl, 'gateway_process');
-    const measured = Promise.withResolvers<StoredAmounts>();
+    const measured = Promise.withResolvers<Measured>();
     const store = await openStore(url, { onMeasured: measured.resolve });
     const { auditLogBytes: bytes } = await measured.promise;
     // Each empty index has one page.
@@ -99,11 +99,15 @@ describe('the audit log by months', () => {
       `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, resolution, resolved_at)
        values ('gen-1', 'org-1', 'x', '{}', true, null, null), ('gen-2', 'org-1', 'x', '{}', true, 'forgiven', now())`,
     );
-    const grown = Promise.withResolvers<StoredAmounts>();
+    const grown = Promise.withResolvers<Measured>();
+    const machine = Date.now;
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => machine() + 60_000);
     const again = await openStore(url, { onMeasured: grown.resolve });
     const after = await grown.promise;
+    clock.mockRestore();
     expect(after.auditLogBytes).toBeGreaterThan(bytes);
     expect(after.deadLetters).toBe(1);
+    expect(Math.round(after.clockAheadMs / 1_000)).toBe(60);
     await again.close();
   });
 

@@ -1,0 +1,44 @@
+import type pg from 'pg';
+import { compareClocks } from '#core/net/server-clock.ts';
+import { only, sql } from './connection/connection-pool.ts';
+import { databaseClock } from './connection/database-clock.ts';
+import { DEAD_LETTERS } from './process-reports/database-figures.ts';
+
+/** Often enough for what grows over hours, or waits for a person. */
+const MEASURE_EVERY_MS = 60_000;
+
+export interface Measured {
+  /** Size of all months, with indexes. */
+  readonly auditLogBytes: number;
+  /** Number of undecided ones. */
+  readonly deadLetters: number;
+  /** Lead of this process's clock over PostgreSQL's. */
+  readonly clockAheadMs: number;
+}
+
+/** Reads only the size of the audit log, which needs no right on the table. */
+const STORED = sql('stored_amounts')`
+  select (select coalesce(sum(pg_total_relation_size(relid)), 0)::double precision from pg_partition_tree('audit_log')) as "auditLogBytes",
+      ${DEAD_LETTERS} as "deadLetters"`;
+
+async function measure(pool: pg.Pool): Promise<Measured> {
+  const stored = await only<Omit<Measured, 'clockAheadMs'>>(pool, STORED, []);
+  const { clockAheadMs } = await compareClocks(() => databaseClock(pool));
+  return { ...stored, clockAheadMs: -clockAheadMs };
+}
+
+/** Measures every minute. A failed measurement is skipped. Returns a function that stops it. */
+export function keepMeasuring(pool: pg.Pool, onMeasured: (measured: Measured) => void): () => void {
+  let stopped = false;
+  const look = async (): Promise<void> => {
+    const measured = await measure(pool).catch(() => undefined);
+    if (measured !== undefined && !stopped) onMeasured(measured);
+  };
+  const timer = setInterval(() => void look(), MEASURE_EVERY_MS);
+  timer.unref();
+  void look();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
+}
