@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { DAY_MS, utcDay, utcDayText } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { makePartitions } from '#database/partitions/month-partitions.ts';
+import { makeLogPartitions } from '#database/request-log/request-log-partitions.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { attemptWith } from '../fixtures/provider-attempt.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
+import { settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
+
+const db = withStore();
+const log = { info: () => {}, warn: () => {}, error: () => {} };
+
+test('a row of a wrong time moves to its day or month when that is made', async () => {
+  const pool = createPool(db.url, 1, PATIENT, log);
+  const requests = openRequestLog(db.url, log, PATIENT);
+  const atMs = Date.now() + 150 * DAY_MS;
+  const charge = settlementOf(db.customer, { generationId: newId('gen', atMs), createdAtMs: atMs, day: utcDay(atMs) });
+  const [row, later] = [rowWith({ arrivedAtMs: atMs }), rowWith({ arrivedAtMs: atMs + 40 * DAY_MS })];
+  const attempt = attemptWith({ generationId: newId('gen', atMs) });
+  const charged = await db.store.ledger.charge(charge);
+  await requests.write([row, later]);
+  await requests.attempts.write([attempt]);
+
+  await makePartitions(pool, atMs, log);
+  await makeLogPartitions(pool, atMs, log);
+  const day = utcDayText(utcDay(atMs)).replaceAll('-', '_');
+  const found = await sql<{ in: string; id: string }>(
+    db.url,
+    `select tableoid::regclass::text as in, id from generations union all
+     select tableoid::regclass::text, id from request_log union all
+     select tableoid::regclass::text, generation_id from provider_attempts`,
+  );
+  expect(new Map(found.map((one) => [one.id, one.in]))).toEqual(
+    new Map([
+      [charge.generationId, `generations_${day.slice(0, 7)}`],
+      [row.id, `request_log_${day}`],
+      [later.id, 'request_log_other'],
+      [attempt.generationId, `provider_attempts_${day}`],
+    ]),
+  );
+  expect(await db.store.ledger.charge(charge)).toEqual(charged);
+  await Promise.all([pool.end(), requests.close()]);
+});
