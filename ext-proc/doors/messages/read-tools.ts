@@ -2,7 +2,7 @@ import type { JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid } from '../door.ts';
 import { givenMembers, isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
 
-const HOSTED = 'must be custom: no model here has tools of a provider';
+const HOSTED = "must be custom: Anthropic's own tools are not offered";
 
 /** Tools of a request in chat's form. */
 export class ChatTools {
