@@ -10,5 +10,6 @@ base_url = "$GATEWAY_URL"
 env_key = "GATEWAY_KEY"
 wire_api = "responses"
 TOML
+# --output-schema is refused: the gateway streams no JSON format.
 codex exec --profile gateway --sandbox workspace-write --skip-git-repo-check \
   "Change old to new in greeting.txt."

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: process.env.GATEWAY_URL, apiKey: process.env.GATEWAY_KEY });
+// It does not send `idempotencyKey` of a request: use headers: { 'Idempotency-Key': … }.
 const model = process.env.GATEWAY_MODEL;
 
 // End of the snippet.
