@@ -34,9 +34,15 @@ function segmentsOf(sealedBytes: number): number {
   return Math.max(1, Math.ceil((sealedBytes - HEAD_BYTES) / SEALED_SEGMENT_BYTES));
 }
 
-/** Seals a response in slices, with pauses for other work. */
-export async function sealSegments(response: Buffer, deriveKey: DeriveKey): Promise<Buffer> {
-  const salt = randomBytes(SALT_BYTES);
+/**
+ * Seals a response in slices, with pauses for other work. A given salt has 32 bytes, others for
+ * each response.
+ */
+export async function sealSegments(
+  response: Buffer,
+  deriveKey: DeriveKey,
+  salt = randomBytes(SALT_BYTES),
+): Promise<Buffer> {
   const key = deriveKey(salt);
   const count = Math.max(1, Math.ceil(response.length / SEGMENT_BYTES));
   const sealed = Buffer.allocUnsafe(HEAD_BYTES + response.length + count * TAG_BYTES);

@@ -76,6 +76,22 @@ describe('kept reasoning', () => {
     memory.close();
   });
 
+  it('is found if the same response came twice, and not if the reasoning differed', async () => {
+    const other = {
+      message: { content: null, tool_calls: [CALL], reasoning_details: [{ ...DETAIL, data: 'b3RoZXI=' }] },
+    };
+    const { kept, memory } = opened();
+    for (const [answer, found] of [
+      [PRODUCED, 1],
+      [PRODUCED, 1],
+      [produced(DETAILS, other), 0],
+    ] as const) {
+      await kept.keep(seal, 'org-1', ORIGIN, answer);
+      expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL]))).toHaveLength(found);
+    }
+    memory.close();
+  });
+
   it('is kept from a stream whose calls came in pieces', async () => {
     const { kept, memory } = opened();
     const streamed = produced(

@@ -9,6 +9,7 @@ import { HEAD_BYTES, isInSegments, sealSegments, segmentOpener } from '../fairne
 export interface ReasoningSeal {
   /** Name of a message in the store. `calls`: what it answers, and its tool calls, as text. */
   nameOf(calls: string): string;
+  /** Equal texts of one name are sealed as equal bytes, by which a store recognizes them. */
   seal(name: string, text: Buffer): Promise<Buffer>;
   /** `undefined`: `sealed` was not sealed under this name. */
   open(name: string, sealed: Buffer): Buffer | undefined;
@@ -21,11 +22,12 @@ export function reasoningSeal(organizationId: string, apiKey: string): Reasoning
     Buffer.from(hkdfSync('sha256', secret, salt, purpose, KEY_BYTES));
   const secret = derive(apiKey, organizationId, 'inference-gateway kept reasoning');
   const nameKey = derive(secret, organizationId, 'names');
-  // Derived from a random salt, so no two messages have the same key.
+  const saltKey = derive(secret, organizationId, 'salts');
+  // Derived from a salt of the text, so no two texts have the same key.
   const keyOf = (name: string) => (salt: Buffer) => derive(secret, salt, `message ${name}`);
   return {
     nameOf: (calls) => createHmac('sha256', nameKey).update(calls).digest('base64url'),
-    seal: (name, text) => sealSegments(text, keyOf(name)),
+    seal: (name, text) => sealSegments(text, keyOf(name), createHmac('sha256', saltKey).update(text).digest()),
     open(name, sealed) {
       if (!isInSegments(sealed)) return undefined;
       try {

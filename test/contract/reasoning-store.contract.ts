@@ -52,6 +52,13 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
       expect(await store.find('org-1', ['two'], MiB)).toEqual([two.sealed]);
     });
 
+    it('finds a message that was kept twice', async () => {
+      const store = await openStore();
+      const twice = message('org-1', 'call_0', 5);
+      for (let n = 0; n < 2; n++) expect(await store.keep(twice)).toBe('kept');
+      expect(await store.find('org-1', ['call_0'], MiB)).toEqual([twice.sealed]);
+    });
+
     it('finds neither of two messages with the same name', async () => {
       const store = await openStore();
       await store.keep(message('org-1', 'call_0', 5));

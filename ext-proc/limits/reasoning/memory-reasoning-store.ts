@@ -23,7 +23,8 @@ export function createMemoryReasoningStore({ bounds, clock, onEvicted }: Reasoni
     async keep({ organizationId, name, sealed }) {
       const fits = sealed.length <= bounds.messageBytes;
       const nowMs = clock.monotonicMs();
-      const value = fits && kept.get(name, nowMs) === undefined ? sealed : AMBIGUOUS;
+      const known = kept.get(name, nowMs) ?? sealed;
+      const value = fits && known.equals(sealed) ? sealed : AMBIGUOUS;
       const evicted = kept.add({ organizationId, name, value, bytes: value.length }, nowMs);
       if (evicted.length > 0) onEvicted(evicted.length);
       return fits ? 'kept' : 'full';

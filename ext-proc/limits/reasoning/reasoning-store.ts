@@ -5,7 +5,7 @@
  */
 export interface ReasoningStore {
   /**
-   * Keeps one message. Another one of the same name makes the name ambiguous: neither is found
+   * Keeps one message. A different one of the same name makes the name ambiguous: neither is found
    * until both would have expired. `full`: not kept, because it is too large or there is no memory.
    * The name is then ambiguous too.
    */
