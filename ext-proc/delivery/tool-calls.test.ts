@@ -78,7 +78,7 @@ function expectNamedOnce(text: string): void {
 async function callsAt(api: keyof typeof CLIENTS, deltas: readonly JsonObject[]): Promise<Called[]> {
   const { admitted, calls } = CLIENTS[api];
   const writer = streamWriter(await admitted(), false);
-  const repairs = new ChunkRepairs();
+  const repairs = new ChunkRepairs('gen-1');
   const chunks = [
     ...deltas.map((call) => ({ index: 0, delta: { role: 'assistant', tool_calls: [call] }, finish_reason: null })),
     { index: 0, delta: {}, finish_reason: 'tool_calls' },
@@ -140,6 +140,19 @@ const STREAMS: [string, readonly JsonObject[], (readonly Called[])?][] = [
     [said('weather', '{"city":', A), said(undefined, '"Paris"}', ofCall('x'))],
   ],
   ['arguments as an object', [said('weather', { city: 'Paris' }, A)]],
+  ['no type (Mistral)', [said('weather', '{"city":', { id: 'a' }), said(undefined, '"Paris"}')]],
+  [
+    'null for what is absent',
+    [said('weather', null, A), said(undefined, '{"city":"Paris"}', { id: null, type: null })],
+  ],
+  [
+    'no ids',
+    [said('weather', '{"city":"Paris"}'), said('clock', '{"city":"Rome"}', { index: 1 })],
+    [
+      { ...PARIS, id: 'call_gen-1_0' },
+      { id: 'call_gen-1_1', name: 'clock', input: { city: 'Rome' } },
+    ],
+  ],
 ];
 
 const APIS = ['chat', 'responses', 'messages'] as const;
@@ -156,6 +169,7 @@ const STYLE = fc
     index: fc.constantFrom('own', 'zero', 'from one', 'none'),
     laterId: fc.constantFrom('none', 'null', 'empty', 'same', 'another'),
     laterName: fc.constantFrom('none', 'null', 'empty', 'same'),
+    type: fc.constantFrom('each', 'none', 'null', 'empty'),
     firstName: fc.constantFrom('at once', 'none', 'empty'),
     hasObject: fc.boolean(),
     endsTwice: fc.boolean(),
@@ -186,13 +200,14 @@ function deltasOf({ id, name, input }: Called, at: number, style: Style): JsonOb
   const index = { own: { index: at }, zero: { index: 0 }, 'from one': { index: at + 1 }, none: {} }[style.index];
   const names = { none: undefined, null: null, empty: '', same: name };
   const ids = { none: {}, null: { id: null }, empty: { id: '' }, same: { id }, another: { id: `${id}_other` } };
+  const types = { each: { type: 'function' }, none: {}, null: { type: null }, empty: { type: '' } };
   const isLate = style.firstName !== 'at once' && pieces.length > 1;
   return pieces.map((args, piece) => {
     const first = isLate ? (style.firstName === 'empty' ? '' : undefined) : name;
     const isNamed = (isLate && piece === 1) || (style.endsTwice && piece === pieces.length - 1);
     const said = piece === 0 ? first : isNamed ? name : names[style.laterName];
     const withId = piece === 0 || (style.endsTwice && isNamed) ? { id } : ids[style.laterId];
-    return { ...index, ...withId, type: 'function', ...called(said, args) };
+    return { ...index, ...withId, ...types[style.type], ...called(said, args) };
   });
 }
 

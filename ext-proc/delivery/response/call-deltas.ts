@@ -19,10 +19,11 @@ interface Said {
 
 /**
  * The tool calls of one choice of a stream, as all clients can read them: numbered in the order in
- * which they begin, with the name in the first delta, and name and id only there. Providers leave
- * out the index or give the same one to parallel calls, and send the name late, again or empty.
+ * which they begin, with id, type and name in the first delta, and only there. Providers leave out
+ * the index or give the same one to parallel calls, and send the name late, again or empty.
  */
 export class CallDeltas {
+  readonly #generationId: string;
   readonly #latestAt = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   /** The deltas so far of calls that have no name. */
@@ -31,19 +32,23 @@ export class CallDeltas {
   #begun = 0;
   #hasEnded = false;
 
+  constructor(generationId: string) {
+    this.#generationId = generationId;
+  }
+
   /**
    * Returns a well-formed delta unchanged. `undefined`: it is held back, because its call has no
    * name yet. `mayHold`: false if there is no room for that.
    */
-  repair(delta: JsonObject, mayHold: boolean): JsonObject | undefined {
+  repair(given: JsonObject, mayHold: boolean): JsonObject | undefined {
+    const delta = withTextInput(given, false);
     const said = saidBy(delta);
     const call = this.#callOf(said);
-    const isLateId = call.id === '' && said.id !== '';
-    if (isLateId) this.#name(call, said.id);
+    if (call.id === '' && said.id !== '') this.#name(call, said.id);
     if (call.index !== undefined) {
       const isLateName = call.name === '' && said.name !== '';
       call.name ||= said.name;
-      return continued(delta, call.index, isLateId, isLateName);
+      return continued(delta, call.index, isLateName);
     }
     call.name = said.name;
     const deltas = this.#held.get(call) ?? [];
@@ -63,7 +68,7 @@ export class CallDeltas {
     const index = this.#begun++;
     call.index = index;
     this.#held.delete(call);
-    const written = joined(deltas);
+    const written = identified(joined(deltas), call.id || madeId(this.#generationId, index));
     return written.index === index ? written : { ...written, index };
   }
 
@@ -107,34 +112,26 @@ function saidBy(delta: JsonObject): Said {
   };
 }
 
-/** Removes name and id, unless the call had none so far. */
-function continued(delta: JsonObject, index: number, isLateId: boolean, isLateName: boolean): JsonObject {
-  const written = withTextArguments(delta);
-  const called = calledBy(written);
-  const dropsId = typeof written.id === 'string' && !isLateId;
+/** Removes name, id and type, unless the call had no name so far. */
+function continued(delta: JsonObject, index: number, isLateName: boolean): JsonObject {
+  const called = calledBy(delta);
   const dropsName = typeof called.name === 'string' && !isLateName;
-  if (written.index === index && !dropsId && !dropsName) return written;
-  const { id, ...others } = written;
+  const dropsType = delta.type !== undefined && !isText(delta.type);
+  if (delta.index === index && typeof delta.id !== 'string' && !dropsName && !dropsType) return delta;
+  const { id, type, ...others } = delta;
   const { name, ...more } = called;
-  return {
-    ...(dropsId ? others : written),
-    ...(dropsName ? { [kindOf(written)]: more } : {}),
-    index,
-  };
+  return { ...others, ...(dropsName ? { [kindOf(delta)]: more } : {}), index };
 }
 
 /** The deltas of a call as one. No delta is copied more than once, because there may be many. */
 function joined(deltas: readonly JsonObject[]): JsonObject {
-  const given = deltas.map(withTextArguments);
-  const [first = {}, ...others] = given;
+  const [first = {}, ...others] = deltas;
   if (others.length === 0) return first;
-  const whole = merged(given);
+  const whole = merged(deltas);
   const kind = kindOf(whole);
-  const input = kind === 'custom' ? 'input' : 'arguments';
-  const texts = given.map((delta) => calledBy(delta)[input]).filter((text) => typeof text === 'string');
-  const id = given.find((delta) => delta.id)?.id ?? whole.id;
-  const called = { ...merged(given.map(calledBy)), [input]: texts.join('') };
-  return { ...whole, ...(id === undefined ? {} : { id }), [kind]: called };
+  const { member } = INPUTS[kind];
+  const texts = deltas.map((delta) => calledBy(delta)[member]).filter(isText);
+  return { ...whole, [kind]: { ...merged(deltas.map(calledBy)), [member]: texts.join('') } };
 }
 
 /** Not `Object.assign`, which reads a member `__proto__` as a prototype. */
@@ -142,11 +139,32 @@ function merged(objects: readonly JsonObject[]): JsonObject {
   return Object.fromEntries(objects.flatMap((object) => Object.entries(object)));
 }
 
-/** Ollama's own form has arguments as an object; some bridges pass it on. */
-export function withTextArguments(call: JsonObject): JsonObject {
-  const called = call.function;
-  if (!isObject(called) || !isObject(called.arguments)) return call;
-  return { ...call, function: { ...called, arguments: JSON.stringify(called.arguments) } };
+/** A call of a whole response, as all clients can read it. `index`: among those of its choice. */
+export function wholeCall(call: JsonObject, generationId: string, index: number): JsonObject {
+  return identified(withTextInput(call, true), isText(call.id) ? call.id : madeId(generationId, index));
+}
+
+/** Adds the type, without which Mistral sends calls. */
+function identified(call: JsonObject, id: string): JsonObject {
+  const type = isText(call.type) ? call.type : kindOf(call);
+  return call.id === id && call.type === type ? call : { ...call, id, type };
+}
+
+function madeId(generationId: string, index: number): string {
+  return `call_${generationId}_${index}`;
+}
+
+const INPUTS = { function: { member: 'arguments', none: '{}' }, custom: { member: 'input', none: '' } } as const;
+
+/** Ollama's own form has an object, and some bridges pass it on. */
+function withTextInput(call: JsonObject, isWhole: boolean): JsonObject {
+  const kind = kindOf(call);
+  const called = call[kind];
+  const { member, none } = INPUTS[kind];
+  if (!isObject(called) || typeof called[member] === 'string') return call;
+  const input = called[member] ?? (isWhole ? none : '');
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  return { ...call, [kind]: { ...called, [member]: text } };
 }
 
 function calledBy(delta: JsonObject): JsonObject {
@@ -158,4 +176,8 @@ const NOTHING: JsonObject = {};
 
 function kindOf({ custom }: JsonObject): 'custom' | 'function' {
   return isObject(custom) ? 'custom' : 'function';
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }

@@ -57,7 +57,7 @@ export function readResponse(sent: string, names: ResponseNames): ProviderRespon
   const door = shown && doorOf(shown.api);
   if (shown === undefined || door === undefined)
     return asChat(dialect === undefined ? sent : JSON.stringify(json), answered, names);
-  const completion = repairWhole(answered);
+  const completion = repairWhole(answered, names.generationId);
   const text = shown.isPassed
     ? editObject(sent, door.passedResponse(said, shown.names))
     : JSON.stringify(door.response(completion, shown.names));
@@ -86,7 +86,7 @@ function readEmbedded(
 }
 
 function asChat(text: string, answered: Completion, { generationId, model }: ResponseNames): ProviderResponse {
-  const completion = repairWhole(answered);
+  const completion = repairWhole(answered, generationId);
   const members = membersOf(text);
   const sent = members.findLast((member) => member.name === 'usage');
   const edits = {

@@ -12,7 +12,7 @@ function completionOf(text: string) {
 
 /** The chunks of one stream, repaired, as a client parses them. */
 function repaired(...chunks: readonly object[]) {
-  const repairs = new ChunkRepairs();
+  const repairs = new ChunkRepairs('gen-1');
   const choices = chunks.map((choice) => {
     const text = JSON.stringify({ id: 'c', choices: [choice] });
     const result = repairs.repair(text, completionOf(text));
@@ -26,6 +26,7 @@ const delta = (...calls: readonly object[]) => ({ index: 0, delta: { tool_calls:
 const call = (id: string | undefined, name: string | undefined, args: unknown, more: object = {}) => ({
   ...more,
   ...(id === undefined ? {} : { id }),
+  ...(id === undefined && name === undefined ? {} : { type: 'function' }),
   function: { ...(name === undefined ? {} : { name }), arguments: args },
 });
 
@@ -70,8 +71,8 @@ describe('a tool call without index', () => {
 
 describe('a tool call', () => {
   test('is unchanged if it is well-formed', () => {
-    const repairs = new ChunkRepairs();
-    const begins = '{"index":0,"id":"a","function":{"name":"f","arguments":""}}';
+    const repairs = new ChunkRepairs('gen-1');
+    const begins = '{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}';
     for (const call of [begins, '{"index":0,"id":null,"function":{"name":null,"arguments":"1.0"}}']) {
       const text = `{"choices":[{"delta":{"tool_calls":[${call}]},"logprobs":1.0}]}`;
       const completion = completionOf(text);
@@ -91,8 +92,24 @@ describe('a tool call', () => {
     expect(choices).toEqual([
       { ...delta(), delta: {} },
       delta(call('a', 'f', '{"a"', { index: 0, extra_content: 'x' })),
-      delta(call(undefined, undefined, ':1', { index: 0, type: 'function' })),
+      delta(call(undefined, undefined, ':1', { index: 0 })),
       delta(call(undefined, undefined, '}', { index: 0 })),
+    ]);
+  });
+
+  test('begins with type, id and text, whatever the provider leaves out or has as null', () => {
+    const [named, custom] = [{ name: 'f', arguments: null }, { name: 'g' }];
+    const later = { type: null, function: { arguments: null } };
+    const { choices } = repaired(
+      delta({ index: 0, function: named }, { index: 1, id: '', type: '', custom }),
+      delta({ index: 0, id: 'late', ...later }, { index: 1, custom: { input: 'x' } }),
+    );
+    expect(choices).toEqual([
+      delta(
+        { index: 0, id: 'call_gen-1_0', type: 'function', function: { name: 'f', arguments: '' } },
+        { index: 1, id: 'call_gen-1_1', type: 'custom', custom: { name: 'g', input: '' } },
+      ),
+      delta({ index: 0, function: { arguments: '' } }, { index: 1, custom: { input: 'x' } }),
     ]);
   });
 
@@ -148,7 +165,7 @@ test('an empty finish reason of a chunk is null, and the reason at the end follo
 
 test('each choice of a whole response has a finish reason', () => {
   const message = { role: 'assistant', content: 'x' };
-  const withCalls = { role: 'assistant', tool_calls: [{ id: 'a' }] };
+  const withCalls = { role: 'assistant', tool_calls: [{ id: 'a', type: 'function' }] };
   const given = [
     { index: 0, message, finish_reason: '' },
     { index: 1, message: withCalls, finish_reason: null },
@@ -156,17 +173,24 @@ test('each choice of a whole response has a finish reason', () => {
     { index: 3, message, finish_reason: 'length' },
   ];
   const reasons = ['stop', 'tool_calls', 'tool_calls', 'length'];
-  const { choices } = repairWhole({ id: 'c', choices: given });
+  const { choices } = repairWhole({ id: 'c', choices: given }, 'gen-1');
   expect(choices).toEqual(given.map((choice, at) => ({ ...choice, finish_reason: reasons[at] })));
   const whole = { id: 'c', choices };
-  expect(repairWhole(whole)).toBe(whole);
+  expect(repairWhole(whole, 'gen-1')).toBe(whole);
 });
 
-test('the arguments of a call in a whole response are text', () => {
-  const message = (args: unknown) => ({ role: 'assistant', tool_calls: [call('a', 'f', args)] });
-  const choice = (args: unknown) => ({ index: 0, message: message(args), finish_reason: 'tool_calls' });
-  const { choices } = repairWhole({ choices: [choice({ city: 'Paris' })] });
-  expect(choices).toEqual([choice('{"city":"Paris"}')]);
+test('a call in a whole response has id, type and text', () => {
+  const repairedCalls = (...tool_calls: readonly object[]) => {
+    const choice = { index: 0, message: { role: 'assistant', tool_calls }, finish_reason: 'tool_calls' };
+    const { choices } = repairWhole({ choices: [choice] }, 'gen-1');
+    return (choices as [typeof choice])[0].message.tool_calls;
+  };
+  expect(repairedCalls(call('a', 'f', { city: 'Paris' }))).toEqual([call('a', 'f', '{"city":"Paris"}')]);
+  expect(repairedCalls(call('a', 'f', null), { custom: { name: 'g', input: null } })).toEqual([
+    call('a', 'f', '{}'),
+    { id: 'call_gen-1_1', type: 'custom', custom: { name: 'g', input: '' } },
+  ]);
+  expect(repairedCalls({ function: { name: 'f' } })).toEqual([call('call_gen-1_0', 'f', '{}')]);
 });
 
 test('the text for the client has the finish reasons, and nothing else changes', () => {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import { editObject } from '../../dialects/json-members.ts';
-import { CallDeltas, withTextArguments } from './call-deltas.ts';
+import { CallDeltas, wholeCall } from './call-deltas.ts';
 
 /** Repairs responses that clients cannot read. */
 export interface Repaired {
@@ -16,8 +16,13 @@ const MOST_HELD = 64 * 1024;
 const MOST_CHOICES = 128;
 
 export class ChunkRepairs {
+  readonly #generationId: string;
   readonly #calls = new Map<unknown, CallDeltas>();
   #heldCharacters = 0;
+
+  constructor(generationId: string) {
+    this.#generationId = generationId;
+  }
 
   /** Returns the chunk unchanged in nearly all cases. */
   repair(text: string, completion: Completion): Repaired {
@@ -58,7 +63,7 @@ export class ChunkRepairs {
   #callsOf(index: unknown): CallDeltas | undefined {
     const known = this.#calls.get(index);
     if (known !== undefined || this.#calls.size >= MOST_CHOICES) return known;
-    const calls = new CallDeltas();
+    const calls = new CallDeltas(this.#generationId);
     this.#calls.set(index, calls);
     return calls;
   }
@@ -66,18 +71,20 @@ export class ChunkRepairs {
 
 const NO_CALLS: readonly unknown[] = [];
 
-/** A whole response with a finish reason in each choice, and arguments of calls as text. */
-export function repairWhole(completion: Completion): Completion {
-  const choices = completion.choices.map((choice) => (isObject(choice) ? repairedChoice(choice) : choice));
+/** A whole response with a finish reason in each choice, and calls that all clients can read. */
+export function repairWhole(completion: Completion, generationId: string): Completion {
+  const choices = completion.choices.map((choice) =>
+    isObject(choice) ? repairedChoice(choice, generationId) : choice,
+  );
   return choices.every((choice, at) => choice === completion.choices[at]) ? completion : { ...completion, choices };
 }
 
-function repairedChoice(choice: JsonObject): JsonObject {
+function repairedChoice(choice: JsonObject, generationId: string): JsonObject {
   const finished = isFinished(choice) ? choice : { ...choice, finish_reason: reasonOf(choice) };
   const { message } = finished;
   if (!isObject(message) || !Array.isArray(message.tool_calls)) return finished;
   const given: readonly unknown[] = message.tool_calls;
-  const tool_calls = given.map((call) => (isObject(call) ? withTextArguments(call) : call));
+  const tool_calls = given.map((call, at) => (isObject(call) ? wholeCall(call, generationId, at) : call));
   if (tool_calls.every((call, at) => call === given[at])) return finished;
   return { ...finished, message: { ...message, tool_calls } };
 }

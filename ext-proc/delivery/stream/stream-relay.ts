@@ -82,7 +82,7 @@ class StreamRelay {
   readonly #template = new ContentTemplate();
   /** True if the template matched the last event. Events that continue it are not parsed. */
   #isAlike = false;
-  readonly #repairs = new ChunkRepairs();
+  readonly #repairs: ChunkRepairs;
   #client: ClientStream | undefined;
   #clientIsFull = false;
   #isWaiting = false;
@@ -103,6 +103,7 @@ class StreamRelay {
     this.#record = record;
     this.#writer = streamWriter(admitted, opened.isPassed);
     this.#memory = memory;
+    this.#repairs = new ChunkRepairs(admitted.generationId);
     this.#meter = new ResponseMeter(admitted);
     this.#message = admitted.reasoning?.messageOf(opened.target);
   }

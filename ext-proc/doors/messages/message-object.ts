@@ -67,7 +67,7 @@ function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
   if (text !== '') add({ type: 'text', text });
   for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
     const called = calledFunction(call);
-    if (called !== undefined) add({ ...toolUse(called, names, blocks.length), input: callInput(called.input) });
+    if (called !== undefined) add({ ...toolUse(called), input: callInput(called.input) });
   }
   add(undefined);
   return blocks;
@@ -87,9 +87,8 @@ function thinkingBlocks(thought: CarriedReasoning, { thinking }: AskedThinking):
   return [{ type: 'thinking', thinking: thinking === 'omitted' ? '' : thought.text, signature }];
 }
 
-/** A call that has no id gets one. */
-export function toolUse({ id, name }: ChatCall, { generationId }: ResponseNames, index: number): JsonObject {
-  return { type: 'tool_use', id: id === '' ? `toolu_${generationId}_${index}` : id, name, input: {} };
+export function toolUse({ id, name }: ChatCall): JsonObject {
+  return { type: 'tool_use', id, name, input: {} };
 }
 
 /** As `chatCall`, but for functions only, because Messages has no custom tools. */

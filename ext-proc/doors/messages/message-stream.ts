@@ -148,7 +148,7 @@ export class MessageStream implements DoorStream {
     if (begun !== undefined) {
       this.#hasCalls = true;
       events = this.#close();
-      events += this.#begun({ kind: 'call' }, toolUse(begun, this.#names, this.#index + 1));
+      events += this.#begun({ kind: 'call' }, toolUse(begun));
     }
     return input === '' ? events : events + this.#delta({ type: 'input_json_delta', partial_json: input });
   }

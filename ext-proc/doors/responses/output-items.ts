@@ -71,9 +71,9 @@ export class OutputItems {
     // A model may name a tool `constructor`.
     const known = Object.hasOwn(namespaces, name) ? namespaces[name] : undefined;
     const [namespace, ownName] = known ?? [undefined, name];
-    const itemId = this.#id(type === 'function_call' ? 'fc' : 'ctc');
+    const ownId = this.#id(type === 'function_call' ? 'fc' : 'ctc');
     const within = namespace === undefined ? {} : { namespace };
-    return this.#added({ type, id: itemId, callId: id === '' ? itemId : id, name: ownName, ...within, input });
+    return this.#added({ type, id: ownId, callId: id, name: ownName, ...within, input });
   }
 
   /** Takes a whole message, in the order in which models write. */
