@@ -134,6 +134,8 @@ describe('requests', () => {
 describe('a failure before the head of a response', () => {
   test.each([
     ['a reset', reset],
+    ['429', errorAnswer(429, 'busy')],
+    ['500', errorAnswer(500, 'broken')],
     ['502', errorAnswer(502, 'bad')],
     ['503', errorAnswer(503, 'overloaded')],
     ['504', errorAnswer(504, 'late')],
@@ -181,13 +183,14 @@ describe('a failure before the head of a response', () => {
   });
 
   test.each([
-    ['500', errorAnswer(500, 'no'), 500],
-    ['429', errorAnswer(429, 'slow down'), 429],
-  ])("%s is passed on as the endpoint's response", async (_, act, status) => {
+    ['400', errorAnswer(400, 'no'), 400, 3],
+    ['500', errorAnswer(500, 'no'), 500, 12],
+    ['429', errorAnswer(429, 'slow down'), 429, 12],
+  ])('%s of every endpoint is passed on as the response', async (_, act, status, calls) => {
     const all = await two();
     for (const server of all) server.script('m', act);
     expect(await statuses(await publish(urlsOf(all)), 3)).toEqual([status, status, status]);
-    expect(all.reduce((sum, server) => sum + asked(server), 0)).toBe(3);
+    expect(all.reduce((sum, server) => sum + asked(server), 0)).toBe(calls);
   });
 
   test('of every endpoint fails the request, and further requests are not sent', async () => {
