@@ -155,15 +155,19 @@ function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[],
   const promptTokens = Math.min(sentEstimate(chat), chat.inputTokens.ceiling);
   delivery.hold.asked(target, { tier: sentTierOf(target, chat), promptTokens });
   const span = beginAttemptSpan(admitted, target);
-  const request = withPick(providerRequest(admitted, target, span, body), pick);
+  const isAgain = delivery.attempts.some(({ provider }) => provider === target.provider.name);
+  const again = isAgain && target.provider.endpoints !== undefined ? AGAIN : [];
+  const request = withPick(providerRequest(admitted, target, span, body), again, pick);
   return { kind: 'begun', call: providers.call(request, requestMemory.sentListener), span, askedMs };
 }
 
-function withPick(request: ProviderRequest, pick: Pick | undefined): ProviderRequest {
-  if (pick === undefined) return request;
-  const { answer, done } = pick;
-  const more = answer.kind === 'picked' ? [DESTINATION, answer.endpoints] : [];
-  return { ...request, headers: request.headers && [...request.headers, ...more], onOver: done };
+/** Lets Envoy keep a large body, so that it can call the other endpoints (envoy/envoy.yaml). */
+const AGAIN = ['x-gw-again', 'true'];
+
+function withPick(request: ProviderRequest, again: readonly string[], pick: Pick | undefined): ProviderRequest {
+  const picked = pick?.answer.kind === 'picked' ? [DESTINATION, pick.answer.endpoints] : [];
+  const headers = request.headers && [...request.headers, ...again, ...picked];
+  return { ...request, headers, ...(pick && { onOver: pick.done }) };
 }
 
 function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {
