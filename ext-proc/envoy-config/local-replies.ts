@@ -35,8 +35,7 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       status('EQ', 426),
       refuse('invalid_request', { problem: 'This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.' }),
     ),
-    // Every other 4xx that Envoy knows (400, refused upgrades) is a request that HTTP does not
-    // allow.
+    // Every other 4xx that Envoy makes is for a request that HTTP does not allow.
     mapper(
       allOf(status('GE', 400), status('LE', 499)),
       refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),

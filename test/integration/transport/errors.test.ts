@@ -72,7 +72,6 @@ test.each([
     400,
     CODED,
   ],
-  ['an upgrade', 'GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n', 400, MALFORMED],
   ['a path without slash', 'OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n', 400, MALFORMED],
   ['a fragment', 'GET /#x HTTP/1.1\r\nhost: a\r\n\r\n', 400, MALFORMED],
   ['headers of 17 KB', `GET / HTTP/1.1\r\nhost: a\r\nx-big: ${'a'.repeat(17_000)}\r\n\r\n`, 413, TOO_LARGE],
@@ -87,6 +86,15 @@ test.each([
   expect(text).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/);
   expect(text).not.toMatch(/envoy/i);
   expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toBe(body);
+});
+
+test.each(['websocket', 'h2c, websocket', 'TLS/1.2'])('an upgrade to %s is ignored', async (to) => {
+  const text = await exchangeRaw(
+    envoy.port,
+    `GET /x HTTP/1.1\r\nhost: a\r\nconnection: close, upgrade\r\nupgrade: ${to}\r\n\r\n`,
+  );
+  expect(text).toMatch(/^HTTP\/1.1 200 /);
+  expect(text).toMatch(/worker 0$/);
 });
 
 test('headers of 17 and 24 KB, and 150 headers, are 413 over HTTP/2', async () => {
@@ -174,7 +182,7 @@ test('Envoy logs requests that the process cannot log, one line each, without pa
   await expect.poll(() => logged().filter(({ status }) => status === 503).length).toBeGreaterThan(2);
   const malformed = () => logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.'));
   await expect.poll(malformed).toHaveLength(6);
-  const others = ['missing_host_header', 'upgrade_failed', 'absolute_path_rejected', 'path_normalization_failed'];
+  const others = ['missing_host_header', 'absolute_path_rejected', 'path_normalization_failed'];
   for (const details of others) await expect.poll(() => logged().map((line) => line.details)).toContain(details);
   for (const line of logged()) expect(line.request_id).toMatch(/^[0-9a-f-]{36}$/);
   // Only the response that was cut is logged, and no complete one.
