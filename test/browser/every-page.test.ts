@@ -169,6 +169,22 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
+  test("an operator's overview does not move on a phone when its limits arrive", async () => {
+    const { page } = await openPage(stack, { width: PHONE });
+    await signIn(page, 'operator@gateway.example', password);
+    const measured = Promise.withResolvers<void>();
+    await page.route('**/operator-panel-*.js', async (route) => {
+      await measured.promise;
+      await route.continue();
+    });
+    await page.goto(`/o/${organizationId}/overview`);
+    const top = async () => (await page.getByText('Available balance').boundingBox())?.y;
+    const before = await top();
+    measured.resolve();
+    await page.getByRole('region', { name: 'Operator' }).waitFor();
+    expect(await top()).toBe(before);
+  });
+
   test('the lists above contain every address of the page', () => {
     const routes = readFileSync(fileURLToPath(new URL('../../dashboard/web/routes.tsx', import.meta.url)), 'utf8');
     const inOrganization = [...routes.matchAll(/inOrganization\(\s*'([^']+)'/g)].map(

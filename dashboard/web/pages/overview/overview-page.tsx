@@ -15,9 +15,14 @@ import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { BalanceStats } from './balance-stats.tsx';
 import { FirstSteps } from './first-steps.tsx';
+import styles from './overview.module.css';
 
 /** Loaded for operators only. */
-const PANEL_SKELETON = <Skeleton height="60px" />;
+const PANEL_SKELETON = (
+  <div className={styles.panel}>
+    <Skeleton height="100%" />
+  </div>
+);
 const OperatorPanel = loadedLater(
   () => import('../../organizations/operator-panel.tsx').then((module) => module.OperatorPanel),
   PANEL_SKELETON,
