@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
   const loaded = await loadConfig(configPath, process.env, { secrets: 'gateway' });
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
-  const log = createLog(process.env.LOG_LEVEL ?? 'info');
+  const log = createLog(process.env.LOG_LEVEL);
   for (const warning of loaded.warnings) log.warn(formatProblem(warning));
   const paths = runtimePaths(process.env);
   for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])

@@ -10,19 +10,24 @@ export type Log = Logger;
 
 const FLUSH_MS = 250;
 const STANDARD_OUTPUT = 1;
+const LEVELS = [...Object.keys(pino.levels.values), 'silent'];
 
-export function createLog(level: string): Log {
+/** `given`: LOG_LEVEL. An unknown level is reported; a typing error stops no gateway. */
+export function createLog(given = ''): Log {
   const destination = createLogDestination(STANDARD_OUTPUT);
   const isoTime = createIsoTime();
+  const level = given.toLowerCase();
+  const isKnown = LEVELS.includes(level);
   const log = pino(
     {
-      level,
+      level: isKnown ? level : 'info',
       base: null,
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     destination,
   );
+  if (!isKnown && level !== '') log.warn(`LOG_LEVEL takes ${LEVELS.join(', ')}, not ${JSON.stringify(given)}`);
   const flusher = setInterval(() => {
     const lines = destination.takeDropped();
     if (lines > 0) log.warn({ lines }, 'lines of this log were dropped: nobody took them in time');

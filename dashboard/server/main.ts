@@ -59,7 +59,7 @@ async function main(): Promise<void> {
       'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
     );
   }
-  const log = createLog(process.env.LOG_LEVEL ?? 'info').child({ process: 'dashboard' });
+  const log = createLog(process.env.LOG_LEVEL).child({ process: 'dashboard' });
   const connections = pool.administration;
   const open = () => openAdministration({ url: postgres.url, log, timeouts, connections });
   // In a container the first process has no default signal handlers, and it may be waiting for the
