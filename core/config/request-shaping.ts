@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../json-object.ts';
 import type { RequestShaping } from './gateway-config.ts';
 import type { RuleProblem } from './problem.ts';
 import { list, matching, named, readText, section } from './schema-fields.ts';
@@ -84,18 +85,23 @@ export function checkShaping(
   return problems;
 }
 
-/** The reasoning effort that `set_with_tools` gives a request, unless a later step replaces it. */
-export function effortWithTools(...entries: readonly (ShapingEntry | undefined)[]): string | undefined {
-  let json: string | undefined;
-  for (const entry of entries) {
-    if (entry === undefined) continue;
-    const field = 'reasoning_effort';
-    const isReplaced =
-      entry.drop.includes(field) || entry.rename[field] !== undefined || entry.set[field] !== undefined;
-    json = entry.set_with_tools[field] ?? (isReplaced ? undefined : json);
-  }
-  const effort: unknown = json === undefined ? undefined : JSON.parse(json);
-  return typeof effort === 'string' ? effort : undefined;
+/** Fields that are an effort, or have one: of chat completions, Responses and Messages. */
+const EFFORT_FIELDS = ['reasoning_effort', 'reasoning', 'output_config'];
+
+/** The efforts that `set_with_tools` gives a request, unless a later step replaces them. */
+export function effortsWithTools(...entries: readonly (ShapingEntry | undefined)[]): readonly string[] {
+  return EFFORT_FIELDS.flatMap((field) => {
+    let json: string | undefined;
+    for (const entry of entries) {
+      if (entry === undefined) continue;
+      const isReplaced =
+        entry.drop.includes(field) || entry.rename[field] !== undefined || entry.set[field] !== undefined;
+      json = entry.set_with_tools[field] ?? (isReplaced ? undefined : json);
+    }
+    const value: unknown = json === undefined ? undefined : JSON.parse(json);
+    const effort = isObject(value) ? value.effort : value;
+    return typeof effort === 'string' ? [effort] : [];
+  });
 }
 
 /** The shaping as the configuration has it, without its empty parts. */

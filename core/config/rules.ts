@@ -8,7 +8,7 @@ import { checkPriceSchedule } from './price-schedule.ts';
 import type { RuleProblem } from './problem.ts';
 import { checkPlace } from './provider-endpoints.ts';
 import { checkCallFields } from './provider-fields.ts';
-import { checkShaping, effortWithTools } from './request-shaping.ts';
+import { checkShaping, effortsWithTools } from './request-shaping.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
 import { checkSignIn } from './sign-in.ts';
@@ -103,9 +103,9 @@ function checkTargetShaping(path: Path, { targets }: ModelEntry, providers: Righ
 function checkToolEffort(path: Path, model: ModelEntry, providers: RightParts['providers']): RuleProblem[] {
   if (!model.capabilities.includes('tools')) return [];
   return model.targets.flatMap(({ provider, request }, index) => {
-    const effort = effortWithTools(providers[provider]?.request, request);
-    if (effort === undefined || model.reasoning_efforts.includes(effort)) return [];
-    const message = `set_with_tools sends a reasoning_effort that is not in the model's reasoning_efforts`;
+    const efforts = effortsWithTools(providers[provider]?.request, request);
+    if (efforts.every((effort) => model.reasoning_efforts.includes(effort))) return [];
+    const message = `set_with_tools sends a reasoning effort that is not in the model's reasoning_efforts`;
     return [{ path: [...path, 'targets', index], message }];
   });
 }
