@@ -75,6 +75,19 @@ describe('refusals', () => {
     expect(messageOf({}, { model: { problem: 'no secret for provider openai' } })).not.toContain('openai');
   });
 
+  it('name the endpoint of embeddings only where it is open', () => {
+    const model = modelWith({ capabilities: new Set(['embeddings']) });
+    const closed = configWith(model);
+    for (const [config, named] of [
+      [closed, false],
+      [{ ...closed, apis: new Set(['embeddings'] as const) }, true],
+    ] as const) {
+      const refusal = checkModel(requestOf({}), principalWith({}), config);
+      expect(refusal).toMatchObject({ code: 'model_not_found' });
+      expect(isRefusal(refusal) && envelopeOf(refusal).error.message.includes('/v1/embeddings')).toBe(named);
+    }
+  });
+
   it('do not affect what a model can do, or fields without effect', () => {
     expect(
       check({ tools: TOOLS, messages: IMAGE, response_format: { type: 'json_object' }, reasoning_effort: 'low', n: 2 }),

@@ -35,7 +35,7 @@ export function checkModel(
   const model = config.models.get(chat.model);
   const name = chat.model.slice(0, LONGEST_ECHO);
   if (!model || model.disabled) return refuse('model_not_found', { model: name });
-  const elsewhere = otherEndpoint(chat, model);
+  const elsewhere = otherEndpoint(chat, model, config);
   if (elsewhere !== undefined) return refuse('model_not_found', { model: `${name} ${elsewhere}` });
   if (principal.key.models && !principal.key.models.has(model.id)) return refuse('model_not_allowed', { model: name });
   const incapable = checkCapabilities(chat, model);
@@ -53,11 +53,14 @@ export function checkModel(
 }
 
 /** End of the refusal if another endpoint serves the model. `undefined`: this endpoint does. */
-function otherEndpoint({ inputTokens: { inputs } }: ChatRequest, { capabilities }: Model): string | undefined {
+function otherEndpoint(
+  { inputTokens: { inputs } }: ChatRequest,
+  { capabilities }: Model,
+  { apis }: GatewayConfig,
+): string | undefined {
   if (capabilities.has('embeddings') === (inputs !== undefined)) return undefined;
-  return inputs === undefined
-    ? 'for chat: it makes embeddings, which POST /v1/embeddings serves'
-    : 'for embeddings: it chats, which POST /v1/chat/completions serves';
+  if (inputs !== undefined) return 'for embeddings: it chats, which POST /v1/chat/completions serves';
+  return `for chat: it makes embeddings${apis.has('embeddings') ? ', which POST /v1/embeddings serves' : ''}`;
 }
 
 function checkCombinations(chat: ChatRequest, organization: Organization): Refusal | undefined {
