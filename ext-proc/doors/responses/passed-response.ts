@@ -60,10 +60,10 @@ export class PassedResponseStream implements PassedStream {
     this.#isAsItCame = false;
     const named = typeof event?.type === 'string' ? event.type : type;
     if (event === undefined || !KNOWN.test(named)) return '';
-    if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number + 1;
-    else this.#sequence++;
     if (LAST.has(named)) this.#last = { type: named, data };
     if (FAILURE.has(named) || LAST.has(named)) return '';
+    if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number + 1;
+    else this.#sequence++;
     if (!isObject(event.response)) {
       const edits = hidingWithin(event, PARTS);
       this.#isAsItCame = edits === undefined && named === type;
