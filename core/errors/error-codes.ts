@@ -213,7 +213,7 @@ export const ERROR_CODES = {
   request_too_large: {
     status: 413,
     type: 'invalid_request_error',
-    message: 'The request is larger than the limit of {limit_bytes} bytes.',
+    message: 'The request is larger than the limit of {limit}.',
     advice: 'Send less.',
   },
   idempotency_key_reused: {

@@ -1,7 +1,7 @@
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
 import { STATUS_FAULT } from '../transport/ext-proc/ext-proc-server.ts';
 import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
-import { MAX_HEADER_BYTES } from '../transport/ext-proc/request-head.ts';
+import { HEADER_LIMIT } from '../transport/ext-proc/request-head.ts';
 
 /**
  * Formats responses that Envoy makes by itself (docs/interface.md, "Errors") like those of the
@@ -23,7 +23,7 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       anyOf(status('EQ', 408), status('EQ', 504)),
       refuse('request_timeout', { problem: 'The request did not arrive in time.' }),
     ),
-    mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })),
+    mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit: HEADER_LIMIT })),
     // One address sends more than `listen.address_rps`.
     mapper(
       status('EQ', 429),

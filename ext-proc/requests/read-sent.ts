@@ -67,7 +67,7 @@ export async function readBody(
     case 'complete':
       return result.bytes;
     case 'too_large':
-      return refuse('request_too_large', { limit_bytes: limitBytes });
+      return refuse('request_too_large', { limit: `${limitBytes} bytes` });
     case 'timeout':
       return refuse('request_timeout', { problem: 'The request body did not arrive in time.' });
     case 'too_many':

@@ -3,7 +3,7 @@ import type { TcpAddress } from '#core/net/unix-socket.ts';
 import { type BudgetRefusal, SharedBudget } from '../fairness/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
-import { MAX_HEADER_BYTES } from './ext-proc/request-head.ts';
+import { HEADER_LIMIT } from './ext-proc/request-head.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
 import { StreamListener } from './streams/stream-listener.ts';
 import { UploadPlaces } from './upload-places.ts';
@@ -139,7 +139,7 @@ function respondInternalError(exchange: ExtProcExchange): Promise<void> {
 const refuseForCapacity: ExchangeHandler = (exchange) => exchange.respond(renderRefusal(refuse('no_capacity')));
 
 const refuseHeaders: ExchangeHandler = (exchange) =>
-  exchange.respond(renderRefusal(refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })));
+  exchange.respond(renderRefusal(refuse('request_too_large', { limit: HEADER_LIMIT })));
 
 const refuseHost: ExchangeHandler = (exchange) =>
   exchange.respond(

@@ -66,11 +66,15 @@ const SMALL_HEAD_BYTES = 4 * 1024;
 const EXCHANGE_BYTES = 16 * 1024;
 
 export const MAX_HEADER_BYTES = 16 * 1024;
+/** Those that a client may send besides the host. */
+const MAX_SENT_HEADERS = 100;
 /**
- * A client may send 100 headers besides the host. There are four pseudo-headers, and Envoy adds
- * three headers: the id, the scheme, and either the mark of an internal address or the address.
+ * There are four pseudo-headers, and Envoy adds three headers: the id, the scheme, and either the
+ * mark of an internal address or the address.
  */
-const MAX_HEADERS = 100 + 4 + 3;
+const MAX_HEADERS = MAX_SENT_HEADERS + 4 + 3;
+/** For refusals: `{limit}` of `request_too_large`. */
+export const HEADER_LIMIT = `${MAX_HEADER_BYTES} bytes of headers, or ${MAX_SENT_HEADERS} headers`;
 
 /**
  * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and tells the protocol of

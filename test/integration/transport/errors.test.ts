@@ -40,7 +40,7 @@ const OLD_HTTP =
 const CODED =
   '{"error":{"message":"A transfer-encoding other than chunked is not accepted.","type":"invalid_request_error","code":"invalid_request","param":"transfer-encoding","metadata":{}}}';
 const TOO_LARGE =
-  '{"error":{"message":"The request is larger than the limit of 16384 bytes.","type":"invalid_request_error","code":"request_too_large","metadata":{}}}';
+  '{"error":{"message":"The request is larger than the limit of 16384 bytes of headers, or 100 headers.","type":"invalid_request_error","code":"request_too_large","metadata":{}}}';
 const TIMEOUT =
   '{"error":{"message":"The request did not arrive in time.","type":"timeout_error","code":"request_timeout","metadata":{}}}';
 const INTERNAL =
