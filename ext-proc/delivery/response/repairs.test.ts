@@ -74,7 +74,7 @@ describe('a tool call', () => {
     const repairs = new ChunkRepairs('gen-1');
     const begins = '{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}';
     for (const call of [begins, '{"index":0,"id":null,"function":{"name":null,"arguments":"1.0"}}']) {
-      const text = `{"choices":[{"delta":{"tool_calls":[${call}]},"logprobs":1.0}]}`;
+      const text = `{"choices":[{"index":0,"delta":{"tool_calls":[${call}]},"logprobs":1.0}]}`;
       const completion = completionOf(text);
       const repaired = repairs.repair(text, completion);
       expect(repaired.text).toBe(text);
@@ -161,6 +161,21 @@ test('an empty finish reason of a chunk is null, and the reason at the end follo
   );
   expect(choices[0]).toEqual({ index: 0, delta: { content: 'x' }, finish_reason: null });
   expect([repairs.reasonFor(0), repairs.reasonFor(1)]).toEqual(['stop', 'tool_calls']);
+});
+
+test('a choice of a chunk without an index has that of its place', () => {
+  const content = { delta: { content: 'x' }, finish_reason: null };
+  const ended = { delta: {}, finish_reason: 'stop' };
+  expect(repaired(content, { index: null, ...ended }).choices).toEqual([
+    { index: 0, ...content },
+    { index: 0, ...ended },
+  ]);
+  const text = JSON.stringify({ choices: [content, ended] });
+  const { completion } = new ChunkRepairs('gen-1').repair(text, completionOf(text));
+  expect(completion.choices).toEqual([
+    { index: 0, ...content },
+    { index: 1, ...ended },
+  ]);
 });
 
 test('each choice of a whole response has a finish reason', () => {

@@ -27,8 +27,8 @@ export class ChunkRepairs {
   /** Returns the chunk unchanged in nearly all cases. */
   repair(text: string, completion: Completion): Repaired {
     let isRepaired = false;
-    const choices = completion.choices.map((choice) => {
-      const repaired = isObject(choice) ? this.#repairChoice(choice, text.length) : choice;
+    const choices = completion.choices.map((choice, at) => {
+      const repaired = isObject(choice) ? this.#repairChoice(numbered(choice, at), text.length) : choice;
       isRepaired ||= repaired !== choice;
       return repaired;
     });
@@ -43,7 +43,7 @@ export class ChunkRepairs {
   #repairChoice(choice: JsonObject, chunkCharacters: number): JsonObject {
     // xAI's finish reason beside tools is `""` (LiteLLM, xai/chat/transformation.py).
     const named = choice.finish_reason === '' ? { ...choice, finish_reason: null } : choice;
-    const { delta, index = 0 } = named;
+    const { delta, index } = named;
     const given = isObject(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : NO_CALLS;
     const isEnd = isFinished(named);
     if (given.length === 0 && !isEnd) return named;
@@ -70,6 +70,11 @@ export class ChunkRepairs {
 }
 
 const NO_CALLS: readonly unknown[] = [];
+
+/** OpenAI's SDK for Node drops streamed choices without an index. */
+function numbered(choice: JsonObject, at: number): JsonObject {
+  return choice.index === undefined || choice.index === null ? { ...choice, index: at } : choice;
+}
 
 /** A whole response with a finish reason in each choice, and calls that all clients can read. */
 export function repairWhole(completion: Completion, generationId: string): Completion {
