@@ -90,3 +90,26 @@ it('leaves a provider unchanged that is to be kept', () => {
   expect(edit).toMatchObject({ ok: true, changes: ['left provider p as it is', 'added model a/m'] });
   expect(edit.ok && edit.text.startsWith(text)).toBe(true);
 });
+
+it.each([
+  [`{base_url: https://p.example/v1, api_key: "\${file:s}", api: chat, request: {drop: [a, b, c], set: {x: 1}}}`, true],
+  ['{base_url: https://p.example/v1, request: {drop: [c, a]}, headers: {h: x}}', true],
+  [`{base_url: https://q.example/v1, api_key: "\${P_KEY}", request: {drop: [a, c]}}`, false],
+  ['{base_url: https://p.example/v1, api: responses, request: {drop: [a, c]}}', false],
+  ['{base_url: https://p.example/v1, request: {drop: [a]}}', false],
+  ['{base_url: https://p.example/v1}', false],
+  ['', false],
+])(
+  'takes a provider of the file as it is only if it lacks no setting of the catalogue but the key: %s',
+  (own, taken) => {
+    const providers = { p: { ...ENTRIES.providers.p, request: { drop: ['a', 'c'] } } };
+    const text = `providers:\n  p: ${own} # mine\n`;
+    const edit = editConfiguration(text, { providers, models: ENTRIES.models }, { replace: false });
+    expect(edit.ok).toBe(taken);
+    if (taken)
+      expect(edit).toMatchObject({
+        text: expect.stringContaining(text),
+        changes: ['left provider p as it is', 'added model a/m'],
+      });
+  },
+);

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isNode, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { isObject } from '#core/json-object.ts';
 import type { Entry } from '#core/model-catalogue/catalogue.ts';
 import { entriesYaml, INDENT, sectionYaml } from './entry-yaml.ts';
 import type { Entries } from './import-entries.ts';
@@ -33,8 +33,8 @@ const NOUNS: Readonly<Record<Section, string>> = { providers: 'provider', models
 
 /**
  * Adds entries to a configuration file. All other text stays byte for byte the same, because
- * rendering the whole document would move aligned comments. A provider that already exists with the
- * same content is left alone.
+ * rendering the whole document would move aligned comments. A provider of the file that lacks no
+ * setting of the entry is left alone.
  */
 export function editConfiguration(given: string, entries: Entries, { replace, kept }: EditOptions): Edit {
   const text = given === '' || given.endsWith('\n') ? given : `${given}\n`;
@@ -105,7 +105,7 @@ function entryChanges({ text, document, section, entries, replace, kept }: Secti
     if (old === undefined) {
       added[name] = entry;
       said.push(`added ${noun} ${name}`);
-    } else if (section === 'providers' && (name === kept || isDeepStrictEqual(value, entry))) {
+    } else if (section === 'providers' && (name === kept || serves(value, entry))) {
       said.push(`left ${noun} ${name} as it is`);
     } else if (replace) {
       const yaml = entriesYaml({ [name]: entry }, indent);
@@ -121,6 +121,20 @@ function entryChanges({ text, document, section, entries, replace, kept }: Secti
     changes.push({ from: end, to: end, text: `\n${entriesYaml(added, indent)}` });
   }
   return { changes, said, problems };
+}
+
+/**
+ * Whether a provider of the file does what models of the entry need. Its key and further settings
+ * are the operator's. An `api` that the entry leaves out must be the default.
+ */
+function serves(own: unknown, { api_key: _key, ...entry }: Entry): boolean {
+  return isObject(own) && includes({ api: 'chat', ...own }, { api: 'chat', ...entry });
+}
+
+function includes(own: unknown, part: unknown): boolean {
+  if (Array.isArray(part)) return Array.isArray(own) && part.every((one) => own.includes(one));
+  if (!isObject(part)) return own === part;
+  return isObject(own) && Object.entries(part).every(([name, value]) => includes(own[name], value));
 }
 
 /** Applies the last change first, so that other positions stay valid. Positions may be equal. */

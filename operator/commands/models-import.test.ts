@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
 import { runCommandLine } from '../command-line.ts';
 
 type Json = Record<string, unknown>;
@@ -46,6 +47,20 @@ it('writes prices of later days and hours, each raised by the markup', async () 
   expect(catalogue.text).toMatch(/^google\/gemini-4-argon, from 2026-12-01: input 4, output 20$/m);
   expect(after.text).toMatch(/^gemini-4-argon +4\.4 +22 +/m);
   expect(after.text).not.toContain('from 2026-12-01');
+});
+
+it.each([
+  ['config/gateway.yaml', ['openai/gpt-6-sol', 'anthropic/claude-opus-4-6', 'google/gemini-2.5-pro']],
+  ['config/production.yaml', ['openai/gpt-6-sol', 'mistral/mistral-large-4']],
+  ['deploy/compose/config/gateway.yaml', ['openai/gpt-6-sol', 'xai/grok-4.7']],
+  ['deploy/kubernetes/base/config/gateway.yaml', ['openai/gpt-6-sol', 'xai/grok-4.7']],
+])('adds models to %s, whose providers stay as they are', async (shipped, ids) => {
+  writeFileSync(file, readFileSync(shipped));
+  const before = parse(readFileSync(file, 'utf8'));
+  await done('models', 'import', ...ids, '--write');
+  const after = parse(readFileSync(file, 'utf8'));
+  expect(after.providers).toMatchObject(before.providers);
+  expect(Object.keys(after.models)).toHaveLength(Object.keys(before.models).length + ids.length);
 });
 
 it('names the disputed prices, and writes nothing about them', async () => {
