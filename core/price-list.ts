@@ -14,18 +14,14 @@ export interface PercentChange {
 }
 
 /** Prices for the organizations that have this list. */
-export interface PriceList<Listed extends ModelPrices = ModelPrices> {
+export interface PriceList {
   /** Change of the models that the list does not name. Absent: they keep their own prices. */
   readonly others?: PercentChange;
-  readonly models: ReadonlyMap<string, PercentChange | Listed>;
+  readonly models: ReadonlyMap<string, PercentChange | ModelPrices>;
 }
 
 /** Prices of a model on a list. `undefined`: its own. */
-export function pricesOn<Listed extends ModelPrices>(
-  list: PriceList<Listed>,
-  modelId: string,
-  own: Listed,
-): Listed | undefined {
+export function pricesOn(list: PriceList, modelId: string, own: ModelPrices): ModelPrices | undefined {
   const listed = list.models.get(modelId) ?? list.others;
   if (listed === undefined || !('percentParts' in listed)) return listed;
   const change = (table: PriceTable) => changedByPercent(table, listed.percentParts);

@@ -8,7 +8,8 @@ const tableTexts = new WeakMap<PriceTable, string>();
 export function tableText(table: PriceTable): string {
   let text = tableTexts.get(table);
   if (text === undefined) {
-    text = JSON.stringify({ ...table, serviceTiers: Object.fromEntries(table.serviceTiers) }, bigintAsText);
+    const { prices, above, serviceTiers } = table;
+    text = JSON.stringify({ prices, above, serviceTiers: Object.fromEntries(serviceTiers) }, bigintAsText);
     tableTexts.set(table, text);
   }
   return text;

@@ -21,6 +21,8 @@ export interface TierPrices {
 export interface PriceTable extends TierPrices {
   /** Tiers besides the default one, which the table itself prices. */
   readonly serviceTiers: ReadonlyMap<string, TierPrices>;
+  /** Cache writes with a price of their own: of up to five minutes, or longer ones too. */
+  readonly cacheWrites?: 'short' | 'long';
 }
 
 /** A table with the same prices for every request. */

@@ -8,7 +8,7 @@ import { listen } from './listen.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
 import { buildPriceLists, lackingListPrices } from './price-lists.ts';
-import { costsOf, pricedModel } from './price-schedule.ts';
+import { costsOf, modelPrices } from './price-schedule.ts';
 import type { RuleProblem } from './problem.ts';
 import { authOf } from './provider-auth.ts';
 import { placeOf, usesTls } from './provider-endpoints.ts';
@@ -245,7 +245,7 @@ function model(
     contextWindow: entry.context_window,
     ...present({ longestPrompt: entry.longest_prompt }),
     ...outputOf(entry),
-    ...pricedModel(entry.usd_per_million_tokens),
+    ...modelPrices(entry.usd_per_million_tokens),
     tokenizer: entry.tokenizer,
     timeouts,
     targets,

@@ -50,7 +50,7 @@ export interface CheckedConfig extends SharedConfig {
   readonly providers: ReadonlyMap<string, KeylessProvider>;
   readonly models: ReadonlyMap<string, Model<KeylessProvider>>;
   /** By name. */
-  readonly priceLists: ReadonlyMap<string, PriceList<PricedModel>>;
+  readonly priceLists: ReadonlyMap<string, PriceList>;
 }
 
 export type ExtraFieldType = 'integer' | 'number' | 'boolean' | 'string' | 'object' | 'array';
@@ -196,16 +196,8 @@ export interface Provider extends KeylessProvider {
   readonly credentials?: ProviderCredentials;
 }
 
-/** Members of a model that depend on its prices, or on those of a price list. */
-export interface PricedModel extends ModelPrices {
-  /** True if writes to the prompt cache have a price of their own. */
-  readonly pricesCacheWrites?: true;
-  /** True if cache writes that last longer than five minutes have a price of their own. */
-  readonly pricesLongCacheWrites?: true;
-}
-
 /** `configAt` chooses the prices in force for each request. */
-export interface Model<OfProvider extends KeylessProvider = Provider> extends PricedModel {
+export interface Model<OfProvider extends KeylessProvider = Provider> extends ModelPrices {
   readonly id: string;
   readonly capabilities: ReadonlySet<Capability>;
   readonly reasoningEfforts: readonly string[];

@@ -3,12 +3,11 @@ import { PRICE_LIST_NAME } from '../field-bounds.ts';
 import type { PercentChange, PriceList } from '../price-list.ts';
 import { percentOf, tablesOf } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
-import type { PricedModel } from './gateway-config.ts';
 import { lackingPrices } from './lacking-prices.ts';
 import {
   buildPriceSchedule,
   checkPriceSchedule,
-  pricedModel,
+  modelPrices,
   priceSchedule,
   type ScheduleEntry,
 } from './price-schedule.ts';
@@ -112,12 +111,12 @@ export function lackingListPrices(lists: ListsEntry, models: ModelEntries): read
   );
 }
 
-export function buildPriceLists(lists: ListsEntry): ReadonlyMap<string, PriceList<PricedModel>> {
+export function buildPriceLists(lists: ListsEntry): ReadonlyMap<string, PriceList> {
   return new Map(Object.entries(lists).map(([name, entries]) => [name, priceListOf(entries)]));
 }
 
-function priceListOf({ [OTHERS]: others, ...models }: ListsEntry[string]): PriceList<PricedModel> {
-  const listedOf = (entry: ListedEntry) => ('percent' in entry ? changeOf(entry) : pricedModel(entry));
+function priceListOf({ [OTHERS]: others, ...models }: ListsEntry[string]): PriceList {
+  const listedOf = (entry: ListedEntry) => ('percent' in entry ? changeOf(entry) : modelPrices(entry));
   return {
     ...(others !== undefined && 'percent' in others ? { others: changeOf(others) } : {}),
     models: new Map(Object.entries(models).map(([id, entry]) => [id, listedOf(entry)])),

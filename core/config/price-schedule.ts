@@ -9,15 +9,8 @@ import {
   type WindowHours,
 } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
-import type { PricedModel, Target } from './gateway-config.ts';
-import {
-  buildPriceTable,
-  checkPriceTable,
-  pricesCacheWrites,
-  pricesLongCacheWrites,
-  TABLE,
-  type TableEntry,
-} from './price-table.ts';
+import type { Target } from './gateway-config.ts';
+import { buildPriceTable, checkPriceTable, TABLE, type TableEntry } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import { list, matching, named, oneOf, readText, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
@@ -100,23 +93,14 @@ export function buildPriceSchedule(entry: ScheduleEntry): PriceSchedule {
   return { periods: [buildPeriod(Number.NEGATIVE_INFINITY, entry), ...later] };
 }
 
-export function pricedModel(entry: ScheduleEntry): PricedModel {
-  const tables = tableEntries(entry);
-  return {
-    ...pricesOf(entry),
-    ...(tables.every(pricesCacheWrites) ? { pricesCacheWrites: true } : {}),
-    ...(tables.every(pricesLongCacheWrites) ? { pricesLongCacheWrites: true } : {}),
-  };
-}
-
 /** The schedule is present only if the prices depend on the time of arrival. */
-function pricesOf(entry: ScheduleEntry): ModelPrices {
+export function modelPrices(entry: ScheduleEntry): ModelPrices {
   const schedule = buildPriceSchedule(entry);
   return { priceTable: schedule.periods[0].table, ...(isTimeless(schedule) ? {} : { schedule }) };
 }
 
 export function costsOf(entry: ScheduleEntry): Pick<Target, 'costTable' | 'costSchedule'> {
-  const { priceTable: costTable, schedule } = pricesOf(entry);
+  const { priceTable: costTable, schedule } = modelPrices(entry);
   return { costTable, ...(schedule === undefined ? {} : { costSchedule: schedule }) };
 }
 

@@ -40,26 +40,27 @@ it('has everything that was configured', async () => {
     prices: entry(1.25, 0.125, 1.5625, 2.5, 10),
     above: [{ inputTokens: 272_000, prices: entry(2.5, 0.25, 3.125, 5, 15) }],
     serviceTiers,
+    cacheWrites: 'long',
   });
 });
 
 it.each([
   ['{input: 4, output: 8}', entry(4, 4, 4, 4, 8), undefined],
   ['{input: 4, cached_input: 1, output: 8}', entry(4, 1, 4, 4, 8), undefined],
-  ['{input: 4, cache_write: 5, output: 8}', entry(4, 4, 5, 5, 8), true],
-  ['{input: 4, cache_write_1h: 6, output: 8}', entry(4, 4, 4, 6, 8), true],
-  ['{input: 0, cache_write: 0, output: 0}', NO_PRICES, true],
+  ['{input: 4, cache_write: 5, output: 8}', entry(4, 4, 5, 5, 8), 'short'],
+  ['{input: 4, cache_write_1h: 6, output: 8}', entry(4, 4, 4, 6, 8), 'long'],
+  ['{input: 0, cache_write: 0, output: 0}', NO_PRICES, 'short'],
 ])('has in %s the kinds that are not given at the price of what they are part of', async (given, prices, writes) => {
   const model = await modelOf(given);
   expect(model.priceTable.prices).toEqual(prices);
-  expect(model.pricesCacheWrites).toBe(writes);
+  expect(model.priceTable.cacheWrites).toBe(writes);
 });
 
 it('has prices of cache writes of any entry', async () => {
   const above = await modelOf('{input: 1, output: 1, above: [{input_tokens: 5, input: 1, cache_write: 2, output: 1}]}');
-  expect(above.pricesCacheWrites).toBe(true);
+  expect(above.priceTable.cacheWrites).toBe('short');
   const tier = await modelOf('{input: 1, output: 1, service_tiers: {flex: {input: 1, cache_write: 2, output: 1}}}');
-  expect(tier.pricesCacheWrites).toBe(true);
+  expect(tier.priceTable.cacheWrites).toBe('short');
 });
 
 it('is of the same form as the cost of a target', async () => {

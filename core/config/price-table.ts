@@ -64,20 +64,12 @@ function checkAscending(path: Path, { above }: TierEntry): RuleProblem[] {
 
 export function buildPriceTable(table: TableEntry): PriceTable {
   const tiers = Object.entries(table.service_tiers).map(([name, tier]) => [name, tierPrices(tier)] as const);
-  return { ...tierPrices(table), serviceTiers: new Map(tiers) };
+  const prices = { ...tierPrices(table), serviceTiers: new Map(tiers) };
+  if (hasPriceOf(table, 'cache_write_1h')) return { ...prices, cacheWrites: 'long' };
+  return hasPriceOf(table, 'cache_write') ? { ...prices, cacheWrites: 'short' } : prices;
 }
 
-/** True if any entry has a price for cache writes, so that the operator expects them. */
-export function pricesCacheWrites(table: TableEntry): boolean {
-  return pricesKind(table, 'cache_write') || pricesLongCacheWrites(table);
-}
-
-/** Like `pricesCacheWrites`, for cache writes that last longer than five minutes. */
-export function pricesLongCacheWrites(table: TableEntry): boolean {
-  return pricesKind(table, 'cache_write_1h');
-}
-
-function pricesKind(table: TableEntry, kind: OptionalPriceName): boolean {
+function hasPriceOf(table: TableEntry, kind: OptionalPriceName): boolean {
   const tiers: readonly TierEntry[] = [table, ...Object.values(table.service_tiers)];
   return tiers.some((tier) => [tier, ...tier.above].some((entry) => entry[kind] !== undefined));
 }

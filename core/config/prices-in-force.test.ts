@@ -133,7 +133,20 @@ describe('price lists', () => {
   it('decide about cache writes as a table of the model would', async () => {
     const writes = '{input: 2, output: 10, cache_write: 3}';
     const config = await configWithLists('  partner: {m: {percent: 1}}\n  table: {m: {input: 1, output: 7}}\n', writes);
-    const pricesWrites = (list: string | undefined) => modelAt(config, list, '2026-11-24T02:00:00Z')?.pricesCacheWrites;
-    expect([undefined, 'partner', 'table'].map(pricesWrites)).toEqual([true, true, undefined]);
+    const pricedWrites = (list: string | undefined) =>
+      modelAt(config, list, '2026-11-24T02:00:00Z')?.priceTable.cacheWrites;
+    expect([undefined, 'partner', 'table'].map(pricedWrites)).toEqual(['short', 'short', undefined]);
+  });
+
+  it('decide about cache writes as the table in force does', async () => {
+    const hours = 'hours: [{utc: "03:00-04:00", input: 1, output: 5}]';
+    const later = 'from: {2026-12-01: {input: 4, output: 20, cache_write: 5, cache_write_1h: 8}}';
+    const config = await configWithLists(
+      '  none_of_it: {}\n',
+      `{input: 2, output: 10, cache_write: 3, ${hours}, ${later}}`,
+    );
+    const pricedWrites = (instant: string) => modelAt(config, undefined, instant)?.priceTable.cacheWrites;
+    const instants = ['2026-11-24T02:00:00Z', '2026-11-24T03:00:00Z', '2026-12-01T03:00:00Z'];
+    expect(instants.map(pricedWrites)).toEqual(['short', undefined, 'long']);
   });
 });

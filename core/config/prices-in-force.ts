@@ -1,7 +1,7 @@
 import { present } from '../present.ts';
 import { type ModelPrices, type PriceList, pricesOn } from '../price-list.ts';
 import { type Interval, intervalAt, type PriceSchedule, tableAt } from '../price-schedule.ts';
-import type { GatewayConfig, Model, PricedModel, Target } from './gateway-config.ts';
+import type { GatewayConfig, Model, Target } from './gateway-config.ts';
 
 /** A configuration whose tables apply between two instants. */
 interface ConfigInForce extends Interval {
@@ -35,7 +35,7 @@ export function configAt(config: GatewayConfig, atMs: number, priceList?: string
   return made.config;
 }
 
-function listedIn(config: GatewayConfig, list: PriceList<PricedModel> | undefined): Listed {
+function listedIn(config: GatewayConfig, list: PriceList | undefined): Listed {
   const lists = known.get(config) ?? new Map<PriceList | undefined, Listed>();
   const found = lists.get(list);
   if (found !== undefined) return found;
@@ -45,9 +45,9 @@ function listedIn(config: GatewayConfig, list: PriceList<PricedModel> | undefine
   return made;
 }
 
-function onList(list: PriceList<PricedModel>, model: Model): Model {
-  const { priceTable, schedule, pricesCacheWrites, pricesLongCacheWrites, ...others } = model;
-  const own: PricedModel = { priceTable, ...present({ schedule, pricesCacheWrites, pricesLongCacheWrites }) };
+function onList(list: PriceList, model: Model): Model {
+  const { priceTable, schedule, ...others } = model;
+  const own: ModelPrices = { priceTable, ...present({ schedule }) };
   const prices = pricesOn(list, model.id, own);
   return prices === undefined ? model : { ...others, ...prices, own };
 }

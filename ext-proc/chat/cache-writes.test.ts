@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Model } from '#core/config/gateway-config.ts';
 import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
+import { flatTable, NO_PRICES } from '#core/pricing.ts';
 import { acceptedChat, readBody, verdictOf } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
@@ -12,8 +13,8 @@ const EXTRA: ExtraFields = new Map([
   ['chat_template_kwargs', 'object'],
 ]);
 const FREE: Partial<Model> = {};
-const SHORT: Partial<Model> = { pricesCacheWrites: true };
-const LONG: Partial<Model> = { pricesCacheWrites: true, pricesLongCacheWrites: true };
+const SHORT: Partial<Model> = { priceTable: { ...flatTable(NO_PRICES), cacheWrites: 'short' } };
+const LONG: Partial<Model> = { priceTable: { ...flatTable(NO_PRICES), cacheWrites: 'long' } };
 
 function judge(body: string, prices: Partial<Model>) {
   const chat = readBody(body, EXTRA);

@@ -99,9 +99,10 @@ function checkFields({ fileParam, serviceTier, cacheWrites }: ChatRequest, model
 
 function checkCacheWrites({ param, longParam }: CacheWrites, model: Model): Refusal | undefined {
   const writes = `The model ${model.id} has no price for writes to the prompt cache`;
-  if (!model.pricesCacheWrites)
+  const priced = model.priceTable.cacheWrites;
+  if (priced === undefined)
     return refuse('invalid_request', { problem: `${writes}, so ${param} is not offered.` }, { param });
-  if (longParam === undefined || model.pricesLongCacheWrites) return undefined;
+  if (longParam === undefined || priced === 'long') return undefined;
   const problem = `${writes} that last longer than five minutes, as ${longParam} asks for.`;
   return refuse('invalid_request', { problem }, { param: longParam });
 }

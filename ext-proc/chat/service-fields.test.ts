@@ -125,8 +125,7 @@ describe('fields that depend on the model', () => {
   it('are accepted if the model has their price', () => {
     const flat = flatTable(NO_PRICES);
     const serviceTiers = new Map([['flex', flat]]);
-    const writes = { pricesCacheWrites: true, pricesLongCacheWrites: true } as const;
-    const able = configWith(modelWith({ priceTable: { ...flat, serviceTiers }, ...writes }));
+    const able = configWith(modelWith({ priceTable: { ...flat, serviceTiers, cacheWrites: 'long' } }));
     const judgeAble = (fields: object) => verdictOf(checkModel(accepted(fields), principalWith({}), able));
     expect(judgeAble({ service_tier: 'flex', prompt_cache_options: { mode: 'explicit' } })).toBe('ok');
     expect(judgeAble({ service_tier: 'auto', prompt_cache_retention: '24h' })).toBe('ok');

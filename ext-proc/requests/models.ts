@@ -75,12 +75,12 @@ const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages', 'input']);
 const CACHE_FIELDS: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
 const NEEDS_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
 
-function supportedParameters({ capabilities, reasoningEfforts, pricesCacheWrites, targets }: Model): readonly string[] {
+function supportedParameters({ capabilities, reasoningEfforts, priceTable, targets }: Model): readonly string[] {
   const extra = new Set(targets.flatMap(({ provider }) => [...(provider.extraFields ?? [])]));
   const fields = capabilities.has('embeddings') ? EMBEDDINGS_FIELDS : CHAT_FIELDS;
   const official = [...fields.keys()].filter((name) => {
     if (REQUIRED.has(name) || NOT_OFFERED.has(name)) return false;
-    if (CACHE_FIELDS.has(name)) return pricesCacheWrites === true;
+    if (CACHE_FIELDS.has(name)) return priceTable.cacheWrites !== undefined;
     if (NEEDS_TOOLS.has(name)) return capabilities.has('tools');
     if (name === 'response_format') return capabilities.has('json_mode');
     return name !== 'reasoning_effort' || reasoningEfforts.length > 0;
