@@ -11,6 +11,12 @@ it.each([
   expect(result.kind === 'usage' && result.message.startsWith(begin), JSON.stringify(result)).toBe(true);
 });
 
+it('says that none forbids more than one completion again', async () => {
+  expect(await runCommandLine(['help', 'org', 'update'], {})).toMatchObject({
+    text: expect.stringMatching(/"none" .*--allow-n/),
+  });
+});
+
 it.each(['nonsense', 'localhost:5432/gateway', 'mysql://localhost/gateway'])('DATABASE_URL is not %s', async (url) => {
   expect(await runCommandLine(['org', 'list'], { DATABASE_URL: url })).toEqual({
     kind: 'refused',

@@ -102,7 +102,7 @@ const show = onOrganization('org show', 'Show one organization.', [], nothing, (
 
 const update = onOrganization(
   'org update',
-  'Change settings; "none" clears a limit or the price list.',
+  'Change settings; "none" clears a limit, --allow-n or the price list.',
   [{ name: 'name', value: 'NAME' }, ...SETTING_FLAGS],
   (values) => ({ ...readChange(values), ...present({ name: values.name('name') }) }),
   (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
