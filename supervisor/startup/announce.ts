@@ -51,16 +51,16 @@ function bannerFor(
   customer: Customer,
   signIn: SignIn,
 ): string {
-  const whole = renderBanner(config, customer, signIn);
+  const whole = renderBanner(config, customer, signIn, env);
   if ((customer.kind !== 'demo' && signIn.kind !== 'new') || !isJournaled(env)) return whole;
   try {
-    return renderBanner(config, customer, signIn, keepFirstSignIn(paths, whole));
+    return renderBanner(config, customer, signIn, env, keepFirstSignIn(paths, whole));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     process.stderr.write(`supervisor: the first sign-in and key cannot be kept: ${why}\n`);
     // The banner without them explains how to create others.
     const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
-    return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
+    return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known, env);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import type { Environment } from '#core/config/load.ts';
 import type { Customer, SignIn } from './demo-accounts.ts';
 import { demoProviderPort, exampleModel } from './demo-model.ts';
 import { reachable } from './readiness.ts';
@@ -7,7 +8,14 @@ import { reachable } from './readiness.ts';
  * Text for the operator once everything serves. With `keptIn`, the file with the first password and
  * key, the text contains neither.
  */
-export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn, keptIn?: string): string {
+export function renderBanner(
+  config: CheckedConfig,
+  customer: Customer,
+  signIn: SignIn,
+  env: Environment,
+  keptIn?: string,
+): string {
+  const gateway = commandLine(env);
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [
     'Inference Gateway is ready.',
@@ -19,7 +27,8 @@ export function renderBanner(config: CheckedConfig, customer: Customer, signIn: 
   if (demoProviderPort(config) !== undefined) {
     lines.push('', '  No provider key is set, so the demo model answers: canned text, not a language model.');
   }
-  if (keptIn === undefined) lines.push('', ...howToSignIn(signIn), '', ...nextStep(config, customer, api));
+  if (keptIn === undefined)
+    lines.push('', ...howToSignIn(signIn, gateway), '', ...nextStep(config, customer, api, gateway));
   else {
     lines.push(
       '',
@@ -31,7 +40,17 @@ export function renderBanner(config: CheckedConfig, customer: Customer, signIn: 
   return `\n${lines.join('\n')}\n\n`;
 }
 
-function howToSignIn(signIn: SignIn): string[] {
+/** Commands need the variables of this gateway. DATABASE_URL has a password. */
+function commandLine(env: Environment): string {
+  const variables = (['GATEWAY_CONFIG', 'GATEWAY_DATA'] as const).flatMap((name) => {
+    const value = env[name];
+    if (!value) return [];
+    return /^[\w./-]+$/.test(value) ? `${name}=${value} ` : `${name}='${value}' `;
+  });
+  return `  ${variables.join('')}${env.DATABASE_URL ? 'DATABASE_URL=… ' : ''}npm run -s gateway --`;
+}
+
+function howToSignIn(signIn: SignIn, gateway: string): string[] {
   switch (signIn.kind) {
     case 'new':
       return [
@@ -41,17 +60,17 @@ function howToSignIn(signIn: SignIn): string[] {
     case 'existing':
       return [
         '  To sign in to the dashboard with a new password:',
-        `  npm run -s gateway -- user reset-password ${signIn.email ?? 'EMAIL'}`,
+        `${gateway} user reset-password ${signIn.email ?? 'EMAIL'}`,
       ];
     case 'none':
       return [
         '  Nobody can sign in to the dashboard yet. To make an operator:',
-        '  npm run -s gateway -- user create --email EMAIL --operator',
+        `${gateway} user create --email EMAIL --operator`,
       ];
   }
 }
 
-function nextStep(config: CheckedConfig, customer: Customer, api: string): string[] {
+function nextStep(config: CheckedConfig, customer: Customer, api: string, gateway: string): string[] {
   switch (customer.kind) {
     case 'demo':
       return [
@@ -64,13 +83,13 @@ function nextStep(config: CheckedConfig, customer: Customer, api: string): strin
     case 'existing':
       return [
         '  To make another key:',
-        `  npm run -s gateway -- key create --org ${customer.organizationId} --name NAME --scopes chat,usage:read`,
+        `${gateway} key create --org ${customer.organizationId} --name NAME --scopes chat,usage:read`,
       ];
     case 'none':
       return [
         '  There is no organization yet. To make one, and then its key:',
-        '  npm run -s gateway -- org create --name NAME --credit USD',
-        '  npm run -s gateway -- key create --org ID --name NAME --scopes chat,usage:read',
+        `${gateway} org create --name NAME --credit USD`,
+        `${gateway} key create --org ID --name NAME --scopes chat,usage:read`,
       ];
   }
 }
