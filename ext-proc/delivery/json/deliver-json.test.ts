@@ -48,7 +48,7 @@ describe('a JSON response', () => {
 
   test('keeps numbers and escapes as the provider wrote them', async () => {
     const text =
-      '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"content":"\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
+      '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"role":"assistant","content":"\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
     egress.respondWith((response) => response.end(text));
     const { to } = await deliver();
     expect(bodyOf(to)).toBe(

@@ -10,9 +10,17 @@ function completionOf(text: string) {
   return completion;
 }
 
+/** Repairs of a stream whose choices had their roles. */
+function begun(choices: readonly object[]): ChunkRepairs {
+  const repairs = new ChunkRepairs('gen-1');
+  const role = { delta: { role: 'assistant' }, finish_reason: null };
+  repairs.repair('{}', { choices: choices.map((choice, at) => ({ index: at, ...choice, ...role })) });
+  return repairs;
+}
+
 /** The chunks of one stream, repaired, as a client parses them. */
 function repaired(...chunks: readonly object[]) {
-  const repairs = new ChunkRepairs('gen-1');
+  const repairs = begun(chunks);
   const choices = chunks.map((choice) => {
     const text = JSON.stringify({ id: 'c', choices: [choice] });
     const result = repairs.repair(text, completionOf(text));
@@ -71,7 +79,7 @@ describe('a tool call without index', () => {
 
 describe('a tool call', () => {
   test('is unchanged if it is well-formed', () => {
-    const repairs = new ChunkRepairs('gen-1');
+    const repairs = begun([{ index: 0 }]);
     const begins = '{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}';
     for (const call of [begins, '{"index":0,"id":null,"function":{"name":null,"arguments":"1.0"}}']) {
       const text = `{"choices":[{"index":0,"delta":{"tool_calls":[${call}]},"logprobs":1.0}]}`;
@@ -154,6 +162,24 @@ describe('a tool call', () => {
   });
 });
 
+test.each(['assistant', '', null, undefined, 'model'])('the role %j of each delta is that of the first', (role) => {
+  const repairs = new ChunkRepairs('gen-1');
+  const rolesOf = (...indexes: readonly number[]) => {
+    const given = indexes.map((index) => ({ index, delta: { role, content: 'x' }, finish_reason: null }));
+    const text = JSON.stringify({ choices: given });
+    const { choices } = JSON.parse(repairs.repair(text, completionOf(text)).text) as { choices: typeof given };
+    return choices.map(({ delta }) => delta.role ?? undefined);
+  };
+  expect([rolesOf(0), rolesOf(0, 1), rolesOf(1)]).toEqual([['assistant'], [undefined, 'assistant'], [undefined]]);
+});
+
+test('the message of a whole response has its role', () => {
+  const choice = (message: object) => ({ index: 0, message, finish_reason: 'stop' });
+  const spoken = choice({ role: 'assistant', content: 'x' });
+  for (const message of [{ content: 'x' }, { role: '', content: 'x' }])
+    expect(repairWhole({ choices: [choice(message)] }, 'gen-1').choices).toEqual([spoken]);
+});
+
 test('an empty finish reason of a chunk is null, and the reason at the end follows from the calls', () => {
   const { repairs, choices } = repaired(
     { index: 0, delta: { content: 'x' }, finish_reason: '' },
@@ -171,7 +197,7 @@ test('a choice of a chunk without an index has that of its place', () => {
     { index: 0, ...ended },
   ]);
   const text = JSON.stringify({ choices: [content, ended] });
-  const { completion } = new ChunkRepairs('gen-1').repair(text, completionOf(text));
+  const { completion } = begun([content, ended]).repair(text, completionOf(text));
   expect(completion.choices).toEqual([
     { index: 0, ...content },
     { index: 1, ...ended },

@@ -15,9 +15,13 @@ const MOST_HELD = 64 * 1024;
 /** As many as can be requested. Those of other indexes pass, because each index costs memory. */
 const MOST_CHOICES = 128;
 
+const ROLE = 'assistant';
+
 export class ChunkRepairs {
   readonly #generationId: string;
   readonly #calls = new Map<unknown, CallDeltas>();
+  /** Choices of which a delta was passed on. */
+  readonly #begun = new Set<unknown>();
   #heldCharacters = 0;
 
   constructor(generationId: string) {
@@ -42,7 +46,7 @@ export class ChunkRepairs {
 
   #repairChoice(choice: JsonObject, chunkCharacters: number): JsonObject {
     // xAI's finish reason beside tools is `""` (LiteLLM, xai/chat/transformation.py).
-    const named = choice.finish_reason === '' ? { ...choice, finish_reason: null } : choice;
+    const named = this.#withRole(choice.finish_reason === '' ? { ...choice, finish_reason: null } : choice);
     const { delta, index } = named;
     const given = isObject(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : NO_CALLS;
     const isEnd = isFinished(named);
@@ -58,6 +62,21 @@ export class ChunkRepairs {
     written.push(...released);
     const { tool_calls: _, ...others } = isObject(delta) ? delta : {};
     return { ...named, delta: written.length === 0 ? others : { ...others, tool_calls: written } };
+  }
+
+  /**
+   * The role is in the first delta, and only there. Libraries for Python join the roles of Gemini
+   * and Ollama, which are in each; LangChain loses the calls of a stream with MiniMax's empty ones.
+   */
+  #withRole(choice: JsonObject): JsonObject {
+    const { delta, index } = choice;
+    if (!isObject(delta)) return choice;
+    const { role, ...others } = delta;
+    if (!this.#begun.has(index) && this.#begun.size < MOST_CHOICES) {
+      this.#begun.add(index);
+      return role === ROLE ? choice : { ...choice, delta: { ...delta, role: ROLE } };
+    }
+    return role === undefined || role === null ? choice : { ...choice, delta: others };
   }
 
   #callsOf(index: unknown): CallDeltas | undefined {
@@ -76,7 +95,7 @@ function numbered(choice: JsonObject, at: number): JsonObject {
   return choice.index === undefined || choice.index === null ? { ...choice, index: at } : choice;
 }
 
-/** A whole response with a finish reason in each choice, and calls that all clients can read. */
+/** A whole response with finish reasons and roles, and calls that all clients can read. */
 export function repairWhole(completion: Completion, generationId: string): Completion {
   const choices = completion.choices.map((choice) =>
     isObject(choice) ? repairedChoice(choice, generationId) : choice,
@@ -87,11 +106,17 @@ export function repairWhole(completion: Completion, generationId: string): Compl
 function repairedChoice(choice: JsonObject, generationId: string): JsonObject {
   const finished = isFinished(choice) ? choice : { ...choice, finish_reason: reasonOf(choice) };
   const { message } = finished;
-  if (!isObject(message) || !Array.isArray(message.tool_calls)) return finished;
+  if (!isObject(message)) return finished;
+  const spoken = message.role === ROLE ? message : { ...message, role: ROLE };
+  const repaired = withCalls(spoken, generationId);
+  return repaired === message ? finished : { ...finished, message: repaired };
+}
+
+function withCalls(message: JsonObject, generationId: string): JsonObject {
+  if (!Array.isArray(message.tool_calls)) return message;
   const given: readonly unknown[] = message.tool_calls;
   const tool_calls = given.map((call, at) => (isObject(call) ? wholeCall(call, generationId, at) : call));
-  if (tool_calls.every((call, at) => call === given[at])) return finished;
-  return { ...finished, message: { ...message, tool_calls } };
+  return tool_calls.every((call, at) => call === given[at]) ? message : { ...message, tool_calls };
 }
 
 function isFinished({ finish_reason: reason }: JsonObject): boolean {

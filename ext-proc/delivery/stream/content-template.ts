@@ -153,8 +153,10 @@ export class ContentTemplate {
 function onlyContent({ choices, usage }: Completion): string | undefined {
   const [choice] = choices;
   if (choices.length !== 1 || !isObject(choice) || !isObject(choice.delta) || isObject(usage)) return undefined;
-  const { content } = choice.delta;
+  const { content, role } = choice.delta;
   const { finish_reason: reason } = choice;
+  // The first delta. No later one has a role.
+  if (typeof role === 'string') return undefined;
   if (typeof content !== 'string' || content === '' || (reason !== null && reason !== undefined)) return undefined;
   return textOf(choice) === content ? content : undefined;
 }

@@ -165,10 +165,11 @@ describe('the usage of a stream', () => {
 
   test('is removed if it is invalid: the client gets only the charged usage, once', async () => {
     const nonsense = [0, 'none', [USAGE]].map((usage) => chunk({ content: 'a' }, null, { usage }));
-    egress.respondWith(sendStream([...nonsense, STOP, usageChunk(), DONE]));
+    const role = chunk({ role: 'assistant' });
+    egress.respondWith(sendStream([role, ...nonsense, STOP, usageChunk(), DONE]));
     const { text } = await deliverStream({ includeUsage: true });
     const content = ours(chunk({ content: 'a' }));
-    expect(text).toBe(content.repeat(3) + ours(STOP) + ours(usageChunk(COST)) + DONE);
+    expect(text).toBe(ours(role) + content.repeat(3) + ours(STOP) + ours(usageChunk(COST)) + DONE);
   });
 
   test('is counted if the provider sends none', async () => {
