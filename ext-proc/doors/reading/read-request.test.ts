@@ -24,3 +24,11 @@ test.each([
   if (refusal === undefined || !isRefusal(refusal)) throw new Error('not refused');
   expect(envelopeOf(refusal).error).toMatchObject({ code: 'missing_messages', message });
 });
+
+test.each([
+  ['messages[2].content', 'input'],
+  ['messages', 'input'],
+  ['temperature', 'temperature'],
+])('a provider that names %s means %s of a Responses body', (param, here) => {
+  expect(RESPONSES_DOOR.param(param)).toBe(here);
+});

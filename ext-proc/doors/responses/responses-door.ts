@@ -8,7 +8,8 @@ import { ResponseStream } from './response-stream.ts';
 /** Fields of chat, each with the field of Responses from which it was made. */
 const PARAMS: readonly (readonly [chat: RegExp, here: string])[] = [
   [/^max_(?:completion_)?tokens$/, 'max_output_tokens'],
-  [/^messages$/, 'input'],
+  // The messages that a provider got are not the items, so an index would mislead.
+  [/^messages\b.*$/, 'input'],
   [/^reasoning_effort$/, 'reasoning.effort'],
   [/^verbosity$/, 'text.verbosity'],
   [/^response_format\.json_schema/, 'text.format'],
