@@ -46,24 +46,25 @@ const create: Command = {
   ],
   async run(call) {
     const reference = referenceOf(call);
-    let decided = !call.flags.has('credit');
-    const result = await onDatabase(
-      call,
-      (values) => {
-        const name = values.name('name') ?? '';
-        const creditNanoUsd = values.credit('credit') ?? 0n;
-        values.text('reference', MAX_REFERENCE);
-        return { creditNanoUsd, ...changed<OrganizationSettings>({ name, ...DEFAULT_RULES }, readChange(values)) };
-      },
-      async ({ administration }, settings) => {
-        const created = await createOrganization(administration, { reference, ...settings }, operatorHere());
-        decided = true;
-        return created.kind === 'created'
-          ? one(call, created.organization)
-          : refused(bookedElsewhere(reference, created.organizationId));
-      },
+    return booking(reference, (decide) =>
+      onDatabase(
+        call,
+        (values) => {
+          const name = values.name('name') ?? '';
+          const creditNanoUsd = values.credit('credit') ?? 0n;
+          if (creditNanoUsd === 0n) decide();
+          values.text('reference', MAX_REFERENCE);
+          return { creditNanoUsd, ...changed<OrganizationSettings>({ name, ...DEFAULT_RULES }, readChange(values)) };
+        },
+        async ({ administration }, settings) => {
+          const created = await createOrganization(administration, { reference, ...settings }, operatorHere());
+          decide();
+          return created.kind === 'created'
+            ? one(call, created.organization)
+            : refused(bookedElsewhere(reference, created.organizationId));
+        },
+      ),
     );
-    return decided ? result : withReference(result, reference);
   },
 };
 
@@ -144,30 +145,30 @@ const credit: Command = {
       values.text('reference', MAX_REFERENCE);
       return present({ note: values.text('note', MAX_NOTE_CHARACTERS) });
     };
-    let decided = false;
-    const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
-      const entry = { amountNanoUsd, reference, ...present({ note }) };
-      const result = await administration.credit(id, entry, operatorHere());
-      decided = true;
-      switch (result.kind) {
-        case 'unknown_organization':
-          return unknown('org', id);
-        case 'reference_elsewhere':
-          return refused(bookedElsewhere(reference, result.organizationId));
-        case 'out_of_range':
-          return refused('The balance would become larger than the ledger can hold.');
-        case 'repeated':
-          if (result.amountNanoUsd !== amountNanoUsd) {
-            return refused(
-              `The reference ${reference} was applied before, for ${formatUsd(result.amountNanoUsd)} USD.`,
-            );
-          }
-          return credited(result.balanceNanoUsd, reference, false);
-        case 'applied':
-          return credited(result.balanceNanoUsd, reference, true);
-      }
-    });
-    return decided ? booked : withReference(booked, reference);
+    return booking(reference, (decide) =>
+      onDatabase(call, readValues, async ({ administration }, { note }) => {
+        const entry = { amountNanoUsd, reference, ...present({ note }) };
+        const result = await administration.credit(id, entry, operatorHere());
+        decide();
+        switch (result.kind) {
+          case 'unknown_organization':
+            return unknown('org', id);
+          case 'reference_elsewhere':
+            return refused(bookedElsewhere(reference, result.organizationId));
+          case 'out_of_range':
+            return refused('The balance would become larger than the ledger can hold.');
+          case 'repeated':
+            if (result.amountNanoUsd !== amountNanoUsd) {
+              return refused(
+                `The reference ${reference} was applied before, for ${formatUsd(result.amountNanoUsd)} USD.`,
+              );
+            }
+            return credited(result.balanceNanoUsd, reference, false);
+          case 'applied':
+            return credited(result.balanceNanoUsd, reference, true);
+        }
+      }),
+    );
   },
 };
 
@@ -242,6 +243,26 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
 function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
+
+/**
+ * Runs a booking. The first Ctrl-C waits for its reply, a few seconds at most: otherwise nobody
+ * knows whether it was booked, or the reference with which it can be repeated.
+ */
+async function booking(reference: string, book: (decide: () => void) => Promise<Result>): Promise<Result> {
+  let decided = false;
+  const wait = () => {};
+  for (const signal of SIGNALS) process.once(signal, wait);
+  try {
+    const result = await book(() => {
+      decided = true;
+    });
+    return decided ? result : withReference(result, reference);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, wait);
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Adds the reference to a message about a lost reply, to repeat the command with it. */
 function withReference(result: Result, reference: string): Result {
