@@ -15,8 +15,6 @@ const PARAMS: readonly (readonly [chat: RegExp, here: string])[] = [
   [/^max_(?:completion_)?tokens$/, 'max_tokens'],
   [/^stop\b/, 'stop_sequences'],
   [/^user$/, 'metadata.user_id'],
-  // No model lacks the values of `service_tier`.
-  [/^service_tier$/, 'speed'],
   [/^reasoning_effort$/, 'output_config.effort'],
   [/^response_format(?:\.json_schema)?/, 'output_config.format'],
   [/^parallel_tool_calls$/, 'tool_choice.disable_parallel_tool_use'],

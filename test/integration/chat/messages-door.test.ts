@@ -106,7 +106,6 @@ describe('the door of Messages', () => {
       'output_config.format',
     ],
     [{ service_tier: 'flex' }, '400 invalid_request', 'service_tier'],
-    [{ speed: 'fast' }, '400 invalid_request', 'speed'],
     [{ thread: { type: 'create' } }, '400 invalid_request', 'thread'],
     [{ metadata: { user_id: 'x'.repeat(600) } }, '400 invalid_request', 'metadata.user_id'],
     [{ mcp_servers: [] }, '400 invalid_request', 'mcp_servers'],
