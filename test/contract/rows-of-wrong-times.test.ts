@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, test, vi } from 'vitest';
 import { DAY_MS, utcDay, utcDayText } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
@@ -8,7 +9,7 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { settlementOf, sql } from '../harness/database.ts';
+import { settlementOf, sql, waitsForLock } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const db = withStore();
@@ -44,4 +45,25 @@ test('a row of a wrong time moves to its day or month when that is made', async 
   );
   expect(await db.store.ledger.charge(charge)).toEqual(charged);
   await Promise.all([pool.end(), requests.close()]);
+});
+
+test('a charge of a month that is being made waits, and is in it', async () => {
+  const atMs = Date.now() + 250 * DAY_MS;
+  const charge = () =>
+    db.store.ledger.charge(
+      settlementOf(db.customer, { generationId: newId('gen', atMs), createdAtMs: atMs, day: utcDay(atMs) }),
+    );
+  await charge();
+  const maker = new pg.Client(db.url);
+  await maker.connect();
+  const month = utcDayText(utcDay(atMs)).slice(0, 7);
+  await maker.query('begin');
+  await maker.query('select make_generations_month($1)', [`${month}-01`]);
+  const charged = charge();
+  await vi.waitUntil(() => waitsForLock(db.url));
+  await maker.query('commit');
+  await charged;
+  const partition = `generations_${month.replace('-', '_')}`;
+  expect(await sql(db.url, `select count(*)::int from ${partition}`)).toEqual([{ count: 2 }]);
+  await maker.end();
 });
