@@ -46,8 +46,8 @@ describe('the shipped file', () => {
 
   test('has an example of a model for embeddings, which loads as it is written', async () => {
     const text = await readFile(PATH, 'utf8');
-    const [example = ''] = text.match(/^ {4}# text-embedding-3-small:\n(?: {4}# {3}.*\n)+/m) ?? [];
-    const model = example.replaceAll(/^ {4}# /gm, '  ');
+    const [example = ''] = text.match(/^ {2}# text-embedding-3-small:\n(?: {2}# {3}.*\n)+/m) ?? [];
+    const model = example.replaceAll(/^ {2}# /gm, '  ');
     const { config } = await folder.loaded(text.replace('\n  gpt-6.1-sol:', `\n${model}$&`), VARIABLES_SET);
     expect(config.models.get('text-embedding-3-small')?.problem).toBeUndefined();
     expect(config.models.get('text-embedding-3-small')?.targets).toHaveLength(1);
