@@ -9,7 +9,7 @@ import pg from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, BY } from '../harness/database.ts';
+import { addCustomer, BY, sql } from '../harness/database.ts';
 import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { withStore } from '../harness/with-store.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
@@ -97,8 +97,7 @@ describe('as a process', () => {
     const { command, ended } = credit(organizationId, 'pipe');
     await vi.waitFor(async () => {
       const waiting = "datname = current_database() and wait_event_type = 'Lock'";
-      const { rows } = await lock.query(`select 1 from pg_stat_activity where ${waiting}`);
-      expect(rows).not.toEqual([]);
+      expect(await sql(db.url, `select 1 from pg_stat_activity where ${waiting}`)).not.toEqual([]);
     }, 10_000);
     command.kill(signal);
     await sleep(100);
