@@ -93,14 +93,14 @@ async function walkTo(on: Verification, organizationId: string, walk: Walk, end:
 
 /** Compares the checkpoints of a range. Leaves the hash of the last one in `walk`. */
 function compareCheckpoints(
-  { findings, trusted }: Verification,
+  on: Verification,
   checkpoints: readonly Checkpoint[],
   walk: Walk,
   { ranges }: EntryPiece,
 ): void {
   let { balance, credits } = walk;
   for (const checkpoint of checkpoints) {
-    const { organizationId, sequence, hash, balanceNanoUsd, totalCreditsNanoUsd, publicKey } = checkpoint;
+    const { organizationId, sequence, hash, balanceNanoUsd, totalCreditsNanoUsd } = checkpoint;
     const subject = `${organizationId} entry ${sequence}`;
     const range = ranges.get(sequence);
     walk.hash = nextHash(walk.hash, range?.digest ?? Buffer.alloc(0));
@@ -108,20 +108,27 @@ function compareCheckpoints(
     credits += range?.credits ?? 0n;
     const expected = `${hash.toString('hex')}, ${balanceNanoUsd} of ${totalCreditsNanoUsd}`;
     const found = `${walk.hash.toString('hex')}, ${balance} of ${credits}`;
-    if (expected !== found) findings.add('entries are those that their checkpoint has seen', subject, expected, found);
-    const isTrusted = trusted === undefined || trusted.some((key) => key.equals(publicKey));
-    if (!isTrusted || !isSigned(checkpoint)) {
-      const signer = `a signature by ${publicKey.toString('base64url')}`;
-      findings.add(
-        'every checkpoint is signed',
-        subject,
-        isTrusted ? signer : 'a known key',
-        isTrusted ? 'another' : signer,
-      );
-    }
+    if (expected !== found)
+      on.findings.add('entries are those that their checkpoint has seen', subject, expected, found);
+    compareSignature(on, checkpoint);
     // Continues from the stored hash, so that each difference is reported once.
     walk.hash = hash;
   }
+}
+
+/** Also for the checkpoint with which a verification begins: everything before it rests on it. */
+export function compareSignature({ findings, trusted }: Verification, checkpoint: Checkpoint): void {
+  const { organizationId, sequence, publicKey } = checkpoint;
+  const isTrusted = trusted === undefined || trusted.some((key) => key.equals(publicKey));
+  if (isTrusted && isSigned(checkpoint)) return;
+  const subject = `${organizationId} entry ${sequence}`;
+  const signer = `a signature by ${publicKey.toString('base64url')}`;
+  findings.add(
+    'every checkpoint is signed',
+    subject,
+    isTrusted ? signer : 'a known key',
+    isTrusted ? 'another' : signer,
+  );
 }
 
 interface Account {

@@ -4,7 +4,13 @@ import { CHECKPOINT_COLUMNS, checkpointOf } from '../checkpoints/checkpoint-rows
 import { type Checkpoint, FIRST_HASH } from '../checkpoints/checkpoints.ts';
 import { patiently } from '../connection/patient-session.ts';
 import { LedgerFindings } from './ledger-findings.ts';
-import { type Begin, REACHES, type Verification, verifyOrganization } from './ledger-of-organization.ts';
+import {
+  type Begin,
+  compareSignature,
+  REACHES,
+  type Verification,
+  verifyOrganization,
+} from './ledger-of-organization.ts';
 import { countWaiting, findKept, findOrphans } from './ledger-orphans.ts';
 import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
 
@@ -33,6 +39,7 @@ export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOpt
           : await newestUntil(on, ids, momentMs ?? Number.NEGATIVE_INFINITY);
       for (const account of page) {
         const checkpoint = checkpoints.get(account.id);
+        if (checkpoint) compareSignature(on, checkpoint);
         if (!isAsThen(account, checkpoint)) await verifyOrganization(on, account.id, beginAfter(checkpoint));
       }
       findings.organizations += ids.length;

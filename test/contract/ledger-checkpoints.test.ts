@@ -145,6 +145,19 @@ describe('checkpoints', () => {
     expect(await rulesBroken('--key', mine)).toEqual(['every checkpoint is signed']);
   });
 
+  it('are no start of a later verification without such a signature', async () => {
+    await write();
+    const [other, file] = [join(folder, 'other.pem'), join(folder, 'checkpoints.jsonl')];
+    await writeFile(other, generateKeyPairSync('ed25519').publicKey.export({ format: 'pem', type: 'spki' }));
+    const printed = await run('ledger', 'checkpoints');
+    await writeFile(file, printed.kind === 'done' ? printed.text : '');
+    const later = new Date(Date.now() + 60_000).toISOString();
+    for (const since of [file, later]) {
+      expect(await rulesBroken('--since', since)).toEqual([]);
+      expect(await rulesBroken('--since', since, '--key', other)).toEqual(['every checkpoint is signed']);
+    }
+  });
+
   it('of several data folders are verified with a file of the keys of all', async () => {
     const [keys, other] = [join(folder, 'keys.pem'), join(folder, 'other')];
     await run('ledger', 'checkpoints', '--write');
