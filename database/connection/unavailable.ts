@@ -65,6 +65,11 @@ export function missingRight(error: unknown): pg.DatabaseError | undefined {
   return error instanceof Error ? missingRight(error.cause) : undefined;
 }
 
+/** What PostgreSQL said, if it was reached: no such database, read only, a timeout. */
+export function serverWords({ cause }: StoreUnavailable): string | undefined {
+  return cause instanceof pg.DatabaseError ? cause.message : undefined;
+}
+
 /** True if another row has the same key. */
 export function isTaken(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;

@@ -5,7 +5,7 @@ import { exists } from '#core/exists.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
-import { DatabaseUnprepared, missingRight } from '#database/connection/unavailable.ts';
+import { DatabaseUnprepared, missingRight, serverWords } from '#database/connection/unavailable.ts';
 import { type Result, refused } from './result.ts';
 
 /** Connections for tables outside of Administration: users, memberships and passwords. */
@@ -22,7 +22,7 @@ export async function withDatabase(env: Environment, use: (database: Database) =
     try {
       database = await openAdministration({ url, log: QUIET, timeouts: TIMEOUTS, connections: CONNECTIONS });
     } catch (error) {
-      if (error instanceof StoreUnavailable) throw error;
+      if (error instanceof StoreUnavailable || missingRight(error)) throw error;
       // The schema is from another release, or the URL is malformed. The message contains advice.
       return refused(error instanceof Error ? error.message : String(error));
     }
@@ -42,22 +42,25 @@ export async function withPool(env: Environment, use: (pool: Pool, url: string) 
   try {
     return await use(pool, found.url);
   } catch (error) {
-    const forbidden = missingRight(error);
-    if (forbidden) {
-      return refused(
-        `The database user may not do this (${forbidden.message}). Set DATABASE_URL to a user in the role gateway_operator.`,
-      );
-    }
-    if (error instanceof DatabaseUnprepared) return refused(`${error.message}.`);
-    if (error instanceof StoreUnavailable) {
-      return refused(
-        `PostgreSQL is not reachable at ${found.where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`,
-      );
-    }
+    const message = explain(error, found.where);
+    if (message !== undefined) return refused(message);
     throw error;
   } finally {
     await pool.end();
   }
+}
+
+function explain(error: unknown, where: string): string | undefined {
+  const forbidden = missingRight(error);
+  if (forbidden) {
+    const users = 'a user in the role gateway_operator, and for `migrate` to the owner of the tables';
+    return `The database user may not do this (${forbidden.message}). Set DATABASE_URL to ${users}.`;
+  }
+  if (error instanceof DatabaseUnprepared) return `${error.message}.`;
+  if (!(error instanceof StoreUnavailable)) return undefined;
+  const words = serverWords(error);
+  if (words !== undefined) return `PostgreSQL at ${where} refuses the command: ${words}.`;
+  return `PostgreSQL is not reachable at ${where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`;
 }
 
 /** The verification of the ledger reads on several connections at once. */

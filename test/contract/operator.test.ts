@@ -8,6 +8,8 @@ import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/
 import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
 
+const NO_RIGHTS = `no_rights_${process.pid}`;
+
 describe('the operator command line', () => {
   let url = '';
   beforeAll(async () => {
@@ -153,6 +155,16 @@ describe('the operator command line', () => {
     const away = await runCommandLine(['org', 'list'], { DATABASE_URL: 'postgres://gw:hunter2@127.0.0.1:1/x' });
     expect(away).toMatchObject({ kind: 'refused', message: expect.stringContaining('not reachable at 127.0.0.1:1') });
     expect(JSON.stringify(away)).not.toContain('hunter2');
+    expect(await refusalAt(empty.replace('?', '_none?'))).toMatch(
+      /refuses the command: database "\w+_none" does not exist\.$/,
+    );
+    expect(await refusalAt(`${empty}&options=-c%20default_transaction_read_only%3Don`)).toMatch(
+      /refuses the command: the server is a standby/,
+    );
+    await sql(empty, `create role ${NO_RIGHTS} login`);
+    const withoutRights = await refusalAt(empty.replace('//gateway@', `//${NO_RIGHTS}@`));
+    expect(withoutRights).toMatch(/^The database user may not do this .* gateway_operator/);
+    await sql(empty, `drop role ${NO_RIGHTS}`);
     await sql(
       empty,
       "insert into schema_migrations (version, name, checksum, serves_from) values (99, 'later', '', 98)",
@@ -162,6 +174,10 @@ describe('the operator command line', () => {
       message: expect.stringContaining('newer than this release'),
     });
   });
+
+  async function refusalAt(databaseUrl: string): Promise<string> {
+    return operatorCommands(() => databaseUrl).refusal('refused', 'org', 'list');
+  }
 
   describe('as a process', () => {
     let folder = '';
