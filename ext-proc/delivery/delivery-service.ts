@@ -56,6 +56,8 @@ export interface DeliveryServiceOptions {
   readonly tokens: ProviderTokens;
   /** Memory of all JSON responses together. */
   readonly responseBudgetBytes?: number;
+  /** Memory of the request bodies that Envoy keeps for this process. */
+  readonly keptBodiesBytes?: number;
   /** Source of the order of weighted targets. Default: Math.random. */
   readonly random?: Random;
   /** Called when a response found no memory or was evicted. */
@@ -65,6 +67,8 @@ export interface DeliveryServiceOptions {
 
 /** Large enough that the largest response fits a share by default. */
 const RESPONSE_BUDGET_BYTES = 256 * 1024 * 1024;
+/** A quarter of Envoy's heap (envoy/envoy.yaml), which the processes divide. */
+export const KEPT_BODIES_BYTES = 512 * 1024 * 1024;
 
 export function createDeliveryService(options: DeliveryServiceOptions): DeliveryService {
   const { egressSocketPath, clock, countTokens, estimateTokens, identify, tokens, random = Math.random } = options;
@@ -72,6 +76,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
     options.responseBudgetBytes ?? RESPONSE_BUDGET_BYTES,
     options.onMemoryRefused,
   );
+  const keptBodies = new SharedBudget(options.keptBodiesBytes ?? KEPT_BODIES_BYTES);
   const reader = new ResponseReader();
   const translator = new BodyTranslator();
   const providers = new ProviderClient(egressSocketPath);
@@ -96,6 +101,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         identify,
         tokens,
         responseBudget,
+        keptBodies,
         reader,
         translator,
         uncharged,

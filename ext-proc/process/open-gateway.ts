@@ -7,7 +7,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { keepDeletingExpired } from '../billing/idempotency/expiry.ts';
 import { TokenCounter } from '../chat/tokens/count-tokens.ts';
 import { estimateTokens } from '../chat/tokens/text-meter.ts';
-import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
+import { createDeliveryService, type DeliveryService, KEPT_BODIES_BYTES } from '../delivery/delivery-service.ts';
 import { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { streamClusterName } from '../envoy-config/bootstrap.ts';
 import { EnvoyTokens } from '../envoy-config/envoy-tokens.ts';
@@ -136,7 +136,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
 }
 
 function openDelivery(
-  { paths, clock, metrics, log }: GatewayContext,
+  { paths, clock, metrics, log, config }: GatewayContext,
   { identify }: OpenStores,
   { countTokens }: TokenCounter,
 ): DeliveryService {
@@ -145,6 +145,7 @@ function openDelivery(
     egressSocketPath: paths.egressSocket,
     tokens: new EnvoyTokens(paths.envoyAdminSocket),
     onMemoryRefused: metrics.memoryRefused('answers'),
+    keptBodiesBytes: KEPT_BODIES_BYTES / config().workers,
     pickerEvents: {
       onResult: metrics.endpointPicked,
       onChange: (picker, reason) =>

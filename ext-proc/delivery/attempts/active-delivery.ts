@@ -32,6 +32,8 @@ export interface ActiveDelivery {
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
   readonly responseBudget: SharedBudget;
+  /** Memory of the bodies that Envoy keeps. */
+  readonly keptBodies: SharedBudget;
   readonly reader: ResponseReader;
   readonly translator: BodyTranslator;
   /** Providers that Envoy could not reach in their last attempt. */

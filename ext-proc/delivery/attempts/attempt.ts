@@ -31,6 +31,7 @@ import { errorListIn } from '../response/stream-event.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, isDrained, remainingMs, sinceStartMs } from './active-delivery.ts';
 import { beginAttemptSpan } from './attempt-span.ts';
+import { KEEP_BODY, keepBody } from './kept-body.ts';
 import { leaveBefore } from './leaving.ts';
 import { type OpenedStream, openStream, type UnopenedStream } from './open-stream.ts';
 import { NO_TOKEN, WITHOUT_TOKEN, waitForToken } from './provider-tokens.ts';
@@ -155,19 +156,21 @@ function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[],
   const promptTokens = Math.min(sentEstimate(chat), chat.inputTokens.ceiling);
   delivery.hold.asked(target, { tier: sentTierOf(target, chat), promptTokens });
   const span = beginAttemptSpan(admitted, target);
-  const isAgain = delivery.attempts.some(({ provider }) => provider === target.provider.name);
-  const again = isAgain && target.provider.endpoints !== undefined ? AGAIN : [];
-  const request = withPick(providerRequest(admitted, target, span, body), again, pick);
+  const request = prepared(delivery, target, providerRequest(admitted, target, span, body), pick);
   return { kind: 'begun', call: providers.call(request, requestMemory.sentListener), span, askedMs };
 }
 
-/** Lets Envoy keep a large body, so that it can call the other endpoints (envoy/envoy.yaml). */
-const AGAIN = ['x-gw-again', 'true'];
-
-function withPick(request: ProviderRequest, again: readonly string[], pick: Pick | undefined): ProviderRequest {
+/** Adds what Envoy needs to choose an endpoint, and another one after a failure. */
+function prepared(delivery: ActiveDelivery, target: Target, request: ProviderRequest, pick?: Pick): ProviderRequest {
+  const kept = keepBody(delivery, target, request.bodyBytes);
+  if (kept === undefined && pick === undefined) return request;
   const picked = pick?.answer.kind === 'picked' ? [DESTINATION, pick.answer.endpoints] : [];
-  const headers = request.headers && [...request.headers, ...again, ...picked];
-  return { ...request, headers, ...(pick && { onOver: pick.done }) };
+  const headers = request.headers && [...request.headers, ...(kept === undefined ? [] : KEEP_BODY), ...picked];
+  const onOver = () => {
+    kept?.release();
+    pick?.done();
+  };
+  return { ...request, headers, onOver };
 }
 
 function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {

@@ -60,14 +60,6 @@ describe('the attempts at one target', () => {
     expect(await outcomeOf({ retriesPerTarget: 1 }, ...handlers)).toBe(expected);
   });
 
-  test.each([
-    ['of one server', provider('alpha'), [undefined, undefined]],
-    ['of several', { ...provider('alpha'), endpoints: [provider('alpha').baseUrl] }, [undefined, 'true']],
-  ] as const)('let Envoy keep a large body after a failure: a target %s', async (_, own, again) => {
-    await outcomeOf({ retriesPerTarget: 1, providers: [own] }, sendJson({}, 500), ok);
-    expect(egress.asked.map(({ headers }) => headers['x-gw-again'])).toEqual(again);
-  });
-
   test('are as many as the configuration allows', async () => {
     expect(await outcomeOf({ retriesPerTarget: 0 }, sendJson({}, 500))).toBe('a upstream_error');
     expect(await outcomeOf({ retriesPerTarget: 3 }, sendJson({}, 500))).toBe('aaaa upstream_error');

@@ -166,20 +166,29 @@ describe('a failure before the head of a response', () => {
     expect(stats).toMatch(/membership_healthy: 1\n(?:.*\n)*.*membership_total: 2\n/);
   });
 
-  test('a body of 200 kB is retried, one of 700 kB fails', async () => {
+  test('a large body is retried if Envoy is asked to keep it, up to 16 MiB', async () => {
     const [bad, good] = await two();
     bad.script('m', reset);
     const cluster = await publish(urlsOf([bad, good]));
-    const send = (bytes: number) => {
+    const send = (bytes: number, more: Readonly<Record<string, string>> = {}) => {
       const body = JSON.stringify({ model: 'm', text: 'x'.repeat(bytes) });
-      return callWith(envoy, { cluster, headers: { host: 'p' }, body });
+      return callWith(envoy, { cluster, headers: { host: 'p', ...more }, body });
     };
-    for (let i = 0; i < 6; i++) expect((await send(200_000)).status).toBe(200);
-    expect(good.requests('m').every(({ body }) => body.length > 200_000)).toBe(true);
+    const keep = { 'x-gw-keep-body': 'true' };
+    for (let i = 0; i < 6; i++) expect((await send(16_000_000, keep)).status).toBe(200);
+    for (const { body, headers } of good.requests('m')) {
+      expect(body.length).toBeGreaterThan(16_000_000);
+      expect(headers).not.toHaveProperty('x-gw-keep-body');
+    }
     // Each request goes to one of the two at random.
-    const failed = async () => (await send(700_000)).headers['x-gw-local'] === 'UC';
-    await until(failed);
-    await until(async () => !(await failed()));
+    for (const [bytes, more] of [
+      [200_000, {}],
+      [18_000_000, keep],
+    ] as const) {
+      const fails = async () => (await send(bytes, more)).headers['x-gw-local'] === 'UC';
+      await until(fails);
+      await until(async () => !(await fails()));
+    }
   });
 
   test.each([
