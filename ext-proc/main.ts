@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
 import { loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
-import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { configPath, runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { createLog, type Log } from '#core/log/log.ts';
 import { refuseToStart } from '#core/process-end.ts';
@@ -20,8 +20,8 @@ import { type OpenGateway, openGateway } from './process/open-gateway.ts';
 async function main(): Promise<void> {
   const drainTimeoutMs = readDrainTimeoutMs(process.env);
   if (typeof drainTimeoutMs === 'string') return refuseToStart(drainTimeoutMs);
-  const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
-  const loaded = await loadConfig(configPath, process.env, { secrets: 'gateway' });
+  const path = configPath(process.env);
+  const loaded = await loadConfig(path, process.env, { secrets: 'gateway' });
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
   const log = createLog(process.env.LOG_LEVEL);
   for (const warning of loaded.warnings) log.warn(formatProblem(warning));
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const endAtOnce = () => process.exit(0);
   process.once('SIGTERM', endAtOnce);
   const gateway = await openGateway({
-    ...{ configPath, loaded, paths, workerIndex, log },
+    ...{ configPath: path, loaded, paths, workerIndex, log },
     isSupervised: process.connected === true,
     envoyHost: process.env.ENVOY_HOST,
   }).catch(explainUnusable);

@@ -27,8 +27,16 @@ export interface RuntimePaths {
 /** sun_path has 107 bytes: deep folders have sockets in the temporary folder, under a hash. */
 const LONGEST_SOCKET_DIR = 80;
 
-export function runtimePaths(env: Readonly<Record<string, string | undefined>>): RuntimePaths {
-  const dataDir = resolve(env.GATEWAY_DATA ?? '.data');
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An empty variable is one that is not set, as environment files and compose give them. */
+export function configPath(env: Environment): string {
+  return env.GATEWAY_CONFIG || 'config/gateway.yaml';
+}
+
+export function runtimePaths(env: Environment): RuntimePaths {
+  // Empty would be the working folder, whose envoy/envoy.yaml the generated one would overwrite.
+  const dataDir = resolve(env.GATEWAY_DATA || '.data');
   const inside = join(dataDir, 'run');
   const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
   const socketDir =

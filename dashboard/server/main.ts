@@ -1,3 +1,4 @@
+import { configPath } from '#core/config/runtime-paths.ts';
 import './thread-pool.ts';
 
 import { flushCompileCache } from 'node:module';
@@ -41,10 +42,10 @@ const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 const AUTOMATIC_EVERY_MS = 5_000;
 const OPEN_EVERY_MS = 15_000;
 
-const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+const path = configPath(process.env);
 
 /** Loads only the dashboard's secrets: it calls no provider and no collector, and has no limits. */
-const load = () => loadConfig(configPath, process.env, { secrets: 'dashboard' });
+const load = () => loadConfig(path, process.env, { secrets: 'dashboard' });
 
 /**
  * The dashboard process. Opens configuration, database, page and listener in this order. Then tells
@@ -126,7 +127,7 @@ async function serve(
 function followConfig(initial: LoadedConfig<DashboardProcessConfig>, log: Log): ConfigWatch<DashboardProcessConfig> {
   for (const text of risksOf(initial.config)) log.warn(text);
   const config = watchConfig({
-    path: configPath,
+    path,
     load,
     initial,
     apply: async () => ({ ok: true }),

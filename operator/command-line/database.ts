@@ -1,5 +1,5 @@
 import type { Environment } from '#core/config/load.ts';
-import { embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
+import { configPath, embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { exists } from '#core/exists.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
@@ -87,10 +87,6 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
     return postgres.kind === 'url' ? atUrl(postgres.url) : embedded(env);
   }
   return refused(`${path} is invalid, so its database is unknown: run check-config, or set DATABASE_URL.`);
-}
-
-export function configPath(env: Environment): string {
-  return env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 }
 
 function atUrl(url: string): DatabaseAddress | Result {

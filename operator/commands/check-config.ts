@@ -1,8 +1,8 @@
 import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
 import type { DeclaredModels, LoadResult } from '#core/config/load.ts';
 import type { Problem } from '#core/config/problem.ts';
+import { configPath } from '#core/config/runtime-paths.ts';
 import type { Command } from '../command-line/command.ts';
-import { configPath } from '../command-line/database.ts';
 
 export const CHECK_CONFIG: Command = {
   name: 'check-config',

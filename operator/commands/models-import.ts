@@ -1,3 +1,4 @@
+import { configPath } from '#core/config/runtime-paths.ts';
 import { catalogueFile, shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { type CatalogueModel, nameAtProvider, providerOf } from '#core/model-catalogue/catalogue-model.ts';
 import { disputeInWords, disputesOf } from '#core/model-catalogue/model-differences.ts';
@@ -5,7 +6,6 @@ import { type Entries, type ImportOptions, importEntries } from '../catalogue/im
 import { parseMarkup } from '../catalogue/markup.ts';
 import type { WriteOptions } from '../catalogue/write-entries.ts';
 import type { Command } from '../command-line/command.ts';
-import { configPath } from '../command-line/database.ts';
 import { createValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 

@@ -1,6 +1,7 @@
 import { type Change, changed } from '#contract/setting.ts';
 import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import type { Environment } from '#core/config/load.ts';
+import { configPath } from '#core/config/runtime-paths.ts';
 import { MAX_NOTE_CHARACTERS, MAX_REFERENCE } from '#core/field-bounds.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
@@ -16,7 +17,7 @@ import {
   operatorHere,
   unknown,
 } from '../command-line/command.ts';
-import { configPath, withDatabase } from '../command-line/database.ts';
+import { withDatabase } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';

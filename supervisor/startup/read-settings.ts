@@ -3,6 +3,7 @@ import { readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { type Environment, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
+import { configPath } from '#core/config/runtime-paths.ts';
 import { POSTGRES_OF_FILE } from '#core/config/stores.ts';
 import { connectionsOf } from '#database/open.ts';
 import { findSetprivProblem } from '../children/child-process.ts';
@@ -19,7 +20,7 @@ export interface ReadSettings {
 
 /** Returns the settings, or the problem as a message for the operator. */
 export async function readSettings(given: Environment): Promise<ReadSettings | string> {
-  const file = given.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+  const file = configPath(given);
   const first = await loadConfig(file, given, { secrets: 'checked' });
   const found = first.ok ? await findOllama(first.config, given) : undefined;
   const env = { ...given, ...found };
