@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import { makeCertificate } from '#test/provider/certificate.ts';
 import { followExtraCas } from './extra-cas.ts';
@@ -44,6 +47,22 @@ test('certificates are verified with the CAs that the file has now', async () =>
   await rm(path);
   await look();
   expect(added()).toBe(2);
+  server.close();
+});
+
+test("OpenSSL's CAs stay in force where Node uses them", async () => {
+  const { cert, key } = makeCertificate();
+  const [trusted, extra] = ['trusted.pem', 'extra.pem'].map((name) => join(folder.path, name));
+  await Promise.all([writeFile(trusted ?? '', cert), writeFile(extra ?? '', makeCertificate().cert)]);
+  const server = createServer({ cert, key }, (_, response) => response.end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const module = new URL('./extra-cas.ts', import.meta.url).href;
+  const program = `import { followExtraCas } from ${JSON.stringify(module)}; await followExtraCas()();
+    const { status } = await fetch('https://localhost:${(server.address() as AddressInfo).port}'); console.log(status);`;
+  const env = { ...process.env, SSL_CERT_FILE: trusted, NODE_EXTRA_CA_CERTS: extra };
+  const flags = ['--use-openssl-ca', '--input-type=module', '-e', program];
+  const { stdout } = await promisify(execFile)(process.execPath, flags, { env });
+  expect(stdout).toBe('200\n');
   server.close();
 });
 

@@ -6,9 +6,10 @@ import { readBundle, stateOfBundles } from './trusted-ca.ts';
  * function reads the file if it has changed, for all connections that begin afterwards.
  */
 export function followExtraCas(path = process.env.NODE_EXTRA_CA_CERTS): () => Promise<void> {
-  if (!path) return async () => {};
   const former = new Set(getCACertificates('extra'));
   const others = getCACertificates('default').filter((one) => !former.has(one));
+  // With `--use-openssl-ca` Node does not list the others, so they would be lost.
+  if (!path || others.length === 0) return async () => {};
   let state = '';
   return async () => {
     const next = await stateOfBundles([path]);
