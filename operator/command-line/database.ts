@@ -80,7 +80,7 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
   // Loading the configuration costs more than the rest of a command, so it is done only if needed.
   const { loadConfig } = await import('#core/config/load.ts');
   const path = configPath(env);
-  if (!(await exists(path))) return embedded(env);
+  if (!(await exists(path))) return embedded(env, ` (there is no ${path})`);
   const loaded = await loadConfig(path, env, { secrets: 'none' });
   if (loaded.ok) {
     const { postgres } = loaded.config.stores;
@@ -97,9 +97,9 @@ function atUrl(url: string): DatabaseAddress | Result {
   return { url, where: searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}` };
 }
 
-function embedded(env: Environment): DatabaseAddress | Result {
+function embedded(env: Environment, why = ''): DatabaseAddress | Result {
   const paths = runtimePaths(env);
   const problem = socketFolderProblem(paths);
   if (problem !== undefined) return refused(problem);
-  return { url: embeddedDatabaseUrl(paths), where: `the embedded server of ${paths.dataDir}` };
+  return { url: embeddedDatabaseUrl(paths), where: `the embedded server of ${paths.dataDir}${why}` };
 }

@@ -69,7 +69,7 @@ export function createValueReader(flags: ReadonlyMap<string, string>) {
       ),
     priceList: (flag: string) =>
       read<string | null>(flag, 'the name of a price list of the configuration, or none', (text) =>
-        text === '' || text === 'none' ? null : PRICE_LIST_NAME.test(text) ? text : undefined,
+        text === 'none' ? null : PRICE_LIST_NAME.test(text) ? text : undefined,
       ),
     moment: (flag: string) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
     email: (flag: string) => read(flag, 'an e-mail address', normalizeEmail),

@@ -161,17 +161,7 @@ function shown(key: KeyRecord): Result {
 }
 
 function readSettings(organizationId: string, values: ValueReader): KeySettings {
-  const restrictions = {
-    name: values.name('name') ?? '',
-    scopes: values.scopes('scopes') ?? [],
-    ...present({
-      note: values.text('note', MAX_NOTE_CHARACTERS),
-      models: values.models('models'),
-      ipRanges: values.ipRanges('ips'),
-      expiresAtMs: values.moment('expires'),
-    }),
-  };
-  return { organizationId, ...changed<KeyRestrictions>(restrictions, readSettingFlags(KEY_SETTINGS, values)) };
+  return { organizationId, ...changed<KeyRestrictions>({ name: '', scopes: [] }, readChange(values)) };
 }
 
 function readChange(values: ValueReader): KeyChange {

@@ -103,6 +103,12 @@ describe('the operator command line', () => {
     expect(organizations.at(-1)).toMatchObject({ id, suspended: false });
   });
 
+  it('creates a key without the restrictions that are none', async () => {
+    const key = ['key', 'create', '--org', await newOrganization(), '--name', 'k', '--scopes', 'chat'];
+    const none = ['--models', 'none', '--ips', 'none', '--expires', 'none', '--note', 'none', '--rpm', 'none'];
+    expect(await done(...key, ...none)).toMatchObject({ models: null, ips: null, expires_at: null, note: null });
+  });
+
   it('refuses well-formed but impossible commands with status 1', async () => {
     const org = await newOrganization('--rpm', '10', '--daily-budget', '2');
     const key = ['key', 'create', '--org', org, '--name', 'k', '--scopes', 'chat'];
@@ -225,7 +231,7 @@ describe('the operator command line', () => {
       });
       const away = gateway({ GATEWAY_CONFIG: join(folder, 'none.yaml') }, 'org', 'list');
       expect([away.status, away.stdout]).toEqual([1, '']);
-      expect(away.stderr).toContain(`the embedded server of ${folder}`);
+      expect(away.stderr).toContain(`the embedded server of ${folder} (there is no ${join(folder, 'none.yaml')})`);
     });
   });
 });
