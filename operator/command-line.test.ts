@@ -4,6 +4,7 @@ import { runCommandLine } from './command-line.ts';
 it.each([
   [['frob'], 'There is no command "frob", but there are these:\ncheck-config [FILE]'],
   [['org', 'frob', '--json'], 'There is no command "org frob", but there are these:\norg create --name NAME'],
+  [['--version'], 'There is no command "--version", but there are these:\ncheck-config [FILE]'],
   [['key'], 'There is no command "key", but there are these:\nkey create --org ID'],
 ])('%j is refused in its first line, and what was meant is near', async (args, begin) => {
   const result = await runCommandLine(args, {});

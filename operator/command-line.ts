@@ -73,7 +73,7 @@ function unknownCommand(args: readonly string[]): Result {
   const near = (group.length > 0 ? group : COMMANDS).map(usageLine).join('\n');
   return {
     kind: 'usage',
-    message: `There is no command ${JSON.stringify(words.join(' '))}, but there are these:\n${near}`,
+    message: `There is no command ${JSON.stringify(words.join(' ') || args.join(' '))}, but there are these:\n${near}`,
   };
 }
 

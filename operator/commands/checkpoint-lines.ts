@@ -22,7 +22,7 @@ export function readExported(text: string): ReadonlyMap<string, Checkpoint> | st
     const trimmed = text.trim();
     const values: unknown[] = trimmed.startsWith('[')
       ? JSON.parse(trimmed)
-      : trimmed.split('\n').map((line) => JSON.parse(line));
+      : trimmed.split(/\s*\n/).map((line) => JSON.parse(line));
     for (const value of values) {
       const checkpoint = checkpointOfJson(value as ReturnType<typeof checkpointJson>);
       const known = newest.get(checkpoint.organizationId);

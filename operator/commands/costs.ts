@@ -29,6 +29,7 @@ const report: Command = {
         by: values.oneOf('by', GROUPS) ?? 'model',
       }),
       async ({ pool }, { sinceMs, untilMs, by }) => {
+        if (untilMs !== undefined && untilMs < sinceMs) return { kind: 'usage', message: '--until is before --since.' };
         const rows = await costReport(pool, { sinceMs, by, ...(untilMs === undefined ? {} : { untilMs }) });
         const json = rows.map((row) => ({ [MEMBER[by]]: row.subject, ...amountsOf(row) }));
         if (rows.length === 0) return { kind: 'done', json, text: 'Nothing was charged or lost.' };

@@ -61,6 +61,8 @@ export function keyLines(key: KeyRecord, nowMs: number): readonly (readonly [str
     ['addresses', key.ipRanges?.join(', ') ?? 'all'],
     ...settingLines(KEY_SETTINGS, key),
     ['expires', isoOrNull(key.expiresAtMs) ?? 'never'],
+    ['revoked', isoOrNull(key.revokedAtMs) ?? 'no'],
+    ['created', new Date(key.createdAtMs).toISOString()],
   ];
 }
 

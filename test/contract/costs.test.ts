@@ -108,6 +108,8 @@ describe('costs report', () => {
     const none = await done('costs', 'report', '--by', 'model', '--since', '1900-01-01', '--until', '2000-01-01');
     expect(none).toMatchObject({ json: [], text: 'Nothing was charged or lost.' });
     expect(await run('costs', 'report')).toMatchObject({ kind: 'usage' });
+    const backwards = ['--since', '2026-02-01', '--until', '2026-01-01'];
+    expect(await run('costs', 'report', '--by', 'model', ...backwards)).toMatchObject({ kind: 'usage' });
     expect(await run('costs', 'report', '--by', 'key')).toMatchObject({ kind: 'usage' });
   });
 });

@@ -114,7 +114,7 @@ describe('checkpoints', () => {
     await write();
     const printed = await run('ledger', 'checkpoints');
     if (printed.kind !== 'done') throw new Error(printed.message);
-    await writeFile(file, `${printed.text}\n`);
+    await writeFile(file, `\n${printed.text}\r\n\n${printed.text}\n`);
     expect(await rulesBroken('--since', file)).toEqual([]);
     await tamper(`${LOSE_TAIL}; delete from ledger_checkpoints`);
     expect(await rulesBroken()).toEqual([]);
