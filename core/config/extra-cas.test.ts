@@ -50,17 +50,19 @@ test('certificates are verified with the CAs that the file has now', async () =>
   server.close();
 });
 
-test("OpenSSL's CAs stay in force where Node uses them", async () => {
+test.each(['--use-openssl-ca', '--use-system-ca'])('CAs that Node has by %s stay in force', async (option) => {
   const { cert, key } = makeCertificate();
-  const [trusted, extra] = ['trusted.pem', 'extra.pem'].map((name) => join(folder.path, name));
-  await Promise.all([writeFile(trusted ?? '', cert), writeFile(extra ?? '', makeCertificate().cert)]);
+  const [trusted = '', extra = '', other = ''] = ['trusted', 'extra', 'other'].map((name) => join(folder.path, name));
+  await Promise.all([trusted, extra].map((path) => writeFile(path, cert)));
+  await writeFile(other, makeCertificate(undefined, 'other').cert);
   const server = createServer({ cert, key }, (_, response) => response.end()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const module = new URL('./extra-cas.ts', import.meta.url).href;
-  const program = `import { followExtraCas } from ${JSON.stringify(module)}; await followExtraCas()();
+  const program = `import { followExtraCas } from ${JSON.stringify(module)}; import { renameSync } from 'node:fs';
+    const look = followExtraCas(); renameSync(${JSON.stringify(other)}, ${JSON.stringify(extra)}); await look();
     const { status } = await fetch('https://localhost:${(server.address() as AddressInfo).port}'); console.log(status);`;
   const env = { ...process.env, SSL_CERT_FILE: trusted, NODE_EXTRA_CA_CERTS: extra };
-  const flags = ['--use-openssl-ca', '--input-type=module', '-e', program];
+  const flags = [option, '--input-type=module', '-e', program];
   const { stdout } = await promisify(execFile)(process.execPath, flags, { env });
   expect(stdout).toBe('200\n');
   server.close();

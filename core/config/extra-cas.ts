@@ -6,10 +6,16 @@ import { readBundle, stateOfBundles } from './trusted-ca.ts';
  * function reads the file if it has changed, for all connections that begin afterwards.
  */
 export function followExtraCas(path = process.env.NODE_EXTRA_CA_CERTS): () => Promise<void> {
-  const former = new Set(getCACertificates('extra'));
-  const others = getCACertificates('default').filter((one) => !former.has(one));
+  if (!path) return async () => {};
+  // One entry for each of the file: the system's store (`--use-system-ca`) may have the same ones.
+  const former = [...getCACertificates('extra')];
+  const others = getCACertificates('default').filter((one) => {
+    const at = former.indexOf(one);
+    if (at >= 0) former.splice(at, 1);
+    return at < 0;
+  });
   // With `--use-openssl-ca` Node does not list the others, so they would be lost.
-  if (!path || others.length === 0) return async () => {};
+  if (others.length === 0) return async () => {};
   let state = '';
   return async () => {
     const next = await stateOfBundles([path]);
