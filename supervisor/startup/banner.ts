@@ -45,7 +45,7 @@ function commandLine(env: Environment): string {
   const variables = (['GATEWAY_CONFIG', 'GATEWAY_DATA'] as const).flatMap((name) => {
     const value = env[name];
     if (!value) return [];
-    return /^[\w./-]+$/.test(value) ? `${name}=${value} ` : `${name}='${value}' `;
+    return `${name}=${/^[\w./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`} `;
   });
   return `  ${variables.join('')}${env.DATABASE_URL ? 'DATABASE_URL=… ' : ''}npm run -s gateway --`;
 }
