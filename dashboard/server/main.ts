@@ -1,4 +1,3 @@
-import { configPath } from '#core/config/runtime-paths.ts';
 import './thread-pool.ts';
 
 import { flushCompileCache } from 'node:module';
@@ -8,6 +7,7 @@ import type { DashboardProcessConfig, StripeConfig } from '#core/config/dashboar
 import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
+import { configPath } from '#core/config/runtime-paths.ts';
 import { createLog, type Log } from '#core/log/log.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { compareModels } from '#core/model-catalogue/model-differences.ts';
