@@ -97,7 +97,7 @@ export async function expectGatheredByClient(dialect: Dialect, events: readonly 
   expect(verdictOnMessage(gathered.choices[0]?.message)).toBe('ok');
   expect(gathered.choices[0]?.logprobs?.content ?? []).toEqual(gather(lines).logprobs);
   if (finishReason === 'length' || finishReason === 'content_filter') return;
-  expect(gathered.choices[0]?.message).toMatchObject({ content: message.content || null, refusal: message.refusal });
+  expect(gathered.choices[0]?.message).toMatchObject({ content: message.content ?? '', refusal: message.refusal });
   expect(gathered.choices[0]?.message.tool_calls ?? []).toMatchObject(message.tool_calls ?? []);
 }
 

@@ -14,6 +14,7 @@ export function responseWith(output: readonly ResponseOutputItem[], more: Partia
     ...{ status: 'completed', error: null, incomplete_details: null, instructions: null, metadata: {} },
     ...{ model: 'gpt-6-luna-2026-09-17', output: [...output], output_text: '', parallel_tool_calls: true },
     ...{ temperature: null, tool_choice: 'auto', tools: [], top_p: null, service_tier: 'default' },
+    access_programs: null,
     usage: {
       ...{ input_tokens: 328, input_tokens_details: { cached_tokens: 128, cache_write_tokens: 64 } },
       ...{ output_tokens: 52, output_tokens_details: { reasoning_tokens: 32 }, total_tokens: 380 },

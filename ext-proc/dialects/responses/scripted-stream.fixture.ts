@@ -121,7 +121,7 @@ function callEvents(item: ResponseOutputItem, index: number, cut: Cut): Unnumber
       ...cut(item.arguments).map(
         (delta): Unnumbered => ({ type: 'response.function_call_arguments.delta', ...at, delta, obfuscation: 'x' }),
       ),
-      { type: 'response.function_call_arguments.done', ...at, name: item.name, arguments: item.arguments },
+      { type: 'response.function_call_arguments.done', ...at, arguments: item.arguments },
       done(index, item),
     ];
   }
