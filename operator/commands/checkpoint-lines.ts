@@ -20,9 +20,8 @@ export function readExported(text: string): ReadonlyMap<string, Checkpoint> | st
   const newest = new Map<string, Checkpoint>();
   try {
     const trimmed = text.trim();
-    const values: unknown[] = trimmed.startsWith('[')
-      ? JSON.parse(trimmed)
-      : trimmed.split(/\s*\n/).map((line) => JSON.parse(line));
+    const lines = trimmed.split('\n').filter((line) => line.trim() !== '');
+    const values: unknown[] = trimmed.startsWith('[') ? JSON.parse(trimmed) : lines.map((line) => JSON.parse(line));
     for (const value of values) {
       const checkpoint = checkpointOfJson(value as ReturnType<typeof checkpointJson>);
       const known = newest.get(checkpoint.organizationId);
