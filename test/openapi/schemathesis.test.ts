@@ -95,6 +95,6 @@ requirement(MISSING, () => {
     ];
     const { status, output } = await run(SCHEMATHESIS, args, folder);
     expect(status, output).toBe(0);
-    expect(output).toMatch(/Selected: 9\/9\s+Tested: 9/);
+    expect(output).toMatch(/Selected: 10\/10\s+Tested: 10/);
   });
 });
