@@ -1,5 +1,6 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import type { Environment } from '#core/config/load.ts';
+import { shellText } from '#core/shell-text.ts';
 import type { Customer, SignIn } from './demo-accounts.ts';
 import { demoProviderPort, exampleModel } from './demo-model.ts';
 import { reachable } from './readiness.ts';
@@ -45,7 +46,7 @@ function commandLine(env: Environment): string {
   const variables = (['GATEWAY_CONFIG', 'GATEWAY_DATA'] as const).flatMap((name) => {
     const value = env[name];
     if (!value) return [];
-    return `${name}=${/^[\w./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`} `;
+    return `${name}=${/^[\w./-]+$/.test(value) ? value : shellText(value)} `;
   });
   return `  ${variables.join('')}${env.DATABASE_URL ? 'DATABASE_URL=… ' : ''}npm run -s gateway --`;
 }

@@ -1,3 +1,5 @@
+import { shellText } from '#core/shell-text.ts';
+
 /** A client library or agent of docs/clients.md, with its tested snippet. */
 export interface Client {
   readonly name: string;
@@ -36,9 +38,4 @@ export function environment(apiUrl: string, secret: string, model: string): stri
   return Object.entries(values)
     .map(([name, value]) => `export ${name}=${shellText(value)}`)
     .join('\n');
-}
-
-/** Quotes any text for a POSIX shell. */
-export function shellText(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

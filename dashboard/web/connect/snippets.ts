@@ -1,6 +1,6 @@
 import type { ScopeName } from '#contract/keys.ts';
 import type { PlayChat } from '#contract/playground.ts';
-import { shellText } from './clients.ts';
+import { shellText } from '#core/shell-text.ts';
 
 /** Values for the examples. Those of a new key are shown only once, together with it. */
 export interface SnippetFacts {
