@@ -20,7 +20,7 @@ const ROLE = 'assistant';
 export class ChunkRepairs {
   readonly #generationId: string;
   readonly #calls = new Map<unknown, CallDeltas>();
-  /** Choices of which a delta was passed on. */
+  /** Indexes of the choices whose first delta has come. */
   readonly #begun = new Set<unknown>();
   #heldCharacters = 0;
 
@@ -71,12 +71,14 @@ export class ChunkRepairs {
   #withRole(choice: JsonObject): JsonObject {
     const { delta, index } = choice;
     if (!isObject(delta)) return choice;
-    const { role, ...others } = delta;
+    const { role } = delta;
     if (!this.#begun.has(index) && this.#begun.size < MOST_CHOICES) {
       this.#begun.add(index);
       return role === ROLE ? choice : { ...choice, delta: { ...delta, role: ROLE } };
     }
-    return role === undefined || role === null ? choice : { ...choice, delta: others };
+    if (role === undefined || role === null) return choice;
+    const { role: _role, ...others } = delta;
+    return { ...choice, delta: others };
   }
 
   #callsOf(index: unknown): CallDeltas | undefined {
