@@ -51,9 +51,12 @@ export interface LedgerFigures {
   readonly deadLetters: number;
   /** First few organizations whose account differs from the state after their last entry. */
   readonly differing: readonly string[];
-  /** Age of the oldest entry that no checkpoint has. */
+  /** Age of the oldest entry that no checkpoint covers. */
   readonly uncheckpointedHours: number;
-  /** Day up to which costs are summed up. Null: no later day with charges is over for hours. */
+  /**
+   * Day up to which costs are summed up. Null if the sums are not late: every day with charges that
+   * ended nine hours ago or earlier has its sums.
+   */
   readonly costsUntil: string | null;
 }
 

@@ -7,7 +7,8 @@ import { readBundle, stateOfBundles } from './trusted-ca.ts';
  */
 export function followExtraCas(path = process.env.NODE_EXTRA_CA_CERTS): () => Promise<void> {
   if (!path) return async () => {};
-  // One entry for each of the file: the system's store (`--use-system-ca`) may have the same ones.
+  // Leaves out one entry for each CA of the file. The system's store (`--use-system-ca`) may have
+  // the same CA, which stays.
   const former = [...getCACertificates('extra')];
   const others = getCACertificates('default').filter((one) => {
     const at = former.indexOf(one);
@@ -24,7 +25,7 @@ export function followExtraCas(path = process.env.NODE_EXTRA_CA_CERTS): () => Pr
     const read = await readBundle(path);
     if (read.ok) setDefaultCACertificates([...others, read.bundle.pem]);
     const problem = read.ok ? read.problem : read.reason;
-    // As Node does at the start. What the file had before stays in force.
+    // Node warns like this at the start. The former CAs stay in force.
     if (problem !== undefined) process.emitWarning(`The CAs in ${path} are not used: ${problem}`);
   };
 }

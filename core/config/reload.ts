@@ -164,8 +164,9 @@ function createRetry(work: () => void, firstMs: number) {
 }
 
 /**
- * Keeps fields that need a restart. Reports only their names: a store's URL has a password. Trusted
- * proxies are followed, but for Envoy's bounds per address, which have those of the start.
+ * Keeps fields that need a restart. Reports only their names: a store's URL has a password. Changed
+ * trusted proxies apply at once, except in Envoy's bounds per address, which exempt those of the
+ * start.
  */
 function keepFixed<Config extends SharedConfig>(
   initial: Config,

@@ -35,8 +35,8 @@ function segmentsOf(sealedBytes: number): number {
 }
 
 /**
- * Seals a response in slices, with pauses for other work. A given salt has 32 bytes, others for
- * each response.
+ * Seals a response in slices, with pauses for other work. `salt`: 32 bytes that no other response
+ * with these keys has.
  */
 export async function sealSegments(
   response: Buffer,

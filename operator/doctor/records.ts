@@ -27,7 +27,7 @@ export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonl
 /** Checkpoints are written every hour. */
 const LATE_CHECKPOINT_HOURS = 3;
 
-/** Work that gateway processes do beside requests, and whose failure only their log tells. */
+/** Background work of the gateway processes. Only their logs say why it fails. */
 function keptUp({ uncheckpointedHours: hours, costsUntil }: LedgerFigures): readonly Finding[] {
   const advice = 'The log of the gateway processes has the reason. After a start it takes up to ten minutes.';
   const old = `the ledger has entries of ${Math.floor(hours)} hours ago without a checkpoint`;
