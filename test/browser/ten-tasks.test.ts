@@ -79,7 +79,7 @@ requirement(NO_CHROMIUM, () => {
       const { page, complaints } = owner;
       await page.goto('/');
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-      await page.getByRole('table', { name: 'Groups' }).getByRole('row').nth(2).waitFor();
+      await page.getByRole('table', { name: 'Groups' }).getByRole('cell').getByRole('button').first().waitFor();
       clicks = 0;
       await act(page);
       expect(clicks).toBe(expected);
