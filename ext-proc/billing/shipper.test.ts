@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock as clock } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
@@ -31,7 +31,10 @@ describe('the shipper', () => {
     answer = async () => CHARGED;
     shipper = open();
   });
-  afterEach(() => shipper.close());
+  afterEach(async () => {
+    await shipper.close();
+    vi.useRealTimers();
+  });
 
   function open(): Shipper {
     let turn: string[] | undefined;
@@ -61,18 +64,20 @@ describe('the shipper', () => {
   }
 
   it('sends charges of 50 ms together, and notes their commits at once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await add('gen-1');
-    await sleep(20);
+    await vi.advanceTimersByTimeAsync(49);
     await add('gen-2');
     expect([turns, shipper.waitingFor(0)]).toEqual([[], ['gen-1', 'gen-2']]);
-    await expect.poll(() => turns, { timeout: 80, interval: 2 }).toEqual([['gen-1', 'gen-2']]);
-    expect(shipper.waitingFor(0)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([turns, shipper.waitingFor(0)]).toEqual([[['gen-1', 'gen-2']], []]);
     expect(chargeLog.committedGroups).toEqual([{ generationIds: ['gen-1', 'gen-2'], epoch: 'epoch' }]);
   });
 
   it('sends two hundred at once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     for (let i = 0; i < 200; i++) await add(`gen-${i}`);
-    await sleep(1);
+    await vi.advanceTimersByTimeAsync(0);
     expect(turns.map((turn) => turn.length)).toEqual([200]);
   });
 
@@ -164,9 +169,15 @@ describe('the shipper', () => {
     const gate = Promise.withResolvers<Sent>();
     answer = () => gate.promise;
     await add('gen-3');
-    const begunMs = clock.monotonicMs();
-    await shipper.shipOf('org-1', 30);
-    expect(clock.monotonicMs() - begunMs).toBeLessThan(500);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    let hasGivenUp = false;
+    const read = shipper.shipOf('org-1', 30).then(() => {
+      hasGivenUp = true;
+    });
+    await vi.advanceTimersByTimeAsync(29);
+    expect(hasGivenUp).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await read;
     gate.resolve(CHARGED);
   });
 
