@@ -86,7 +86,7 @@ async function findPayment(stripe: StripeClient, { id, customerId }: DueTopUp): 
   let read = 0;
   try {
     for await (const payment of stripe.paymentIntents.list({ customer: customerId, limit: PAGE })) {
-      if (payment.metadata.gateway_top_up === id) return payment.id;
+      if (payment.metadata?.gateway_top_up === id) return payment.id;
       if (++read === MOST_PAYMENTS) break;
     }
   } catch (error) {

@@ -32,7 +32,7 @@ async function keepCard(deps: StripeDeps, { customer, setup_intent: setup }: Str
     paymentMethodId: method.id,
     card: card.slice(0, 100),
     // Stripe creates it when the form is sent, and the setup intent when the page is opened.
-    savedAtMs: method.created * 1000,
+    savedAtMs: (method.created ?? setup.created) * 1000,
   });
   if (organizationId !== undefined) await detachUnusedCards(deps, organizationId);
 }

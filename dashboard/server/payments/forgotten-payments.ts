@@ -45,8 +45,8 @@ export async function settleForgottenPayments(deps: PaymentDeps & StripeDeps): P
     }
   };
   const settlePayments = async (payments: readonly Stripe.PaymentIntent[]) => {
-    const ours = payments.filter(({ status, metadata }) => MADE.includes(status) && metadata.gateway_top_up);
-    const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata.gateway_organization ?? '' }));
+    const ours = payments.filter(({ status, metadata }) => MADE.includes(status) && metadata?.gateway_top_up);
+    const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata?.gateway_organization ?? '' }));
     await settle(await unsettledPayments(database, named));
   };
   if (!isSameEpoch) await inPages(stripe.paymentIntents.list(since), log, settlePayments);

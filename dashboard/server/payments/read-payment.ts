@@ -1,5 +1,6 @@
 import type { Stripe } from 'stripe';
 import { isIdOf } from '#core/id-form.ts';
+import { isObject } from '#core/json-object.ts';
 import type { PaymentFacts, PaymentOutcome, Reversal } from '#database/payments/payment-facts.ts';
 import type { DescribedTopUp } from '#database/payments/top-ups.ts';
 import type { StripeClient } from './stripe-client.ts';
@@ -20,7 +21,11 @@ const MAX_REASON = 300;
 /** The top-up that a payment names. `undefined`: the payment is not of this dashboard. */
 export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<DescribedTopUp | undefined> {
   const { amount, metadata } = await stripe.paymentIntents.retrieve(id);
-  const { gateway_top_up: topUpId = '', gateway_organization: organizationId = '', gateway_automatic: word } = metadata;
+  const {
+    gateway_top_up: topUpId = '',
+    gateway_organization: organizationId = '',
+    gateway_automatic: word,
+  } = metadata ?? {};
   if (!isIdOf('top', topUpId)) return undefined;
   const automatic = word === 'true' || word === 'false' ? { automatic: word === 'true' } : {};
   return { id: topUpId, organizationId, amountCents: BigInt(amount), paymentIntentId: id, ...automatic };
@@ -35,8 +40,8 @@ export async function readPayment(stripe: StripeClient, id: string, isCheckoutOv
   ]);
   return {
     paymentIntentId: payment.id,
-    topUpId: payment.metadata.gateway_top_up ?? '',
-    organizationId: payment.metadata.gateway_organization ?? '',
+    topUpId: payment.metadata?.gateway_top_up ?? '',
+    organizationId: payment.metadata?.gateway_organization ?? '',
     currency: payment.currency,
     outcome: outcomeOf(payment, isCheckoutOver),
     reversals: [...refunds.map(reversalOfRefund), ...disputes.map((dispute) => reversalOfDispute(dispute, payment))],
@@ -53,15 +58,15 @@ function outcomeOf(payment: Stripe.PaymentIntent, isCheckoutOver: boolean): Paym
   if (status === 'canceled') return { kind: 'failed', reason: 'The payment was cancelled.' };
   // In Checkout a person may still try another card. A bank may refuse a debit days after Checkout.
   const isOver =
-    metadata.gateway_automatic === 'true'
-      ? error !== null || status === 'requires_action'
+    metadata?.gateway_automatic === 'true'
+      ? isObject(error) || status === 'requires_action'
       : isCheckoutOver && status === 'requires_payment_method';
   return isOver ? { kind: 'failed', reason: refusalText(error?.message) } : { kind: 'open' };
 }
 
 /** Stripe's message, shown to people. */
-export function refusalText(message: string | undefined): string {
-  return message === undefined || message === '' ? 'The card was declined.' : message.slice(0, MAX_REASON);
+export function refusalText(message: string | null | undefined): string {
+  return message ? message.slice(0, MAX_REASON) : 'The card was declined.';
 }
 
 /** Money of a refund is taken when the refund is requested, unless it fails. */

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { endMissedEvent } from '#database/payments/forgotten-payments.ts';
 import { followSession, idOf } from './follow-session.ts';
 import { type PaymentDeps, settleFromStripe } from './settle.ts';
-import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
+import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
 
 /** Far above the size of any event about a payment. */
 export const MAX_EVENT_BYTES = 256 * 1024;
@@ -37,8 +37,9 @@ export async function takeStripeEvent(
       log.error(about, 'Stripe does not know the object of its event: is the secret key of the same account?');
       return 'received';
     }
-    if (!isStripeAway(error) && !(error instanceof StoreUnavailable)) throw error;
-    log.warn(about, 'an event of Stripe must wait');
+    // Stripe may be away, or refuse the secret key until the operator mends it.
+    if (!isStripeError(error) && !(error instanceof StoreUnavailable)) throw error;
+    log[isStripeError(error) && !isStripeAway(error) ? 'error' : 'warn'](about, 'an event of Stripe must wait');
     return 'later';
   }
 }

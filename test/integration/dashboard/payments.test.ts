@@ -155,9 +155,21 @@ describe('an event', () => {
     stripe.away = true;
     if (completed) expect(await stripe.deliver(completed)).toBe(503);
     stripe.away = false;
+    stripe.instead = () => ({ status: 401, body: { error: { message: 'Invalid API Key provided' } } });
+    if (completed) expect(await stripe.deliver(completed)).toBe(503);
+    stripe.instead = undefined;
     if (completed) expect(await stripe.deliver(completed)).toBe(200);
     expect(await balance()).toBe(10);
   });
+});
+
+test('a card whose time of creation Stripe leaves out is saved', async () => {
+  const begun = await scene.owner.send<{ url: string }>('POST', at('card'));
+  const session = begun.body.url.split('/').at(-1) ?? '';
+  stripe.world.complete(session);
+  Reflect.deleteProperty(stripe.world.sessions.get(session)?.setup_intent?.payment_method ?? {}, 'created');
+  expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
+  expect((await view()).card).toBe('visa 4242');
 });
 
 describe('a payment that does not match its top-up is not credited, and the operator sees why', () => {
