@@ -139,10 +139,12 @@ describe('an event', () => {
     expect(await stripe.deliver({ id: 'evt_3', type: '', object: {} }, { payload: body })).toBe(200);
   });
 
-  test('that is too large, has no signature or comes while payments are off is refused', async () => {
+  test('that is too large, has no signature, is only read or comes while payments are off is refused', async () => {
     const post = (body: string) => fetch(`${dashboard.origin}/webhooks/stripe`, { method: 'POST', body });
     expect((await post('{}')).status).toBe(400);
     expect((await post('x'.repeat(300_000))).status).toBe(413);
+    const read = await fetch(`${dashboard.origin}/webhooks/stripe`);
+    expect([read.status, await read.json()]).toMatchObject([404, { problem: 'not_found' }]);
     dashboard.configure({});
     expect((await post('{}')).status).toBe(404);
     expect((await scene.owner.send('POST', at('top-ups'), { amountUsd: 10 })).status).toBe(409);
