@@ -3,6 +3,7 @@ import {
   formatCompact,
   formatCount,
   formatDate,
+  formatDue,
   formatDuration,
   formatInstant,
   formatMoney,
@@ -122,7 +123,7 @@ export function Money({ nanoUsd, aligned = false }: MoneyProps): ReactNode {
 
 interface InstantProps {
   readonly atMs: number;
-  /** `short` omits today. `relative`: "5 minutes ago". `date` has no time. `full` adds UTC. */
+  /** `short` omits today. `relative`: "5 minutes ago"; `due`: never past. `full` adds UTC. */
   readonly show?: keyof typeof TEXTS;
 }
 
@@ -132,15 +133,17 @@ const TEXTS = {
   instant: formatInstant,
   short: formatShortInstant,
   relative: formatRelative,
+  due: formatDue,
   date: formatDate,
   full: formatInstant,
 };
 
 /** A moment in the reader's time zone. The tooltip shows UTC. */
 export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
-  const nowMs = useNow(show === 'relative');
+  const isRelative = show === 'relative' || show === 'due';
+  const nowMs = useNow(isRelative);
   const utc = formatUtc(atMs);
-  const isShort = show === 'relative' || show === 'short';
+  const isShort = isRelative || show === 'short';
   return (
     <time
       className={classNames(styles.figure, show === 'full' && styles.full)}

@@ -7,6 +7,7 @@ import {
   formatCompact,
   formatCount,
   formatDollars,
+  formatDue,
   formatDuration,
   formatMoney,
   formatMoneyExactly,
@@ -163,6 +164,14 @@ describe('moments', () => {
     [3 * 365 * 86_400_000, 'in 3 years'],
   ])('%i ms from now are %s', (offsetMs, text) => {
     expect(formatRelative(AT + offsetMs, AT)).toBe(text);
+  });
+
+  it.each([
+    [-60_000, 'in less than a minute'],
+    [0, 'in less than a minute'],
+    [180_000, 'in 3 minutes'],
+  ])('%i ms from now are still to come', (offsetMs, text) => {
+    expect(formatDue(AT + offsetMs, AT)).toBe(text);
   });
 });
 

@@ -73,6 +73,11 @@ export function formatRelative(atMs: number, nowMs: number): string {
   return difference > 0 ? 'in less than a minute' : 'just now';
 }
 
+/** The moment of what is still to come, also if it is late. */
+export function formatDue(atMs: number, nowMs: number): string {
+  return formatRelative(Math.max(atMs, nowMs + 1), nowMs);
+}
+
 /** Significant digits of an amount below one dollar. */
 const DIGITS = 2;
 

@@ -106,7 +106,7 @@ function Attempts({ of: { attempts, state, nextAttemptAtMs } }: { readonly of: D
       ))}
       {waits && (
         <li className="muted">
-          Next <Instant atMs={nextAttemptAtMs} show="relative" />
+          Next <Instant atMs={nextAttemptAtMs} show="due" />
         </li>
       )}
     </ul>
