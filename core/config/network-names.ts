@@ -46,6 +46,12 @@ export function parseBaseUrl(value: string): URL | undefined {
   return url;
 }
 
+/** The address of a whole site: a URL as of `parseBaseUrl`, without a path. */
+export function parseSiteUrl(value: string): URL | undefined {
+  const url = parseBaseUrl(value);
+  return url?.pathname === '/' ? url : undefined;
+}
+
 const PUBLIC_URL = /^https?:\/\/\S{1,2000}$/i;
 
 /** A web page: any http or https URL without credentials. */

@@ -1,26 +1,26 @@
 import type { z } from 'zod';
 import { MAX_TOP_UP_USD } from '../field-bounds.ts';
 import type { StripeConfig } from './dashboard-config.ts';
-import { parseBaseUrl } from './network-names.ts';
+import { parseSiteUrl } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { flag, list, matching, oneOf, readText, section, whole } from './schema-fields.ts';
 
-const SECRET_KEY = 'a secret key of Stripe: 1 to 500 visible ASCII characters';
-const WEBHOOK_SECRET = 'the signing secret of a webhook endpoint of Stripe: 1 to 500 visible ASCII characters';
-const SECRET = /^[\x21-\x7e]{1,500}$/;
+const SECRET_KEY = 'a secret key of Stripe (sk_… or rk_…): 1 to 500 visible ASCII characters';
+const WEBHOOK_SECRET =
+  'the signing secret of a webhook endpoint of Stripe (whsec_…): 1 to 500 visible ASCII characters';
 const USUAL_PRESETS_USD = [10, 50, 100];
 
 export const payments = section({
   stripe: section({
-    secret_key: matching(SECRET, SECRET_KEY).optional(),
-    webhook_secret: matching(SECRET, WEBHOOK_SECRET).optional(),
+    secret_key: matching(/^(?!pk_|whsec_)[\x21-\x7e]{1,500}$/, SECRET_KEY).optional(),
+    webhook_secret: matching(/^(?![prs]k_)[\x21-\x7e]{1,500}$/, WEBHOOK_SECRET).optional(),
     // The ledger is in USD, and a payment in another currency would need a rate.
     currency: oneOf(['usd']).prefault('usd'),
     presets: list(whole(1, MAX_TOP_UP_USD), 1, 6, 'whole numbers of USD').optional(),
     minimum: whole(1, MAX_TOP_UP_USD).prefault(5),
     maximum: whole(1, MAX_TOP_UP_USD).prefault(5000),
     invoices: flag.prefault(true),
-    api_base: readText('an http or https URL such as https://api.stripe.com, without path', parseApiBase).prefault(
+    api_base: readText('an http or https URL such as https://api.stripe.com, without path', parseSiteUrl).prefault(
       'https://api.stripe.com',
     ),
   }).optional(),
@@ -55,9 +55,4 @@ export function stripeOf(entry: PaymentsEntry | undefined): StripeConfig | undef
   const usual = USUAL_PRESETS_USD.filter((preset) => preset >= leastUsd && preset <= mostUsd);
   const presetsUsd = bounds.presets ?? (usual.length > 0 ? usual : [leastUsd]);
   return { secretKey, webhookSecret, currency, presetsUsd, leastUsd, mostUsd, invoices, apiBase };
-}
-
-function parseApiBase(text: string): URL | undefined {
-  const url = parseBaseUrl(text);
-  return url?.pathname === '/' ? url : undefined;
 }

@@ -5,7 +5,7 @@ import type { DoorApi } from './apis.ts';
 import { brand } from './brand.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { mail, webhooks } from './mail.ts';
-import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { parseAddress, parseBaseUrl, parsePublicUrl, parseSiteUrl } from './network-names.ts';
 import { payments } from './payments.ts';
 import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
@@ -36,6 +36,12 @@ const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.
 const filePath = matching(/^[^\0]{1,4096}$/, 'the path of a file, relative to the folder of the configuration');
 
 const publicUrl = readText('an http or https URL without credentials', parsePublicUrl);
+
+/** Cookies, links and sign-in are of the whole site. */
+const siteUrl = readText(
+  'an http or https URL such as https://dashboard.example.com, without path, credentials, query and fragment',
+  (text) => parseSiteUrl(text)?.href,
+);
 
 const PROVIDER_NAME = 'the name of a provider: 1 to 63 letters, digits, "_" and "-", beginning with a letter or digit';
 const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME);
@@ -84,10 +90,9 @@ const outputLimitField = readText(
   (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !hasOtherMeaning(text) ? text : undefined),
 );
 
-const baseUrl = readText(
-  'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
-  parseBaseUrl,
-);
+const BASE_URL = 'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment';
+const baseUrl = readText(BASE_URL, parseBaseUrl);
+const apiUrl = readText(BASE_URL.replace('openai', 'example'), (text) => parseBaseUrl(text)?.href.replace(/\/$/, ''));
 
 export const PROVIDER = section({
   api: oneOf(PROVIDER_APIS).prefault('chat'),
@@ -171,9 +176,9 @@ export const CONFIG_FILE = section({
   request_log: section({ retention: duration(DAY_MS, 366 * DAY_MS).prefault('30d') }).prefault({}),
   top_up_url: publicUrl.optional(),
   dashboard: section({
-    url: publicUrl.optional(),
-    api_url: publicUrl.optional(),
-    playground_url: publicUrl.optional(),
+    url: siteUrl.optional(),
+    api_url: apiUrl.optional(),
+    playground_url: apiUrl.optional(),
     brand: brand.prefault({}),
     session: section({
       idle: duration(SECOND_MS, 366 * DAY_MS).prefault('7d'),

@@ -31,13 +31,8 @@ export function settingsOf(config: DashboardProcessConfig): Settings {
     brand,
     privateNetworks,
     ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
-    ...present({ apiUrl: withoutSlash(dashboard.apiUrl), playgroundUrl: withoutSlash(dashboard.playgroundUrl) }),
-    ...present({ topUpUrl, mail, stripe }),
+    ...present({ apiUrl: dashboard.apiUrl, playgroundUrl: dashboard.playgroundUrl, topUpUrl, mail, stripe }),
   };
-}
-
-function withoutSlash(url: string | undefined): string | undefined {
-  return url?.replace(/\/+$/, '');
 }
 
 /** Warnings about values that are valid, but usually a mistake. */
