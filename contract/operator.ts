@@ -25,6 +25,7 @@ export interface UserRow {
   readonly id: string;
   readonly email: string;
   readonly isOperator: boolean;
+  /** The user has not set a password, and has not signed in at an issuer. */
   readonly invited: boolean;
   readonly disabledAtMs?: number;
   readonly createdAtMs: number;

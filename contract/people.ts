@@ -33,6 +33,7 @@ export interface MemberView {
   /** The person has not accepted the invitation, or has not set a password yet. */
   readonly invited: boolean;
   readonly disabled: boolean;
+  /** Start of the membership. */
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
   /** Number of active keys of the organization that belong to this member. */

@@ -61,7 +61,9 @@ export interface DeviceView {
   readonly id: string;
   readonly current: boolean;
   readonly createdAtMs: number;
+  /** Time of the last request, with a precision of a minute. */
   readonly lastSeenAtMs: number;
+  /** Network address at sign-in. */
   readonly address: string;
   readonly userAgent?: string;
 }

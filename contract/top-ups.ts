@@ -28,13 +28,14 @@ export interface TopUpView {
   readonly amountNanoUsd: string;
   /** `refused`: the payment does not match what Stripe has. An operator has to look at it. */
   readonly state: 'open' | 'paid' | 'failed' | 'expired' | 'refused';
+  /** Reason of the failure or refusal. */
   readonly failure?: string;
   /** Amount that refunds and disputes returned. */
   readonly returnedNanoUsd: string;
   readonly receiptUrl?: string;
   /** True if Stripe makes an invoice for the payment. */
   readonly hasInvoice?: true;
-  /** Absent for an automatic top-up. */
+  /** Email address, or `the operator`. Absent for an automatic top-up. */
   readonly createdBy?: string;
   readonly createdAtMs: number;
 }

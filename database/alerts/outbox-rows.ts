@@ -1,25 +1,12 @@
 import type pg from 'pg';
+import type { DeliveryView } from '#contract/alerts.ts';
 import { records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import type { NewMessage } from './outbox.ts';
 
-export interface DeliveryRecord extends NewMessage {
-  readonly messageId: string;
+export interface DeliveryRecord extends NewMessage, Omit<DeliveryView, 'body' | keyof NewMessage> {
   /** Absent: the message is not about one organization. */
   readonly organizationName?: string;
-  readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
-  readonly createdAtMs: number;
-  /** Present while the message waits. */
-  readonly nextAttemptAtMs?: number;
-  /** The newest attempts, in order of time. */
-  readonly attempts: readonly AttemptRecord[];
-}
-
-export interface AttemptRecord {
-  readonly attempt: number;
-  readonly beganAtMs: number;
-  readonly tookMs: number | null;
-  readonly result: string | null;
 }
 
 const SHOWN = 100;

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { MemberView } from '#contract/people.ts';
 import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -6,7 +7,6 @@ import { inTransaction, only, run, sql } from '../connection/connection-pool.ts'
 import { milliseconds } from '../connection/milliseconds.ts';
 import { lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
-import type { MemberRecord } from './member-rows.ts';
 
 /** Invitation of an email address to an organization, whether or not it has an account. */
 export interface NewInvitation {
@@ -23,7 +23,7 @@ export interface NewInvitation {
 }
 
 export type InviteResult =
-  | { readonly kind: 'invited'; readonly member: MemberRecord; readonly expiresAtMs: number }
+  | { readonly kind: 'invited'; readonly member: MemberView; readonly expiresAtMs: number }
   | { readonly kind: 'already_member' | 'already_invited' | 'unknown_organization' | 'organization_full' };
 
 export type RenewResult =
@@ -118,7 +118,7 @@ export async function setInvitedRole(
   id: string,
   role: MemberRole,
   by: Actor,
-): Promise<MemberRecord | undefined> {
+): Promise<MemberView | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
     const before = await lockedInvitation(client, organizationId, id);
     if (!before || before.role === role) return before && memberOf(before);
@@ -167,6 +167,6 @@ async function addEvent(
 }
 
 /** Returns an invitation as a member who has not joined yet. */
-function memberOf({ id, email, role, created_ms: createdAtMs }: InvitationRow): MemberRecord {
+function memberOf({ id, email, role, created_ms: createdAtMs }: InvitationRow): MemberView {
   return { userId: id, email, role, invited: true, disabled: false, createdAtMs, activeKeys: 0 };
 }

@@ -1,23 +1,10 @@
 import type pg from 'pg';
+import type { MemberView } from '#contract/people.ts';
 import { type Connection, records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_ACTIVE } from '../keys/key-lookup.ts';
 import { MAX_MEMBERS } from '../users/membership-rows.ts';
-import { IS_INVITED, type MemberRole } from '../users/user-rows.ts';
-
-export interface MemberRecord {
-  readonly userId: string;
-  readonly email: string;
-  readonly role: MemberRole;
-  /** The person has not accepted the invitation, or has not set a password yet. */
-  readonly invited: boolean;
-  readonly disabled: boolean;
-  /** Start of the membership. */
-  readonly createdAtMs: number;
-  readonly lastSignedInAtMs?: number;
-  /** Number of active keys of the organization that this member owns. */
-  readonly activeKeys: number;
-}
+import { IS_INVITED } from '../users/user-rows.ts';
 
 const MEMBERS = `select m.user_id as "userId", u.email, m.role, ${IS_INVITED} as invited, u.disabled_at is not null as disabled,
     ${milliseconds('m.created_at')} as "createdAtMs", ${milliseconds('u.last_signed_in_at')} as "lastSignedInAtMs",
@@ -35,14 +22,14 @@ const LIST = sql('list_members')`${MEMBERS} union all ${INVITATIONS} order by em
 const SHOW = sql('show_member')`${MEMBERS} and m.user_id = $2`;
 
 /** Returns members, including invited ones, sorted by email address. */
-export async function membersOf(pool: pg.Pool, organizationId: string): Promise<readonly MemberRecord[]> {
-  return records<MemberRecord>(pool, LIST, [organizationId]);
+export async function membersOf(pool: pg.Pool, organizationId: string): Promise<readonly MemberView[]> {
+  return records<MemberView>(pool, LIST, [organizationId]);
 }
 
 export async function findMember(
   on: Connection,
   organizationId: string,
   userId: string,
-): Promise<MemberRecord | undefined> {
-  return (await records<MemberRecord>(on, SHOW, [organizationId, userId]))[0];
+): Promise<MemberView | undefined> {
+  return (await records<MemberView>(on, SHOW, [organizationId, userId]))[0];
 }

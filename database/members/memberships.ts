@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { MemberView } from '#contract/people.ts';
 import { removeReceiver } from '../alerts/alert-settings.ts';
 import type { Actor, AuditAction } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
@@ -7,16 +8,16 @@ import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
 import { findUser, IS_INVITED, type MemberRole } from '../users/user-rows.ts';
-import { findMember, type MemberRecord } from './member-rows.ts';
+import { findMember } from './member-rows.ts';
 
 export type AddMemberResult =
-  | { readonly kind: 'added'; readonly member: MemberRecord }
-  | { readonly kind: 'already_member'; readonly member: MemberRecord }
+  | { readonly kind: 'added'; readonly member: MemberView }
+  | { readonly kind: 'already_member'; readonly member: MemberView }
   | { readonly kind: 'unknown_user' | 'unknown_organization' | 'organization_full' };
 
 /** `last_owner`: nobody would be left to manage the organization. Only an operator may do it. */
 export type SetRoleResult =
-  | { readonly kind: 'done'; readonly member: MemberRecord }
+  | { readonly kind: 'done'; readonly member: MemberView }
   | { readonly kind: 'not_a_member' | 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
@@ -109,7 +110,7 @@ export async function removeMember(
   });
 }
 
-function mayInherit({ role, invited, disabled }: MemberRecord): boolean {
+function mayInherit({ role, invited, disabled }: MemberView): boolean {
   return role === 'owner' && !invited && !disabled;
 }
 
@@ -121,7 +122,7 @@ async function lockUser(client: pg.PoolClient, userId: string) {
 async function isLastOwner(
   client: pg.PoolClient,
   organizationId: string,
-  { userId, role }: MemberRecord,
+  { userId, role }: MemberView,
   lastOwner: LastOwner,
 ): Promise<boolean> {
   if (role !== 'owner' || lastOwner === 'may_go') return false;
@@ -133,14 +134,14 @@ async function addEvent(
   client: pg.PoolClient,
   action: AuditAction,
   organizationId: string,
-  { userId, email }: MemberRecord,
+  { userId, email }: MemberView,
   changes: ReturnType<typeof changesBetween>,
   by: Actor,
 ): Promise<void> {
   await addAuditEvent(client, { action, organizationId, subjectId: userId, subjectName: email, changes }, by);
 }
 
-async function present(client: pg.PoolClient, organizationId: string, userId: string): Promise<MemberRecord> {
+async function present(client: pg.PoolClient, organizationId: string, userId: string): Promise<MemberView> {
   const member = await findMember(client, organizationId, userId);
   if (!member) throw new Error('a membership vanished in the transaction that changed it');
   return member;

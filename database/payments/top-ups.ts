@@ -1,10 +1,9 @@
 import type pg from 'pg';
+import type { TopUpView } from '#contract/top-ups.ts';
 import { idMoment } from '#core/ids.ts';
 import { nameForMembers } from '../audit/audit.ts';
 import { records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-
-export type TopUpState = 'open' | 'paid' | 'failed' | 'expired' | 'refused';
 
 export interface NewTopUp {
   readonly id: string;
@@ -24,19 +23,10 @@ export interface DescribedTopUp {
   readonly paymentIntentId: string;
 }
 
-export interface TopUpRecord {
-  readonly id: string;
-  readonly automatic: boolean;
+export interface TopUpRecord extends Omit<TopUpView, 'amountNanoUsd' | 'returnedNanoUsd' | 'hasInvoice'> {
   readonly amountCents: bigint;
-  readonly state: TopUpState;
-  /** Reason of the failure or refusal. */
-  readonly failure?: string;
   /** Amount that refunds and disputes returned. */
   readonly returnedCents: bigint;
-  readonly receiptUrl?: string;
-  /** Email address. Operators are shown as THE_OPERATOR. */
-  readonly createdBy?: string;
-  readonly createdAtMs: number;
 }
 
 const INSERT = sql('insert_top_up')`
@@ -95,8 +85,8 @@ export async function stateOfTopUp(
   pool: pg.Pool,
   organizationId: string,
   topUpId: string,
-): Promise<TopUpState | undefined> {
-  return (await run<{ state: TopUpState }>(pool, STATE, [organizationId, topUpId]))[0]?.state;
+): Promise<TopUpView['state'] | undefined> {
+  return (await run<{ state: TopUpView['state'] }>(pool, STATE, [organizationId, topUpId]))[0]?.state;
 }
 
 /** Checkout session of a paid top-up. `undefined`: it has none, like an automatic one. */

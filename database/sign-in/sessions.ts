@@ -1,10 +1,11 @@
 import type pg from 'pg';
+import type { DeviceView, PendingInvitation, SessionView } from '#contract/session.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import { MEMBERSHIPS, type MemberRole, type Membership } from '../users/user-rows.ts';
+import { MEMBERSHIPS, type Membership } from '../users/user-rows.ts';
 
 export interface NewSession {
   readonly id: string;
@@ -24,39 +25,26 @@ export type SessionStart =
   /** No ID token: it is too long. `provedAtMs`: when the user authenticated at the issuer. */
   | { readonly by: 'issuer'; readonly issuer: string; readonly provedAtMs: number; readonly idToken?: string };
 
-export interface SessionRecord {
-  readonly id: string;
-  readonly createdAtMs: number;
-  /** Time of the last request, with a precision of a minute. */
-  readonly lastSeenAtMs: number;
+export interface SessionRecord extends Omit<DeviceView, 'current'> {
   /** Expiry if no further requests come, at most the longest length after the sign-in. */
   readonly expiresAtMs: number;
-  /** Network address at sign-in. */
-  readonly address: string;
-  readonly userAgent?: string;
 }
 
 /** The signed-in user. Read with every request, so that a change of rights takes effect at once. */
 export interface SignedIn {
   readonly session: SessionRecord;
-  readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
+  readonly user: SessionView['user'];
   /** By name. */
   readonly memberships: readonly Membership[];
   /** At most 20 pending invitations for the user's address, from other organizations. */
-  readonly invitations: readonly Invitation[];
-  readonly beganBy: 'password' | 'link' | 'issuer';
+  readonly invitations: readonly PendingInvitation[];
+  readonly beganBy: SessionView['signedInBy'];
   /** The issuer at which the session began, if any. */
   readonly issuer?: string;
   /** Time since the password was entered here, or the user authenticated at the issuer. */
   readonly passwordAgeMs: number;
   /** True if a command line generated the password, so that another person knows it. */
   readonly passwordHandedOut: boolean;
-}
-
-export interface Invitation {
-  readonly organization: string;
-  readonly role: MemberRole;
-  readonly expiresAtMs: number;
 }
 
 /** Pending invitations of `users u`, as JSON. */

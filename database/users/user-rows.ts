@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { UserRow } from '#contract/operator.ts';
 import { type Connection, records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
@@ -11,19 +12,9 @@ export interface Membership {
   readonly suspended: boolean;
 }
 
-export interface UserRecord {
-  readonly id: string;
-  readonly email: string;
-  readonly isOperator: boolean;
-  /** The user has not set a password, and has not signed in at an issuer. */
-  readonly invited: boolean;
-  readonly disabledAtMs?: number;
-  readonly createdAtMs: number;
-  readonly lastSignedInAtMs?: number;
+export interface UserRecord extends UserRow {
   /** By name. */
   readonly memberships: readonly Membership[];
-  /** Organization whose owner invited this user. Absent: an operator created the user. */
-  readonly cameThrough?: string;
 }
 
 export interface UserQuery {

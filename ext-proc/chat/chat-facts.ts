@@ -19,22 +19,24 @@ export interface CacheWrites {
 /** Facts that the rules for the fields find while they check a request. */
 export interface ChatFacts {
   stream: boolean;
+  /** True if the client requested the usage chunk (`stream_options.include_usage`). */
   includeUsage: boolean;
   completions: number;
+  /** `max_tokens` or its alias; absent when the client gave none. */
   maxTokens?: number;
   /** `max_tokens` or its alias, as the client named it. */
   maxTokensParam?: string;
   jsonFormat: boolean;
   hasTools: boolean;
   hasImages: boolean;
-  /** Place of the first file. */
+  /** Place of the first file, as an error's `param`. */
   fileParam?: string;
   reasoningEffort?: string;
-  /** `service_tier` as it is sent. */
+  /** `service_tier` as it is sent: `default` for `auto`. */
   serviceTier?: string;
   /** Absent: the body requests none. */
   cacheWrites?: CacheWrites;
-  /** `metadata` as JSON. Absent: it has no members. */
+  /** `metadata` as JSON, for the request log. Absent: no members. Never in the process log. */
   metadata?: string;
   /** Values of `user` and similar fields, by field. Providers get hashes of them. */
   readonly identities: Map<string, string>;

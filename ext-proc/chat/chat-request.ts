@@ -1,7 +1,7 @@
 import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { Steps } from '../fairness/steps.ts';
 import type { CalledMessage, ReasoningMember } from './called-messages.ts';
-import type { CacheWrites } from './chat-facts.ts';
+import type { ChatFacts } from './chat-facts.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
 /**
@@ -9,39 +9,19 @@ import type { InputTokens } from './tokens/input-tokens.ts';
  * facts. The client's bytes leave the gateway only through `encodeFor`, or through the door that
  * passes its own body on.
  */
-export interface ChatRequest {
+export interface ChatRequest extends Readonly<Omit<ChatFacts, FactsForEncoding>> {
   readonly model: string;
-  readonly stream: boolean;
-  /** True if the client requested the usage chunk (`stream_options.include_usage`). */
-  readonly includeUsage: boolean;
-  readonly completions: number;
-  /** `max_tokens` or its alias; absent when the client gave none. */
-  readonly maxTokens?: number;
-  /** `max_tokens` or its alias, as the client named it. */
-  readonly maxTokensParam?: string;
-  readonly jsonFormat: boolean;
-  readonly hasTools: boolean;
-  readonly hasImages: boolean;
   readonly hasRemoteImages: boolean;
   /** Place of the first remote image, as an error's `param`. */
   readonly remoteImageParam?: string;
-  /** Place of the first file, as an error's `param`. */
-  readonly fileParam?: string;
   /** True with images or files, whose tokens only a provider can count. */
   readonly hasMedia: boolean;
-  readonly reasoningEffort?: string;
   /** Fields beside the official ones, which only some targets accept. */
   readonly extraFields?: readonly string[];
-  /** `service_tier` as it is sent: `default` for `auto`. */
-  readonly serviceTier?: string;
-  /** Absent: the body requests none. */
-  readonly cacheWrites?: CacheWrites;
   /** End user, as the client named it, without API keys. Never written to the process log. */
   readonly user?: string;
   /** `user` and similar fields, as the client named end users. Providers get hashes of them. */
   readonly identities: ReadonlyMap<string, string>;
-  /** `metadata` as JSON, for the request log. Never written to the process log. */
-  readonly metadata?: string;
   readonly inputTokens: InputTokens;
   /** Estimates without samples, so all processes get the same. Takes 2 to 3 ms for a MiB. */
   wholeEstimate(): Steps<number>;
@@ -71,6 +51,9 @@ export interface ChatRequest {
   /** Part of the estimate that was not sent to the target that was called last. */
   unsentTokens(): number;
 }
+
+/** Facts that the request does not show, or shows in another form. */
+type FactsForEncoding = 'identities' | 'extraFields' | 'otherStreamOptions' | 'edits' | 'prompt' | 'called';
 
 /** The member of messages that lack it, as JSON by index. */
 export interface SentReasoning {

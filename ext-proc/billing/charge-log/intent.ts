@@ -13,10 +13,11 @@ export interface Intent extends ListedTerms {
   readonly keyId: string;
   readonly day: UtcDay;
   readonly model: string;
-  /** `user` of the request. */
+  /** `user` of the request. Never logged. */
   readonly user?: string;
   /** API that the client spoke. Absent: chat completions. */
   readonly api?: DoorApi;
+  /** The request can be charged at most this. */
   readonly holdNanoUsd: NanoUsd;
   readonly streamed: boolean;
   readonly createdAtMs: number;
@@ -45,17 +46,6 @@ export interface Asked extends AskedTarget {
   /** Number among the attempts of this generation, from 1. */
   readonly attempt: number;
   readonly askedAtMs: number;
-}
-
-/** Output of a provider's stream so far. */
-export interface Output {
-  /** Estimated tokens of the output. */
-  readonly tokens: number;
-  /** The provider's id of the response, once known. */
-  readonly upstreamId: string | undefined;
-  /** Usage that the provider has reported. The output may have grown since. */
-  readonly usage?: TokenUsage | undefined;
-  readonly serviceTier?: string | undefined;
 }
 
 /** Usage that the provider of a stream has reported. */

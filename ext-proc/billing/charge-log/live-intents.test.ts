@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { flatTable, NO_PRICES, type PriceTable } from '#core/pricing.ts';
+import type { OutputSoFar } from '../../hold/delivery-hold.ts';
 import { charge, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { intent, PRICES, TARGET } from './intent.fixture.ts';
-import type { Intent, LeftIntent, Output } from './intent.ts';
+import type { Intent, LeftIntent } from './intent.ts';
 import { readWorkerLog } from './log-reading.ts';
 
 const USAGE = {
@@ -84,7 +85,7 @@ describe('requests in the charge log', () => {
 
   it('follow the output and reported usage of a stream, even into another segment', async () => {
     const request = ask('gen-1');
-    let output: Output = { tokens: 0, upstreamId: undefined };
+    let output: OutputSoFar = { tokens: 0, upstreamId: undefined };
     request.delivers(() => output);
     const delivered = async () => (await left())[0]?.delivered;
     await expect.poll(delivered).toEqual({ tokens: 0, firstAtMs: 5_000, lastAtMs: 5_000 });

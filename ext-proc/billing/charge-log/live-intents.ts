@@ -1,13 +1,14 @@
 import type { Clock } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import type { Asked, AskedTarget, Delivered, EndedOutput, Intent, Output } from './intent.ts';
+import type { OutputSoFar } from '../../hold/delivery-hold.ts';
+import type { Asked, AskedTarget, Delivered, EndedOutput, Intent } from './intent.ts';
 import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from './intent-entries.ts';
 
 export interface LoggedRequest {
   /** Notes that a provider is about to be called. */
   asked(target: AskedTarget): void;
   /** Notes that delivery of the stream begins. `output` is read every 100 ms until its end. */
-  delivers(output: () => Output): void;
+  delivers(output: () => OutputSoFar): void;
   /** Notes that the stream has ended and is about to be charged. */
   outputEnded(ended: EndedOutput): void;
   /** Notes that the request ended without a charge. Changes nothing after its charge. */
@@ -17,7 +18,7 @@ export interface LoggedRequest {
 interface Live {
   readonly intent: Intent;
   asked: Asked;
-  output: (() => Output) | undefined;
+  output: (() => OutputSoFar) | undefined;
   delivered: Delivered | undefined;
   /** True while the charge is being written, which replaces the request in the log. */
   charging: boolean;
