@@ -27,14 +27,9 @@ async function partitions(url: string): Promise<readonly { readonly name: string
   );
 }
 
-async function migrated(url: string): Promise<void> {
-  await (await openStore(url)).close();
-}
-
 describe('the audit log by months', () => {
   it('has partitions for this month and three more, and a default for other times', async () => {
     const url = await createDatabase();
-    await migrated(url);
     for (const ms of [month(0), month(1) - 1, month(3), month(4)]) await addEvent(url, ms);
     expect(await partitions(url)).toEqual([
       { name: `audit_log_${nameOf(0)}`, rows: 2 },
@@ -47,7 +42,6 @@ describe('the audit log by months', () => {
 
   it('is append-only, also through the names of its partitions', async () => {
     const url = await createDatabase();
-    await migrated(url);
     for (const ms of [Date.now(), month(9)]) await addEvent(url, ms);
     const tables = ['audit_log', ...(await partitions(url)).filter(({ rows }) => rows > 0).map(({ name }) => name)];
     expect(tables).toHaveLength(3);
@@ -61,7 +55,6 @@ describe('the audit log by months', () => {
   it('is written by the dashboard only through the parent table, and other roles make no months', async () => {
     const ownersUrl = await createDatabase();
     const url = await migratedFor(ownersUrl, 'gateway_dashboard');
-    await migrated(url);
     await addEvent(url, Date.now());
     const partition = `audit_log_${nameOf(0)}`;
     for (const statement of [
@@ -113,7 +106,6 @@ describe('the audit log by months', () => {
 
   it('loses a month that its owner detaches, and keeps the others', async () => {
     const url = await createDatabase();
-    await migrated(url);
     const [old, kept] = [await addEvent(url, month(0)), await addEvent(url, month(1))];
     const partition = `audit_log_${nameOf(0)}`;
     await sql(url, `set lock_timeout = '2s'; alter table audit_log detach partition ${partition}`);

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { NO_USAGE } from '#core/pricing.ts';
@@ -7,10 +7,11 @@ import { costReport } from '#database/costs/cost-reads.ts';
 import { costTable, costTotal } from '#database/costs/cost-table.ts';
 import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
-import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { settlementOf, sql } from '../harness/database.ts';
+import { SILENT, settlementOf, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { withStore } from '../harness/with-store.ts';
 
 /** Sums of the costs of charged and uncharged attempts, by subject and by day. */
@@ -18,20 +19,9 @@ const TODAY = Math.floor(Date.now() / DAY_MS);
 const DAY = TODAY - 20;
 const AT = DAY * DAY_MS + 1000;
 const TOKENS = { usage: { ...NO_USAGE, promptTokens: 300 }, source: 'counted' } as const;
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
-let pool: pg.Pool;
 const db = withStore();
-let log: OpenRequestLog;
-
-beforeAll(async () => {
-  pool = new pg.Pool({ connectionString: db.url, max: 1 });
-  log = openRequestLog(db.url, QUIET, PATIENT);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await log?.close();
-});
+const pool = opened(async () => new pg.Pool({ connectionString: db.url, max: 1 }));
+const log = opened(async () => openRequestLog(db.url, SILENT, PATIENT));
 
 async function charge(atMs: number, changes: Partial<Settlement>): Promise<Settlement> {
   const settlement = settlementOf(db.customer, { generationId: newId('gen', atMs), createdAtMs: atMs, ...changes });

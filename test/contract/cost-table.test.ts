@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CostGroupName } from '#contract/costs.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
@@ -11,18 +11,18 @@ import {
   createDatabase,
   DAY,
   openStore,
+  SILENT,
   settlementOf,
   sql,
-  type TestStore,
 } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => {}, warn: () => {}, error: () => {} };
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const database = opened(async () => openDatabase(url, SILENT));
 
 /** Revenue, cost, margin and losses on the operator's page. */
 describe('the table of costs', () => {
-  let url = '';
-  let store: TestStore;
-  let database: ReturnType<typeof openDatabase>;
   let acme: Customer;
   let other: Customer;
 
@@ -37,9 +37,6 @@ describe('the table of costs', () => {
   };
 
   beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, LOG);
     acme = await addCustomer(store, 1_000_000n);
     other = await addCustomer(store, 1_000_000n);
     await sql(url, `update organizations set name = 'Acme' where id = '${acme.organizationId}'`);
@@ -51,7 +48,6 @@ describe('the table of costs', () => {
     await charge(acme, 2, 7n);
     await charge(acme, -1, 7n);
   });
-  afterAll(() => Promise.all([store.close(), database.end()]));
 
   const query = (...groups: CostGroupName[]) => ({ firstDay: DAY - 1, lastDay: DAY, groupBy: new Set(groups) });
   const row = (requests: number, revenueNanoUsd: string, lossesNanoUsd = '0') => ({

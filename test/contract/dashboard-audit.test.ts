@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AuditEventView } from '#contract/people.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type AuditQuery, auditPage } from '#database/audit/audit-pages.ts';
 import { databaseFigures } from '#database/process-reports/database-figures.ts';
-import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { addCustomer, createDatabase, openStore, SILENT, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const database = opened(async () => openDatabase(url, SILENT));
 
 describe('the audit log by pages', () => {
-  let url = '';
-  let database: ReturnType<typeof openDatabase>;
-  let store: Awaited<ReturnType<typeof openStore>>;
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, LOG);
-  });
-  afterAll(() => Promise.all([store.close(), database.end()]));
-
   async function allPages(query: Omit<AuditQuery, 'limit' | 'forCustomer'>, limit: number): Promise<AuditEventView[]> {
     const found: AuditEventView[] = [];
     let before: string | undefined;

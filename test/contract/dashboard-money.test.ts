@@ -1,25 +1,18 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type LedgerQuery, ledgerPage } from '#database/ledger/ledger-pages.ts';
 import { organizationMoney } from '#database/organizations/organization-reads.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { addCustomer, BY, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, BY, createDatabase, DAY, openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const database = opened(async () => openDatabase(url, SILENT));
 
 describe('the ledger by pages', () => {
-  let url = '';
-  let database: ReturnType<typeof openDatabase>;
-  let store: Awaited<ReturnType<typeof openStore>>;
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, LOG);
-  });
-  afterAll(() => Promise.all([store.close(), database.end()]));
-
   async function allPages(
     query: Omit<LedgerQuery, 'limit' | 'forCustomer'>,
     limit: number,

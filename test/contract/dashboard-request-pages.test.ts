@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { STATUS_CLASSES } from '#contract/explore.ts';
 import type { RequestFilter } from '#contract/request-log.ts';
 import { idMoment, newId } from '#core/ids.ts';
@@ -14,9 +14,13 @@ import { findRequests } from '#database/request-log/request-pages.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { addKey, createDatabase, openStore } from '../harness/database.ts';
+import { addKey, createDatabase, openStore, SILENT } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const log = opened(async () => openRequestLog(url, SILENT, PATIENT));
+const database = opened(async () => openDatabase(url, SILENT));
 const HOUR_MS = 3_600_000;
 const statusClassOf = (status: number) =>
   status === 499 ? '499' : (`${Math.floor(status / 100)}xx` as '2xx' | '4xx' | '5xx');
@@ -38,20 +42,12 @@ const FIRST_STEP_ROWS = 2_000;
 const ENTRIES = 4_500;
 
 describe('the request log by pages', () => {
-  let url = '';
-  let database: ReturnType<typeof openDatabase>;
-  let close: () => Promise<unknown> = async () => undefined;
   let entries: RequestLogRow[] = [];
   const [organizationId, otherId] = [newId('org', 1), newId('org', 2)];
   let keys: string[] = [];
   let otherKeys: string[] = [];
 
   beforeAll(async () => {
-    url = await createDatabase();
-    const store = await openStore(url);
-    const log = openRequestLog(url, LOG, PATIENT);
-    database = openDatabase(url, LOG);
-    close = () => Promise.all([store.close(), log.close(), database.end()]);
     for (const id of [organizationId, otherId]) {
       const organization = { id, name: 'test', ...DEFAULT_RULES };
       await store.administration.createOrganization(organization, { actor: 'test' });
@@ -63,7 +59,6 @@ describe('the request log by pages', () => {
       expect(await log.write(entries.slice(i, i + 500))).toEqual({ refused: 0 });
     }
   });
-  afterAll(() => close());
 
   /**
    * An entry, spread over 100 hours and several partitions. Every tenth belongs to the other

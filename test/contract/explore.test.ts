@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Explore, type ExploreGrouping, STATUS_CLASSES } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
@@ -13,30 +13,33 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
+import {
+  addCustomer,
+  addKey,
+  type Customer,
+  createDatabase,
+  openStore,
+  SILENT,
+  settlementOf,
+} from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const log = opened(async () => openRequestLog(url, SILENT, PATIENT));
+const database = opened(async () => openDatabase(url, SILENT));
 const END_MS = utcDay(Date.now()) * DAY_MS;
 /** A range with hours, and with days that have sums. */
 const SPAN_MS = 40 * DAY_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 describe('the explorer', () => {
-  let database: ReturnType<typeof openDatabase>;
-  let store: Awaited<ReturnType<typeof openStore>>;
-  let log: ReturnType<typeof openRequestLog>;
-  let close: () => Promise<unknown> = async () => undefined;
   let one = '';
   let other: Customer;
   let keys: readonly string[] = [];
   let entries: RequestLogRow[] = [];
 
   beforeAll(async () => {
-    const url = await createDatabase();
-    store = await openStore(url);
-    log = openRequestLog(url, LOG, PATIENT);
-    database = openDatabase(url, LOG);
-    close = () => Promise.all([store.close(), log.close(), database.end()]);
     const { organizationId, keyId } = await addCustomer(store, 0n);
     const more = [await addKey(store, organizationId), await addKey(store, organizationId)];
     [one, keys] = [organizationId, [keyId, ...more.map((key) => key.keyId)]];
@@ -45,7 +48,6 @@ describe('the explorer', () => {
     for (let i = 0; i < entries.length; i += 500) await log.write(entries.slice(i, i + 500));
     await sumUpRequestDays(database, END_MS - 3 * DAY_MS);
   });
-  afterAll(() => close());
 
   /** An entry, most of which are in the last two days. The periods of all fields differ. */
   function entryNumber(i: number): RequestLogRow {
@@ -277,7 +279,7 @@ describe('the explorer', () => {
       await log.write([rowWith({ organizationId, keyId, arrivedAtMs, ...charged })]);
       await store.ledger.charge(settlementOf(customer, { day: utcDay(arrivedAtMs), ...charged }));
     }
-    await dropOldLog(database, END_MS, 10 * DAY_MS, LOG);
+    await dropOldLog(database, END_MS, 10 * DAY_MS, SILENT);
     for (const scope of [{ organizationId }, { filter: { keys: [keyId] } }]) {
       const fromMs = END_MS - 20 * DAY_MS;
       const cost = async (query: Partial<Parameters<typeof explore>[1]>) => {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EXPLORE_RANKS, type ExploreGrouping, GROUPINGS } from '#contract/explore.ts';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
@@ -7,10 +7,10 @@ import { idMoment } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type ExploreCell, explore } from '#database/request-log/explore-reads.ts';
 import { countOmitted } from '#database/request-log/omitted-count.ts';
-import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { addCustomer, createDatabase, openStore, SILENT, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const ROWS = 20_000;
 const MOST_ROWS = 1_000;
 const OMITTED_ROWS = 160_000;
@@ -23,37 +23,33 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const database = opened(async () => openDatabase(url, SILENT));
+
 describe('the explorer', () => {
-  let database: ReturnType<typeof openDatabase>;
-  let store: Awaited<ReturnType<typeof openStore>>;
-  let url = '';
   let organizationId = '';
 
   beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, LOG);
     ({ organizationId } = await addCustomer(store, 0n));
     await fillRequestLog(url, { organizationId, rows: ROWS, days: 2, withUsage: true });
     await sql(url, 'analyze request_log');
   });
-  afterAll(() => Promise.all([store.close(), database.end()]));
 
   /** The rows of the log that the explorer's statements read, as PostgreSQL counts them. */
   async function rowsRead(by: ExploreGrouping, filter: ExploreFilter): Promise<number> {
     const counted: number[] = [];
-    const counting = Object.assign(Object.create(database) as pg.Pool, {
-      query: async (statement: pg.QueryConfig) => {
-        if (statement.name || !/ from request_log\b/.test(statement.text)) return database.query(statement);
-        const text = `explain (analyze, format json) ${statement.text}`;
-        const { rows } = await database.query({ text, values: statement.values ?? [] });
-        counted.push(readBy(rows[0]['QUERY PLAN'][0].Plan));
-        return { rows: [] };
-      },
-    });
+    const query = async (statement: pg.QueryConfig) => {
+      if (statement.name || !/ from request_log\b/.test(statement.text)) return database.query(statement);
+      const text = `explain (analyze, format json) ${statement.text}`;
+      const { rows } = await database.query({ text, values: statement.values ?? [] });
+      counted.push(readBy(rows[0]['QUERY PLAN'][0].Plan));
+      return { rows: [] };
+    };
+    const counting: pg.Pool = Object.create(database, { query: { value: query } });
     const [toMs, compare] = [Date.now(), false];
-    const query = { organizationId, fromMs: toMs - 3 * DAY_MS, toMs, by, compare, filter };
-    await explore(counting, query, MOST_ROWS);
+    const range = { organizationId, fromMs: toMs - 3 * DAY_MS, toMs };
+    await explore(counting, { ...range, by, compare, filter }, MOST_ROWS);
     return counted.reduce((sum, rows) => sum + rows, 0);
   }
 

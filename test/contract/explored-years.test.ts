@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { ExploreFilter } from '#contract/explore-filter.ts';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
@@ -6,23 +6,21 @@ import { exploreView } from '#dashboard/server/routes/explore-view.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
 import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
 import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
-import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { addCustomer, createDatabase, openStore, SILENT, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const url = await createDatabase();
+const store = opened(() => openStore(url));
+const database = opened(async () => openDatabase(url, SILENT));
 const TODAY_MS = utcDay(Date.now()) * DAY_MS;
 /** Sums are made until yesterday, at any time of the day. */
 const KEPT_FROM_MS = TODAY_MS - 401 * DAY_MS;
 
 /** Three years of two requests a day, of which one failed. Sums of requests are kept 400 days. */
 describe('the explorer after three years', () => {
-  let database: ReturnType<typeof openDatabase>;
-  let store: Awaited<ReturnType<typeof openStore>>;
   let organizationId = '';
 
   beforeAll(async () => {
-    const url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, LOG);
     ({ organizationId } = await addCustomer(store, 0n));
     const own = `'${organizationId}'`;
     const figures = '10, 10, 0, 1000, 0, 0, array_fill(0::bigint, array[11])';
@@ -35,9 +33,8 @@ describe('the explorer after three years', () => {
     await sumUpRequestDays(database, TODAY_MS - 1.5 * DAY_MS);
     // Sums up another day, and deletes what is older than 400.
     await sumUpRequestDays(database, TODAY_MS - DAY_MS / 2);
-    await dropOldLog(database, Date.now(), 30 * DAY_MS, LOG);
+    await dropOldLog(database, Date.now(), 30 * DAY_MS, SILENT);
   });
-  afterAll(() => Promise.all([store.close(), database.end()]));
 
   const view = async (fromDaysAgo: number, toDaysAgo: number, filter: ExploreFilter = {}) => {
     const range = { fromMs: TODAY_MS - fromDaysAgo * DAY_MS, toMs: TODAY_MS - toDaysAgo * DAY_MS };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
@@ -8,26 +8,15 @@ import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
 import type { OmittedRequests } from '#database/request-log/request-log-store.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, SILENT, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const MINUTE = Math.floor(Date.now() / MINUTE_MS) - 90;
 
-let url = '';
-let one: ReturnType<typeof openRequestLog>;
-let other: ReturnType<typeof openRequestLog>;
-let database: ReturnType<typeof openDatabase>;
-
-beforeAll(async () => {
-  url = await createDatabase();
-  await (await openStore(url)).close();
-  one = openRequestLog(url, LOG, PATIENT);
-  other = openRequestLog(url, LOG, PATIENT);
-  database = openDatabase(url, LOG);
-});
-afterAll(async () => {
-  await Promise.all([one?.close(), other?.close(), database?.end()]);
-});
+const url = await createDatabase();
+const one = opened(async () => openRequestLog(url, SILENT, PATIENT));
+const other = opened(async () => openRequestLog(url, SILENT, PATIENT));
+const database = opened(async () => openDatabase(url, SILENT));
 
 function countedWith(changes: Partial<OmittedRequests> & Pick<OmittedRequests, 'organizationId'>): OmittedRequests {
   const minute = changes.minute ?? MINUTE;
@@ -115,8 +104,8 @@ describe('counts of omitted requests', () => {
       countedWith({ organizationId, minute: MINUTE - 3 * 1440 }),
       countedWith({ organizationId, requests: 3 }),
     ]);
-    const pool = createPool(url, 1, PATIENT, LOG);
-    await dropOldLog(pool, Date.now(), 2 * DAY_MS, LOG);
+    const pool = createPool(url, 1, PATIENT, SILENT);
+    await dropOldLog(pool, Date.now(), 2 * DAY_MS, SILENT);
     await pool.end();
     expect(await countOmitted(database, { organizationId })).toEqual({ leftOut: 3 });
   });

@@ -4,19 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
-import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, createEmptyDatabase, sql } from '../harness/database.ts';
 import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
 
 const NO_RIGHTS = `no_rights_${process.pid}`;
 
-describe('the operator command line', () => {
-  let url = '';
-  beforeAll(async () => {
-    url = await createDatabase();
-    await (await openStore(url)).close();
-  });
+const url = await createDatabase();
 
+describe('the operator command line', () => {
   const { done, refusal } = operatorCommands(() => url);
   const newOrganization = async (...flags: string[]) =>
     String((await done('org', 'create', '--name', 'Acme', ...flags)).id);
@@ -144,7 +140,6 @@ describe('the operator command line', () => {
 
   it('reports a difference in the ledger as text and as JSON', async () => {
     const broken = await createDatabase();
-    await (await openStore(broken)).close();
     const env = { DATABASE_URL: broken };
     await runCommandLine(['org', 'create', '--name', 'x', '--credit', '5'], env);
     await sql(broken, 'update accounts set balance_nano_usd = 1, total_credits_nano_usd = 1');

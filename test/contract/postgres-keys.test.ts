@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { newestKeys } from '#database/keys/key-table.ts';
 import { PATIENT } from '../fixtures/patience.ts';
@@ -10,21 +10,17 @@ import {
   createDatabase,
   DAY,
   openStore,
+  SILENT,
   settlementOf,
   sql,
-  type TestStore,
 } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { cpuMicros } from '../harness/process-cpu.ts';
 
-describe('keys in PostgreSQL', () => {
-  let store: TestStore;
-  let url = '';
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-  });
-  afterAll(() => store.close());
+const url = await createDatabase();
+const store = opened(() => openStore(url));
 
+describe('keys in PostgreSQL', () => {
   it('returns key, organization, limits, balance and the spend of the requested day', async () => {
     const { administration, keys, ledger } = store;
     const customer = await addCustomer(store, 5_000n, { requestsPerMinute: 60, dailyBudgetNanoUsd: 900n });
@@ -148,7 +144,7 @@ describe('keys in PostgreSQL', () => {
        select 'key-' || lpad(n::text, 26, '0'), '${customer.organizationId}', 'k', sha256(n::text::bytea), 'abcd', array['chat'],
          now() - interval '1 year' + n * interval '1 second', now() - interval '1 hour' from generate_series(1, ${count}) n`,
     );
-    const pool = createPool(url, 1, PATIENT, { info: () => {}, warn: () => {}, error: () => {} });
+    const pool = createPool(url, 1, PATIENT, SILENT);
     onTestFinished(() => pool.end());
     const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
     const spentMs = () => (cpuMicros({ server: [rows[0]?.pid ?? 0] }).server ?? 0) / 1_000;

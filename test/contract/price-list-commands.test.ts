@@ -1,20 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
 import type { Finding } from '#operator/doctor/check.ts';
-import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, sql } from '../harness/database.ts';
 
 /** Commands for the price lists of organizations. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-price-lists-'));
 const path = join(folder, 'gateway.yaml');
-let env: Record<string, string> = {};
-beforeAll(async () => {
-  const url = await createDatabase();
-  await (await openStore(url)).close();
-  env = { DATABASE_URL: url, GATEWAY_CONFIG: path, GATEWAY_DATA: folder };
-});
+const env = { DATABASE_URL: await createDatabase(), GATEWAY_CONFIG: path, GATEWAY_DATA: folder };
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Told {

@@ -11,9 +11,8 @@ import {
 import type { ProcessReports, ReportingProcess } from '#database/process-reports/report.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
-import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, SILENT, sql } from '../harness/database.ts';
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const STARTED_MS = 1_795_000_000_123;
 
 describe('process reports', () => {
@@ -22,9 +21,8 @@ describe('process reports', () => {
   let pool: ReturnType<typeof createPool>;
   beforeEach(async () => {
     url = await createDatabase();
-    await (await openStore(url)).close();
-    reports = openProcessReports(url, silent, PATIENT);
-    pool = createPool(url, 1, PATIENT, silent);
+    reports = openProcessReports(url, SILENT, PATIENT);
+    pool = createPool(url, 1, PATIENT, SILENT);
   });
   afterEach(async () => {
     await Promise.all([reports.close(), pool.end()]);

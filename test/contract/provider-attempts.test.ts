@@ -1,29 +1,21 @@
 import pg from 'pg';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { NO_USAGE } from '#core/pricing.ts';
 import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
-import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { openRequestLogs } from '#ext-proc/requests/log/open-request-logs.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { addCustomer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, createDatabase, openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-let url = '';
-let store: OpenRequestLog;
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
-
-beforeAll(async () => {
-  url = await createDatabase();
-  await (await openStore(url)).close();
-  store = openRequestLog(url, QUIET, PATIENT);
-});
-
-afterAll(() => store?.close());
+const url = await createDatabase();
+const store = opened(async () => openRequestLog(url, SILENT, PATIENT));
 
 const rowsOf = (organizationId: string) =>
   sql(
@@ -148,7 +140,7 @@ test('attempts are dropped by days with the request log, including those outside
   await pool.query('select make_provider_attempts_day($1)', [new Date(nowMs - 41 * DAY_MS)]);
   const kept = [at(40), at(39)];
   await store.attempts.write([at(42), at(41), ...kept]);
-  await dropOldLog(pool, nowMs, 40 * DAY_MS, QUIET);
+  await dropOldLog(pool, nowMs, 40 * DAY_MS, SILENT);
   expect((await rowsOf(organizationId)).map(({ generation_id }) => generation_id)).toEqual(
     kept.map(({ generationId }) => generationId),
   );

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ATTEMPT_COLUMNS } from '#database/costs/provider-attempt-records.ts';
 import { CHARGE_COLUMNS } from '#database/ledger/charge-records.ts';
 import { OMITTED_COLUMNS } from '#database/request-log/omitted-requests-store.ts';
 import { LOGGED_COLUMNS } from '#database/request-log/request-log-columns.ts';
-import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, sql } from '../harness/database.ts';
 
-let url = '';
-let close = async () => {};
-beforeAll(async () => {
-  url = await createDatabase();
-  const store = await openStore(url);
-  close = () => store.close();
-});
-afterAll(() => close());
+const url = await createDatabase();
 
 it.each([
   ['charge', CHARGE_COLUMNS],

@@ -8,11 +8,10 @@ import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { createDatabase, openStore, sql, waitsForLock } from '../harness/database.ts';
+import { createDatabase, sql, waitsForLock } from '../harness/database.ts';
 
 test('while the log is locked, rows are buffered up to the bound, then dropped, and never delay a request', async () => {
   const url = await createDatabase();
-  await (await openStore(url)).close();
   const metrics = createMetrics();
   const log = pino({ level: 'silent' });
   const requestLog = createRequestLog({ store: openRequestLog(url, log, PATIENT), metrics, log });

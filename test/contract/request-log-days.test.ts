@@ -3,31 +3,25 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { dropOldLog, makeLogPartitions, partitionName } from '#database/request-log/request-log-partitions.ts';
-import type { RequestLogStore } from '#database/request-log/request-log-store.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, SILENT, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
 /** The daily partitions of the request log. */
-let url = '';
-let store: RequestLogStore;
+const url = await createDatabase();
+const store = opened(async () => openRequestLog(url, SILENT, PATIENT));
 let pool: pg.Pool;
-const log = { info: () => {}, warn: () => {}, error: () => {} };
 const HOUR_MS = 3_600_000;
 const today = utcDay(Date.now());
 
 beforeAll(async () => {
-  url = await createDatabase();
-  // Creates the schema.
-  await (await openStore(url)).close();
-  store = openRequestLog(url, log, PATIENT);
   pool = new pg.Pool({ connectionString: url });
 });
 
 afterAll(async () => {
-  await store?.close();
   await pool?.end();
 });
 
@@ -44,7 +38,7 @@ const partitions = async (): Promise<string[]> =>
 
 test('days are made a week ahead, also by several processes at once', async () => {
   const queries = vi.spyOn(pool, 'query');
-  await Promise.all([1, 2, 3].map(() => makeLogPartitions(pool, Date.now() + 20 * DAY_MS, log)));
+  await Promise.all([1, 2, 3].map(() => makeLogPartitions(pool, Date.now() + 20 * DAY_MS, SILENT)));
   // There must be no tolerated errors either, because PostgreSQL would log them.
   expect(queries.mock.settledResults.filter(({ type }) => type === 'rejected')).toEqual([]);
   queries.mockRestore();
@@ -65,7 +59,7 @@ test('days are dropped after the retention, rows without a day and old sums dele
   // 41 days ago, 40 days ago, and two that have no partition: 42 and 39 days ago.
   const kept = [at(nowMs - 40 * DAY_MS), at(nowMs - 39 * DAY_MS)];
   await store.write([at(nowMs - 42 * DAY_MS), at(nowMs - 41 * DAY_MS), ...kept, at(nowMs - 500 * DAY_MS)]);
-  await dropOldLog(pool, nowMs, 40 * DAY_MS, log);
+  await dropOldLog(pool, nowMs, 40 * DAY_MS, SILENT);
   expect(await partitions()).toContain(partitionName(today - 40));
   expect(await partitions()).not.toContain(partitionName(today - 41));
   expect((await linesOf(organizationId)).map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
@@ -82,13 +76,13 @@ test('dropping a day waits only briefly for a reader, and is repeated later', as
   await expect.poll(dropMs).toBeLessThan(2_000);
   expect(await partitions()).toContain(partitionName(day));
   await reader.end();
-  await dropOldLog(pool, Date.now(), 40 * DAY_MS, log);
+  await dropOldLog(pool, Date.now(), 40 * DAY_MS, SILENT);
   expect(await partitions()).not.toContain(partitionName(day));
 });
 
 async function dropMs(): Promise<number> {
   const beganMs = performance.now();
-  await dropOldLog(pool, Date.now(), 40 * DAY_MS, log);
+  await dropOldLog(pool, Date.now(), 40 * DAY_MS, SILENT);
   return performance.now() - beganMs;
 }
 
@@ -98,7 +92,7 @@ test('a process whose clock is ahead drops and sums up no more than the clock of
     await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
   const organizationId = newId('org', Date.now());
   await store.write([rowWith({ organizationId, arrivedAtMs: Date.now() - 200 * DAY_MS })]);
-  const other = openRequestLog(url, log, PATIENT);
+  const other = openRequestLog(url, SILENT, PATIENT);
   const ahead = Date.now() + 300 * DAY_MS;
   vi.spyOn(Date, 'now').mockReturnValue(ahead);
   try {

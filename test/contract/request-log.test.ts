@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
@@ -7,24 +7,14 @@ import type { RequestLogRow, RequestLogStore } from '#database/request-log/reque
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { createDatabase, type LogLine, openStore, sql } from '../harness/database.ts';
+import { createDatabase, type LogLine, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 
-let url = '';
-let store: RequestLogStore;
+const url = await createDatabase();
 const logged: LogLine[] = [];
 const note = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });
 const log = { info: note('info'), warn: note('warn'), error: note('error') };
-
-beforeAll(async () => {
-  url = await createDatabase();
-  // Creates the schema and today's partition.
-  await (await openStore(url)).close();
-  store = openRequestLog(url, log, PATIENT);
-});
-
-afterAll(async () => {
-  await store?.close();
-});
+const store = opened(async () => openRequestLog(url, log, PATIENT));
 
 type Row = Readonly<Record<string, unknown>>;
 const rowsOf = (organizationId: string): Promise<Row[]> =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
@@ -6,17 +6,12 @@ import { unbookedReversals, unsettledPayments } from '#database/payments/forgott
 import type { PaymentFacts } from '#database/payments/payment-facts.ts';
 import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
 import { createTopUp } from '#database/payments/top-ups.ts';
-import { BY } from '../harness/database.ts';
+import { BY, SILENT } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const db = withStore();
-let database: ReturnType<typeof openDatabase>;
-
-beforeAll(async () => {
-  database = openDatabase(db.url, { info() {}, warn() {}, error() {} });
-});
-
-afterAll(() => database?.end());
+const database = opened(async () => openDatabase(db.url, SILENT));
 
 async function paid(reference: string): Promise<PaymentFacts> {
   const organizationId = newId('org', Date.now());

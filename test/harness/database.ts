@@ -69,7 +69,7 @@ export async function openStore(url: string, options: Omit<PostgresOptions, 'url
   return { ...store, administration: createAdministration(changes), logged, close };
 }
 
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
+export const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Actor of the changes that tests make. */
 export const BY = { actor: 'test' };

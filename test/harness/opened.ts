@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 
 /** Something that tests open and have to close or stop. */
-type Openable = { close(): unknown } | { stop(): unknown };
+type Openable = { close(): unknown } | { stop(): unknown } | { end(): unknown };
 
 /**
  * Opens a resource before the tests of a file or block and closes it after them. The first one
@@ -17,7 +17,8 @@ export function opened<T extends Openable>(open: () => Promise<T>): T {
     value = await open();
   });
   afterAll(async () => {
-    if (value !== undefined) await ('close' in value ? value.close() : value.stop());
+    if (value === undefined) return;
+    await ('close' in value ? value.close() : 'stop' in value ? value.stop() : value.end());
   });
   return new Proxy({} as T, {
     get: (_, name) => {
