@@ -1,32 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { allFiles, sourceFiles } from './fixtures/source-files.ts';
+import { allFiles, PRODUCTION, sourceFiles } from './fixtures/source-files.ts';
 
-const sources = sourceFiles([
-  'contract',
-  'core',
-  'database',
-  'ext-proc',
-  'packages',
-  'operator',
-  'supervisor',
-  'demo',
-  'scripts',
-  'dashboard',
-]);
-
-const everything = allFiles([
-  'contract',
-  'core',
-  'database',
-  'ext-proc',
-  'packages',
-  'operator',
-  'supervisor',
-  'demo',
-  'scripts',
-  'dashboard',
-  'test',
-]);
+const sources = sourceFiles(PRODUCTION);
+const everything = allFiles([...PRODUCTION, 'test']);
 
 /**
  * Rules that neither Biome nor the type checker can express. The others are in biome.json and

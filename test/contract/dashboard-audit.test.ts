@@ -6,28 +6,18 @@ import { type AuditQuery, auditPage } from '#database/audit/audit-pages.ts';
 import { databaseFigures } from '#database/process-reports/database-figures.ts';
 import { addCustomer, createDatabase, openStore, SILENT, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
+import { readPages } from './read-pages.ts';
 
 const url = await createDatabase();
 const store = opened(() => openStore(url));
 const database = opened(async () => openDatabase(url, SILENT));
 
 describe('the audit log by pages', () => {
-  async function allPages(query: Omit<AuditQuery, 'limit' | 'forCustomer'>, limit: number): Promise<AuditEventView[]> {
-    const found: AuditEventView[] = [];
-    let before: string | undefined;
-    do {
-      const page = await auditPage(database, {
-        forCustomer: false,
-        ...query,
-        ...(before === undefined ? {} : { before }),
-        limit,
-      });
-      found.push(...page.events);
-      if (page.next !== undefined) expect(page.events).toHaveLength(limit);
-      before = page.next;
-    } while (before !== undefined);
-    return found;
-  }
+  const allPages = (query: Omit<AuditQuery, 'limit' | 'forCustomer'>, limit: number) =>
+    readPages(limit, async (page: { before?: string; limit: number }) => {
+      const { events, next } = await auditPage(database, { forCustomer: false, ...query, ...page });
+      return [events, next];
+    });
 
   it('shows each organization its own changes with actor and address, newest first', async () => {
     const [first, second] = [await addCustomer(store, 0n), await addCustomer(store, 0n)];

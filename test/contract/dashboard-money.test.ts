@@ -1,37 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntryView } from '#contract/money.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type LedgerQuery, ledgerPage } from '#database/ledger/ledger-pages.ts';
 import { organizationMoney } from '#database/organizations/organization-reads.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, BY, createDatabase, DAY, openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
+import { readPages } from './read-pages.ts';
 
 const url = await createDatabase();
 const store = opened(() => openStore(url));
 const database = opened(async () => openDatabase(url, SILENT));
 
 describe('the ledger by pages', () => {
-  async function allPages(
-    query: Omit<LedgerQuery, 'limit' | 'forCustomer'>,
-    limit: number,
-  ): Promise<LedgerEntryView[]> {
-    const found: LedgerEntryView[] = [];
-    let before: number | undefined;
-    do {
-      const page = await ledgerPage(database, {
-        forCustomer: false,
-        ...query,
-        ...(before === undefined ? {} : { before }),
-        limit,
-      });
-      found.push(...page.entries);
-      if (page.next !== undefined) expect(page.entries).toHaveLength(limit);
-      before = page.next;
-    } while (before !== undefined);
-    return found;
-  }
+  const allPages = (query: Omit<LedgerQuery, 'limit' | 'forCustomer'>, limit: number) =>
+    readPages(limit, async (page: { before?: number; limit: number }) => {
+      const { entries, next } = await ledgerPage(database, { forCustomer: false, ...query, ...page });
+      return [entries, next];
+    });
 
   it('shows each entry with its balance, and charges with model and key', async () => {
     const customer = await addCustomer(store, 1_000n);

@@ -13,21 +13,13 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import {
-  addCustomer,
-  addKey,
-  type Customer,
-  createDatabase,
-  openStore,
-  SILENT,
-  settlementOf,
-} from '../harness/database.ts';
+import { addCustomer, addKey, type Customer, SILENT, settlementOf } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
+import { withStore } from '../harness/with-store.ts';
 
-const url = await createDatabase();
-const store = opened(() => openStore(url));
-const log = opened(async () => openRequestLog(url, SILENT, PATIENT));
-const database = opened(async () => openDatabase(url, SILENT));
+const db = withStore({ creditNanoUsd: 0n });
+const log = opened(async () => openRequestLog(db.url, SILENT, PATIENT));
+const database = opened(async () => openDatabase(db.url, SILENT));
 const END_MS = utcDay(Date.now()) * DAY_MS;
 /** A range with hours, and with days that have sums. */
 const SPAN_MS = 40 * DAY_MS;
@@ -40,10 +32,10 @@ describe('the explorer', () => {
   let entries: RequestLogRow[] = [];
 
   beforeAll(async () => {
-    const { organizationId, keyId } = await addCustomer(store, 0n);
-    const more = [await addKey(store, organizationId), await addKey(store, organizationId)];
+    const { organizationId, keyId } = db.customer;
+    const more = [await addKey(db.store, organizationId), await addKey(db.store, organizationId)];
     [one, keys] = [organizationId, [keyId, ...more.map((key) => key.keyId)]];
-    other = await addCustomer(store, 0n);
+    other = await addCustomer(db.store, 0n);
     entries = Array.from({ length: 1_500 }, (_, i) => entryNumber(i));
     for (let i = 0; i < entries.length; i += 500) await log.write(entries.slice(i, i + 500));
     await sumUpRequestDays(database, END_MS - 3 * DAY_MS);
@@ -239,11 +231,11 @@ describe('the explorer', () => {
     ).length;
 
   it('takes the money of days and of end users from the ledger, and counts omitted requests', async () => {
-    const customer: Customer = await addCustomer(store, 1_000_000_000n);
+    const customer: Customer = await addCustomer(db.store, 1_000_000_000n);
     const { organizationId, keyId } = customer;
     const today = utcDay(END_MS) - 1;
-    await store.ledger.charge(settlementOf(customer, { day: today, costNanoUsd: 100n, user: 'ada' }));
-    await store.ledger.charge(settlementOf(customer, { day: today - 29, costNanoUsd: 30n }));
+    await db.store.ledger.charge(settlementOf(customer, { day: today, costNanoUsd: 100n, user: 'ada' }));
+    await db.store.ledger.charge(settlementOf(customer, { day: today - 29, costNanoUsd: 30n }));
     const minute = END_MS / MINUTE_MS - 5;
     const omitted = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 9 };
     await log.omitted.write([{ ...omitted, lastAtMs: END_MS, address: '192.0.2.1' }]);
@@ -271,13 +263,13 @@ describe('the explorer', () => {
   });
 
   it('uses sums for days whose requests were dropped, and reports if it has none', async () => {
-    const customer: Customer = await addCustomer(store, 1_000_000_000n);
+    const customer: Customer = await addCustomer(db.store, 1_000_000_000n);
     const { organizationId, keyId } = customer;
     for (const daysAgo of [1, 20]) {
       const arrivedAtMs = END_MS - daysAgo * DAY_MS + HOUR_MS;
       const charged = { costNanoUsd: 7n, user: 'ada' };
       await log.write([rowWith({ organizationId, keyId, arrivedAtMs, ...charged })]);
-      await store.ledger.charge(settlementOf(customer, { day: utcDay(arrivedAtMs), ...charged }));
+      await db.store.ledger.charge(settlementOf(customer, { day: utcDay(arrivedAtMs), ...charged }));
     }
     await dropOldLog(database, END_MS, 10 * DAY_MS, SILENT);
     for (const scope of [{ organizationId }, { filter: { keys: [keyId] } }]) {

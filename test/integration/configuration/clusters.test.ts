@@ -7,12 +7,12 @@ import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { activeClusters, call, clusterOf, configOf, PROVIDER_SECRET, until } from '../../harness/cluster-fixture.ts';
+import { eachProvider } from '../../harness/each-provider.ts';
 import { startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { opened } from '../../harness/opened.ts';
 import { streamAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
 /**
@@ -21,12 +21,11 @@ import { createGate } from '../../provider/gate.ts';
 
 const envoy = opened(startEnvoy);
 let publisher: ClusterPublisher;
-const providers: FakeProvider[] = [];
+const provider = eachProvider();
 const faults: string[] = [];
 
 afterEach(async () => {
   publisher?.close();
-  await Promise.all(providers.splice(0).map((provider) => provider.close()));
   expect(faults.splice(0)).toEqual([]);
 });
 showLogsOnFailure(() => envoy && { logs: envoy.log });
@@ -39,12 +38,6 @@ function startPublisher(paths: RuntimePaths, drainMarginMs = 60_000): ClusterPub
     drainMarginMs,
   });
   return publisher;
-}
-
-async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
-  const started = await startFakeProvider(options);
-  providers.push(started);
-  return started;
 }
 
 describe('publishing', () => {

@@ -1,15 +1,16 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { credentialsFolder } from '#ext-proc/envoy-config/provider-auth-filters.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { callWith, clusterOf, configFrom, until } from '../../harness/cluster-fixture.ts';
+import { eachProvider } from '../../harness/each-provider.ts';
 import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { opened } from '../../harness/opened.ts';
 import { type AwsIdentity, expectedAuthorization } from '../../provider/aws-signature.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import type { FakeProvider } from '../../provider/fake-provider.ts';
 
 /** Requests to providers with `auth.aws`, signed by a real Envoy as they are sent. */
 
@@ -23,27 +24,16 @@ const SECOND: AwsIdentity = {
 };
 
 const envoy = opened(startEnvoy);
-let publisher: ClusterPublisher;
+const publisher = opened(async () => new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 }));
 let caPath: string;
 const certificate = makeCertificate();
-const providers: FakeProvider[] = [];
+const provider = eachProvider();
 
 beforeAll(async () => {
-  publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
   caPath = join(envoy.paths.dataDir, 'ca.pem');
   await writeFile(caPath, certificate.cert);
 });
-afterAll(async () => {
-  publisher?.close();
-});
-afterEach(() => Promise.all(providers.splice(0).map((provider) => provider.close())));
 showLogsOnFailure(() => envoy && { logs: envoy.log });
-
-async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
-  const started = await startFakeProvider(options);
-  providers.push(started);
-  return started;
-}
 
 /** Publishes a provider at the URL. Returns its cluster. */
 async function publish(url: string, { region, service, ...keys }: AwsIdentity, limits = {}): Promise<string> {

@@ -2,16 +2,16 @@ import { hash } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { call, clusterOf, configFrom, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
+import { eachProvider } from '../../harness/each-provider.ts';
 import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { opened } from '../../harness/opened.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { startTokenServer } from '../../provider/token-server.ts';
 
 /**
@@ -20,27 +20,16 @@ import { startTokenServer } from '../../provider/token-server.ts';
  */
 
 const envoy = opened(startEnvoy);
-let publisher: ClusterPublisher;
+const publisher = opened(async () => new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 }));
 let caPath: string;
 const certificate = makeCertificate();
-const providers: FakeProvider[] = [];
+const provider = eachProvider();
 
 beforeAll(async () => {
-  publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
   caPath = join(envoy.paths.dataDir, 'ca.pem');
   await writeFile(caPath, certificate.cert);
 });
-afterAll(async () => {
-  publisher?.close();
-});
-afterEach(() => Promise.all(providers.splice(0).map((provider) => provider.close())));
 showLogsOnFailure(() => envoy && { logs: envoy.log });
-
-async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
-  const started = await startFakeProvider(options);
-  providers.push(started);
-  return started;
-}
 
 /** Publishes a provider at the URL and calls it. */
 async function callAt(url: string, trusted = caPath): Promise<EgressAnswer> {

@@ -1,37 +1,25 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { call, callWith, clusterOf, configFrom, until } from '../../harness/cluster-fixture.ts';
+import { eachProvider } from '../../harness/each-provider.ts';
 import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { opened } from '../../harness/opened.ts';
 import { errorAnswer, jsonAnswer, plainAnswer, rawAnswer, reset, resetAfterBytes, stall } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import type { FakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
 /** How a real Envoy divides requests among several servers of one provider. */
 
 const envoy = opened(startEnvoy);
-let publisher: ClusterPublisher;
+const publisher = opened(async () => new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 }));
 const certificate = makeCertificate();
-const servers: FakeProvider[] = [];
+const start = eachProvider();
 
-beforeAll(async () => {
-  publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
-});
-afterAll(async () => {
-  publisher?.close();
-});
-afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 showLogsOnFailure(() => envoy && { logs: envoy.log });
-
-async function start(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
-  const started = await startFakeProvider(options);
-  servers.push(started);
-  return started;
-}
 
 async function two(): Promise<readonly [FakeProvider, FakeProvider]> {
   return [await start(), await start()];
