@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatPico, formatUsd, MAX_AMOUNT_NANO_USD, parseUsd, usdNumber } from './money.ts';
+import { formatPico, formatUsd, MAX_AMOUNT_NANO_USD, parseUsd, usdJson, usdNumber } from './money.ts';
 
 describe('amounts', () => {
   it('survive text both ways, to the nano-dollar', () => {
@@ -30,6 +30,12 @@ describe('amounts', () => {
   it('become the JSON number that prints the same decimal, up to 15 digits', () => {
     expect(JSON.stringify(usdNumber(123_456_789_012_345n))).toBe('123456.789012345');
     expect(JSON.stringify(usdNumber(-1n))).toBe('-1e-9');
+  });
+
+  it('become a JSON number with all digits', () => {
+    expect(JSON.stringify([987_654_321_123_456_789n, -1n, 0n, 12_500_000_000n].map(usdJson))).toBe(
+      '[987654321.123456789,-1e-9,0,12.5]',
+    );
   });
 });
 

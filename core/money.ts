@@ -1,3 +1,5 @@
+import { exactNumber } from './config/exact-number.ts';
+
 /**
  * Money is an integer count of nano-dollars (1 USD = 1e9 nUSD) in a bigint, so that no sum ever
  * rounds. JSON numbers and decimal text exist only at the edges. Both conversions are in this file.
@@ -48,4 +50,11 @@ function decimalText(value: bigint, decimals: number): string {
 /** The nearest double, as a JSON number: it prints exact decimals up to 15 significant digits. */
 export function usdNumber(nano: NanoUsd): number {
   return Number(formatUsd(nano));
+}
+
+/** The exact amount: a number, or what `JSON.stringify` writes as a number with more digits. */
+export function usdJson(nano: NanoUsd): number | object {
+  const number = usdNumber(nano);
+  // Nine digits fit into any number, but may be written with an exponent.
+  return Math.abs(number) < 1 ? number : exactNumber(number, formatUsd(nano));
 }

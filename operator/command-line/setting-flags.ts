@@ -1,6 +1,6 @@
 import type { Change, Setting } from '#contract/setting.ts';
 import { MAX_COUNT } from '#core/field-bounds.ts';
-import { formatUsd, usdNumber } from '#core/money.ts';
+import { formatUsd, usdJson } from '#core/money.ts';
 import { present } from '#core/present.ts';
 import type { FlagSpec } from './arguments.ts';
 import type { ValueReader } from './flag-values.ts';
@@ -33,7 +33,7 @@ function readSetting({ flag, kind, max = MAX_COUNT }: Setting & { readonly flag:
 export function settingsJson(settings: Settings, record: object): Readonly<Record<string, unknown>> {
   const members = withFlag(settings).map(({ name, flag }) => {
     const value: unknown = Reflect.get(record, name);
-    return [flag.replaceAll('-', '_'), typeof value === 'bigint' ? usdNumber(value) : (value ?? null)];
+    return [flag.replaceAll('-', '_'), typeof value === 'bigint' ? usdJson(value) : (value ?? null)];
   });
   return Object.fromEntries(members);
 }

@@ -1,5 +1,5 @@
 import { countOf } from '#core/count-of.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
+import { formatUsd, type NanoUsd, usdJson } from '#core/money.ts';
 import { costReport, providerUsage } from '#database/costs/cost-reads.ts';
 import { type CostRow, marginNanoUsd } from '#database/costs/costs.ts';
 import { type Command, onDatabase } from '../command-line/command.ts';
@@ -40,14 +40,14 @@ const report: Command = {
 };
 
 function amountsOf(row: CostRow): object {
-  const usdOrNull = (amount: NanoUsd | undefined) => (amount === undefined ? null : usdNumber(amount));
+  const usdOrNull = (amount: NanoUsd | undefined) => (amount === undefined ? null : usdJson(amount));
   return {
     requests: row.requests,
-    revenue: usdNumber(row.revenueNanoUsd),
+    revenue: usdJson(row.revenueNanoUsd),
     cost: usdOrNull(row.costNanoUsd),
     margin: usdOrNull(marginNanoUsd(row)),
-    losses: usdNumber(row.lossesNanoUsd),
-    list: usdNumber(row.listNanoUsd),
+    losses: usdJson(row.lossesNanoUsd),
+    list: usdJson(row.listNanoUsd),
   };
 }
 

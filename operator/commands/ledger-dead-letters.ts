@@ -1,4 +1,4 @@
-import { formatUsd, usdNumber } from '#core/money.ts';
+import { formatUsd, usdJson } from '#core/money.ts';
 import type { ResolvedLetter } from '#database/ledger/dead-letter-store.ts';
 import { type Command, flaglessCommand, operatorHere } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
@@ -14,7 +14,7 @@ const list = flaglessCommand(
       generation_id: generationId,
       organization_id: organizationId,
       model: model ?? null,
-      usd: dueNanoUsd === undefined ? null : usdNumber(dueNanoUsd),
+      usd: dueNanoUsd === undefined ? null : usdJson(dueNanoUsd),
       delivered,
       reason,
       created_at: new Date(createdAtMs).toISOString(),
@@ -35,7 +35,7 @@ function resultOf(id: string, letter: ResolvedLetter): Result {
   switch (letter.kind) {
     case 'resolved': {
       const { resolution, amountNanoUsd } = letter;
-      const json = { generation_id: id, resolution, usd: usdNumber(amountNanoUsd) };
+      const json = { generation_id: id, resolution, usd: usdJson(amountNanoUsd) };
       const what = resolution === 'charged' ? 'was charged' : 'is forgiven and a loss';
       return { kind: 'done', json, text: `${id} ${what}: ${formatUsd(amountNanoUsd)} USD.` };
     }

@@ -1,4 +1,4 @@
-import { formatUsd, usdNumber } from '#core/money.ts';
+import { formatUsd, usdJson } from '#core/money.ts';
 import { type Command, flaglessCommand, onDatabase } from '../command-line/command.ts';
 import { table } from '../command-line/table.ts';
 
@@ -26,7 +26,7 @@ const losses: Command = {
           generation_id: generationId,
           organization_id: organizationId,
           reason,
-          usd: usdNumber(amountNanoUsd),
+          usd: usdJson(amountNanoUsd),
           created_at: new Date(createdAtMs).toISOString(),
         }));
         if (lost.length === 0) return { kind: 'done', json, text: 'No losses.' };

@@ -4,7 +4,7 @@ import type { Environment } from '#core/config/load.ts';
 import { configPath } from '#core/config/runtime-paths.ts';
 import { MAX_NOTE_CHARACTERS, MAX_REFERENCE } from '#core/field-bounds.ts';
 import { newId } from '#core/ids.ts';
-import { formatUsd, usdNumber } from '#core/money.ts';
+import { formatUsd, usdJson } from '#core/money.ts';
 import { present } from '#core/present.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import type { OrganizationRecord, OrganizationSettings } from '#database/organizations/organization-records.ts';
@@ -232,7 +232,7 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
   const balance = `The balance is ${formatUsd(balanceNanoUsd)} USD. The reference is ${reference}.`;
   return {
     kind: 'done',
-    json: { balance: usdNumber(balanceNanoUsd), reference, applied },
+    json: { balance: usdJson(balanceNanoUsd), reference, applied },
     text: applied ? balance : `This reference was applied before; nothing was added. ${balance}`,
   };
 }

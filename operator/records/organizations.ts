@@ -1,6 +1,6 @@
 import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { newId } from '#core/ids.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
+import { formatUsd, type NanoUsd, usdJson } from '#core/money.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
@@ -39,7 +39,7 @@ export function organizationJson(organization: OrganizationRecord) {
     id: organization.id,
     name: organization.name,
     suspended: organization.suspendedAtMs !== undefined,
-    balance: usdNumber(organization.balanceNanoUsd),
+    balance: usdJson(organization.balanceNanoUsd),
     ...settingsJson(ORGANIZATION_SETTINGS, organization),
     price_list: organization.priceList ?? null,
     created_at: new Date(organization.createdAtMs).toISOString(),
