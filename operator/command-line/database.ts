@@ -1,4 +1,4 @@
-import type { Environment } from '#core/config/load.ts';
+import type { DeclaredModels, Environment } from '#core/config/load.ts';
 import { configPath, embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { exists } from '#core/exists.ts';
@@ -87,6 +87,13 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
     return postgres.kind === 'url' ? atUrl(postgres.url) : embedded(env);
   }
   return refused(`${path} is invalid, so its database is unknown: run check-config, or set DATABASE_URL.`);
+}
+
+/** What the configuration declares. `undefined`: there is none here, or it is invalid. */
+export async function declaredHere(env: Environment): Promise<DeclaredModels | undefined> {
+  const { loadConfig } = await import('#core/config/load.ts');
+  const loaded = await loadConfig(configPath(env), env, { secrets: 'none' });
+  return loaded.ok ? loaded.declared : undefined;
 }
 
 function atUrl(url: string): DatabaseAddress | Result {

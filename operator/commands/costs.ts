@@ -2,7 +2,8 @@ import { countOf } from '#core/count-of.ts';
 import { formatUsd, type NanoUsd, usdJson } from '#core/money.ts';
 import { costReport, providerUsage } from '#database/costs/cost-reads.ts';
 import { type CostRow, marginNanoUsd } from '#database/costs/costs.ts';
-import { type Command, onDatabase } from '../command-line/command.ts';
+import { type Command, type CommandCall, onDatabase } from '../command-line/command.ts';
+import { declaredHere } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { type BilledUsage, readProviderBill } from './provider-bill.ts';
@@ -71,11 +72,23 @@ const reconciliation: Command = {
       (values) => values.name('provider'),
       async ({ pool }, provider) => {
         const query = { ...extentOf(bill.usage), ...(provider === undefined ? {} : { provider }) };
-        return resultOf(reconcile(bill.usage, await providerUsage(pool, query)));
+        const usage = await providerUsage(pool, query);
+        const problem = usage.length > 0 ? undefined : await providerProblem(provider, call);
+        return problem ?? resultOf(reconcile(bill.usage, usage));
       },
     );
   },
 };
+
+/** A provider without usage may be a mistake, unless a model names it. */
+async function providerProblem(provider: string | undefined, { env }: CommandCall): Promise<Result | undefined> {
+  const models = provider !== undefined && (await declaredHere(env))?.models;
+  if (!models) return undefined;
+  const named = new Set(Object.values(models).flatMap(({ targets }) => targets.map((target) => target.provider)));
+  if (named.has(provider)) return undefined;
+  const names = [...named].join(', ') || 'none';
+  return { kind: 'usage', message: `No model has a target at the provider ${provider}. The providers are: ${names}.` };
+}
 
 function extentOf(usage: readonly BilledUsage[]) {
   const days = usage.map(({ day }) => day);

@@ -1,7 +1,6 @@
 import { type Change, changed } from '#contract/setting.ts';
 import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import type { Environment } from '#core/config/load.ts';
-import { configPath } from '#core/config/runtime-paths.ts';
 import { MAX_NOTE_CHARACTERS, MAX_REFERENCE } from '#core/field-bounds.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd, usdJson } from '#core/money.ts';
@@ -17,7 +16,7 @@ import {
   operatorHere,
   unknown,
 } from '../command-line/command.ts';
-import { withDatabase } from '../command-line/database.ts';
+import { declaredHere, withDatabase } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
@@ -46,6 +45,8 @@ const create: Command = {
     { name: 'reference', value: 'R' },
   ],
   async run(call) {
+    if (call.flags.has('reference') && Number(call.flags.get('credit') ?? 0) === 0)
+      return { kind: 'usage', message: '--reference needs --credit: nothing else is booked with it.' };
     const reference = referenceOf(call);
     return booking(reference, (decide) =>
       onDatabase(
@@ -218,10 +219,9 @@ async function one({ env }: CommandCall, organization: OrganizationRecord): Prom
 async function listWarnings(env: Environment, organizations: readonly OrganizationRecord[]) {
   const none = () => undefined;
   if (organizations.every(({ priceList }) => priceList === undefined)) return none;
-  const { loadConfig } = await import('#core/config/load.ts');
-  const loaded = await loadConfig(configPath(env), env, { secrets: 'none' });
-  if (!loaded.ok) return none;
-  const { priceLists } = loaded.declared;
+  const declared = await declaredHere(env);
+  if (declared === undefined) return none;
+  const { priceLists } = declared;
   return ({ priceList }: OrganizationRecord): string | undefined =>
     priceList === undefined || priceLists.includes(priceList)
       ? undefined

@@ -41,7 +41,8 @@ async function charge(atMs: number, changes: Partial<Settlement> = {}, by = db.c
   await db.store.ledger.charge(settlementOf(by, { generationId, createdAtMs: atMs, providerModel, ...changes }));
 }
 
-const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: db.url });
+const run = (...args: string[]) =>
+  runCommandLine(args, { DATABASE_URL: db.url, GATEWAY_CONFIG: join(folder, 'gateway.yaml') });
 async function done(...args: string[]) {
   const result = await run(...args);
   if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
@@ -186,5 +187,18 @@ describe('costs reconcile', () => {
     });
     expect(await run('costs', 'reconcile', join(folder, 'none'))).toMatchObject({ kind: 'refused' });
     expect(await run('costs', 'reconcile')).toMatchObject({ kind: 'usage' });
+  });
+
+  it('refuses a provider that is neither configured nor was called', async () => {
+    const nothing = [`${today},up-mini,0,0,0,`];
+    const sizes = { context_window: 9000, max_output_tokens: 900, usd_per_million_tokens: { input: 1, output: 1 } };
+    const models = { m: { ...sizes, targets: [{ provider: 'configured', model: 'up-mini' }] } };
+    await writeFile(join(folder, 'gateway.yaml'), JSON.stringify({ models }));
+    expect(await reconcile(nothing, '--provider', 'typo')).toMatchObject({
+      kind: 'usage',
+      message: expect.stringContaining('provider typo. The providers are: configured.'),
+    });
+    expect(await reconcile(nothing, '--provider', 'configured')).toMatchObject({ kind: 'done' });
+    expect(await reconcile(nothing, '--provider', 'elsewhere')).toMatchObject({ kind: 'refused' });
   });
 });

@@ -130,6 +130,8 @@ describe('the operator command line', () => {
     [[], 'Usage:'],
     [['org', 'create', '--nmae', 'x'], 'Unknown flag --nmae.'],
     [['org', 'create', '--name', 'x', '--rpm', '0', '--credit', '-1'], '--rpm takes a whole number'],
+    [['org', 'create', '--name', 'x', '--reference', 'r'], '--reference needs --credit'],
+    [['org', 'create', '--name', 'x', '--reference', 'r', '--credit', '0.0'], '--reference needs --credit'],
     [['org', 'create', '--name', 'x', 'y'], '"y" is one argument too many.'],
     [['org', 'show'], 'ID is missing.'],
     [['org', 'credit', `org-${'0'.repeat(26)}`, '1e5'], 'USD takes an amount'],
