@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { compareClocks } from '#core/net/server-clock.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { only, sql } from './connection/connection-pool.ts';
 import { databaseClock } from './connection/database-clock.ts';
 import { DEAD_LETTERS } from './process-reports/database-figures.ts';
@@ -29,16 +30,9 @@ async function measure(pool: pg.Pool): Promise<Measured> {
 
 /** Measures every minute. A failed measurement is skipped. Returns a function that stops it. */
 export function keepMeasuring(pool: pg.Pool, onMeasured: (measured: Measured) => void): () => void {
-  let stopped = false;
-  const look = async (): Promise<void> => {
-    const measured = await measure(pool).catch(() => undefined);
-    if (measured !== undefined && !stopped) onMeasured(measured);
-  };
-  const timer = setInterval(() => void look(), MEASURE_EVERY_MS);
-  timer.unref();
-  void look();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
+  return keepDoing(
+    MEASURE_EVERY_MS,
+    () => measure(pool).then(onMeasured),
+    () => undefined,
+  );
 }

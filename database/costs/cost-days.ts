@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { createPool, inTransaction, only, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { PATIENTLY, readPatiently } from '../connection/patient-session.ts';
 import { isRollback } from '../connection/unavailable.ts';
@@ -134,23 +135,14 @@ async function replaceOrAdd(client: pg.PoolClient, day: UtcDay): Promise<void> {
  * connection is opened for it, because a sum may take longer than the pause, and closed afterwards.
  */
 export function keepCostDays(url: string, timeouts: Timeouts, log: StoreLog): () => void {
-  let [isSumming, isStopped] = [false, false];
-  const timer = setInterval(() => {
-    if (isSumming) return;
-    isSumming = true;
+  const sumUp = async (): Promise<void> => {
     const pool = createPool(url, 1, timeouts, log);
-    sumUpCostDays(pool)
-      .catch((error: unknown) => {
-        if (!isStopped) log.warn({ error: String(error) }, 'costs could not be summed up by days yet');
-      })
-      .finally(() => {
-        isSumming = false;
-        return pool.end();
-      });
-  }, CHECK_EVERY_MS);
-  timer.unref();
-  return () => {
-    isStopped = true;
-    clearInterval(timer);
+    await sumUpCostDays(pool).finally(() => pool.end());
   };
+  return keepDoing(
+    CHECK_EVERY_MS,
+    sumUp,
+    (error) => log.warn({ error: String(error) }, 'costs could not be summed up by days yet'),
+    'after an interval',
+  );
 }

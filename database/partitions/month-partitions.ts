@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { run, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { changePartition } from './change-partition.ts';
 
@@ -28,16 +29,13 @@ export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog
 
 /** Repeats the check until the returned function is called. */
 export function keepMakingPartitions(pool: pg.Pool, log: StoreLog): () => void {
-  const timer = setInterval(() => {
-    makePartitions(pool, Date.now(), log).catch((error: unknown) =>
-      log.warn(
-        { error: String(error) },
-        'partitions of generations and of the audit log could not be checked; the next check is in hours',
-      ),
-    );
-  }, CHECK_EVERY_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  const failure = 'partitions of generations and of the audit log could not be checked; the next check is in hours';
+  return keepDoing(
+    CHECK_EVERY_MS,
+    () => makePartitions(pool, Date.now(), log),
+    (error) => log.warn({ error: String(error) }, failure),
+    'after an interval',
+  );
 }
 
 /** First day of a month, for example `2026-11-01`. */

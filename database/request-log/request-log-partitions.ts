@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
 import type { IdPrefix } from '#core/id-form.ts';
 import { idFloor } from '#core/ids.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { databaseClock } from '../connection/database-clock.ts';
 import { changePartition } from '../partitions/change-partition.ts';
@@ -71,24 +72,15 @@ function deleteOthers({ name, idColumn }: TableOfDays): Statement {
 
 /** Creates, drops and sums up days until the returned function is called. */
 export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log: StoreLog): () => void {
-  let stopped = false;
   const check = async (): Promise<void> => {
-    try {
-      await makeLogPartitions(pool, Date.now(), log);
-      const nowMs = Math.min(Date.now(), await databaseClock(pool));
-      await dropOldLog(pool, nowMs, retentionMs(), log);
-      await sumUpRequestDays(pool, nowMs);
-    } catch (error) {
-      if (!stopped) log.warn({ error: String(error) }, 'partitions of the request log could not be checked yet');
-    }
+    await makeLogPartitions(pool, Date.now(), log);
+    const nowMs = Math.min(Date.now(), await databaseClock(pool));
+    await dropOldLog(pool, nowMs, retentionMs(), log);
+    await sumUpRequestDays(pool, nowMs);
   };
-  const timer = setInterval(() => void check(), CHECK_EVERY_MS);
-  timer.unref();
-  void check();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
+  return keepDoing(CHECK_EVERY_MS, check, (error) =>
+    log.warn({ error: String(error) }, 'partitions of the request log could not be checked yet'),
+  );
 }
 
 export function partitionName(day: UtcDay, { name } = REQUEST_LOG): string {
