@@ -1,4 +1,5 @@
 import { chmod, unlink } from 'node:fs/promises';
+import type { Server as HttpServer } from 'node:http';
 import type { ListenOptions, Server } from 'node:net';
 
 /** Node's default (511) caused 503s at 1,500 connections at once. somaxconn also applies. */
@@ -28,6 +29,23 @@ export async function listenOn(server: Server, where: string | TcpAddress): Prom
   });
   await listening(server, { path: where, backlog: BACKLOG });
   await chmod(where, 0o600);
+}
+
+/** Serves HTTP there. `onError` is called with later errors of the listening socket. */
+export async function serveOn(
+  server: HttpServer,
+  where: string | TcpAddress,
+  onError: (error: Error) => void,
+): Promise<{ close(): Promise<void> }> {
+  await listenOn(server, where);
+  server.on('error', onError);
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }
 
 function listening(server: Server, options: ListenOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { boundConnections } from '#core/net/bounded-connections.ts';
-import { listenOn, type TcpAddress } from '#core/net/unix-socket.ts';
+import { serveOn, type TcpAddress } from '#core/net/unix-socket.ts';
 
 /** Far more than probes and scrapers need, far fewer than the process may open. */
 const MAX_CONNECTIONS = 256;
@@ -38,15 +38,7 @@ export async function startHealthServer(
   server.headersTimeout = 5000;
   server.requestTimeout = 5000;
   boundConnections(server, MAX_CONNECTIONS);
-  await listenOn(server, address);
-  server.on('error', onFault);
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return serveOn(server, address, onFault);
 }
 
 async function respondTo(method: string | undefined, url: string | undefined, checks: HealthChecks, page: MetricsPage) {

@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
-import { listenOn } from '#core/net/unix-socket.ts';
+import { serveOn } from '#core/net/unix-socket.ts';
 
 /**
  * Metrics of several gateway processes on one page. The process that is asked for it reads the
@@ -26,15 +26,7 @@ export async function serveWorkerMetrics(
       response.writeHead(500).end();
     }
   });
-  await listenOn(server, socketPath);
-  server.on('error', onFault);
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return serveOn(server, socketPath, onFault);
 }
 
 /** Metrics of all processes that respond now. A process that restarts is missing for that time. */

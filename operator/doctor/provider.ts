@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { connect as connectHttp2 } from 'node:http2';
-import { connect, isIP } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { CaBundle, KeylessProvider } from '#core/config/gateway-config.ts';
 import { expiryFinding } from './certificate.ts';
@@ -68,18 +68,21 @@ async function meetServer({ check, field, url, trustedCa, isHttp2 }: NamedServer
   return met === undefined ? [answers] : [answers, expiryFinding(`${check} certificate`, new Date(met.valid_to))];
 }
 
-/** Connects, and returns the reason if that fails. */
-function meet(host: string, port: number): Promise<string | undefined> {
+/** Waits for the socket to connect, and closes it. Resolves with what `met` finds, or why it failed. */
+function meeting<Met>(socket: Socket, event: 'connect' | 'secureConnect', met: () => Met): Promise<Met | string> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: CONNECT_MS });
-    const end = (why: string | undefined) => {
+    const end = (outcome: Met | string) => {
       socket.destroy();
-      resolve(why);
+      resolve(outcome);
     };
-    socket.once('connect', () => end(undefined));
+    socket.once(event, () => end(met()));
     socket.once('timeout', () => end(`no connection in ${CONNECT_MS / 1000} s`));
     socket.once('error', (error) => end(reasonOf(error)));
   });
+}
+
+function meet(host: string, port: number): Promise<string | undefined> {
+  return meeting(connect({ host, port, timeout: CONNECT_MS }), 'connect', () => undefined);
 }
 
 /** Connects, and waits for the first frame, which a server that hangs does not send. */
@@ -98,24 +101,16 @@ function meetHttp2({ origin }: URL): Promise<string | undefined> {
 }
 
 function meetTls(host: string, port: number, ca: CaBundle | undefined): Promise<PeerCertificate | string> {
-  return new Promise((resolve) => {
-    const socket = connectTls({
-      host,
-      port,
-      timeout: CONNECT_MS,
-      minVersion: 'TLSv1.2',
-      ALPNProtocols: ['h2', 'http/1.1'],
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(ca === undefined ? {} : { ca: ca.pem }),
-    });
-    const end = (met: PeerCertificate | string) => {
-      socket.destroy();
-      resolve(met);
-    };
-    socket.once('secureConnect', () => end(socket.getPeerCertificate()));
-    socket.once('timeout', () => end(`no connection in ${CONNECT_MS / 1000} s`));
-    socket.once('error', (error) => end(reasonOf(error)));
+  const socket = connectTls({
+    host,
+    port,
+    timeout: CONNECT_MS,
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['h2', 'http/1.1'],
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca: ca.pem }),
   });
+  return meeting(socket, 'secureConnect', () => socket.getPeerCertificate());
 }
 
 /** The error itself has no message if several addresses were tried and all failed. */

@@ -1,5 +1,5 @@
 import type { PlaceLimits } from '../fairness/places.ts';
-import { type Problem, problem, unavailable } from './problem.ts';
+import { tooManyPlaces } from './problem.ts';
 
 export interface Table {
   readonly lines: AsyncIterable<string>;
@@ -10,11 +10,7 @@ export interface Table {
 /** An open table keeps up to 4 MB of text in memory while it waits for its reader. */
 export const TABLE_PLACES: PlaceLimits = { ofUser: 2, ofOrganization: 3, ofAll: 16 };
 
-const OWN_TABLES =
-  'You are downloading two tables, or your organization three. Stop one or wait for it to end, then try again.';
-
-export function tooManyTables({ isOwnFault }: { readonly isOwnFault: boolean }): Problem {
-  return isOwnFault
-    ? problem('too_many_requests', OWN_TABLES, { retryAfterSeconds: 5 })
-    : unavailable('Too many people are downloading tables. Try again in a few seconds.');
-}
+export const tooManyTables = tooManyPlaces(
+  'You are downloading two tables, or your organization three. Stop one or wait for it to end, then try again.',
+  'Too many people are downloading tables. Try again in a few seconds.',
+);

@@ -23,6 +23,12 @@ export function unavailable(message: string, retryAfterSeconds = 5): Problem {
   return problem('unavailable', message, { retryAfterSeconds });
 }
 
+/** Refuses what found no slot (fairness/places.ts): the user's own use, or that of all. */
+export function tooManyPlaces(own: string, ofAll: string) {
+  return ({ isOwnFault }: { readonly isOwnFault: boolean }): Problem =>
+    isOwnFault ? problem('too_many_requests', own, { retryAfterSeconds: 5 }) : unavailable(ofAll);
+}
+
 /** Does not reveal whether the object exists in another organization. */
 export function notFound(what: string): Problem {
   return problem('not_found', `There is no such ${what}.`);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idOf, wholeNumber } from '#contract/fields.ts';
 import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS } from '#contract/playground.ts';
 import { isModelId } from '#core/field-bounds.ts';
-import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
+import { isProblem, type Problem, problem, tooManyPlaces } from '../http/problem.ts';
 import { type OrganizationCall, type Relay, type Route, relayRoute, takerOf } from '../http/route.ts';
 import { askGateway } from '../playground/ask-gateway.ts';
 import { playSecret, restrictionsOf } from './play-key.ts';
@@ -47,14 +47,10 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
   return secret;
 }
 
-const OWN_PLAYS =
-  'You have four requests in progress here, or your organization has sixteen. Stop one or wait for it to end.';
-
-function tooMany({ isOwnFault }: { readonly isOwnFault: boolean }): Problem {
-  return isOwnFault
-    ? problem('too_many_requests', OWN_PLAYS, { retryAfterSeconds: 5 })
-    : unavailable('Too many people are using the playground. Try again in a few seconds.');
-}
+const tooMany = tooManyPlaces(
+  'You have four requests in progress here, or your organization has sixteen. Stop one or wait for it to end.',
+  'Too many people are using the playground. Try again in a few seconds.',
+);
 
 function relayTo(url: string, secret: string, body: string, end: () => void): Relay {
   return {

@@ -1,8 +1,9 @@
-import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
+import { BufferedWriter } from '#core/batching/buffered-writer.ts';
 import type { Log } from '#core/log/log.ts';
 import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
+import { LOG_BOUNDS } from './request-log-buffer.ts';
 
 /** Writes uncharged attempts in batches. No request waits or fails because of this. */
 export interface ProviderAttemptLog extends ProviderAttempts {
@@ -20,15 +21,6 @@ export interface ProviderAttemptLogOptions {
   readonly log: Log;
 }
 
-/** Few requests have an uncharged attempt, so an hour without PostgreSQL fits. */
-const BOUNDS: BufferBounds = {
-  capacity: 20_000,
-  batch: 500,
-  everyMs: 500,
-  firstRetryMs: 500,
-  longestRetryMs: 10_000,
-};
-
 export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions): ProviderAttemptLog {
   const attempts = new BufferedWriter<UnchargedAttemptRow>({
     async write(batch) {
@@ -36,7 +28,7 @@ export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemp
       metrics.providerAttemptsWritten(batch.length - refused);
       if (refused > 0) metrics.providerAttemptsDropped(refused);
     },
-    bounds: BOUNDS,
+    bounds: LOG_BOUNDS,
     onDropped: (_reason, size) => metrics.providerAttemptsDropped(size),
     log,
     messages: {

@@ -24,8 +24,8 @@ export interface RequestLogOptions {
 /** If more rows than this wait, later ones are written without `metadata`, which may have 40 KB. */
 const MOST_WITH_METADATA = 1_000;
 
-/** A row without metadata takes about 1 KB. */
-const BOUNDS: BufferBounds = {
+/** A row without metadata takes about 1 KB. For uncharged attempts an hour fits, as they are few. */
+export const LOG_BOUNDS: BufferBounds = {
   capacity: 20_000,
   batch: 500,
   everyMs: 500,
@@ -33,7 +33,7 @@ const BOUNDS: BufferBounds = {
   longestRetryMs: 10_000,
 };
 
-export function createRequestLog({ store, metrics, log, bounds = BOUNDS }: RequestLogOptions): RequestLog {
+export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: RequestLogOptions): RequestLog {
   let dropped = 0;
   const drop = (rows: number): void => {
     dropped += rows;
