@@ -38,12 +38,10 @@ export function utcDay(nowMs: number): UtcDay {
   return Math.floor(nowMs / DAY_MS);
 }
 
-/** First day of the UTC month of a day. */
 export function firstOfMonth(day: UtcDay): UtcDay {
   return day + 1 - new Date(day * DAY_MS).getUTCDate();
 }
 
-/** First day of the UTC month after that of a day. */
 export function firstOfNextMonth(day: UtcDay): UtcDay {
   return firstOfMonth(firstOfMonth(day) + 31);
 }

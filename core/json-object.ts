@@ -24,7 +24,6 @@ export function parseError(text: string): unknown {
   }
 }
 
-/** The members that are numbers. */
 export function numbersIn(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
 }

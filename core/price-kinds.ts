@@ -105,12 +105,10 @@ export const OPTIONAL_PRICES = Object.values(PRICE_KINDS).flatMap((kind) => ('fa
 export const PRICE_FIELDS = Object.keys(PRICE_KINDS) as readonly PriceField[];
 export const TOKEN_NAMES = Object.keys(TOKEN_KINDS) as readonly TokenKind[];
 
-/** A value for each kind of tokens. */
 export function byTokens<T>(of: (kind: TokenKind) => T): Record<TokenKind, T> {
   return Object.fromEntries(TOKEN_NAMES.map((kind) => [kind, of(kind)])) as Record<TokenKind, T>;
 }
 
-/** A value for each price. */
 export function byPrice<T>(of: (field: PriceField) => T): Record<PriceField, T> {
   return Object.fromEntries(PRICE_FIELDS.map((field) => [field, of(field)])) as Record<PriceField, T>;
 }

@@ -13,7 +13,6 @@ export interface PercentChange {
   readonly percentParts: number;
 }
 
-/** Prices for the organizations that have this list. */
 export interface PriceList {
   /** Change of the models that the list does not name. Absent: they keep their own prices. */
   readonly others?: PercentChange;

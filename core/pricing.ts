@@ -83,7 +83,6 @@ function toNanoUsd(picoUsd: bigint): NanoUsd {
   return (picoUsd + PICO_PER_NANO - 1n) / PICO_PER_NANO;
 }
 
-/** Tokens that are charged at a price. */
 export function tokensAt(price: keyof Prices, usage: TokenUsage): number {
   const { tokens, without } = PRICE_KINDS[price];
   let count = usage[tokens];

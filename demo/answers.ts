@@ -9,7 +9,6 @@ const LABEL = '[demo model: canned text, not a language model]';
 
 const LONGEST_ECHO = 80;
 
-/** The last user message, in one line. */
 export function lastUserText(messages: readonly Message[]): string {
   const last = messages.findLast(({ role }) => role === 'user');
   return (last?.text ?? '').replace(/\s+/g, ' ').trim();

@@ -8,7 +8,6 @@ export interface RuntimePaths {
   /** Folder of generated bootstrap and xDS files, which Envoy watches. */
   readonly envoyDir: string;
   readonly postgresDir: string;
-  /** Charge logs. */
   readonly chargeLogDir: string;
   /** Folder with mode 0700. Also has the socket of the embedded PostgreSQL. */
   readonly socketDir: string;

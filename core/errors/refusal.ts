@@ -74,7 +74,6 @@ export function statusOf({ code }: Refusal): number {
   return ERROR_CODES[code].status;
 }
 
-/** Status, headers and body of the HTTP response for a refusal. */
 export function renderRefusal(refusal: Refusal): { status: number; headers: Record<string, string>; body: Buffer } {
   const entry: ErrorEntry = ERROR_CODES[refusal.code];
   const retryAfter = refusal.retryAfterSeconds ?? (typeof entry.retryAfter === 'number' ? entry.retryAfter : undefined);

@@ -12,7 +12,6 @@ export interface Catalogue {
   readonly models: readonly CatalogueModel[];
 }
 
-/** The catalogue of this release. */
 export interface ShippedCatalogue extends Catalogue {
   /** Providers of its models by name, with the entries that docs/providers.md shows. */
   readonly providers: Readonly<Record<string, Entry>>;

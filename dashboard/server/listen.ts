@@ -11,7 +11,6 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Time limits for headers, for requests, and for idle connections. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 };
 /** A connection without any progress in either direction is closed within twice this time. */
 const SILENT_MS = 120_000;

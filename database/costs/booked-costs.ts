@@ -35,7 +35,6 @@ interface RowFilter {
   readonly attempt: string;
 }
 
-/** Rows that are marked as late. */
 export const LATE: RowFilter = {
   charge: 'exists (select from late_costs l where l.generation_id = g.id and l.attempt is null)',
   attempt: 'exists (select from late_costs l where l.generation_id = u.generation_id and l.attempt = u.attempt)',

@@ -30,7 +30,6 @@ export const KEY_SETTING_COLUMNS: SettingColumns<KeyRestrictions> = {
   ...KEY_LIMIT_COLUMNS,
 };
 
-/** Columns of `keys k`. */
 export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.last4, ${readSettings(KEY_SETTING_COLUMNS, 'k')},
   ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
   coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;

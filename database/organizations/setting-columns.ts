@@ -14,7 +14,6 @@ const READ = {
   moment: nearestMilliseconds,
 };
 
-/** Name and type of the column of a setting. */
 type SettingColumn = readonly [column: string, type: keyof typeof READ];
 
 /** The column of each setting. A missing one does not compile. */

@@ -203,7 +203,6 @@ function sumsFor(query: ExploreQuery): ExploreSource {
   return isCharged(query) ? 'days_of_ledger' : 'days';
 }
 
-/** Rows of an index, and the number of them that may be read. */
 type CountedRows = ChosenIndex & { readonly mostRows: number };
 
 /** The time from which on the rows can be read. `undefined`: all of them can be read. */

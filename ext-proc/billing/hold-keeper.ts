@@ -60,7 +60,6 @@ export class HoldKeeper {
     this.#live.delete(holdId);
   }
 
-  /** Holds of this process. */
   live(): readonly Hold[] {
     return [...this.#live.values()];
   }

@@ -127,7 +127,6 @@ export interface ChargedUsage {
 
 /** The end of a stream, whether it is translated or passed on. */
 export interface EndedStream {
-  /** Characters of the stream that are kept now. */
   readonly keptCharacters: number;
   /** The last events of a complete stream. `failed` may be called after it. */
   ended(charged: ChargedUsage): string;

@@ -11,7 +11,6 @@ import { localReplyMappers } from './local-replies.ts';
 import { boundAddresses, writeConnectionModule } from './per-address.ts';
 import { replaceFile } from './replace-file.ts';
 
-/** Name of the cluster that reaches the stream listener of gateway process `index`. */
 export function streamClusterName(index: number): string {
   return `gateway-stream-${index}`;
 }

@@ -30,7 +30,6 @@ export async function writeClusterFiles(config: GatewayConfig, folder: string): 
   for (const [path, pem] of bundles) await replaceFile(path, pem);
 }
 
-/** Deletes the files that none of these clusters names. */
 export async function deleteUnnamedFiles(clusters: Clusters, folder: string): Promise<void> {
   const named = JSON.stringify([...clusters.values()]);
   for (const parent of [credentialsFolder(folder), trustedCaFolder(folder)]) {

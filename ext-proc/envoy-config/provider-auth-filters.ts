@@ -16,7 +16,6 @@ const TOKEN_SCRIPT = readFileSync(new URL('../../envoy/token-endpoint.lua', impo
 const TOKEN_RETRY = '1s';
 const TOKEN_TIMEOUT = '5s';
 
-/** Name of the cluster of a provider's token endpoint. */
 export function tokenClusterName(cluster: string): string {
   return `${cluster}-token`;
 }

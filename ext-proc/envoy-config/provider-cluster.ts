@@ -23,7 +23,6 @@ export interface ClusterSource extends Authorization {
   readonly endpoints?: readonly URL[] | undefined;
   readonly endpointPicker?: URL | undefined;
   readonly healthCheck?: HealthCheck | undefined;
-  /** Verifies certificates. */
   readonly trustedCa?: CaBundle | undefined;
 }
 

@@ -5,7 +5,6 @@ import type { Transport } from '../transport/start.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 import type { EnvoyDrain } from './open-envoy-drain.ts';
 
-/** Parts of a gateway process that have to end. */
 export interface ClosingParts {
   readonly transport: Pick<Transport, 'drain' | 'endUploads' | 'close'>;
   readonly envoy: Pick<EnvoyDrain, 'handedOut' | 'close'>;

@@ -9,7 +9,6 @@ import { ProducedMessage } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';
 import { addedTokens, type ReasoningTokens } from './reasoning-tokens.ts';
 
-/** Reasoning that one message of a request lacked. */
 export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json' | 'phase'>;
 
 /** Reasoning that a request lacked, and the way to keep that of its response. */

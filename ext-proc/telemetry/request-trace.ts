@@ -159,7 +159,6 @@ export class Span {
     this.#span.updateName(name);
   }
 
-  /** Adds an event that happened now. */
   event(name: string): void {
     this.#span.addEvent(name, undefined, this.#nowMs());
   }

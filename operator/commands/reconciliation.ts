@@ -19,7 +19,6 @@ export interface Difference extends Readonly<Record<Kind, Compared>> {
   readonly date: string;
   readonly model: string;
   readonly differs: readonly Kind[];
-  /** By reason. */
   readonly uncharged: UnchargedTokens;
 }
 

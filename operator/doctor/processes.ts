@@ -134,7 +134,6 @@ function configurationFindings(configuration: ReportedConfiguration | undefined)
   return findings;
 }
 
-/** Findings about Envoy, which the first process of a host reports. */
 function envoyFindings({ host, report }: ReportedProcess): Finding[] {
   const { envoy, providers } = report;
   if (envoy === null) return [];

@@ -28,7 +28,6 @@ export function lend(bytes: Buffer): BorrowedBytes {
   return bytes as Buffer & BorrowedBytes;
 }
 
-/** A copy of the bytes from `start` to before `end`. */
 export function copyOf(bytes: BorrowedBytes, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafe(end - start);
   bytes.copy(copy, 0, start, end);

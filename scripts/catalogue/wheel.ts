@@ -6,7 +6,6 @@ import { join } from 'node:path';
 /** A downloaded release of a Python package, from which files can be read. */
 export interface Wheel {
   readonly version: string;
-  /** Text of its licence. */
   readonly licence: string;
   read(member: string): string;
 }

@@ -32,7 +32,6 @@ export interface NodeChildOptions extends NodeProgram {
   readonly startTimeoutMs: number;
   /** Time from SIGTERM to SIGKILL. */
   readonly stopTimeoutMs: number;
-  /** Called for each message. */
   readonly onMessage?: (message: object) => void;
 }
 

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ChildUser, endingWithUs } from '../children/child-process.ts';
 
-/** User id of `nobody`. */
 const NOBODY = 65_534;
 const PROBE_TIMEOUT_MS = 5_000;
 

@@ -11,7 +11,6 @@ import { hashToken, newToken } from './session-token.ts';
  */
 const MAX_AGE_SECONDS = KNOWN_BROWSER_DAYS * 86_400;
 
-/** The sign-in attempt of a call, with the typed address. */
 export function attemptOf({ caller, cookies }: Pick<EntryCall, 'caller' | 'cookies'>, email: string): SignInAttempt {
   const { address, claimedAddress } = caller;
   return { email, address, ...present({ claimedAddress, browserHash: browserHashOf(cookies) }) };

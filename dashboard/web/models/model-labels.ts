@@ -136,7 +136,6 @@ export function filterModels(
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The models with every word of the search in their id. */
 export function findModels<M extends Pick<ModelView, 'id'>>(models: readonly M[], search = ''): readonly M[] {
   const words = search.toLowerCase().split(/\s+/);
   return models.filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)));

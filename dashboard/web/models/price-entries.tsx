@@ -59,7 +59,6 @@ function Windows({ of: windows }: { readonly of: readonly PriceWindowView[] }): 
   ));
 }
 
-/** All entries of a price table, with the prices that differ. */
 function PriceEntries({ of: table }: { readonly of: TableJson }): ReactNode {
   const entries = priceEntries(table);
   const fields = distinctPrices(entries);

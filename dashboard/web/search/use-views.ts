@@ -10,7 +10,6 @@ export interface View extends SavedView {
   readonly link: ExploreLink;
 }
 
-/** Path on the server for views of an organization, or for the operators' views. */
 export function viewsPath(organization: string | undefined) {
   return organization === undefined ? '/api/views' : '/api/organizations/:organization/views';
 }

@@ -145,7 +145,6 @@ export interface ListPageProps<Row> extends ListProps<Row>, PageHeaderProps, Pic
   readonly banners?: ReactNode;
   /** What the user may have searched for if no row matches. `false`: `empty` covers that case. */
   readonly noMatch?: string | false;
-  /** Dialogs. */
   readonly children?: ReactNode;
 }
 

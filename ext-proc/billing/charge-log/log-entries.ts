@@ -44,7 +44,6 @@ export function chargeIn(text: Buffer): Settlement | ClaimedSettlement | undefin
   return isSettlement(settlement) ? settlement : undefined;
 }
 
-/** An entry without its stored response. */
 export function entryWithoutResponse(text: Buffer): string {
   const charge = kindOf(text) === 'L' ? chargeIn(text) : undefined;
   return charge ? chargeEntry(withoutResponse(charge)) : text.toString('utf8');

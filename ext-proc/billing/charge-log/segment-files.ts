@@ -16,7 +16,6 @@ export function segmentFile(folder: string, workerIndex: number, number: number)
   return { number, path: join(folder, `log-${workerIndex}.${number}.jsonl`) };
 }
 
-/** Segments of a worker in order. */
 export async function segmentsOf(folder: string, workerIndex: number): Promise<SegmentFile[]> {
   return (await readdir(folder))
     .flatMap((name) => {

@@ -4,7 +4,6 @@ import type { RequestSeal } from './sealed-response.ts';
 
 /** Response of an earlier request, read from the database at the client's pace. */
 export interface StoredResponse {
-  /** Size of the response. */
   readonly bytes: number;
   /** Most bytes that are in memory at once. */
   readonly memoryBytes: number;

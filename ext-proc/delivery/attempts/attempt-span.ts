@@ -37,7 +37,6 @@ export function endStreamSpan({ trace }: AdmittedRequest, failure: ProviderFailu
   trace?.current?.end();
 }
 
-/** Describes the response in the span of the last attempt. */
 export function describeResponse({ trace }: AdmittedRequest, meter: ResponseMeter, usage: TokenUsage): void {
   const span = trace?.current;
   if (span === undefined) return;

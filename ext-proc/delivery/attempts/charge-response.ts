@@ -4,7 +4,6 @@ import type { ProviderOutput } from '../../hold/delivery-hold.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 
-/** Target of a response, and the time of its call. */
 export interface CalledTarget {
   readonly target: Target;
   /** Since the delivery began. */

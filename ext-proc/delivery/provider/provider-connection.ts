@@ -5,7 +5,6 @@ import type { Carrier, ProviderCall, ProviderHead } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 
-/** Owner of the connections. */
 export interface ConnectionKeeper {
   /** Called when the connection can carry the next call. */
   onIdle(connection: ProviderConnection): void;

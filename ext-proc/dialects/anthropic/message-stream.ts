@@ -12,7 +12,6 @@ import { servedTier } from './service-tier.ts';
 import { redactedDetail, thinkingDetail } from './thinking-details.ts';
 import { chatUsage, mergedUsage, usageSoFar } from './usage.ts';
 
-/** Names of members with the text of a delta. */
 type DeltaName = 'text' | 'thinking' | 'partial_json';
 
 /** How further deltas of a block are passed on. */

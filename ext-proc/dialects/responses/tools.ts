@@ -59,7 +59,6 @@ function toolName(tool: JsonObject): JsonObject {
   return { type, name: isObject(named) ? named.name : tool.name };
 }
 
-/** `response_format` as `text.format`. */
 export function textFormat(format: unknown): JsonObject | undefined {
   if (!isObject(format)) return undefined;
   const { type, json_schema: described } = format;

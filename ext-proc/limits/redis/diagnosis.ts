@@ -19,7 +19,6 @@ export interface RedisDiagnosis extends ServerClock {
   readonly usedMemoryBytes: number;
   readonly clients: number;
   readonly maxClients: number;
-  /** True if it writes its data to disk. */
   readonly persistent: boolean;
   /** True if the last write to disk failed. With some settings the server then refuses writes. */
   readonly persistenceFailed: boolean;

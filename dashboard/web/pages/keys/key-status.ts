@@ -40,7 +40,6 @@ export function mayExtend(key: KeyView, nowMs: number): boolean {
   return kind === 'expiring' || kind === 'expired';
 }
 
-/** The keys that match the address, and the number of matches in each group. */
 export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysState, nowMs: number) {
   const found = keys.filter((key) => matchesSearch(key, search));
   const group = (name: KeyGroup) => found.filter((key) => isInGroup(key, name, nowMs));

@@ -15,7 +15,6 @@ export interface PlayUsage {
   readonly costUsd: number;
 }
 
-/** An error from the gateway. */
 export interface PlayFailure {
   /** Absent for an error within a stream. */
   readonly status?: number;

@@ -111,7 +111,6 @@ function Status({ of: request }: { readonly of: RequestView }): ReactNode {
   );
 }
 
-/** The model, or the route if the request has none. */
 function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
   return <Name text={model ?? routeLabel(route)} muted={model === undefined} />;
 }
