@@ -68,7 +68,7 @@ async function meetServer({ check, field, url, trustedCa, isHttp2 }: NamedServer
   return met === undefined ? [answers] : [answers, expiryFinding(`${check} certificate`, new Date(met.valid_to))];
 }
 
-/** Waits for the socket to connect, and closes it. Resolves with what `met` finds, or why it failed. */
+/** Waits for the connection, then closes it. Gives what `met` finds, or why there was none. */
 function meeting<Met>(socket: Socket, event: 'connect' | 'secureConnect', met: () => Met): Promise<Met | string> {
   return new Promise((resolve) => {
     const end = (outcome: Met | string) => {

@@ -24,7 +24,7 @@ export interface RequestLogOptions {
 /** If more rows than this wait, later ones are written without `metadata`, which may have 40 KB. */
 const MOST_WITH_METADATA = 1_000;
 
-/** A row without metadata takes about 1 KB. For uncharged attempts an hour fits, as they are few. */
+/** A row without metadata takes about 1 KB. An hour of uncharged attempts fits: they are few. */
 export const LOG_BOUNDS: BufferBounds = {
   capacity: 20_000,
   batch: 500,
