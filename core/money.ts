@@ -1,4 +1,4 @@
-import { exactNumber } from './config/exact-number.ts';
+import { exactNumber } from './exact-number.ts';
 
 /**
  * Money is an integer count of nano-dollars (1 USD = 1e9 nUSD) in a bigint, so that no sum ever

@@ -10,7 +10,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 
-import { exactNumber } from './exact-number.ts';
+import { exactNumber } from '../exact-number.ts';
 
 /** Converts a parsed YAML document to plain data with the position of each value. */
 

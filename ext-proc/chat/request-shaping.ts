@@ -1,5 +1,5 @@
-import { exactNumber } from '#core/config/exact-number.ts';
 import type { RequestShaping } from '#core/config/gateway-config.ts';
+import { exactNumber } from '#core/exact-number.ts';
 import { parseJson } from '#core/parse-json.ts';
 
 /**

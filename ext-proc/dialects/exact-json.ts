@@ -1,4 +1,4 @@
-import '#core/config/exact-number.ts';
+import '#core/exact-number.ts';
 import type { JsonObject } from '#core/json-object.ts';
 import { parseJson } from '#core/parse-json.ts';
 
