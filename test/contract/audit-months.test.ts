@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import type { Measured } from '#database/measured.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
@@ -30,12 +31,18 @@ async function partitions(url: string): Promise<readonly { readonly name: string
 describe('the audit log by months', () => {
   it('has partitions for this month and three more, and a default for other times', async () => {
     const url = await createDatabase();
-    for (const ms of [month(0), month(1) - 1, month(3), month(4)]) await addEvent(url, ms);
-    expect(await partitions(url)).toEqual([
-      { name: `audit_log_${nameOf(0)}`, rows: 2 },
-      { name: `audit_log_${nameOf(1)}`, rows: 0 },
-      { name: `audit_log_${nameOf(2)}`, rows: 0 },
-      { name: `audit_log_${nameOf(3)}`, rows: 1 },
+    // A month in which no other process has made partitions, and which does not end meanwhile.
+    const first = 6;
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(month(first) + 10 * DAY_MS);
+    await (await openStore(url)).close();
+    clock.mockRestore();
+    for (const ms of [month(first), month(first + 1) - 1, month(first + 3), month(first + 4)]) await addEvent(url, ms);
+    const made = await partitions(url);
+    expect(made.slice(made.findIndex(({ name }) => name === `audit_log_${nameOf(first)}`))).toEqual([
+      { name: `audit_log_${nameOf(first)}`, rows: 2 },
+      { name: `audit_log_${nameOf(first + 1)}`, rows: 0 },
+      { name: `audit_log_${nameOf(first + 2)}`, rows: 0 },
+      { name: `audit_log_${nameOf(first + 3)}`, rows: 1 },
       { name: 'audit_log_other', rows: 1 },
     ]);
   });
@@ -55,7 +62,7 @@ describe('the audit log by months', () => {
   it('is written by the dashboard only through the parent table, and other roles make no months', async () => {
     const ownersUrl = await createDatabase();
     const url = await migratedFor(ownersUrl, 'gateway_dashboard');
-    await addEvent(url, Date.now());
+    await addEvent(url, month(0));
     const partition = `audit_log_${nameOf(0)}`;
     for (const statement of [
       `insert into ${partition} (id, actor, action) values ('${newId('evt', Date.now())}', 'x', 'x.x')`,
