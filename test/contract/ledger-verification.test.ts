@@ -146,11 +146,17 @@ describe('ledger verification', () => {
   });
 
   it('skips only rows of detached months', async () => {
-    await sql(
-      db.url,
-      `create table generations_2026_08 partition of generations
-       for values from (id_floor('gen', timestamptz '2026-08-01Z')) to (id_floor('gen', timestamptz '2026-09-01Z'))`,
-    );
+    // September is kept, and with it the day of the charges, whatever the month of the database is.
+    for (const [month, first, end] of [
+      ['2026_08', '2026-08-01Z', '2026-09-01Z'],
+      ['2026_09', '2026-09-01Z', '2026-10-01Z'],
+    ]) {
+      await sql(
+        db.url,
+        `create table generations_${month} partition of generations
+         for values from (id_floor('gen', timestamptz '${first}')) to (id_floor('gen', timestamptz '${end}'))`,
+      );
+    }
     const inAugust = Date.UTC(2026, 7, 15);
     const generationId = newId('gen', inAugust);
     const settlement = settlementOf(db.customer, { generationId, day: inAugust / 86_400_000, costNanoUsd: 5n });
