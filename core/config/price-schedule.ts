@@ -31,7 +31,7 @@ const date = readText(DATE, (text) => {
 });
 
 const INSTANT = 'a day such as 2026-12-01, from 00:00 UTC, or an instant such as 2026-12-01T08:00:00Z';
-const instant = matching(/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?(?:Z|[+-]\d{2}:\d{2}))?$/, INSTANT);
+const instant = matching(/^\d{4}-\d\d-\d\d(?:T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d))?$/, INSTANT);
 
 const HOURS = 'hours of the day in UTC such as 01:00-04:00; an end before the start is on the next day';
 const hoursOfDay = readText(HOURS, (text) => {
