@@ -10,18 +10,21 @@ interface Body {
 test('every mapper gives an error code with its status, type and text', () => {
   const codes = localReplyMappers().map((mapper) => {
     const body = mapper.body_format_override as Body;
-    const { error } = JSON.parse(body.text_format_source.inline_string.replaceAll('%%', '%'));
+    const text = body.text_format_source.inline_string.replace('"%REQ(X-REQUEST-ID)%"', '"id"');
+    const { error, ...around } = JSON.parse(text.replaceAll('%%', '%'));
+    const isAtMessages = JSON.stringify(mapper.filter).includes('/v1/messages');
+    expect(around).toEqual(isAtMessages ? { type: 'error', request_id: 'id' } : {});
     const entry = ERROR_CODES[error.code as ErrorCode];
     expect(mapper.status_code).toBe(entry.status);
     expect(error.type).toBe(entry.type);
     // No place of the message was forgotten, and nothing is left that Envoy would read as an
     // operator of its own.
     expect(error.message).not.toMatch(/[{}]/);
-    expect(body.text_format_source.inline_string.replaceAll('%%', '')).not.toContain('%');
+    expect(text.replaceAll('%%', '')).not.toContain('%');
     expect(body.content_type).toBe('application/json');
     return error.code;
   });
-  expect(codes).toEqual([
+  const each = [
     'request_timeout',
     'request_too_large',
     'rpm_exceeded',
@@ -31,7 +34,8 @@ test('every mapper gives an error code with its status, type and text', () => {
     'internal_error',
     'no_capacity',
     'internal_error',
-  ]);
+  ];
+  expect(codes).toEqual(each.flatMap((code) => [code, code]));
 });
 
 test('the last mapper matches everything, so that no reply of Envoy keeps its own text', () => {

@@ -1,4 +1,5 @@
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
+import { errorBody } from '../doors/messages/message-object.ts';
 import { STATUS_FAULT } from '../transport/ext-proc/ext-proc-server.ts';
 import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
 import { HEADER_LIMIT } from '../transport/ext-proc/request-head.ts';
@@ -16,49 +17,63 @@ export interface LocalReplyMapper {
 }
 
 export function localReplyMappers(): readonly LocalReplyMapper[] {
+  return refusals().flatMap(([filter, refusal]) => [
+    mapper(allOf(filter, AT_MESSAGES), refusal, true),
+    mapper(filter, refusal, false),
+  ]);
+}
+
+function refusals(): readonly (readonly [filter: object, refusal: Refusal])[] {
   const noCapacity = refuse('no_capacity');
   return [
     // Headers came too slowly, or the request was idle for longer than any of our time-outs.
-    mapper(
+    [
       anyOf(status('EQ', 408), status('EQ', 504)),
       refuse('request_timeout', { problem: 'The request did not arrive in time.' }),
-    ),
-    mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit: HEADER_LIMIT })),
+    ],
+    [anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit: HEADER_LIMIT })],
     // One address sends more than `listen.address_rps`.
-    mapper(
+    [
       status('EQ', 429),
       refuse('rpm_exceeded', { problem: 'Too many requests from this address.' }, { retryAfterSeconds: 1 }),
-    ),
+    ],
     // HTTP/1.0, mostly from a proxy in front with its default settings. A response over HTTP/1.0
     // cannot signal that it was cut off.
-    mapper(
+    [
       status('EQ', 426),
       refuse('invalid_request', { problem: 'This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.' }),
-    ),
+    ],
     // Every other 4xx that Envoy makes is for a request that HTTP does not allow.
-    mapper(
+    [
       allOf(status('GE', 400), status('LE', 499)),
       refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),
-    ),
+    ],
     // Envoy's only 501: a transfer coding other than chunked, such as gzip.
-    mapper(
+    [
       status('EQ', 501),
       refuse(
         'invalid_request',
         { problem: 'A transfer-encoding other than chunked is not accepted.' },
         { param: 'transfer-encoding' },
       ),
-    ),
+    ],
     // The process failed the stream on purpose: a bug of ours.
-    mapper(detailsContain(`gRPC_error_${STATUS_FAULT}{`), refuse('internal_error')),
+    [detailsContain(`gRPC_error_${STATUS_FAULT}{`), refuse('internal_error')],
     // The process does not run, is overloaded, or its connection broke.
-    mapper(anyOf(status('EQ', 502), status('EQ', 503)), noCapacity),
-    mapper(status('GE', 100), refuse('internal_error')),
+    [anyOf(status('EQ', 502), status('EQ', 503)), noCapacity],
+    [status('GE', 100), refuse('internal_error')],
   ];
 }
 
-function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
+/** Never of a request that broke before its path was read. */
+const AT_MESSAGES = { header_filter: { header: { name: ':path', string_match: { prefix: '/v1/messages' } } } };
+const REQUEST_ID = '%REQ(X-REQUEST-ID)%';
+
+function mapper(filter: object, refusal: Refusal, isAtMessages: boolean): LocalReplyMapper {
   const { status: statusCode, headers } = renderRefusal(refusal);
+  const { error: told } = envelopeOf(refusal);
+  // Envoy interprets %…% as its own operators.
+  const error = { ...told, message: told.message.replaceAll('%', '%%') };
   const { 'content-type': contentType, ...others } = headers;
   return {
     filter,
@@ -69,11 +84,11 @@ function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
       // A request that broke before its headers were read has no id yet. The ids of all others are
       // set later.
       header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT'),
+      ...(isAtMessages ? [header('request-id', REQUEST_ID, 'OVERWRITE_IF_EXISTS_OR_ADD')] : []),
     ],
     body_format_override: {
       content_type: contentType,
-      // Envoy interprets %…% as its own operators.
-      text_format_source: { inline_string: JSON.stringify(envelopeOf(refusal)).replaceAll('%', '%%') },
+      text_format_source: { inline_string: JSON.stringify(isAtMessages ? errorBody(error, REQUEST_ID) : { error }) },
     },
   };
 }

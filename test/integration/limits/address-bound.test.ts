@@ -38,14 +38,14 @@ const gateway = withGateway({
 });
 
 /** Sends a request without a key, so that only the address can be counted. */
-async function ask(localAddress: string): Promise<{ response: IncomingMessage; body: string }> {
-  const outgoing = request(`${gateway.stack.origin}/v1/models`, { localAddress, agent: false }).end();
+async function ask(localAddress: string, path = '/v1/models'): Promise<{ response: IncomingMessage; body: string }> {
+  const outgoing = request(`${gateway.stack.origin}${path}`, { localAddress, agent: false }).end();
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return { response, body: await text(response) };
 }
 
-async function manyFrom(address: string): Promise<Awaited<ReturnType<typeof ask>>[]> {
-  return Promise.all(Array.from({ length: 100 }, () => ask(address)));
+async function manyFrom(address: string, path?: string): Promise<Awaited<ReturnType<typeof ask>>[]> {
+  return Promise.all(Array.from({ length: 100 }, () => ask(address, path)));
 }
 
 test('an address is refused above its bound, with an error of the API, and others are not', async () => {
@@ -67,6 +67,17 @@ test('an address is refused above its bound, with an error of the API, and other
   expect(flooding.length - refused.length).toBeGreaterThanOrEqual(2 * PER_SECOND);
   const { response } = await ask('127.0.0.3');
   expect(response.statusCode).toBe(401);
+});
+
+test('a client of the Messages API is refused in the form of that API', async () => {
+  const flooding = await manyFrom('127.0.0.8', '/v1/messages?beta=true');
+  const refused = flooding.filter(({ response }) => response.statusCode === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { response, body } of refused) {
+    const id = response.headers['x-request-id'];
+    expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'rpm_exceeded' }, request_id: id });
+    expect(response.headers).toMatchObject({ 'retry-after': '1', 'request-id': id });
+  }
 });
 
 test('a trusted proxy has many clients, and no bound', async () => {
