@@ -28,6 +28,16 @@ const round = () =>
 const credit = (usd: bigint) =>
   dashboard.administration.credit(scene.organizationId, { amountNanoUsd: usd * 1_000_000_000n }, BY);
 
+async function setUp(): Promise<void> {
+  await saveCard();
+  await set();
+}
+async function roundWithoutStripe(): Promise<void> {
+  stripe.away = true;
+  await expect(round()).rejects.toThrow();
+  stripe.away = false;
+}
+
 const alertOwners = () =>
   changeAlertSettings(
     dashboard.database,
@@ -55,8 +65,7 @@ describe('automatic top-up', () => {
   });
 
   test('charges the card below the threshold, once for all processes, within the daily limit', async () => {
-    await saveCard();
-    await set();
+    await setUp();
     await Promise.all([round(), round(), round()]);
     expect([await balance(), stripe.world.charges]).toEqual([20, 1]);
     await stripe.deliverAll();
@@ -72,8 +81,7 @@ describe('automatic top-up', () => {
   });
 
   test('that the bank declines is shown, and not retried before a person acts', async () => {
-    await saveCard();
-    await set();
+    await setUp();
     stripe.world.declines = 'Your card has insufficient funds.';
     await alertOwners();
     await round();
@@ -92,11 +100,8 @@ describe('automatic top-up', () => {
   });
 
   test('whose response was lost is requested again with the same idempotency key, and charged once', async () => {
-    await saveCard();
-    await set();
-    stripe.away = true;
-    await expect(round()).rejects.toThrow();
-    stripe.away = false;
+    await setUp();
+    await roundWithoutStripe();
     await round();
     expect(stripe.world.charges).toBe(0);
     const asked = stripe.calls.filter(({ method, path }) => method === 'POST' && path === '/v1/payment_intents');
@@ -110,11 +115,8 @@ describe('automatic top-up', () => {
   });
 
   test('that Stripe did not answer for a day fails, and is credited if it was paid after all', async () => {
-    await saveCard();
-    await set();
-    stripe.away = true;
-    await expect(round()).rejects.toThrow();
-    stripe.away = false;
+    await setUp();
+    await roundWithoutStripe();
     await alertOwners();
     await sql(dashboard.databaseUrl, "update top_ups set created_at = created_at - interval '24 hours'");
     await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
@@ -132,11 +134,8 @@ describe('automatic top-up', () => {
     ['a suspension', () => dashboard.administration.setSuspended(scene.organizationId, true, BY)],
     ['the end of the settings', () => scene.owner.send('PUT', at('automatic-top-up'), {})],
   ])('that Stripe did not answer is not requested again after %s', async (_, end) => {
-    await saveCard();
-    await set();
-    stripe.away = true;
-    await expect(round()).rejects.toThrow();
-    stripe.away = false;
+    await setUp();
+    await roundWithoutStripe();
     await end();
     // Stripe may have charged the card. Only a round that looks up the payment can tell.
     expect(await states()).toEqual(['open']);
@@ -148,8 +147,7 @@ describe('automatic top-up', () => {
   });
 
   test('stops after a refund, and when the card is removed', async () => {
-    await saveCard();
-    await set();
+    await setUp();
     await round();
     const [payment] = [...stripe.world.payments.keys()].slice(-1);
     stripe.world.refund(payment ?? '', 2000);
@@ -166,8 +164,7 @@ describe('automatic top-up', () => {
   });
 
   test('charges no card that was removed, even if an older backup of the database is restored', async () => {
-    await saveCard();
-    await set();
+    await setUp();
     const row = `payment_accounts where organization_id = '${scene.organizationId}'`;
     await sql(dashboard.databaseUrl, `create table backup as select * from ${row}`);
     await scene.owner.send('DELETE', at('card'));
@@ -182,8 +179,7 @@ describe('automatic top-up', () => {
   });
 
   test('accepts a new card if Stripe does not know the customer, as after a change from test mode', async () => {
-    await saveCard();
-    await set();
+    await setUp();
     stripe.world.customers.clear();
     await saveCard();
     expect([(await view()).card, (await view()).automatic]).toEqual(['visa 4242', undefined]);
@@ -193,8 +189,7 @@ describe('automatic top-up', () => {
   });
 
   test('is audited when it is set up, and charges no suspended organization', async () => {
-    await saveCard();
-    await set();
+    await setUp();
     await dashboard.administration.setSuspended(scene.organizationId, true, BY);
     await round();
     expect(stripe.world.charges).toBe(0);

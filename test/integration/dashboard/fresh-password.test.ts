@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { UserRow } from '#contract/operator.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
@@ -24,6 +24,7 @@ beforeAll(async () => {
   userId = (await dashboard.addUser({ in: [organizationId, 'member'] })).id;
 });
 beforeEach(withinOneWindow);
+afterEach(() => dashboard.configure({}));
 
 /** Moves the time at which the password was entered into the past. */
 const wait = (id: string, by: string) =>
@@ -167,6 +168,5 @@ describe('the length of a session', () => {
     await age("created_at = now() - interval '90 minutes'");
     dashboard.configure({ session: { ...session, absoluteMs: 3_600_000 } });
     expect(await status()).toBe(401);
-    dashboard.configure({});
   });
 });

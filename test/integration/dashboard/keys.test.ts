@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { BY, sql } from '../../harness/database.ts';
@@ -26,6 +26,7 @@ beforeAll(async () => {
   owner = await dashboard.signedIn(user);
   member = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
 });
+afterEach(() => dashboard.setNow(undefined));
 
 const SIMPLE = { name: 'Backend', scopes: ['chat'] };
 const create = (browser: Browser, body: object = SIMPLE) => browser.send<CreatedKeyView>('POST', path, body);
@@ -135,7 +136,6 @@ describe('editing a key', () => {
     expect(body).toMatchObject({ name: 'Renamed', state: 'expired' });
     expect((await edit(owner, id, { expiresAtMs: expiresAtMs - 1 })).status).toBe(400);
     expect((await edit(owner, id, { expiresAtMs: expiresAtMs + HOUR_MS })).body.state).toBe('usable');
-    dashboard.setNow(undefined);
   });
 });
 
@@ -276,6 +276,5 @@ describe('the use of a key', () => {
     expect(await show(id)).toMatchObject(used);
     const { keys } = (await owner.get<{ keys: KeyView[] }>(path)).body;
     expect(keys.find((key) => key.id === id)).toMatchObject(used);
-    dashboard.setNow(undefined);
   });
 });

@@ -173,8 +173,7 @@ describe('the list of organizations', () => {
        insert into organization_daily_spend values ('${id}', '2027-01-15', 77), ('${id}', '2027-01-14', 1)`,
     );
     dashboard.setNow(Date.UTC(2027, 0, 15, 3));
-    const { organizations } = await list('search=sEEn');
-    dashboard.setNow(undefined);
+    const { organizations } = await list('search=sEEn').finally(() => dashboard.setNow(undefined));
     expect(organizations).toEqual([
       {
         ...{ id, name: 'Seen', balanceNanoUsd: '0', spentTodayNanoUsd: '77', usableKeys: 2 },

@@ -21,6 +21,8 @@ export function paymentsScene(role?: Role) {
     stripe.deliverTo = dashboard.origin;
   });
   beforeEach(async () => {
+    Object.assign(stripe, { away: false, instead: undefined });
+    dashboard.configure({ stripe: stripe.config });
     organizationId = await dashboard.addOrganization();
     owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
   });

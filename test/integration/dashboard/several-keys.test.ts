@@ -107,8 +107,7 @@ describe('the CSV of keys', () => {
       `insert into key_activity values ('${key.id}', to_timestamp(1795000000), '203.0.113.5');
        insert into key_daily_spend values ('${key.id}', '2027-01-15', 1), ('${key.id}', '2027-01-01', 10), ('${key.id}', '2026-12-31', 1000000000)`,
     );
-    const [names, ...lines] = await linesOf(member, `?search=${key.id}`);
-    dashboard.setNow(undefined);
+    const [names, ...lines] = await linesOf(member, `?search=${key.id}`).finally(() => dashboard.setNow(undefined));
     expect(names).toBe(
       'key_id,name,key,member,status,created,last_used,last_address,expires,revoked,scopes,models,addresses,rpm,tpm,daily_budget_usd,monthly_budget_usd,lifetime_budget_usd,spent_today_usd,spent_this_month_usd,spent_in_lifetime_usd,note',
     );
