@@ -31,6 +31,7 @@ export const MODELS_IMPORT: Command = {
       ...(markupText !== undefined && markup === undefined
         ? [`--markup takes a percentage such as 15 or 7.5, not ${JSON.stringify(markupText)}.`]
         : []),
+      ...(replace && !write ? ['--replace needs --write: nothing else replaces a model.'] : []),
       ...(flags.has('as') && positionals.length > 1 ? ['--as names one model: give one ID.'] : []),
     ];
     if (wrong.length > 0) return { kind: 'usage', message: wrong.join('\n') };

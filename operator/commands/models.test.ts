@@ -217,6 +217,7 @@ describe('models import', () => {
   it.each([
     ['usage', /ID… is missing/, []],
     ['usage', /--as names one model/, ['openai/gpt-4.1', 'openai/gpt-4o', '--as', 'x']],
+    ['usage', /--replace needs --write/, ['openai/gpt-4.1', '--replace']],
     ['usage', /--markup takes a percentage/, ['openai/gpt-4.1', '--markup', '-5']],
     ['refused', /--provider names one provider/, ['openai/gpt-4.1', 'xai/grok-4.7', '--provider', 'x']],
     ['refused', /models\.a b: /, ['openai/gpt-4.1', '--as', 'a b']],
