@@ -5,13 +5,13 @@ import { downloadWitness } from './catalogue/genai-prices.ts';
 import { downloadMap } from './catalogue/litellm-map.ts';
 import { blockProviders } from './catalogue/provider-blocks.ts';
 import { withWitness } from './catalogue/second-witness.ts';
-import { shareLines, shareOf } from './catalogue/share.ts';
+import { unsaidPrices } from './catalogue/unsaid-prices.ts';
 
 /**
  * Writes the model catalogue from LiteLLM's price map, with genai-prices as the second witness.
- * Also prints how many models a price table can express. `npm run catalogue`, or `npm run catalogue
- * -- LITELLM GENAI_PRICES` for given releases of both. Needs Python 3 with pip. Downloads only
- * these packages.
+ * Also names the models whose price no price table expresses. `npm run catalogue`, or `npm run
+ * catalogue -- LITELLM GENAI_PRICES` for given releases of both. Needs Python 3 with pip. Downloads
+ * only these packages.
  */
 const FOLDER = join(import.meta.dirname, '../core/model-catalogue');
 const FILE = join(FOLDER, 'models.json');
@@ -38,4 +38,7 @@ const disputed = models.filter((model) => model.disputed !== undefined).length;
 process.stdout.write(
   `${models.length} models, LiteLLM ${map.version}, as of ${as_of}. genai-prices ${witness.version} knows ${known} of them and disputes ${disputed}.\n`,
 );
-process.stdout.write(`${[...notes, ...shareLines(shareOf(map.entries, as_of))].join('\n')}\n`);
+const unsaid = [...unsaidPrices(map.entries, as_of)].map(
+  ([kind, names]) => `No price table expresses ${kind}: ${names.join(', ')}.`,
+);
+process.stdout.write(`${[...notes, ...unsaid].join('\n')}\n`);

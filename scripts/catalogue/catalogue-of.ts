@@ -20,19 +20,11 @@ export interface BlockProvider extends Readonly<Record<string, unknown>> {
   readonly request?: { readonly drop?: readonly string[] } & Readonly<Record<string, unknown>>;
 }
 
-export interface CatalogueContent {
-  readonly providers: Readonly<Record<string, BlockProvider>>;
-  readonly models: readonly CatalogueModel[];
-}
-
 /** Providers some of whose models refuse temperature and top_p. Their targets drop them. */
 const SAMPLING_BY_MODEL = new Set(['anthropic', 'google', 'openai']);
 const SAMPLING = ['temperature', 'top_p'];
 
-export function catalogueOf(
-  map: ReadonlyMap<string, MapEntry>,
-  blocks: ReadonlyMap<string, BlockProvider>,
-): CatalogueContent {
+export function catalogueOf(map: ReadonlyMap<string, MapEntry>, blocks: ReadonlyMap<string, BlockProvider>) {
   const providers: Record<string, BlockProvider> = {};
   const models = new Map<string, CatalogueModel>();
   for (const [provider, mapProvider] of PROVIDERS) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { saidPrices } from './price-table.ts';
-import { shareOf } from './share.ts';
+import { unsaidPrices } from './unsaid-prices.ts';
 
 const CHAT = { mode: 'chat', input_cost_per_token: 2e-6, output_cost_per_token: 1e-5 };
 
@@ -135,7 +135,7 @@ function lengths(count: number): object {
   return Object.fromEntries(steps);
 }
 
-it('counts live chat models with a price', () => {
+it('names the live chat models whose price no table expresses', () => {
   const map = new Map<string, Record<string, unknown>>([
     ['three', CHAT],
     ['tiers', { ...CHAT, input_cost_per_token_flex: 1e-6 }],
@@ -146,11 +146,10 @@ it('counts live chat models with a price', () => {
     ['unpriced', { mode: 'chat' }],
     ['hours', { ...CHAT, off_peak_pricing: {} }],
   ]);
-  expect(shareOf(map, '2026-11-23')).toEqual({
-    ...{ priced: 5, byTokensAlone: 4, exact: 3, byThreePrices: 2 },
-    unsaid: new Map([
+  expect(unsaidPrices(map, '2026-11-23')).toEqual(
+    new Map([
       ['images out', ['responses']],
       ['hour of the day', ['hours']],
     ]),
-  });
+  );
 });

@@ -10,16 +10,9 @@ import { CHOICES, type Differing } from './choices.ts';
 import { type Witness, witnessOf } from './genai-prices.ts';
 import { changesAfter, type WitnessTable, witnessTable } from './witness-table.ts';
 
-export interface Witnessed {
-  readonly models: readonly CatalogueModel[];
-  /** Number of models that the witness knows. */
-  readonly known: number;
-  /** Sentences about what a person should check. */
-  readonly notes: readonly string[];
-}
-
 /** Adds the witness's information to models: future prices and disputes. */
-export function withWitness(models: readonly CatalogueModel[], witness: Witness['models'], day: string): Witnessed {
+export function withWitness(models: readonly CatalogueModel[], witness: Witness['models'], day: string) {
+  /** Sentences about what a person should check. */
   const notes: string[] = [];
   let known = 0;
   const seen = models.map((model): CatalogueModel => {
