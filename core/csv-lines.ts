@@ -42,15 +42,8 @@ export async function* csvLines<Row, Cursor>(
   } while (cursor !== undefined && left > 0);
 }
 
-interface StepText<Cursor> {
-  readonly pieces: readonly string[];
-  /** Number of rows. */
-  readonly length: number;
-  readonly next: Cursor | undefined;
-}
-
 /** All text of a step, so that no rows are in memory while a piece waits for its reader. */
-async function textOf<Row, Cursor>(columns: Columns<Row>, step: Promise<Step<Row, Cursor>>): Promise<StepText<Cursor>> {
+async function textOf<Row, Cursor>(columns: Columns<Row>, step: Promise<Step<Row, Cursor>>) {
   const { rows, next } = await step;
   const pieces: string[] = [];
   let piece = '';

@@ -24,18 +24,13 @@ const DENIED: readonly (readonly [RegExp, string])[] = [
   [/\bdearer\b|\bdearest\b|\bis dear\b/i, 'expensive'],
 ];
 
-export interface Breach {
-  readonly line: number;
-  readonly problem: string;
-}
-
 interface Prose {
   readonly line: number;
   readonly text: string;
   readonly columns: number;
 }
 
-export function breachesIn(path: string, text: string): Breach[] {
+export function breachesIn(path: string, text: string) {
   const prose = path.endsWith('.md') ? proseOfDocument(text) : proseOfComments(path, text);
   return prose.flatMap((part) => problemsOf(part).map((problem) => ({ line: part.line, problem })));
 }

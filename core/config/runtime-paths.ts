@@ -2,27 +2,6 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Paths of one deployment: files in the data folder, sockets in a folder with a short path. */
-export interface RuntimePaths {
-  readonly dataDir: string;
-  /** Folder of generated bootstrap and xDS files, which Envoy watches. */
-  readonly envoyDir: string;
-  readonly postgresDir: string;
-  readonly chargeLogDir: string;
-  /** Folder with mode 0700. Also has the socket of the embedded PostgreSQL. */
-  readonly socketDir: string;
-  /** Sockets of gateway process `index`: for ext_proc streams, and for routed requests. */
-  extProcSocket(index: number): string;
-  streamSocket(index: number): string;
-  /** Envoy's egress listener, for calls of providers. */
-  readonly egressSocket: string;
-  readonly envoyAdminSocket: string;
-  /** Socket on which gateway process `index` serves its metrics to the first process. */
-  metricsSocket(index: number): string;
-  /** The key of readiness probes, shared by the gateway processes. */
-  readonly probeKey: string;
-}
-
 /** sun_path has 107 bytes: deep folders have sockets in the temporary folder, under a hash. */
 const LONGEST_SOCKET_DIR = 80;
 
@@ -33,7 +12,8 @@ export function configPath(env: Environment): string {
   return env.GATEWAY_CONFIG || 'config/gateway.yaml';
 }
 
-export function runtimePaths(env: Environment): RuntimePaths {
+/** Paths of one deployment: files in the data folder, sockets in a folder with a short path. */
+export function runtimePaths(env: Environment) {
   // Empty would be the working folder, whose envoy/envoy.yaml the generated one would overwrite.
   const dataDir = resolve(env.GATEWAY_DATA || '.data');
   const inside = join(dataDir, 'run');
@@ -42,18 +22,26 @@ export function runtimePaths(env: Environment): RuntimePaths {
     Buffer.byteLength(inside) <= LONGEST_SOCKET_DIR ? inside : join(tmpdir(), `inference-gateway-${hash}`);
   return {
     dataDir,
+    /** Generated bootstrap and xDS files, which Envoy watches. */
     envoyDir: join(dataDir, 'envoy'),
     postgresDir: join(dataDir, 'postgres'),
     chargeLogDir: join(dataDir, 'spool'),
+    /** Folder with mode 0700. Also has the socket of the embedded PostgreSQL. */
     socketDir,
-    extProcSocket: (index) => join(socketDir, `ext-proc-${index}.sock`),
-    streamSocket: (index) => join(socketDir, `stream-${index}.sock`),
+    /** Sockets of gateway process `index`: for ext_proc streams, and for routed requests. */
+    extProcSocket: (index: number) => join(socketDir, `ext-proc-${index}.sock`),
+    streamSocket: (index: number) => join(socketDir, `stream-${index}.sock`),
+    /** Envoy's egress listener, for calls of providers. */
     egressSocket: join(socketDir, 'egress.sock'),
     envoyAdminSocket: join(socketDir, 'envoy-admin.sock'),
-    metricsSocket: (index) => join(socketDir, `metrics-${index}.sock`),
+    /** Socket on which gateway process `index` serves its metrics to the first process. */
+    metricsSocket: (index: number) => join(socketDir, `metrics-${index}.sock`),
+    /** The key of readiness probes, shared by the gateway processes. */
     probeKey: join(socketDir, 'probe-key'),
   };
 }
+
+export type RuntimePaths = Readonly<ReturnType<typeof runtimePaths>>;
 
 /** URL of an embedded database, with port and TLS: `pg` would read PGPORT and PGSSLMODE. */
 export function embeddedDatabaseUrl({ socketDir }: Pick<RuntimePaths, 'socketDir'>, database = 'gateway'): string {

@@ -22,19 +22,14 @@ export const IN_FORCE_AFTER_MS = PROVED_FOR_MS + 50;
 const MAY_BE_KEPT = 'select from ledger_state where memory_owner is not null';
 
 /** Watches one transaction for changes of callers. */
-export interface ChangeWatch {
-  /** Called after the commit. True if `untilInForce` has to be awaited. */
-  mustWait(): Promise<boolean>;
-  end(): void;
-}
-
-export function watchForChanges(client: pg.PoolClient): ChangeWatch {
+export function watchForChanges(client: pg.PoolClient) {
   let changed = false;
   const onNotice = ({ code }: { readonly code: string | undefined }): void => {
     changed ||= code === CALLER_CHANGED_NOTICE;
   };
   client.on('notice', onNotice);
   return {
+    /** Called after the commit. True if `untilInForce` has to be awaited. */
     mustWait: async () => changed && (await client.query(MAY_BE_KEPT)).rowCount !== 0,
     end: () => client.off('notice', onNotice),
   };

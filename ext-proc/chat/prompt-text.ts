@@ -41,14 +41,8 @@ export function heardDigest(bytes: Buffer, { pieces }: PromptRecord, { firstPiec
   return hash.digest('base64');
 }
 
-export interface PromptHead {
-  /** Copied out of the body. */
-  readonly text: Buffer;
-  readonly restTokens: number;
-}
-
 /** Copies the beginning of the prompt's text, at most `mostBytes` of the body. */
-export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): PromptHead {
+export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number) {
   const text = Buffer.alloc(mostBytes + pieces.length / 3);
   // Measured as plain: only the estimate is used, which normalization does not change.
   const rest = new TextMeter(true);

@@ -151,15 +151,11 @@ interface DrainInfo {
   readonly command_line_options?: { readonly drain_time?: string };
 }
 
-/** Data that clients have not received yet. */
-export interface IngressLoad {
-  readonly requests: number;
-  /** Bytes of responses that are complete here, but not yet read by clients. */
-  readonly bufferedBytes: number;
-}
-
-/** `undefined`: Envoy does not respond. */
-export async function readIngressLoad(socketPath: string): Promise<IngressLoad | undefined> {
+/**
+ * Requests that clients have not received yet, and the bytes of complete responses that they have
+ * not read. `undefined`: Envoy does not respond.
+ */
+export async function readIngressLoad(socketPath: string) {
   const stats = await askAdmin(socketPath, '/stats?filter=%5Ehttp%5C.ingress%5C.downstream_');
   if (stats === undefined) return undefined;
   const stat = (name: string): number =>

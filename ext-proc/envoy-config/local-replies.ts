@@ -9,14 +9,7 @@ import { HEADER_LIMIT } from '../transport/ext-proc/request-head.ts';
  * process, from the same error codes. The first mapper that matches is used. Responses of the
  * process are not mapped: StreamedImmediateResponse is not a local reply.
  */
-export interface LocalReplyMapper {
-  readonly filter: object;
-  readonly status_code: number;
-  readonly headers_to_add: readonly object[];
-  readonly body_format_override: object;
-}
-
-export function localReplyMappers(): readonly LocalReplyMapper[] {
+export function localReplyMappers() {
   return refusals().flatMap(([filter, refusal]) => [
     mapper(allOf(filter, AT_MESSAGES), refusal, true),
     mapper(filter, refusal, false),
@@ -69,7 +62,7 @@ function refusals(): readonly (readonly [filter: object, refusal: Refusal])[] {
 const AT_MESSAGES = { header_filter: { header: { name: ':path', string_match: { prefix: '/v1/messages' } } } };
 const REQUEST_ID = '%REQ(X-REQUEST-ID)%';
 
-function mapper(filter: object, refusal: Refusal, isAtMessages: boolean): LocalReplyMapper {
+function mapper(filter: object, refusal: Refusal, isAtMessages: boolean) {
   const { status: statusCode, headers } = renderRefusal(refusal);
   const { error: told } = envelopeOf(refusal);
   // Envoy interprets %…% as its own operators.

@@ -3,7 +3,6 @@ import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
-import type { ReportedConfiguration } from '#database/process-reports/report.ts';
 import { createCertificateRenewal } from '../envoy-config/api-certificate.ts';
 import { writeBootstrap } from '../envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '../envoy-config/publish.ts';
@@ -17,18 +16,12 @@ export interface OpenConfigurationOptions extends Omit<GatewayContext, 'config'>
   readonly tracing: Pick<Tracing, 'prepare'>;
 }
 
-export interface OpenConfiguration {
-  current(): GatewayConfig;
-  reported(): ReportedConfiguration;
-  close(): void;
-}
-
 /**
  * Follows the configuration file. A change is in force once Envoy has the clusters for it.
  * The first process writes Envoy's files, and the others wait until Envoy has read them. SIGHUP
  * reads the file at once.
  */
-export async function openConfiguration(options: OpenConfigurationOptions): Promise<OpenConfiguration> {
+export async function openConfiguration(options: OpenConfigurationOptions) {
   const { path, initial, paths, workerIndex, clock, metrics, log } = options;
   const writes = workerIndex === 0;
   if (writes) await writeBootstrap(initial.config, paths);

@@ -188,17 +188,11 @@ const WORTH_FORWARDING = /^(WARNING|ERROR|FATAL|PANIC|LOG):/;
 /** The last line of a start. Clients are served only after it. */
 const READY = /^LOG:\s+database system is ready to accept connections$/;
 
-interface ServerLog {
-  /** The last lines, for the message if the server does not start. */
-  tail(): string;
-  stopForwarding(): void;
-}
-
 /**
  * Reads the server's log to its end. Lines of start and stop are shown only if these fail. The
  * lines themselves mark the end of the start, because they may be read after the server's state.
  */
-function collectServerLog(stream: Readable, forward: (line: string) => void): ServerLog {
+function collectServerLog(stream: Readable, forward: (line: string) => void) {
   const last: string[] = [];
   let isReady = false;
   let isStopping = false;
@@ -209,6 +203,7 @@ function collectServerLog(stream: Readable, forward: (line: string) => void): Se
     else if (isReady && !isStopping && WORTH_FORWARDING.test(line)) forward(line);
   });
   return {
+    /** The last lines, for the message if the server does not start. */
     tail: () => last.join('\n'),
     stopForwarding: () => {
       isStopping = true;

@@ -95,13 +95,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
 /** Id of a request, a generation or a log entry. Longer than most names. */
 const ID = /^(?:gen-|log-)?[\w-]{16,200}$/;
 
-interface AllFound {
-  readonly found: readonly Found[];
-  /** Said if nothing is found. */
-  readonly without: string;
-}
-
-function useFound(text: string): AllFound {
+function useFound(text: string) {
   const { user, organizations } = useSession();
   const here = useShellOrganization();
   const search = useDeferredValue(text);
@@ -159,6 +153,7 @@ function useFound(text: string): AllFound {
       ? [request(here.id, `Find this request in ${here.name}`)]
       : [];
   const sources = [keys, models, others, requests];
+  /** Said if nothing is found. */
   const without = sources.some(({ isFetching }) => isFetching)
     ? 'Looking…'
     : (sources.find(({ error }) => error)?.error?.message ?? 'No results.');

@@ -13,15 +13,10 @@ export interface SortableColumns<Column extends string> {
   readonly names: readonly Column[];
 }
 
-export interface ChosenSorting<Column extends string> {
-  readonly by: Column;
-  readonly order: Order;
-}
-
 export function chosenSorting<Column extends string>(
   { sort, order }: SortingState<Column>,
   { usual, names }: SortableColumns<Column>,
-): ChosenSorting<Column> {
+) {
   const by = sort ?? usual;
   return { by, order: (sort && order) ?? firstOrder(by, names) };
 }
@@ -33,11 +28,11 @@ export function chosenSorting<Column extends string>(
 export function tableSorting<Column extends string>(
   { search, change }: Pick<Url<SortingState<Column>>, 'search' | 'change'>,
   columns: SortableColumns<Column>,
-): ChosenSorting<Column> & { readonly onSort: (column: string) => void } {
+) {
   const { by, order } = chosenSorting(search, columns);
   return {
     ...{ by, order },
-    onSort(column) {
+    onSort(column: string) {
       const sort = column as Column;
       const first = firstOrder(sort, columns.names);
       if (sort !== by) change({ sort, order: first });

@@ -25,13 +25,8 @@ export async function segmentsOf(folder: string, workerIndex: number): Promise<S
     .sort((a, b) => a.number - b.number);
 }
 
-export interface ReadSegment {
-  readonly lines: readonly CheckedLine[];
-  readonly damaged: readonly Buffer[];
-}
-
 /** Reads a segment of a few MiB, changing nothing. No lines: its process removed the file. */
-export async function readSegment({ path }: SegmentFile): Promise<ReadSegment> {
+export async function readSegment({ path }: SegmentFile) {
   return linesIn(await contentOf(path));
 }
 
@@ -86,7 +81,7 @@ async function contentOf(path: string): Promise<Buffer> {
   }
 }
 
-function linesIn(content: Buffer): ReadSegment {
+function linesIn(content: Buffer) {
   const lines: CheckedLine[] = [];
   const damaged: Buffer[] = [];
   const take = (line: CheckedLine): void => {

@@ -30,17 +30,10 @@ export function chatError(error: unknown): JsonObject {
   return { error: { ...members, ...(status === undefined ? {} : { status }) } };
 }
 
-interface ChatErrorMembers extends JsonObject {
-  readonly message: string;
-  readonly type: string;
-  readonly code: string | number | null;
-  readonly param: string | null;
-}
-
 /** Some `rate_limit_error`s are about the operator's money. Only their code tells them apart. */
 const FUNDS_CODE = /spend_limit|billing|billable/;
 
-function chatErrorMembers(error: JsonObject): ChatErrorMembers {
+function chatErrorMembers(error: JsonObject) {
   const { message, type, details, code: given, param } = error;
   const code = isObject(details) ? details.error_code : given;
   const text = typeof message === 'string' && message !== '' ? message : 'The request failed.';

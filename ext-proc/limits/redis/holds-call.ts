@@ -118,14 +118,8 @@ function addSnapshot(args: Argument[], { ledgerEpoch, organization, key }: Accou
 /** Reply of the script, as the header of holds-n.lua describes it. */
 export type HoldsReply = readonly (string | number)[];
 
-/** Outcomes of the requests of one call, by their positions. */
-export interface HoldsOutcomes {
-  readonly outcomes: readonly Outcome<HoldResult>[];
-  /** True if a shard was closed to an admission. */
-  readonly anyClosed: boolean;
-}
-
-export function outcomesOf(inOrder: HoldsCall['inOrder'], reply: HoldsReply): HoldsOutcomes {
+/** Outcomes by their positions, and whether a shard was closed to an admission. */
+export function outcomesOf(inOrder: HoldsCall['inOrder'], reply: HoldsReply) {
   const serverNowMs = reply[0] as number;
   const outcomes: Outcome<HoldResult>[] = [];
   let at = 1;
