@@ -104,6 +104,8 @@ const PATIENT = {
   expect: { poll: { timeout: PATIENCE_MS } },
 };
 
+const DATABASE = { globalSetup: ['test/harness/postgres-server.ts'] };
+
 /**
  * Test files share processes, because loading the same modules for 300 files took half of the CPU.
  * So a test restores what it changes: clock, environment, globals.
@@ -113,6 +115,9 @@ const SHARING = {
   isolate: false,
   setupFiles: ['test/harness/property-sizes.ts', 'test/harness/leak-check.ts'],
 };
+
+/** Files of these run one after the other. */
+const ALONE = { ...PATIENT, ...DATABASE, fileParallelism: false };
 
 export default defineConfig({
   test: {
@@ -147,18 +152,13 @@ export default defineConfig({
         },
       },
       {
-        test: {
-          name: 'contract',
-          ...SHARING,
-          include: ['test/contract/**/*.test.ts'],
-          exclude: LONG,
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
+        test: { name: 'contract', ...SHARING, ...DATABASE, include: ['test/contract/**/*.test.ts'], exclude: LONG },
       },
       {
         test: {
           name: 'integration',
           ...SHARING,
+          ...DATABASE,
           include: [
             'test/integration/**/*.test.ts',
             'test/sdk/**/*.test.ts',
@@ -175,80 +175,31 @@ export default defineConfig({
             ...CLUSTER,
             ...(withoutHelm ? HELM : []),
           ],
-          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
-      {
-        test: {
-          name: 'browser',
-          ...SHARING,
-          include: BROWSER,
-          exclude: BROWSER_IN_SHORT,
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
-      },
-      {
-        test: {
-          name: 'installations',
-          ...SHARING,
-          include: INSTALLATIONS,
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
-      },
-      {
-        test: {
-          name: 'faults',
-          ...PATIENT,
-          include: ['test/faults/**/*.test.ts'],
-          exclude: LONG,
-          fileParallelism: false,
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
-      },
-      {
-        test: {
-          name: 'measuring',
-          ...PATIENT,
-          include: MEASURING,
-          fileParallelism: false,
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
-      },
+      { test: { name: 'browser', ...SHARING, ...DATABASE, include: BROWSER, exclude: BROWSER_IN_SHORT } },
+      { test: { name: 'installations', ...SHARING, ...DATABASE, include: INSTALLATIONS } },
+      { test: { name: 'faults', ...ALONE, include: ['test/faults/**/*.test.ts'], exclude: LONG } },
+      { test: { name: 'measuring', ...ALONE, include: MEASURING } },
       {
         test: {
           name: 'long',
-          ...PATIENT,
+          ...ALONE,
           include: [...LONG, ...(withoutContainers ? [] : CONTAINERS), ...(withoutCluster ? [] : CLUSTER)],
-          fileParallelism: false,
-          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
-      {
-        test: {
-          name: 'openapi',
-          ...PATIENT,
-          include: ['test/openapi/*.test.ts'],
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
-      },
-      {
-        test: {
-          name: 'stripe',
-          ...PATIENT,
-          include: ['test/stripe-mock/*.test.ts'],
-          globalSetup: ['test/harness/postgres-server.ts'],
-        },
-      },
+      { test: { name: 'openapi', ...PATIENT, ...DATABASE, include: ['test/openapi/*.test.ts'] } },
+      { test: { name: 'stripe', ...PATIENT, ...DATABASE, include: ['test/stripe-mock/*.test.ts'] } },
       {
         test: {
           name: 'clients',
           ...PATIENT,
+          ...DATABASE,
           // Some of these programs compute for ten seconds before their first request.
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxConcurrency: 3,
           include: ['test/clients/*.test.ts', 'test/agents/*.test.ts', ...AGENTS],
-          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
     ],
