@@ -78,8 +78,8 @@ export class OpenHold implements BillableHold {
     this.#logged.delivers(output);
   }
 
-  outputEnded({ counted, ...metered }: MeteredUsage): void {
-    this.#logged.outputEnded({ ...metered, usageCounted: counted });
+  outputEnded(metered: MeteredUsage): void {
+    this.#logged.outputEnded(metered);
   }
 
   async charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined> {

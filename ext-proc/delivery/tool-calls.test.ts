@@ -95,7 +95,7 @@ async function callsAt(api: keyof typeof CLIENTS, deltas: readonly JsonObject[])
     const repaired = repairs.repair(text, completion ?? { choices: [] });
     return writer.chunk(repaired.text, repaired.completion);
   });
-  return calls(events.join('') + writer.ended({ metered: { counted: false, usage: NO_USAGE }, costUsd: 0 }));
+  return calls(events.join('') + writer.ended({ metered: { usageCounted: false, usage: NO_USAGE }, costUsd: 0 }));
 }
 
 const called = (name: string | null | undefined, args: unknown) => ({

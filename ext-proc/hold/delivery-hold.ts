@@ -36,23 +36,21 @@ export interface SentPrompt {
 }
 
 /** Output of a provider that is to be charged. */
-export interface ProviderOutput {
+export interface ProviderOutput extends MeteredUsage {
   readonly provider: string;
   /** The target's name for the model. */
   readonly providerModel: string;
   readonly upstreamId?: string;
   readonly finishReason?: string;
-  readonly usage: TokenUsage;
-  readonly usageCounted: boolean;
-  readonly serviceTier?: string;
   readonly cancelled: boolean;
   readonly firstEventMs: number;
   readonly generationTimeMs: number;
 }
 
+/** What the provider's work is charged by. */
 export interface MeteredUsage {
   readonly usage: TokenUsage;
-  readonly counted: boolean;
+  readonly usageCounted: boolean;
   readonly serviceTier?: string;
 }
 

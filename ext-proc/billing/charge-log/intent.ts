@@ -2,6 +2,7 @@ import type { UtcDay } from '#core/clock.ts';
 import type { DoorApi } from '#core/config/apis.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
+import type { MeteredUsage } from '../../hold/delivery-hold.ts';
 
 /**
  * Admitted request in the log, with everything that the next process needs to charge it, but
@@ -54,13 +55,6 @@ export interface ReportedUsage {
   readonly serviceTier?: string | undefined;
 }
 
-/** Usage of a stream that has ended and is about to be charged. */
-export interface EndedOutput {
-  readonly usage: TokenUsage;
-  readonly usageCounted: boolean;
-  readonly serviceTier?: string;
-}
-
 /** Request that a former process neither charged nor released. */
 export interface LeftIntent extends Intent {
   readonly asked: Asked;
@@ -76,5 +70,6 @@ export interface Delivered {
   readonly lastAtMs: number;
   /** Usage that the provider has reported so far. */
   readonly reported?: ReportedUsage;
-  readonly ended?: EndedOutput;
+  /** The stream has ended, and is about to be charged. */
+  readonly ended?: MeteredUsage;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import type { OutputSoFar } from '../../hold/delivery-hold.ts';
-import type { Asked, AskedTarget, Delivered, EndedOutput, Intent } from './intent.ts';
+import type { MeteredUsage, OutputSoFar } from '../../hold/delivery-hold.ts';
+import type { Asked, AskedTarget, Delivered, Intent } from './intent.ts';
 import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from './intent-entries.ts';
 
 export interface LoggedRequest {
@@ -10,7 +10,7 @@ export interface LoggedRequest {
   /** Notes that delivery of the stream begins. `output` is read every 100 ms until its end. */
   delivers(output: () => OutputSoFar): void;
   /** Notes that the stream has ended and is about to be charged. */
-  outputEnded(ended: EndedOutput): void;
+  outputEnded(ended: MeteredUsage): void;
   /** Notes that the request ended without a charge. Changes nothing after its charge. */
   settled(): void;
 }
@@ -107,7 +107,7 @@ export class LiveIntents {
     if (this.#live.size > 0) this.#lookSoon();
   }
 
-  #note(live: Live, nowMs: number, ended?: EndedOutput): void {
+  #note(live: Live, nowMs: number, ended?: MeteredUsage): void {
     const output = live.output?.();
     if (output === undefined) return;
     const { delivered: before } = live;

@@ -59,13 +59,11 @@ export async function chargePrompt(
   const firstEventMs = sinceStartMs(delivery);
   const meter = new ResponseMeter(admitted);
   if (reported !== undefined) meter.take({ ...reported, choices: [] });
-  const { usage, counted, serviceTier } = await meter.usage(admitted.chat, delivery.countTokens, true);
+  const metered = await meter.usage(admitted.chat, delivery.countTokens, true);
   await chargeResponse(delivery, called, {
     provider: provider.name,
     providerModel: model,
-    usage,
-    usageCounted: counted,
-    ...(serviceTier === undefined ? {} : { serviceTier }),
+    ...metered,
     cancelled: true,
     firstEventMs,
     generationTimeMs: 0,

@@ -32,12 +32,12 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   if (response.measured) meter.takeMeasured(response.measured);
   meter.take(response.completion);
   const metered = await meter.usage(admitted.chat, delivery.countTokens, false);
-  const { usage, counted, serviceTier } = metered;
+  const { usage, usageCounted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
   const costUsd = delivery.hold.costUsd(metered);
   const usageOf = doorApiOf(admitted) === 'embeddings' ? embeddingsUsage : admitted.atDoor?.door.usage;
   const charged = usageOf?.({ usage, serviceTier, costUsd });
-  const last = `,"usage":${charged ?? usageJson(counted ? undefined : response.usage, usage, costUsd)}}`;
+  const last = `,"usage":${charged ?? usageJson(usageCounted ? undefined : response.usage, usage, costUsd)}}`;
   // A large response is not copied.
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
@@ -50,9 +50,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
       provider,
       providerModel: opened.target.model,
       ...meter.facts(),
-      usage,
-      usageCounted: counted,
-      ...(serviceTier === undefined ? {} : { serviceTier }),
+      ...metered,
       cancelled: exchange.gone.aborted,
       firstEventMs,
       generationTimeMs,

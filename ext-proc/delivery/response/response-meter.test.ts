@@ -116,9 +116,9 @@ describe('what is charged', () => {
       meter.take({ ...said('a b'), usage });
       return counted(meter, chat);
     };
-    expect(await charged(1_000_000)).toMatchObject({ counted: false, usage: { promptTokens: 900_000 } });
+    expect(await charged(1_000_000)).toMatchObject({ usageCounted: false, usage: { promptTokens: 900_000 } });
     // A provider that is said to read no more cannot have read so much: its counter is broken.
-    expect(await charged(undefined)).toMatchObject({ counted: true });
+    expect(await charged(undefined)).toMatchObject({ usageCounted: true });
   });
 
   test('includes images by their estimate if it is counted, and by their ceiling if the client left', async () => {
@@ -146,7 +146,7 @@ describe('what is charged', () => {
     meter.take({ choices: [], usage: { ...usage, completion_tokens: 3 } });
     meter.take({ choices: [], usage: { ...usage, completion_tokens: -3 } });
     expect(await counted(meter, chat)).toMatchObject({
-      counted: false,
+      usageCounted: false,
       usage: { promptTokens: 5, completionTokens: 3 },
     });
   });

@@ -152,7 +152,7 @@ export class ResponseMeter {
   usage(chat: ChatRequest, countTokens: CountTokens, isCut: boolean): MeteredUsage | Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined || !this.#isCovered(reported)) return this.#counted(chat, countTokens, isCut);
-    return this.#served({ counted: false, usage: reported });
+    return this.#served({ usageCounted: false, usage: reported });
   }
 
   #served(metered: MeteredUsage): MeteredUsage {
@@ -173,7 +173,7 @@ export class ResponseMeter {
       const [completion = 0, ...counted] = await countTokens([this.#text.kept(), ...chat.promptText()]);
       const prompt = counted.reduce((sum, tokens) => sum + tokens, omitted);
       return this.#served({
-        counted: true,
+        usageCounted: true,
         usage: {
           ...NO_USAGE,
           promptTokens: isCut ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
@@ -183,8 +183,8 @@ export class ResponseMeter {
     }
     const [kept = 0] = await countTokens([this.#text.kept()]);
     const counted = this.#text.tokensOfAll(kept);
-    if (counted <= reported.completionTokens) return this.#served({ counted: false, usage: reported });
-    return this.#served({ counted: true, usage: { ...reported, completionTokens: counted } });
+    if (counted <= reported.completionTokens) return this.#served({ usageCounted: false, usage: reported });
+    return this.#served({ usageCounted: true, usage: { ...reported, completionTokens: counted } });
   }
 }
 

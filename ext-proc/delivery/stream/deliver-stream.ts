@@ -87,7 +87,7 @@ function noteAttempt({ admitted, attempts }: ActiveDelivery, opened: OpenedStrea
 function producedOutput(
   { target, firstEventMs }: OpenedStream,
   { meter, lastEventMs }: RelayedStream,
-  { usage, counted, serviceTier }: MeteredUsage,
+  metered: MeteredUsage,
   isWhole: boolean,
   isGone: boolean,
 ): ProviderOutput {
@@ -98,9 +98,7 @@ function producedOutput(
     // The finish reason in the final event. A client that left did not read it: its generation is
     // `cancelled` instead.
     ...(!isWhole && !isGone ? { finishReason: 'error' } : {}),
-    usage,
-    usageCounted: counted,
-    ...(serviceTier === undefined ? {} : { serviceTier }),
+    ...metered,
     cancelled: isGone,
     firstEventMs,
     generationTimeMs: lastEventMs - firstEventMs,

@@ -27,13 +27,13 @@ export class UsageFrame {
     this.#alone = alone;
   }
 
-  event({ usage, counted }: MeteredUsage, costUsd: number): string {
+  event({ usage, usageCounted }: MeteredUsage, costUsd: number): string {
     const { generationId, model, createdAtSeconds } = this.#admitted;
     const text = this.#text ?? '{}';
     const members = membersOf(text);
     const sent = members.findLast((member) => member.name === 'usage');
     // A counted usage has no details, and the provider's would not fit it.
-    const provided = counted || sent === undefined ? undefined : text.slice(sent.valueStart, sent.valueEnd);
+    const provided = usageCounted || sent === undefined ? undefined : text.slice(sent.valueStart, sent.valueEnd);
     const json = usageJson(provided, usage, costUsd);
     const id = JSON.stringify(generationId);
     const name = JSON.stringify(model.id);
