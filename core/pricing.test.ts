@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { COST, PRICES, USAGE } from '#test/fixtures/priced-usage.ts';
 import {
   type AttemptTerms,
   billedNanoUsd,
@@ -90,22 +91,7 @@ describe('a charge', () => {
   });
 
   it('has each kind of input at its own price', () => {
-    const each: Prices = {
-      inputPicoUsd: 1_250_000n,
-      cachedInputPicoUsd: 125_000n,
-      cacheWritePicoUsd: 1_562_500n,
-      cacheWrite1hPicoUsd: 2_500_000n,
-      outputPicoUsd: 10_000_000n,
-    };
-    const used = {
-      promptTokens: 100,
-      completionTokens: 3,
-      cachedTokens: 40,
-      cacheWriteTokens: 30,
-      cacheWrite1hTokens: 10,
-    };
-    // 30 x 1.25 + 40 x 0.125 + 20 x 1.5625 + 10 x 2.5 + 3 x 10, in micro-dollars
-    expect(chargeNanoUsd(each, { ...used, reasoningTokens: 0 })).toBe(128_750n);
+    expect(chargeNanoUsd(PRICES, USAGE)).toBe(COST);
   });
 
   it('equals an independent calculation, for any table, usage and tiers', () => {

@@ -1,15 +1,9 @@
 import { expect, it } from 'vitest';
 import type { PriceSchedule } from '#core/price-schedule.ts';
 import { flatTable } from '#core/pricing.ts';
+import { PRICES } from '#test/fixtures/priced-usage.ts';
 import { modelPricing } from './model-pricing.ts';
 
-const PRICES = {
-  inputPicoUsd: 1_250_000n,
-  cachedInputPicoUsd: 125_000n,
-  cacheWritePicoUsd: 1_562_500n,
-  cacheWrite1hPicoUsd: 2_500_000n,
-  outputPicoUsd: 10_000_000n,
-};
 const SHOWN = { input: 1.25, cached_input: 0.125, cache_write: 1.5625, cache_write_1h: 2.5, output: 10 };
 const FLAT = { ...SHOWN, above: [], service_tiers: {} };
 const PER_TOKEN = {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readIfThere } from '../harness/process-cpu.ts';
 
 /**
  * Memory of a group of processes in bytes: their proportional set sizes as if no other process ran.
@@ -35,12 +35,4 @@ function filePagesOf(pid: number): Map<string, number> {
 
 function field(text: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0);
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return ''; // It has ended since it was listed.
-  }
 }

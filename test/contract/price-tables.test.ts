@@ -1,26 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { chargeNanoUsd, type Prices } from '#core/pricing.ts';
+import { chargeNanoUsd } from '#core/pricing.ts';
 import { ChargeRefused, type Settlement } from '#database/ledger/ledger.ts';
+import { COST, PRICES, USAGE } from '../fixtures/priced-usage.ts';
 import { DAY, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 import { usageOf } from './usage-of.ts';
-
-const PRICES: Prices = {
-  inputPicoUsd: 1_250_000n,
-  cachedInputPicoUsd: 125_000n,
-  cacheWritePicoUsd: 1_562_500n,
-  cacheWrite1hPicoUsd: 2_500_000n,
-  outputPicoUsd: 10_000_000n,
-};
-const USAGE = {
-  promptTokens: 100,
-  completionTokens: 3,
-  cachedTokens: 40,
-  cacheWriteTokens: 30,
-  cacheWrite1hTokens: 10,
-  reasoningTokens: 1,
-};
-const COST = 128_750n;
 
 describe('a charge by a price table', () => {
   const db = withStore({ creditNanoUsd: 10_000_000n });

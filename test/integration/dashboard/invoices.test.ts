@@ -2,14 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { paymentsScene } from './payments-scene.ts';
 
 const scene = paymentsScene('gateway_dashboard');
-const { stripe, dashboard, at, view, states, entries } = scene;
-const begin = async (amountUsd?: number) => (await scene.begin(amountUsd)).session;
-
-async function paid(amountUsd = 10): Promise<string> {
-  const payment = stripe.world.complete(await begin(amountUsd));
-  expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
-  return payment;
-}
+const { stripe, dashboard, at, view, states, entries, paid } = scene;
 
 describe('an invoice', () => {
   const invoiceOf = (topUp: string | undefined, by = scene.owner) =>
@@ -69,7 +62,7 @@ describe('an invoice', () => {
     const theirs = await stranger.send('POST', `/api/organizations/${other}/top-ups/${topUp?.id}/invoice`, {});
     expect(theirs.status).toBe(404);
     dashboard.configure({ stripe: { ...stripe.config, invoices: false } });
-    await begin();
+    await scene.begin();
     expect([...askedFor().keys()].filter((name) => /invoice|tax|billing/.test(name))).toEqual([]);
     expect((await view()).topUps.filter(({ hasInvoice }) => hasInvoice)).toEqual([]);
     dashboard.configure({ stripe: stripe.config });

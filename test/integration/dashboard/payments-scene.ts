@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach, expect } from 'vitest';
 import type { TopUpsView } from '#contract/top-ups.ts';
 import type { Role } from '#database/schema/roles.ts';
 import { sql } from '../../harness/database.ts';
@@ -28,6 +28,12 @@ export function paymentsScene(role?: Role) {
   });
 
   const at = (what: string) => `/api/organizations/${organizationId}/${what}`;
+  /** Begins a payment. Returns the top-up and its session at Stripe. */
+  const begin = async (amountUsd = 10): Promise<{ readonly id: string; readonly session: string }> => {
+    const { status, body } = await owner.send<{ id: string; url: string }>('POST', at('top-ups'), { amountUsd });
+    if (status !== 200) throw new Error(`the payment was not begun: ${status}`);
+    return { id: body.id, session: body.url.split('/').at(-1) ?? '' };
+  };
   const view = async () => (await owner.get<TopUpsView>(at('top-ups'))).body;
   return {
     stripe,
@@ -56,11 +62,13 @@ export function paymentsScene(role?: Role) {
       return rows.map(({ usd, reference }) => [Number(usd), reference]);
     },
 
-    /** Begins a payment. Returns the top-up and its session at Stripe. */
-    async begin(amountUsd = 10): Promise<{ readonly id: string; readonly session: string }> {
-      const { status, body } = await owner.send<{ id: string; url: string }>('POST', at('top-ups'), { amountUsd });
-      if (status !== 200) throw new Error(`the payment was not begun: ${status}`);
-      return { id: body.id, session: body.url.split('/').at(-1) ?? '' };
+    begin,
+
+    /** Makes a payment, of which Stripe tells the dashboard. Returns it. */
+    async paid(amountUsd?: number): Promise<string> {
+      const payment = stripe.world.complete((await begin(amountUsd)).session);
+      expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
+      return payment;
     },
 
     async saveCard(): Promise<void> {

@@ -3,14 +3,8 @@ import { sql } from '../../harness/database.ts';
 import { paymentsScene } from './payments-scene.ts';
 
 const scene = paymentsScene('gateway_dashboard');
-const { stripe, dashboard, at, view, states, balance, entries } = scene;
+const { stripe, dashboard, at, view, states, balance, entries, paid } = scene;
 const begin = async (amountUsd?: number) => (await scene.begin(amountUsd)).session;
-
-async function paid(amountUsd = 10): Promise<string> {
-  const payment = stripe.world.complete(await begin(amountUsd));
-  expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
-  return payment;
-}
 
 describe('a payment in Checkout', () => {
   test('is credited when the signed event says so, and is listed with its receipt', async () => {

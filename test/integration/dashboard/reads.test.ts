@@ -7,14 +7,13 @@ import { openProcessReports } from '#database/process-reports/process-reports.ts
 import type { ReportedModel } from '#database/process-reports/report.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
+import { COST, PRICES, USAGE } from '../../fixtures/priced-usage.ts';
 import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';
-import { addKey, BY, openStore, settlementOf } from '../../harness/database.ts';
+import { addKey, BY, openStore, SILENT, settlementOf } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
-
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 const ABOVE = {
   inputPicoUsd: '2',
@@ -107,7 +106,7 @@ describe('what the page reads', () => {
 
   it('a page of the request log begins where the one before ended', async () => {
     const { keyId } = await addKey(dashboard, organizationId);
-    const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
+    const log = openRequestLog(dashboard.databaseUrl, SILENT, PATIENT);
     const startMs = Date.now() - 60_000;
     const entries = Array.from({ length: 120 }, (_, i) =>
       rowWith({ arrivedAtMs: startMs + i, organizationId, keyId, requestId: crypto.randomUUID() }),
@@ -148,28 +147,13 @@ describe('what the page reads', () => {
     const { keyId, hash } = await addKey(dashboard, buyer);
     const stores = await openStore(dashboard.databaseUrl);
     await stores.administration.credit(buyer, { amountNanoUsd: 1_000_000n }, { actor: 'test' });
-    const usage = {
-      promptTokens: 100,
-      completionTokens: 3,
-      cachedTokens: 40,
-      cacheWriteTokens: 30,
-      cacheWrite1hTokens: 10,
-      reasoningTokens: 1,
-    };
-    const prices = {
-      inputPicoUsd: 1_250_000n,
-      cachedInputPicoUsd: 125_000n,
-      cacheWritePicoUsd: 1_562_500n,
-      cacheWrite1hPicoUsd: 2_500_000n,
-      outputPicoUsd: 10_000_000n,
-    };
     const entry = { serviceTier: 'priority', pricedTier: 'flex', pricedAboveTokens: 99 };
-    const amounts = { usage, prices, costNanoUsd: 128_750n, holdNanoUsd: 100_000n };
+    const amounts = { usage: USAGE, prices: PRICES, costNanoUsd: COST, holdNanoUsd: 100_000n };
     const customer = { organizationId: buyer, keyId, hash };
     const settlement = settlementOf(customer, { ...entry, ...amounts, generationId: newId('gen', Date.now()) });
     await stores.ledger.charge(settlement);
     await stores.close();
-    const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
+    const log = openRequestLog(dashboard.databaseUrl, SILENT, PATIENT);
     const { generationId } = settlement;
     const shown = { organizationId: buyer, keyId, generationId, costNanoUsd: 100_000n };
     const charged = rowWith({ ...shown, requestId: crypto.randomUUID() });
@@ -180,9 +164,9 @@ describe('what the page reads', () => {
     const detailOf = async (id: string) => (await operator.get<RequestDetail>(pathOf(id))).body;
     expect((await detailOf(charged.id)).charge).toEqual({
       ...entry,
-      usage,
+      usage: USAGE,
       usageCounted: false,
-      prices: Object.fromEntries(Object.entries(prices).map(([price, picoUsd]) => [price, String(picoUsd)])),
+      prices: Object.fromEntries(Object.entries(PRICES).map(([price, picoUsd]) => [price, String(picoUsd)])),
       costNanoUsd: '100000',
       holdNanoUsd: '100000',
     });
@@ -191,7 +175,7 @@ describe('what the page reads', () => {
 
   it('reports of gateway processes are shown, to each reader only their own part', async () => {
     expect((await member.get(own('/models'))).body).toEqual({ models: [] });
-    const reports = openProcessReports(dashboard.databaseUrl, LOG, PATIENT);
+    const reports = openProcessReports(dashboard.databaseUrl, SILENT, PATIENT);
     const process = { id: crypto.randomUUID(), host: 'one', worker: 0, pid: 7, startedAtMs: Date.now() };
     await reports.write(
       process,

@@ -65,12 +65,6 @@ function ask(client: GatewayClient, maxTokens = LIMIT): Promise<Received> {
   return client.chat({ model: 'exact', max_tokens: maxTokens });
 }
 
-function count(outcomes: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const one of outcomes) counts[one] = (counts[one] ?? 0) + 1;
-  return counts;
-}
-
 /**
  * Expects a retry-after that leads to `untilMs`, to the second. The request was decided at some
  * time after it was sent and before now.
@@ -95,7 +89,7 @@ test('50 at once at rpm 10: exactly 10 are served, the rest get the retry-after 
   const client = gatewayClient(gateway.stack.origin, key);
   const sentAtMs = clock.nowMs();
   const received = await Promise.all(Array.from({ length: 50 }, () => ask(client)));
-  expect(count(received.map(outcome))).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
+  expect(countOutcomes(received)).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
   const served = received.filter(({ status }) => status === 200);
   const left = served.map(({ headers }) => Number(headers['x-ratelimit-remaining-requests']));
   expect(left.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -177,7 +171,7 @@ test.each(['key', 'organization'] as const)(
     const client = gatewayClient(gateway.stack.origin, key);
     const sentAtMs = clock.nowMs();
     const received = await manyAtOnce(client);
-    expect(count(received.map(outcome))).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
+    expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
     for (const one of received.filter(({ status }) => status === 429)) {
       expect(one.headers['x-should-retry']).toBe('false');
       expectRetryAfter(one, nextMidnight(), sentAtMs);
@@ -222,9 +216,9 @@ test('reads have their own limit, which the next minute resets', async () => {
   gateway.provider.script('exact', jsonAnswer());
   const { key } = await gateway.stack.operator.customer();
   const client = gatewayClient(gateway.stack.origin, key);
-  const outcomes = [];
-  for (let i = 0; i < READ_RPM + 1; i++) outcomes.push(outcome(await client.get('/v1/models')));
-  expect(count(outcomes)).toEqual({ '200': READ_RPM, '429 rpm_exceeded': 1 });
+  const received: Received[] = [];
+  for (let i = 0; i < READ_RPM + 1; i++) received.push(await client.get('/v1/models'));
+  expect(countOutcomes(received)).toEqual({ '200': READ_RPM, '429 rpm_exceeded': 1 });
   const sentAtMs = clock.nowMs();
   expectRetryAfter(await client.get('/v1/credits'), minuteEnd(), sentAtMs);
   expect(outcome(await ask(client))).toBe('200');

@@ -2,6 +2,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { utcDay, utcDayText } from '#core/clock.ts';
+import { dice } from '../../fixtures/seeded-numbers.ts';
 import { type GatewayClient, gatewayClient, jsonOf, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { untilShipped } from '../../harness/shipped.ts';
@@ -53,15 +54,6 @@ interface Generation {
   readonly counted: boolean;
   readonly cancelled: boolean;
   readonly cost: bigint;
-}
-
-/** Random numbers from a seed, so that a failure can be reproduced. */
-function dice(seed: number): (sides: number) => number {
-  let state = seed;
-  return (sides) => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % sides;
-  };
 }
 
 /**

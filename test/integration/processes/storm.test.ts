@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { dice } from '../../fixtures/seeded-numbers.ts';
 import { gatewayClient, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { untilShipped } from '../../harness/shipped.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
@@ -28,15 +29,6 @@ const gateway = withGateway((provider) => ({
     },
   },
 }));
-
-/** Random numbers from a seed, so that a failure can be reproduced. */
-function dice(seed: number): (sides: number) => number {
-  let state = seed;
-  return (sides) => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % sides;
-  };
-}
 
 const ACTS: readonly Act[] = [
   plainAnswer,
