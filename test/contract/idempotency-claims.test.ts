@@ -41,7 +41,8 @@ describe('claims of a gateway process', () => {
     return claimed.claim;
   }
 
-  it('are renewed during the attempt, and expire after its process ends', async () => {
+  // These three wait for leases, so side by side.
+  it.concurrent('are renewed during the attempt, and expire after its process ends', async ({ expect }) => {
     const [alive, other] = [open(), open()];
     await attempt(alive, 'alive');
     await sleep(1.5 * LEASE_MS);
@@ -52,7 +53,7 @@ describe('claims of a gateway process', () => {
     other.close();
   });
 
-  it('are freed once, and not renewed after that', async () => {
+  it.concurrent('are freed once, and not renewed after that', async ({ expect }) => {
     let renewed = 0;
     const claims = open({
       renew: async (...call) => {
@@ -77,8 +78,7 @@ describe('claims of a gateway process', () => {
     claims.close();
   });
 
-  it('that cannot be renewed or freed are reported, and renewals are retried', async () => {
-    warnings = [];
+  it.concurrent('that cannot be renewed or freed are reported, and renewals are retried', async ({ expect }) => {
     let away = true;
     const refuse = async () => Promise.reject(new StoreUnavailable('away'));
     const claims = open({

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describe, type TestContext, test } from 'vitest';
 import { systemClock as clock, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
@@ -23,64 +23,60 @@ interface Process {
   readonly database: TestStore;
   readonly limits: RedisLimitStore;
   readonly holds: HoldKeeper;
+  readonly customer: Customer;
   /** Aborted when the process must end its requests. */
   readonly stranded: AbortSignal;
 }
 
 requirement(missingRedis, () => {
-  let old: TestRedis;
-  let promoted: TestRedis;
-  let url: string;
-  let customer: Customer;
-  const processes: Process[] = [];
-
-  beforeEach(async () => {
-    [old, promoted, url] = await Promise.all([startTestRedis(), startTestRedis(), createDatabase()]);
+  /** Two Redis, a database and a customer for one test. All of it ends with the test. */
+  async function openScene({ expect, onTestFinished }: TestContext) {
+    const [old, promoted, url] = await Promise.all([startTestRedis(), startTestRedis(), createDatabase()]);
+    const processes: Process[] = [];
+    onTestFinished(async () => {
+      for (const { database, limits, holds } of processes) {
+        holds.close();
+        await Promise.all([limits.close(), database.close()]);
+      }
+      await Promise.all([old.stop(), promoted.stop()]);
+    });
     const first = await openStore(url);
-    customer = await addCustomer(first, 1_000n);
+    const customer = await addCustomer(first, 1_000n);
     await first.close();
-  });
-  afterEach(async () => {
-    for (const { database, limits, holds } of processes.splice(0)) {
-      holds.close();
-      await Promise.all([limits.close(), database.close()]);
+
+    async function startProcess(redis: TestRedis): Promise<Process> {
+      const database = await openStore(url);
+      const { fences } = database;
+      const limits = await createRedisLimitStore({
+        ...{ url: redis.url, log, leaseMs: LEASE_MS, clock: 'server', fences, replyMs: 20_000 },
+      });
+      const lock = await database.sharedModeLock(limits.lossDetection, () => {});
+      expect(lock.kind).toBe('held');
+      const stranded = new AbortController();
+      const holds = new HoldKeeper({
+        ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2 },
+        onProblem({ kind }) {
+          if (kind === 'stranded') stranded.abort();
+        },
+      });
+      fences.onNewer((sinceMs) => holds.distrust(sinceMs));
+      const started = { database, limits, holds, customer, stranded: stranded.signal };
+      processes.push(started);
+      return started;
     }
-    await Promise.all([old.stop(), promoted.stop()]);
-  });
 
-  async function startProcess(redis: TestRedis): Promise<Process> {
-    const database = await openStore(url);
-    const { fences } = database;
-    const limits = await createRedisLimitStore({
-      ...{ url: redis.url, log, leaseMs: LEASE_MS, clock: 'server', fences, replyMs: 20_000 },
-    });
-    const lock = await database.sharedModeLock(limits.lossDetection, () => {});
-    expect(lock.kind).toBe('held');
-    const stranded = new AbortController();
-    const holds = new HoldKeeper({
-      ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2 },
-      onProblem({ kind }) {
-        if (kind === 'stranded') stranded.abort();
-      },
-    });
-    fences.onNewer((sinceMs) => holds.distrust(sinceMs));
-    const started = { database, limits, holds, stranded: stranded.signal };
-    processes.push(started);
-    return started;
-  }
-
-  async function promote(): Promise<void> {
-    await promoted.admin.replicaof('NO', 'ONE');
-  }
-
-  async function replicate(): Promise<void> {
-    await promoted.admin.replicaof('127.0.0.1', old.port);
-    const isCopy = async () => (await promoted.admin.info('replication')).includes('master_link_status:up');
-    await expect.poll(isCopy, { timeout: 30_000 }).toBe(true);
+    /** The replica has all data of the old master, and is promoted. */
+    async function failOver(): Promise<void> {
+      await promoted.admin.replicaof('127.0.0.1', old.port);
+      const isCopy = async () => (await promoted.admin.info('replication')).includes('master_link_status:up');
+      await expect.poll(isCopy, { timeout: 30_000 }).toBe(true);
+      await promoted.admin.replicaof('NO', 'ONE');
+    }
+    return { old, promoted, url, startProcess, failOver };
   }
 
   /** Reads the caller and requests 900 of the 1,000, as a request does. */
-  async function ask({ database, limits }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | Hold> {
+  async function ask({ database, limits, customer }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | Hold> {
     const day = utcDay(Date.now());
     const holdId = newId('gen', Date.now());
     const { organizationId, keyId, hash } = customer;
@@ -116,61 +112,68 @@ requirement(missingRedis, () => {
     }
   }
 
-  test('the old master admits nothing once the new one is open', async () => {
-    const cutOff = await startProcess(old);
-    await replicate();
-    await promote();
-    const other = await startProcess(promoted);
-    await askUntilAdmitted(other);
-    const answers = [];
-    for (let tries = 0; tries < 10; tries++) answers.push(await ask(cutOff));
-    expect(new Set(answers)).toEqual(new Set(['unavailable']));
-    expect(await cutOff.limits.lossDetection.opensInMs()).toBeGreaterThan(0);
-  });
-
-  test('requests that the old master admitted after the promotion end before the new one admits', async () => {
-    const cutOff = await startProcess(old);
-    await replicate();
-    await promote();
-    const admitted = await ask(cutOff);
-    if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
-    cutOff.holds.keep(admitted);
-    await sleep(1_000);
-    const other = await startProcess(promoted);
-    const reading = setInterval(() => void ask(cutOff), 500);
-    try {
-      expect(cutOff.stranded.aborted).toBe(false);
+  // They wait for leases, so side by side.
+  describe.concurrent('after a promotion', () => {
+    test('the old master admits nothing once the new one is open', async (context) => {
+      const { expect } = context;
+      const { old, promoted, startProcess, failOver } = await openScene(context);
+      const cutOff = await startProcess(old);
+      await failOver();
+      const other = await startProcess(promoted);
       await askUntilAdmitted(other);
-      expect(cutOff.stranded.aborted).toBe(true);
-    } finally {
-      clearInterval(reading);
-    }
-  });
+      const answers = [];
+      for (let tries = 0; tries < 10; tries++) answers.push(await ask(cutOff));
+      expect(new Set(answers)).toEqual(new Set(['unavailable']));
+      expect(await cutOff.limits.lossDetection.opensInMs()).toBeGreaterThan(0);
+    });
 
-  test('a process that moves to the new master in time keeps its holds, which count there', async () => {
-    const moves = await startProcess(old);
-    const admitted = await ask(moves);
-    if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
-    await replicate();
-    await promote();
-    const other = await startProcess(promoted);
-    expect((await other.limits.renew([admitted], Date.now())).takenBack).toEqual([admitted.holdId]);
-    await expect.poll(() => ask(other), { timeout: 30_000 }).toBe('refused');
-  });
+    test('requests that the old master admitted after the promotion end before the new one admits', async (context) => {
+      const { expect } = context;
+      const { old, promoted, startProcess, failOver } = await openScene(context);
+      const cutOff = await startProcess(old);
+      await failOver();
+      const admitted = await ask(cutOff);
+      if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
+      cutOff.holds.keep(admitted);
+      await sleep(1_000);
+      const other = await startProcess(promoted);
+      const reading = setInterval(() => void ask(cutOff), 500);
+      try {
+        expect(cutOff.stranded.aborted).toBe(false);
+        await askUntilAdmitted(other);
+        expect(cutOff.stranded.aborted).toBe(true);
+      } finally {
+        clearInterval(reading);
+      }
+    });
 
-  test('two opened masters have different fences, also after concurrent opening', async () => {
-    const [one, two] = await Promise.all([startProcess(old), startProcess(old)]);
-    await old.empty();
-    await Promise.all([one.limits.lossDetection.opensInMs(), two.limits.lossDetection.opensInMs()]);
-    const [row] = await sql<{ store_fences: string }>(url, 'select store_fences from ledger_state');
-    const told = await old.admin.hget('gateway:{0}:shard', 'fence');
-    expect(row?.store_fences).toBe(told);
-    await expect
-      .poll(() => one.limits.lossDetection.name(), { timeout: 2 * one.limits.lossDetection.renamedWithinMs })
-      .toBeDefined();
-    await replicate();
-    await promote();
-    await (await startProcess(promoted)).limits.lossDetection.opensInMs();
-    expect(Number(await promoted.admin.hget('gateway:{0}:shard', 'fence'))).toBeGreaterThan(Number(told));
+    test('a process that moves to the new master in time keeps its holds, which count there', async (context) => {
+      const { expect } = context;
+      const { old, promoted, startProcess, failOver } = await openScene(context);
+      const moves = await startProcess(old);
+      const admitted = await ask(moves);
+      if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
+      await failOver();
+      const other = await startProcess(promoted);
+      expect((await other.limits.renew([admitted], Date.now())).takenBack).toEqual([admitted.holdId]);
+      await expect.poll(() => ask(other), { timeout: 30_000 }).toBe('refused');
+    });
+
+    test('two opened masters have different fences, also after concurrent opening', async (context) => {
+      const { expect } = context;
+      const { old, promoted, url, startProcess, failOver } = await openScene(context);
+      const [one, two] = await Promise.all([startProcess(old), startProcess(old)]);
+      await old.empty();
+      await Promise.all([one.limits.lossDetection.opensInMs(), two.limits.lossDetection.opensInMs()]);
+      const [row] = await sql<{ store_fences: string }>(url, 'select store_fences from ledger_state');
+      const told = await old.admin.hget('gateway:{0}:shard', 'fence');
+      expect(row?.store_fences).toBe(told);
+      await expect
+        .poll(() => one.limits.lossDetection.name(), { timeout: 2 * one.limits.lossDetection.renamedWithinMs })
+        .toBeDefined();
+      await failOver();
+      await (await startProcess(promoted)).limits.lossDetection.opensInMs();
+      expect(Number(await promoted.admin.hget('gateway:{0}:shard', 'fence'))).toBeGreaterThan(Number(told));
+    });
   });
 });
