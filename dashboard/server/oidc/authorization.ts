@@ -99,7 +99,7 @@ export async function verifyResponse(
   if (claims.azp !== undefined && claims.azp !== clientId) throw new ClientError('the ID token is for another client');
   if (claims.iat > Date.now() / 1000 + MAX_CLOCK_SKEW_SECONDS) throw new ClientError('the ID token is from the future');
   const verified = { idToken: tokens.id_token, provedAt: provedAtOf(issuer, claims, again) };
-  const isAbsent = (name: string) => claims[name] === undefined;
+  const isAbsent = (name: string) => (claims[name] ?? null) === null;
   // Both come from one source, because `email_verified` refers to the address next to it.
   const ofAddress = ADDRESS.some(isAbsent) ? ADDRESS : [];
   const absent = [...ofAddress, ...(operatorClaim === undefined ? [] : [operatorClaim.name].filter(isAbsent))];

@@ -183,11 +183,13 @@ describe('an operator by claim', () => {
     ]);
   });
 
-  test('is recognized by the user info if the token has no such claim', async () => {
+  test('is recognized by the user info if the token has no such claim, or null', async () => {
     issuer.userInfo = { sub: 'kim', email: 'kim@example.com', email_verified: true, groups: ['ops'], auth_time: 'x' };
     const browser = dashboard.browser();
-    const query = await begin(browser, issuer, { sub: 'kim', email_verified: undefined });
-    expect((await finish(browser, query)).body.user.isOperator).toBe(true);
+    for (const none of [undefined, null]) {
+      const query = await begin(browser, issuer, { sub: 'kim', email: none, email_verified: none, groups: none });
+      expect((await finish(browser, query)).body.user.isOperator).toBe(true);
+    }
     issuer.userInfo = { ...issuer.userInfo, sub: 'another' };
     const other = await begin(browser, issuer, { sub: 'kim', email_verified: undefined });
     expect((await finish(browser, other)).body.problem).toBe('identity_refused');
