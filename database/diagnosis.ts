@@ -29,23 +29,6 @@ export interface ServerFigures extends ServerClock, DatabaseConnections {
   readonly readOnly: boolean;
 }
 
-export interface SchemaFigures {
-  /** Schema version of this code. */
-  readonly version: number;
-  /** Number of applied migrations, including the baseline. */
-  readonly applied: number;
-  readonly newest: number;
-  /** True for a database of a release before 0.2.0, which no release can upgrade. */
-  readonly isBeforeBaseline: boolean;
-  readonly missing: readonly string[];
-  /** Migrations of newer code with which this code still runs. */
-  readonly ahead: readonly number[];
-  /** Migrations of newer code with which this code does not run. */
-  readonly unknown: readonly number[];
-  /** Migrations whose files differ from ours. */
-  readonly changed: readonly string[];
-}
-
 export interface LedgerFigures {
   readonly organizations: number;
   readonly deadLetters: number;
@@ -129,7 +112,7 @@ const APPLIED: Statement = {
 };
 const HAS_SCHEMA = sql('diagnose_has_schema')`select to_regclass('schema_migrations') is not null as "hasSchema"`;
 
-async function schema(client: pg.Client): Promise<SchemaFigures> {
+async function schema(client: pg.Client) {
   const { migrations: ours, version } = await readSchemaFiles();
   const [row] = await run<{ hasSchema: boolean }>(client, HAS_SCHEMA, []);
   const rows = row?.hasSchema ? await run<AppliedMigration>(client, APPLIED, []) : [];
@@ -138,18 +121,26 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
   const versions = (serving: boolean) =>
     newer.filter((one) => servesCode(one, version) === serving).map((one) => one.version);
   return {
+    /** Schema version of this code. */
     version,
+    /** Number of applied migrations, including the baseline. */
     applied: applied.size,
     newest: rows.at(-1)?.version ?? 0,
+    /** True for a database of a release before 0.2.0, which no release can upgrade. */
     isBeforeBaseline: isBeforeBaseline(rows),
     missing: ours.filter((one) => !applied.has(one.version)).map(({ name }) => name),
+    /** Migrations of newer code with which this code still runs. */
     ahead: versions(true),
+    /** Migrations of newer code with which this code does not run. */
     unknown: versions(false),
+    /** Migrations whose files differ from ours. */
     changed: ours
       .filter((one) => applied.has(one.version) && applied.get(one.version) !== one.checksum)
       .map(({ name }) => name),
   };
 }
+
+export type SchemaFigures = Awaited<ReturnType<typeof schema>>;
 
 /** Reads each organization's last entry by index: enough to notice that accounts were changed. */
 const LEDGER = sql('diagnose_ledger')`

@@ -1,21 +1,6 @@
 import type { PatientSession } from '../connection/patient-session.ts';
 import { chargeSql, tokenList } from './usage-columns.ts';
 
-/** Result of one read of an organization's entries. */
-export interface EntryPiece {
-  readonly entries: number;
-  readonly last: number;
-  /** Sum of credits. Charges are negative amounts. */
-  readonly credits: bigint;
-  readonly amounts: bigint;
-  readonly differences: readonly EntryDifference[];
-  readonly usage: readonly UsageOfEntries[];
-  /** Number of charges whose generations are archived. */
-  readonly archived: number;
-  /** Sums by the sequence of the checkpoint that ends the range. Empty ranges are left out. */
-  readonly ranges: ReadonlyMap<number, RangeOfEntries>;
-}
-
 export interface RangeOfEntries {
   /** SHA-256 of the lines of its entries, in order. */
   readonly digest: Buffer;
@@ -99,7 +84,7 @@ interface PieceRow {
 }
 
 /** Reads a range of at most about ten thousand entries. */
-export async function readEntries(session: PatientSession, range: EntryRange): Promise<EntryPiece> {
+export async function readEntries(session: PatientSession, range: EntryRange) {
   const { organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints } = range;
   const values = [organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints, checkpoints.at(-1) ?? 0];
   const [row] = await session.read<PieceRow>(PIECE, values);
@@ -112,11 +97,16 @@ export async function readEntries(session: PatientSession, range: EntryRange): P
   return {
     entries,
     last,
+    /** Sum of credits. Charges are negative amounts. */
     credits: BigInt(credits),
     amounts: BigInt(amounts),
     differences: row.differences ?? [],
     usage: (row.usage ?? []).map(([place, ...sums]) => ({ place, sums: sums.map(BigInt) })),
+    /** Number of charges whose generations are archived. */
     archived,
+    /** Sums by the sequence of the checkpoint that ends the range. Empty ranges are left out. */
     ranges: new Map(ranges),
   };
 }
+
+export type EntryPiece = Awaited<ReturnType<typeof readEntries>>;

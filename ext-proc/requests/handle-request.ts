@@ -22,7 +22,7 @@ import { type CompletionDeps, complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { showCredits } from './credits.ts';
 import { showGeneration } from './generation.ts';
-import type { GatewayRequestLog } from './log/open-request-logs.ts';
+import type { RequestLogs } from './log/open-request-logs.ts';
 import { showModels } from './models.ts';
 import { readBody } from './read-sent.ts';
 import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
@@ -40,7 +40,7 @@ import { showUsage } from './usage.ts';
 export interface RequestHandlerDeps extends CompletionDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
-  readonly requestLog: Pick<GatewayRequestLog, 'add' | 'addRefused'>;
+  readonly requestLog: Pick<RequestLogs['requestLog'], 'add' | 'addRefused'>;
   readonly tracing: Tracing;
   /** The configuration in force now. A request keeps the one it began with. */
   readonly config: () => GatewayConfig;

@@ -8,13 +8,6 @@ interface Cookie {
   clear(): void;
 }
 
-export interface Cookies {
-  readonly session: Cookie;
-  readonly browser: Cookie;
-  /** The sign-in at the issuer that this browser has begun. */
-  readonly flow: Cookie;
-}
-
 const SECURE_PREFIX = '__Host-';
 
 /**
@@ -22,7 +15,7 @@ const SECURE_PREFIX = '__Host-';
  * while links in mails still arrive signed in. Behind TLS the cookie is Secure, and its prefix
  * binds it to this host.
  */
-export function cookiesOf(context: Context, isHttps: boolean): Cookies {
+export function cookiesOf(context: Context, isHttps: boolean) {
   const cookie = (ownName: string, sameSite: 'Lax' | 'Strict'): Cookie => {
     const name = `${isHttps ? SECURE_PREFIX : ''}${ownName}`;
     const set = (value: string, maxAge: number) =>
@@ -32,7 +25,10 @@ export function cookiesOf(context: Context, isHttps: boolean): Cookies {
   return {
     session: cookie('gateway_session', 'Lax'),
     browser: cookie('gateway_browser', 'Lax'),
-    // Needed only by the page to which the issuer redirects the browser.
+    // The sign-in at the issuer that this browser has begun. Only the page needs it to which the
+    // issuer redirects.
     flow: cookie('gateway_oidc', 'Strict'),
   };
 }
+
+export type Cookies = ReturnType<typeof cookiesOf>;

@@ -1,13 +1,6 @@
 import { countOf } from '#core/count-of.ts';
 import { ERROR_CODES, type ErrorCode, type ErrorEntry } from '#core/errors/error-codes.ts';
 
-export interface ErrorAdvice {
-  readonly code: ErrorCode;
-  readonly entry: ErrorEntry;
-  readonly retry: string;
-  readonly billed: string;
-}
-
 const TITLES: Readonly<Record<number, string>> = {
   400: 'The request is invalid',
   401: 'The key is not accepted',
@@ -48,14 +41,16 @@ function billed({ billed: when }: ErrorEntry): string {
 }
 
 /** `undefined` for an unknown code, for example one of a later release. */
-export function adviceFor(code: string): ErrorAdvice | undefined {
+export function adviceFor(code: string) {
   const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : undefined;
   return known && adviceOf(known, ERROR_CODES[known]);
 }
 
-function adviceOf(code: ErrorCode, entry: ErrorEntry): ErrorAdvice {
+function adviceOf(code: ErrorCode, entry: ErrorEntry) {
   return { code, entry, retry: retry(code, entry), billed: billed(entry) };
 }
+
+export type ErrorAdvice = ReturnType<typeof adviceOf>;
 
 /**
  * Makes a message template readable: `{model}` becomes a placeholder. `undefined`: each request has

@@ -1,26 +1,13 @@
 import { stat } from 'node:fs/promises';
 import type { Clock } from '#core/clock.ts';
 import { keepAside, type OnDamage } from './damaged-lines.ts';
-import type { LeftIntent } from './intent.ts';
 import type { KeptSegment } from './kept-segments.ts';
 import { LogContent } from './log-content.ts';
 import { kindOf } from './log-entries.ts';
 import { readCleaned, segmentsOf } from './segment-files.ts';
 
-/** The log of processes that have ended. */
-export interface FormerLog {
-  readonly content: LogContent<KeptSegment>;
-  readonly left: readonly LeftIntent[];
-  readonly segments: readonly KeptSegment[];
-}
-
-/** Reads a log, one segment at a time, and moves unreadable lines aside. */
-export async function readFormerLog(
-  folder: string,
-  workerIndex: number,
-  clock: Clock,
-  onDamage: OnDamage,
-): Promise<FormerLog> {
+/** Reads the log of ended processes, segment by segment, and moves unreadable lines aside. */
+export async function readFormerLog(folder: string, workerIndex: number, clock: Clock, onDamage: OnDamage) {
   const content = new LogContent<KeptSegment>();
   const segments: KeptSegment[] = [];
   for (const file of await segmentsOf(folder, workerIndex)) {
@@ -38,3 +25,5 @@ export async function readFormerLog(
   if (last && unreadable.length > 0) onDamage(await keepAside(last.path, unreadable), unreadable.length);
   return { content, left, segments };
 }
+
+export type FormerLog = Awaited<ReturnType<typeof readFormerLog>>;

@@ -4,9 +4,9 @@ import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { OmittedCounts } from './omitted-requests.ts';
-import { createProviderAttemptLog, type ProviderAttemptLog } from './provider-attempt-log.ts';
+import { createProviderAttemptLog } from './provider-attempt-log.ts';
 import { RefusedQuota } from './refused-quota.ts';
-import { createRequestLog, type RequestLog } from './request-log-buffer.ts';
+import { createRequestLog } from './request-log-buffer.ts';
 
 export interface OpeningOptions {
   readonly databaseUrl: string;
@@ -16,30 +16,11 @@ export interface OpeningOptions {
   readonly initial: Pick<GatewayConfig, 'workers'>;
 }
 
-/** The request log, which bounds the rows of refused requests. */
-export interface GatewayRequestLog extends RequestLog {
-  /**
-   * Adds a request that was refused before a provider was called. `row` undefined: its route or key
-   * does not exist. False: its key or organization has used up its rows of this minute, so the
-   * request is only counted and gets no access line either. `isUnusable`: the key is revoked or
-   * expired, or its organization suspended.
-   */
-  addRefused(row: RequestLogRow | undefined, isUnusable: boolean): boolean;
-}
-
-/** Logs that are written in the background, on one connection. */
-export interface RequestLogs {
-  readonly requestLog: GatewayRequestLog;
-  readonly attempts: ProviderAttemptLog;
-  /** Deletes older rows of both, until this process ends. */
-  keepTidy(retentionMs: () => number): void;
-}
-
 /** Longest delay of the line that counts omitted requests. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Opens both logs. Their connection closes when both are closed. */
-export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial }: OpeningOptions): RequestLogs {
+/** Opens both logs. They are written in the background, on a connection that closes with both. */
+export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial }: OpeningOptions) {
   const store = openRequestLog(databaseUrl, log);
   let open = 2;
   const close = async () => {
@@ -53,17 +34,21 @@ export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initia
   reporter.unref();
   return {
     requestLog: {
-      add: (row) => requestLog.add(row),
-      addRefused(row, isUnusable) {
+      ...requestLog,
+      /**
+       * Adds a request that was refused before a provider was called. `row` undefined: its route or
+       * key does not exist. False: its key or organization has used up its rows of this minute, so
+       * the request is only counted and gets no access line either. `isUnusable`: the key is
+       * revoked or expired, or its organization suspended.
+       */
+      addRefused(row: RequestLogRow | undefined, isUnusable: boolean) {
         const nowMs = Date.now();
         const key = row && { id: row.keyId, organizationId: row.organizationId };
         const isWritten = quota.take({ key, isUnusable }, nowMs);
         if (row) isWritten ? requestLog.add(row) : omitted.add(row, nowMs);
         return isWritten;
       },
-      waiting: () => requestLog.waiting(),
-      dropped: () => requestLog.dropped(),
-      async close(withinMs) {
+      async close(withinMs: number) {
         clearInterval(reporter);
         quota.report(Number.POSITIVE_INFINITY);
         await omitted.close(withinMs);
@@ -71,6 +56,9 @@ export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initia
       },
     },
     attempts: createProviderAttemptLog({ store: { write: store.attempts.write, close }, metrics, log }),
+    /** Deletes older rows of both, until this process ends. */
     keepTidy: store.keepTidy,
   };
 }
+
+export type RequestLogs = ReturnType<typeof openRequestLogs>;

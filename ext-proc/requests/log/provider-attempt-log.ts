@@ -1,15 +1,9 @@
 import { BufferedWriter } from '#core/batching/buffered-writer.ts';
 import type { Log } from '#core/log/log.ts';
-import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
+import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
 import { LOG_BOUNDS } from './request-log-buffer.ts';
-
-/** Writes uncharged attempts in batches. No request waits or fails because of this. */
-export interface ProviderAttemptLog extends ProviderAttempts {
-  /** Writes waiting attempts, and ends. Those not written within this time, in ms, are lost. */
-  close(withinMs: number): Promise<void>;
-}
 
 export interface ProviderAttemptLogOptions {
   readonly store: {
@@ -21,7 +15,8 @@ export interface ProviderAttemptLogOptions {
   readonly log: Log;
 }
 
-export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions): ProviderAttemptLog {
+/** Writes uncharged attempts in batches. No request waits or fails because of this. */
+export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions) {
   const attempts = new BufferedWriter<UnchargedAttemptRow>({
     async write(batch) {
       const { refused } = await store.write(batch);
@@ -39,13 +34,14 @@ export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemp
     },
   });
   return {
-    record(attempt) {
+    record(attempt: UnchargedAttemptRow) {
       const { loss, tokens } = attempt;
       if (tokens) metrics.unchargedTokens(attempt.reason, tokens.usage.promptTokens + tokens.usage.completionTokens);
       if (loss) metrics.lost(loss.reason, loss.amountNanoUsd);
       attempts.add(attempt);
     },
-    async close(withinMs) {
+    /** Writes waiting attempts, and ends. Those not written within this time, in ms, are lost. */
+    async close(withinMs: number) {
       if (await attempts.close(withinMs)) await store.close();
     },
   };

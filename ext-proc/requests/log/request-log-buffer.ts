@@ -3,17 +3,6 @@ import type { Log } from '#core/log/log.ts';
 import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-/** Writes a row for every request, in batches. No request waits or fails because of this. */
-export interface RequestLog {
-  /** Adds a row, or drops it when too many wait. Never throws. */
-  add(row: RequestLogRow): void;
-  waiting(): number;
-  /** Rows that were never written, since the start of the process. */
-  dropped(): number;
-  /** Writes the waiting rows, and ends. Those not written within this time, in ms, are lost. */
-  close(withinMs: number): Promise<void>;
-}
-
 export interface RequestLogOptions {
   readonly store: Pick<RequestLogStore, 'write' | 'close'>;
   readonly metrics: Metrics;
@@ -33,7 +22,8 @@ export const LOG_BOUNDS: BufferBounds = {
   longestRetryMs: 10_000,
 };
 
-export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: RequestLogOptions): RequestLog {
+/** Writes a row for every request, in batches. No request waits or fails because of this. */
+export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: RequestLogOptions) {
   let dropped = 0;
   const drop = (rows: number): void => {
     dropped += rows;
@@ -60,13 +50,16 @@ export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: R
     () => rows.stalledMs(),
   );
   return {
-    add: (row) =>
+    /** Adds a row, or drops it when too many wait. Never throws. */
+    add: (row: RequestLogRow) =>
       rows.add(
         row.metadata !== undefined && rows.waiting() > MOST_WITH_METADATA ? { ...row, metadata: undefined } : row,
       ),
     waiting: () => rows.waiting(),
+    /** Rows that were never written, since the start of the process. */
     dropped: () => dropped,
-    async close(withinMs) {
+    /** Writes the waiting rows, and ends. Those not written within this time, in ms, are lost. */
+    async close(withinMs: number) {
       if (await rows.close(withinMs)) await store.close();
     },
   };
