@@ -7,7 +7,7 @@ import { createPool } from '#database/connection/connection-pool.ts';
 import { findUser, type MemberRole, type UserRecord } from '#database/users/user-rows.ts';
 import { createUser } from '#database/users/users.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
+import { BY, createDatabase, openStore, SILENT, sql, type TestStore } from '../harness/database.ts';
 
 /**
  * A database with the parts whose changes have an actor: administration, users, memberships.
@@ -45,8 +45,6 @@ export interface Event {
 /** A user in a browser. */
 export const ADA: Actor = { actor: 'ada@example.com', userId: `usr-${'0'.repeat(26)}`, address: '192.0.2.7' };
 export const PASSWORD_HASH = 'what the password was hashed to';
-
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 export async function openAudited(): Promise<AuditedDatabase> {
   const url = await createDatabase();

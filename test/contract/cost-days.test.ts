@@ -12,12 +12,11 @@ import type { Settlement } from '#database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { openStore, settlementOf, sql } from '../harness/database.ts';
+import { openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const TODAY = utcDay(Date.now());
 const TOKENS = { usage: { ...NO_USAGE, promptTokens: 300 }, source: 'counted' } as const;
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Costs of days that are over are summed up, and reports do not need their rows. */
 describe('sums of costs by day', () => {
@@ -26,7 +25,7 @@ describe('sums of costs by day', () => {
   const db = withStore({ creditNanoUsd: 1_000_000n });
   beforeAll(() => {
     pool = new pg.Pool({ connectionString: db.url, max: 2, options: '-c timezone=UTC' });
-    log = openRequestLog(db.url, QUIET, PATIENT);
+    log = openRequestLog(db.url, SILENT, PATIENT);
   });
   afterAll(() => Promise.all([pool?.end(), log?.close()]));
   afterEach(() => void vi.useRealTimers());
@@ -120,7 +119,7 @@ describe('sums of costs by day', () => {
   });
 
   it('forget marks for longer than other statements may take', async () => {
-    const impatient = createPool(db.url, 1, { connectMs: 2_000, statementMs: 100 }, QUIET);
+    const impatient = createPool(db.url, 1, { connectMs: 2_000, statementMs: 100 }, SILENT);
     await charge(8);
     await sql(
       db.url,

@@ -10,7 +10,7 @@ import { type OpenRequestLog, openRequestLog } from '#database/request-log/reque
 import { runCommandLine } from '#operator/command-line.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { addCustomer, type Customer, settlementOf } from '../harness/database.ts';
+import { addCustomer, type Customer, SILENT, settlementOf } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 /** `costs report` and `costs reconcile`, on a database with generations, attempts and losses. */
@@ -18,7 +18,6 @@ let folder = '';
 const db = withStore();
 let log: OpenRequestLog;
 let other: Customer;
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 /** The middle of yesterday. */
 const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 2;
 const date = (ms: number) => new Date(ms).toISOString().slice(0, 10);
@@ -26,7 +25,7 @@ const HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,cost';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gw-costs-'));
-  log = openRequestLog(db.url, QUIET, PATIENT);
+  log = openRequestLog(db.url, SILENT, PATIENT);
   other = await addCustomer(db.store);
 });
 

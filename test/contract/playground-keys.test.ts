@@ -5,11 +5,10 @@ import { reportCrossings } from '#database/alerts/crossings.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { countKeys, listKeys } from '#database/keys/key-rows.ts';
 import { newestKeys, readKeyTable } from '#database/keys/key-table.ts';
-import { BY, sql } from '../harness/database.ts';
+import { BY, SILENT, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { openAudited } from './audited-database.ts';
 
-const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const EXPIRED = 3_000;
 const database = opened(openAudited);
 
@@ -27,7 +26,7 @@ test('no list and no alert reads the expired playground keys of years', async ()
   );
   await sql(url, 'analyze keys');
   const timeouts = { connectMs: MINUTE_MS, statementMs: MINUTE_MS };
-  const pool = createPool(url, 1, timeouts, LOG, { plans: 'by_values' });
+  const pool = createPool(url, 1, timeouts, SILENT, { plans: 'by_values' });
   const rowsRead = async () => {
     await pool.query('select pg_stat_force_next_flush()');
     const { rows } = await pool.query(

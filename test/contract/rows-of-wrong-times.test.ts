@@ -9,15 +9,14 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { settlementOf, sql, waitsForLock } from '../harness/database.ts';
+import { SILENT, settlementOf, sql, waitsForLock } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const db = withStore();
-const log = { info: () => {}, warn: () => {}, error: () => {} };
 
 test('a row of a wrong time moves to its day or month when that is made', async () => {
-  const pool = createPool(db.url, 1, PATIENT, log);
-  const requests = openRequestLog(db.url, log, PATIENT);
+  const pool = createPool(db.url, 1, PATIENT, SILENT);
+  const requests = openRequestLog(db.url, SILENT, PATIENT);
   const atMs = Date.now() + 150 * DAY_MS;
   const charge = settlementOf(db.customer, { generationId: newId('gen', atMs), createdAtMs: atMs, day: utcDay(atMs) });
   const [row, later] = [rowWith({ arrivedAtMs: atMs }), rowWith({ arrivedAtMs: atMs + 40 * DAY_MS })];
@@ -26,8 +25,8 @@ test('a row of a wrong time moves to its day or month when that is made', async 
   await requests.write([row, later]);
   await requests.attempts.write([attempt]);
 
-  await makePartitions(pool, atMs, log);
-  await makeLogPartitions(pool, atMs, log);
+  await makePartitions(pool, atMs, SILENT);
+  await makeLogPartitions(pool, atMs, SILENT);
   const day = utcDayText(utcDay(atMs)).replaceAll('-', '_');
   const found = await sql<{ in: string; id: string }>(
     db.url,

@@ -5,7 +5,7 @@ import { createPool } from '#database/connection/connection-pool.ts';
 import { createSession, deleteSession } from '#database/sign-in/sessions.ts';
 import { type AttemptResult, countAttempt, forgetAttempts } from '#database/sign-in/sign-in-attempts.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { sql } from '../harness/database.ts';
+import { SILENT, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { openAudited, PASSWORD_HASH } from './audited-database.ts';
 
@@ -128,8 +128,7 @@ describe('attempts to sign in', () => {
   });
 
   it('are counted exactly when they are concurrent in several processes', async () => {
-    const silent = { info: () => {}, warn: () => {}, error: () => {} };
-    const other = createPool(database.url, 8, PATIENT, silent);
+    const other = createPool(database.url, 8, PATIENT, SILENT);
     const side = (index: number) => (index % 2 === 0 ? database.pool : other);
     const same = await Promise.all(
       Array.from({ length: 40 }, (_, index) => countAttempt(side(index), { email: EMAIL, address: '192.0.2.1' })),

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import type { UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
 import { readUsage } from '#database/ledger/usage-pages.ts';
-import { DAY, sql } from '../harness/database.ts';
+import { DAY, SILENT, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 import { fillUsage } from './fill-usage.ts';
 import { usageOf } from './usage-of.ts';
@@ -55,8 +55,7 @@ describe('usage in pages', () => {
   });
 
   it('may take longer than other statements, but not longer than its own time', async () => {
-    const log = { info: () => {}, warn: () => {}, error: () => {} };
-    const pool = createPool(db.url, 1, { connectMs: 5_000, statementMs: 200 }, log);
+    const pool = createPool(db.url, 1, { connectMs: 5_000, statementMs: 200 }, SILENT);
     const locker = new pg.Client({ connectionString: db.url });
     await locker.connect();
     try {

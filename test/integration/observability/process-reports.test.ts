@@ -8,7 +8,7 @@ import { currentConfiguration, heldNow, listProcesses } from '#database/process-
 import type { ReportedConfiguration, ReportedProcess } from '#database/process-reports/report.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { PATIENCE_MS, PATIENT } from '../../fixtures/patience.ts';
-import { createDatabase } from '../../harness/database.ts';
+import { createDatabase, SILENT } from '../../harness/database.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
 import type { Customer } from '../../harness/operator.ts';
 import { PROVIDER_SECRET, type TestConfig } from '../../harness/test-config.ts';
@@ -16,7 +16,6 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} };
 /** The time of two reports, and more for a busy machine. */
 const SOON = { interval: 50 };
 
@@ -34,7 +33,7 @@ function configWith(models: TestConfig['models']): TestConfig {
 
 const gateway = withGateway(() => ({ config: configWith({ one: {} }) }));
 beforeAll(async () => {
-  pool = createPool(gateway.stack.databaseUrl, 1, PATIENT, silent);
+  pool = createPool(gateway.stack.databaseUrl, 1, PATIENT, SILENT);
   customer = await gateway.stack.operator.customer();
   client = gatewayClient(gateway.stack.origin, customer.key);
 });
@@ -175,7 +174,7 @@ test('the doctor on a machine without gateway processes skips the checks of thei
   await expect.poll(own, SOON).toBeDefined();
   const { rows } = await pool.query<{ row: unknown }>('select to_jsonb(p) as row from gateway_processes p limit 1');
   const url = await createDatabase();
-  const other = createPool(url, 1, PATIENT, silent);
+  const other = createPool(url, 1, PATIENT, SILENT);
   const insert = `insert into gateway_processes
     select (jsonb_populate_record(null::gateway_processes, $1::jsonb || '{"host": "gateway-0"}')).*`;
   await other.query(insert, [JSON.stringify(rows[0]?.row)]);

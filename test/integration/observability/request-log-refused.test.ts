@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { countOmitted } from '#database/request-log/omitted-count.ts';
-import { sql } from '../../harness/database.ts';
+import { SILENT, sql } from '../../harness/database.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY, type Customer } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
@@ -18,8 +18,7 @@ const gateway = withGateway({
 });
 
 beforeAll(async () => {
-  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  database = openDatabase(gateway.stack.databaseUrl, silent);
+  database = openDatabase(gateway.stack.databaseUrl, SILENT);
 });
 
 afterAll(async () => {
