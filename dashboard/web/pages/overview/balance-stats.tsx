@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
 import { Stat, StatRow } from '../../components/panels.tsx';
 import { Money, ProgressBar } from '../../components/values.tsx';
@@ -38,7 +38,7 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
 
 /** A budget's day ends at midnight UTC. That moment is shown in the reader's zone. */
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
-  const resetMs = useNextReset();
+  const resetMs = nextResetMs(Date.now());
   const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;
   if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
   const budget = dayBudget(spentTodayNanoUsd, limits.dailyBudgetNanoUsd);
@@ -58,13 +58,4 @@ function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
       </div>
     </>
   );
-}
-
-function useNextReset(): number {
-  const [resetMs, setResetMs] = useState(() => nextResetMs(Date.now()));
-  useEffect(() => {
-    const timer = setTimeout(() => setResetMs(nextResetMs(Date.now())), resetMs - Date.now() + 1);
-    return () => clearTimeout(timer);
-  }, [resetMs]);
-  return resetMs;
 }
