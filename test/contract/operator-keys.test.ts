@@ -19,7 +19,7 @@ describe('keys on the operator command line', () => {
   it('creates a key that authenticates, shows it once, and stores only its hash', async () => {
     const org = await newOrganization('--rpm', '100');
     const flags =
-      '--scopes chat,usage:read --models a,b --ips 10.0.0.0/8 --expires 2027-01-31 --rpm 100 --daily-budget 1 --monthly-budget 20 --lifetime-budget 0.5';
+      '--scopes chat,usage:read --models a,b --ips 10.0.0.0/8 --expires 2099-01-31 --rpm 100 --daily-budget 1 --monthly-budget 20 --lifetime-budget 0.5';
     const note = ['--note', ' Ask Bo Berg '];
     const created = await done('key', 'create', '--org', org, '--name', 'CI', ...note, ...flags.split(' '));
     expect(created).toEqual({
@@ -35,7 +35,7 @@ describe('keys on the operator command line', () => {
       },
       ...{ models: ['a', 'b'], ips: ['10.0.0.0/8'], rpm: 100, tpm: null, daily_budget: 1 },
       ...{ monthly_budget: 20, lifetime_budget: 0.5 },
-      ...{ expires_at: '2027-01-31T00:00:00.000Z', revoked_at: null, created_at: expect.any(String) },
+      ...{ expires_at: '2099-01-31T00:00:00.000Z', revoked_at: null, created_at: expect.any(String) },
     });
     const hash = createHash('sha256').update(String(created.key)).digest();
     expect((await database.keys.findByHash(hash, DAY))?.key.id).toBe(created.id);
@@ -113,7 +113,7 @@ describe('keys on the operator command line', () => {
     const org = await newOrganization();
     const id = await newKey(
       org,
-      ...['--note', 'Ask Bo', '--models', 'a', '--ips', '10.0.0.0/8', '--expires', '2027-01-31'],
+      ...['--note', 'Ask Bo', '--models', 'a', '--ips', '10.0.0.0/8', '--expires', '2099-01-31'],
       ...'--rpm 5 --tpm 9 --daily-budget 1 --monthly-budget 20 --lifetime-budget 0.5'.split(' '),
     );
     const before = await done('key', 'show', id);
@@ -121,12 +121,12 @@ describe('keys on the operator command line', () => {
     const events = () => database.events(id);
     expect(await events()).toHaveLength(1);
 
-    const change = '--name New --note Old --scopes usage:read --models b,c --ips ::1 --expires 2028-02-29';
+    const change = '--name New --note Old --scopes usage:read --models b,c --ips ::1 --expires 2096-02-29';
     const limits = '--rpm 6 --tpm 10 --daily-budget 2 --monthly-budget 21 --lifetime-budget 0.000000001';
     const changed = {
       ...before,
       ...{ name: 'New', note: 'Old', scopes: ['usage:read'], models: ['b', 'c'], ips: ['::1'] },
-      ...{ expires_at: '2028-02-29T00:00:00.000Z', rpm: 6, tpm: 10 },
+      ...{ expires_at: '2096-02-29T00:00:00.000Z', rpm: 6, tpm: 10 },
       ...{ daily_budget: 2, monthly_budget: 21, lifetime_budget: 1e-9 },
     };
     expect(await done('key', 'update', id, ...change.split(' '), ...limits.split(' '))).toEqual(changed);

@@ -98,7 +98,7 @@ describe('the CSV of keys', () => {
     const restrictions = {
       ...{ models: ['a', 'b'], ipRanges: ['10.0.0.0/8'], requestsPerMinute: 5, dailyBudgetNanoUsd: '2500000000' },
       note: '@SUM(A1), "ask Bo"',
-      ...{ monthlyBudgetNanoUsd: '3000000000', expiresAtMs: Date.UTC(2027, 5, 1) },
+      ...{ monthlyBudgetNanoUsd: '3000000000', expiresAtMs: Date.UTC(2099, 5, 1) },
     };
     const key = await created(member, { name: '=HYPERLINK("http://x")', ...restrictions });
     dashboard.setNow(Date.UTC(2027, 0, 15, 12));
@@ -113,7 +113,7 @@ describe('the CSV of keys', () => {
     );
     const createdAt = new Date(key.createdAtMs).toISOString();
     expect(lines).toEqual([
-      `${key.id},"'=HYPERLINK(""http://x"")",sk-gw-…${key.last4},${memberEmail},usable,${createdAt},2026-11-18T11:06:40.000Z,203.0.113.5,2027-06-01T00:00:00.000Z,,chat,a b,10.0.0.0/8,5,,2.5,3,,0.000000001,0.000000011,1.000000011,"'@SUM(A1), ""ask Bo"""`,
+      `${key.id},"'=HYPERLINK(""http://x"")",sk-gw-…${key.last4},${memberEmail},usable,${createdAt},2026-11-18T11:06:40.000Z,203.0.113.5,2099-06-01T00:00:00.000Z,,chat,a b,10.0.0.0/8,5,,2.5,3,,0.000000001,0.000000011,1.000000011,"'@SUM(A1), ""ask Bo"""`,
     ]);
   });
 
