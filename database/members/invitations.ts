@@ -31,7 +31,7 @@ export type RenewResult =
   | { readonly kind: 'not_invited' | 'operators_own' };
 
 const LIVES_FOR = "interval '7 days'";
-const COLUMNS = `id, email, role, by_operator, ${milliseconds('created_at')} as created_ms, ${milliseconds('expires_at')} as expires_ms`;
+const COLUMNS = `id, email, role, by_operator as "byOperator", ${milliseconds('created_at')} as "createdAtMs", ${milliseconds('expires_at')} as "expiresAtMs"`;
 
 const IS_MEMBER = sql('is_member_by_email')`
   select from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and u.email = $2`;
@@ -54,13 +54,9 @@ const SET_ROLE = sql('set_role_of_invitation')`
   update invitations set role = $3 where organization_id = $1 and id = $2 returning ${COLUMNS}`;
 const REMOVE = sql('remove_invitation')`delete from invitations where organization_id = $1 and id = $2`;
 
-interface InvitationRow {
-  readonly id: string;
-  readonly email: string;
-  readonly role: MemberRole;
-  readonly by_operator: boolean;
-  readonly created_ms: number;
-  readonly expires_ms: number;
+interface InvitationRow extends Pick<NewInvitation, 'id' | 'email' | 'role' | 'byOperator'> {
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
 }
 
 /** Invites an address. Effect and result do not depend on whether the address has an account. */
@@ -74,7 +70,7 @@ export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor
     const [row] = await run<InvitationRow>(client, INSERT, [id, organizationId, email, role, tokenHash, byOperator]);
     if (!row) return { kind: 'already_invited' };
     await addEvent(client, 'user.invited', organizationId, row, changesBetween({}, { role }), by);
-    return { kind: 'invited', member: memberOf(row), expiresAtMs: row.expires_ms };
+    return { kind: 'invited', member: memberOf(row), expiresAtMs: row.expiresAtMs };
   });
 }
 
@@ -92,10 +88,10 @@ export async function renewInvitation(
   return inTransaction(pool, 'begin', async (client): Promise<RenewResult> => {
     const before = await lockedInvitation(client, organizationId, id);
     if (!before) return { kind: 'not_invited' };
-    if (before.by_operator && !byOperator) return { kind: 'operators_own' };
+    if (before.byOperator && !byOperator) return { kind: 'operators_own' };
     const row = await only<InvitationRow>(client, RENEW, [organizationId, id, tokenHash]);
     await addEvent(client, 'user.invited', organizationId, row, {}, by);
-    return { kind: 'renewed', email: row.email, expiresAtMs: row.expires_ms };
+    return { kind: 'renewed', email: row.email, expiresAtMs: row.expiresAtMs };
   });
 }
 
@@ -138,7 +134,7 @@ export async function withdrawInvitation(
   return inTransaction(pool, 'begin', async (client) => {
     const before = await lockedInvitation(client, organizationId, id);
     if (!before) return 'not_invited';
-    if (before.by_operator && !byOperator) return 'operators_own';
+    if (before.byOperator && !byOperator) return 'operators_own';
     await run(client, REMOVE, [organizationId, id]);
     await addEvent(client, 'user.removed', organizationId, before, changesBetween({ role: before.role }, {}), by);
     return 'withdrawn';
@@ -167,6 +163,6 @@ async function addEvent(
 }
 
 /** Returns an invitation as a member who has not joined yet. */
-function memberOf({ id, email, role, created_ms: createdAtMs }: InvitationRow): MemberView {
+function memberOf({ id, email, role, createdAtMs }: InvitationRow): MemberView {
   return { userId: id, email, role, invited: true, disabled: false, createdAtMs, activeKeys: 0 };
 }

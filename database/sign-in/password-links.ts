@@ -52,9 +52,9 @@ const FORGET = sql('forget_password_links')`
       select token_hash from password_links where expires_at < now() limit 100 for update skip locked)`;
 const INSERT = sql('insert_password_link')`
   insert into password_links (user_id, purpose, token_hash, expires_at) values ($1, $2, $3, now() + ${LIVES_FOR})
-    returning ${milliseconds('expires_at')} as expires_ms`;
+    returning ${milliseconds('expires_at')} as "expiresAtMs"`;
 const FIND = sql('find_password_link')`
-  select l.user_id, u.email, l.purpose, ${milliseconds('l.expires_at')} as expires_ms
+  select l.user_id as "userId", u.email, l.purpose, ${milliseconds('l.expires_at')} as "expiresAtMs"
     from password_links l join users u on u.id = l.user_id
     where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`;
 /** Locks the user before dependent rows, like users.ts, so that nothing can deadlock. */
@@ -63,7 +63,7 @@ const LOCK_HOLDER = sql('lock_holder_of_link')`
 const TAKE = sql('take_password_link')`
   delete from password_links l using users u
     where l.token_hash = $1 and (l.purpose = 'sign_in') = $2 and l.expires_at > now() and u.id = l.user_id and u.disabled_at is null
-    returning l.user_id, u.email`;
+    returning l.user_id as "userId", u.email`;
 
 interface LockedUser {
   readonly email: string;
@@ -87,10 +87,10 @@ export async function createPasswordLink(
     if (user.disabled) return { kind: 'disabled' };
     if (purpose === 'invitation' && user.has_account) return { kind: 'has_password' };
     await run(client, FORGET, [userId, purpose]);
-    const row = await only<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
+    const { expiresAtMs } = await only<{ expiresAtMs: number }>(client, INSERT, [userId, purpose, tokenHash]);
     const event = { action: ACTION[purpose], subjectId: userId, subjectName: user.email, changes: {} };
     if (by !== undefined) await addAuditEvent(client, event, by);
-    return { kind: 'created', expiresAtMs: row.expires_ms };
+    return { kind: 'created', expiresAtMs };
   });
 }
 
@@ -110,10 +110,8 @@ export async function mailForgottenPassword(
 
 /** `undefined`: the link never existed, was used, has expired, or its user is disabled. */
 export async function inspectPasswordLink(pool: pg.Pool, tokenHash: Buffer): Promise<PasswordLink | undefined> {
-  const [row] = await run<{ user_id: string; email: string; purpose: LinkPurpose; expires_ms: number }>(pool, FIND, [
-    tokenHash,
-  ]);
-  return row && { userId: row.user_id, email: row.email, purpose: row.purpose, expiresAtMs: row.expires_ms };
+  const [link] = await run<PasswordLink>(pool, FIND, [tokenHash]);
+  return link;
 }
 
 /**
@@ -128,9 +126,9 @@ export async function redeemPasswordLink(
 ): Promise<{ readonly userId: string } | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
     await run(client, LOCK_HOLDER, [tokenHash]);
-    const [row] = await run<{ user_id: string; email: string }>(client, TAKE, [tokenHash, false]);
+    const [row] = await run<{ userId: string; email: string }>(client, TAKE, [tokenHash, false]);
     if (!row) return undefined;
-    const { user_id: userId, email } = row;
+    const { userId, email } = row;
     await storePassword(client, userId, passwordHash, { actor: email, userId, address });
     return { userId };
   });
@@ -141,6 +139,6 @@ export async function redeemSignInLink(
   pool: pg.Pool,
   tokenHash: Buffer,
 ): Promise<{ readonly userId: string } | undefined> {
-  const [row] = await run<{ user_id: string }>(pool, TAKE, [tokenHash, true]);
-  return row && { userId: row.user_id };
+  const [holder] = await run<{ userId: string }>(pool, TAKE, [tokenHash, true]);
+  return holder && { userId: holder.userId };
 }

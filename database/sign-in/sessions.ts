@@ -102,7 +102,8 @@ const SEEN = sql('session_seen')`
 const LIST = sql('list_sessions')`
   select ${COLUMNS} from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS}`;
 const NOTE_PASSWORD = sql('note_password')`update sessions set password_at = now() where id = $1`;
-const DELETE = sql('delete_session')`delete from sessions where user_id = $1 and id = $2 returning issuer, id_token`;
+const DELETE = sql('delete_session')`
+  delete from sessions where user_id = $1 and id = $2 returning issuer, id_token as "idToken"`;
 
 interface SignedInRow extends SessionRecord, Omit<SignedIn, 'session' | 'user'> {
   readonly unseen: boolean;
@@ -180,10 +181,10 @@ export async function deleteSession(
   address: string,
 ): Promise<EndedSession | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
-    const [ended] = await run<{ issuer: string | null; id_token: string | null }>(client, DELETE, [userId, sessionId]);
+    const [ended] = await records<EndedSession>(client, DELETE, [userId, sessionId]);
     if (!ended) return undefined;
     await addSessionEvent(client, 'user.signed_out', userId, email, address);
-    return present({ issuer: ended.issuer ?? undefined, idToken: ended.id_token ?? undefined });
+    return ended;
   });
 }
 

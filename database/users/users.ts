@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import { revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from './membership-rows.ts';
 import { findUser, IS_INVITED, type MemberRole, type UserRecord } from './user-rows.ts';
@@ -49,7 +49,7 @@ const INSERT = sql('insert_user')`
   insert into users (id, email, password_hash, is_operator, password_handed_out) values ($1, $2, $3, $4, $5)
     on conflict (email) do nothing returning id`;
 const CREDENTIALS = sql('user_credentials')`
-  select id, disabled_at is not null as disabled, password_hash from users where email = $1`;
+  select id as "userId", disabled_at is not null as disabled, password_hash as "passwordHash" from users where email = $1`;
 /** Locks operators in the order of ids, so that two who disable each other cannot deadlock. */
 const LOCK_OPERATORS = sql('lock_operators')`
   select u.id, u.disabled_at is null and not ${IS_INVITED} as can_work
@@ -89,10 +89,8 @@ export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promi
 
 /** Reads credentials, which are no part of UserRecord, so that no response has a hash. */
 export async function findCredentials(pool: pg.Pool, email: string): Promise<Credentials | undefined> {
-  const [row] = await run<{ id: string; disabled: boolean; password_hash: string | null }>(pool, CREDENTIALS, [email]);
-  if (!row) return undefined;
-  const { id, disabled, password_hash: passwordHash } = row;
-  return { userId: id, disabled, ...(passwordHash === null ? {} : { passwordHash }) };
+  const [credentials] = await records<Credentials>(pool, CREDENTIALS, [email]);
+  return credentials;
 }
 
 /** What happens to a disabled user's keys, in all organizations. Enabling restores none. */
