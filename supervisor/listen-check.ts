@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from '#core/config/network-names.ts';
+import { type Address, formatAddress } from '#core/config/network-names.ts';
 
 const RETRY_MS = 100;
 
@@ -27,7 +27,7 @@ export async function findListenProblem(
       code = await tryToListen(address);
     }
     if (code === undefined) continue;
-    const shown = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+    const shown = formatAddress(address);
     if (code === 'EADDRINUSE') {
       return `Port ${address.port} is already in use (${setting}: ${shown} in ${configPath}). Stop what uses it, or set another port there.`;
     }

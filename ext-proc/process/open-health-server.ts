@@ -2,7 +2,7 @@ import type { LoadedConfig } from '#core/config/load.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import { envoyStats } from '../envoy-config/envoy-stats.ts';
-import { type HealthServer, startHealthServer } from '../telemetry/health-server.ts';
+import { startHealthServer } from '../telemetry/health-server.ts';
 import { hostMetrics } from '../telemetry/host-metrics.ts';
 import { createReadiness, type Readiness, sharedProbeKey } from '../telemetry/readiness.ts';
 import { allWorkersMetrics, serveWorkerMetrics } from '../telemetry/worker-metrics.ts';
@@ -44,7 +44,7 @@ function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | un
 export async function openHealthServer(
   { config, paths, workerIndex, metrics, log }: GatewayContext,
   readiness: Readiness,
-): Promise<HealthServer> {
+) {
   const { listen, workers } = config();
   const { registry } = metrics;
   const host = hostMetrics({

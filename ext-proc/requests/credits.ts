@@ -1,15 +1,12 @@
 import { isRefusal } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
-import type { Shipper } from '../billing/shipper.ts';
-import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
+import type { SettledDeps } from './generation.ts';
 import { readQuery } from './query.ts';
 
-export interface CreditsDeps {
-  readonly ledger: LedgerReads;
+export interface CreditsDeps extends SettledDeps {
   readonly limits: Pick<LimitStore, 'heldNanoUsd'>;
-  readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
 }
 
 /** `GET /v1/credits`: the balance, what requests and dead letters hold, and what is available. */

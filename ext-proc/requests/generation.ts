@@ -8,7 +8,8 @@ import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts'
 import { readQuery } from './query.ts';
 import { tokenFigures } from './token-figures.ts';
 
-export interface GenerationDeps {
+/** What reads of settled requests need. */
+export interface SettledDeps {
   readonly ledger: LedgerReads;
   readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
 }
@@ -16,7 +17,7 @@ export interface GenerationDeps {
 /** `GET /v1/generation?id=`: one settled request of the caller's organization. */
 export async function showGeneration(
   request: AuthorizedRequest,
-  { ledger, accounting }: GenerationDeps,
+  { ledger, accounting }: SettledDeps,
 ): Promise<EndpointResult> {
   const query = readQuery(request.route.query, ['id']);
   if (isRefusal(query)) return query;

@@ -2,10 +2,9 @@ import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
 import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '#database/ledger/ledger.ts';
-import type { Shipper } from '../billing/shipper.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
-import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
+import type { SettledDeps } from './generation.ts';
 import { readQuery } from './query.ts';
 import { tokenFigures, UsageSums } from './token-figures.ts';
 
@@ -34,10 +33,8 @@ const TOO_LONG = refuse(
   { param: 'start_date' },
 );
 
-export interface UsageDeps {
-  readonly ledger: LedgerReads;
+export interface UsageDeps extends SettledDeps {
   readonly delivery: DeliveryService;
-  readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
 }
 
 /**

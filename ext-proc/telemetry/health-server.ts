@@ -5,11 +5,6 @@ import { serveOn, type TcpAddress } from '#core/net/unix-socket.ts';
 /** Far more than probes and scrapers need, far fewer than the process may open. */
 const MAX_CONNECTIONS = 256;
 
-/** `/live`, `/ready` and `/metrics`, on an address of their own that Envoy does not publish. */
-export interface HealthServer {
-  close(): Promise<void>;
-}
-
 export interface HealthChecks {
   /** Resolves to the reason why a request through Envoy would not be served now, or `undefined`. */
   notReady(): Promise<string | undefined>;
@@ -20,13 +15,16 @@ export interface MetricsPage {
   read(): Promise<string>;
 }
 
-/** `onFault` is called with errors of the listening socket. */
+/**
+ * `/live`, `/ready` and `/metrics`, on an address of their own that Envoy does not publish.
+ * `onFault` is called with errors of the listening socket.
+ */
 export async function startHealthServer(
   address: TcpAddress,
   checks: HealthChecks,
   metricsPage: MetricsPage,
   onFault: (error: Error) => void,
-): Promise<HealthServer> {
+) {
   const server = createServer(async (request, outgoing) => {
     const response = await respondTo(request.method, request.url, checks, metricsPage).catch((error: unknown) => ({
       status: 500,
