@@ -29,7 +29,7 @@ requirement(missingRedis, () => {
       isOther = true;
     });
     await redis.empty();
-    await expect.poll(() => two.lossDetection.name(), { timeout: one.lossDetection.renamedWithinMs }).toBe(name);
+    await expect.poll(() => two.lossDetection.name(), { timeout: 2 * one.lossDetection.renamedWithinMs }).toBe(name);
     expect(isOther).toBe(false);
 
     // The first process may restore its name in between. Then the second one gets that name.

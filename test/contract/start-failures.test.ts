@@ -9,7 +9,7 @@ import { startProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
 /** Failures of a gateway process's start that are nobody's bug: one line says what is wrong. */
-test.each<[string, RegExp, (spool: string) => Promise<{ release(): void } | undefined>]>([
+test.concurrent.each<[string, RegExp, (spool: string) => Promise<{ release(): void } | undefined>]>([
   [
     'a data folder that cannot be written',
     /^A file or an address cannot be used: EEXIST: .*spool'\.\n$/,
@@ -42,7 +42,7 @@ test.each<[string, RegExp, (spool: string) => Promise<{ release(): void } | unde
   rmSync(folder, { recursive: true });
 });
 
-test('more processes than the one that runs without a supervisor', async () => {
+test.concurrent('more processes than the one that runs without a supervisor', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gw-start-'));
   const config = join(folder, 'gateway.yaml');
   writeFileSync(config, 'workers: 2\nstores: {redis: "redis://127.0.0.1:6379"}\n');

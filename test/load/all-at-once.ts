@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
-import { jsonAnswer } from '../provider/acts.ts';
+import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
 import type { FakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
 
@@ -15,6 +15,7 @@ export interface Crowd {
   readonly maxTokens: number;
   /** Output tokens that each request is charged for. Default: its limit. */
   readonly outputTokens?: number;
+  readonly stream?: boolean;
 }
 
 /**
@@ -22,14 +23,15 @@ export interface Crowd {
  * request has been admitted or refused. Exactly `served` are admitted.
  */
 export async function allAtOnce(provider: FakeProvider, crowd: Crowd): Promise<Received[]> {
-  const { clients, requests, served, maxTokens, outputTokens = maxTokens } = crowd;
+  const { clients, requests, served, maxTokens, outputTokens = maxTokens, stream = false } = crowd;
   const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: outputTokens } })));
+  const usage = { prompt_tokens: 10, completion_tokens: outputTokens };
+  provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
   let decided = 0;
   const answers = Array.from({ length: requests }, async (_, index) => {
     const client = clients[index % clients.length];
     if (client === undefined) throw new Error('there is no client');
-    const received = await client.chat({ model: 'exact', max_tokens: maxTokens });
+    const received = await client.chat({ model: 'exact', max_tokens: maxTokens, stream });
     decided += 1;
     return received;
   });

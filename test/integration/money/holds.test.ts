@@ -13,6 +13,7 @@ import {
 } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
+import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
@@ -36,24 +37,9 @@ const COST_OF_ONE = 0.0001;
 
 test.each([false, true])('60 at once with a balance for 10: 10 are served, 50 get 402 (stream: %s)', async (stream) => {
   const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.001' });
-  const client = gatewayClient(gateway.stack.origin, key);
-  const gate = createGate();
-  const usage = { prompt_tokens: 10, completion_tokens: LIMIT };
-  gateway.provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
-  let refusals = 0;
-  const answers = Array.from({ length: 60 }, async () => {
-    const received = await client.chat({ model: 'exact', max_tokens: LIMIT, stream });
-    if (received.status === 402) refusals += 1;
-    return received;
-  });
-  await gate.waitFor(10);
-  await expect.poll(() => refusals).toBe(50);
-  // All requests are decided while the provider still delays its ten responses.
-  expect({ refusals, arrived: gate.arrived() }).toEqual({ refusals: 50, arrived: 10 });
-  gate.open();
-  const outcomes = (await Promise.all(answers)).map(outcome);
-  expect(outcomes.filter((text) => text === '200')).toHaveLength(10);
-  expect(outcomes.filter((text) => text === '402 insufficient_credits')).toHaveLength(50);
+  const clients = [gatewayClient(gateway.stack.origin, key)];
+  const received = await allAtOnce(gateway.provider, { clients, requests: 60, served: 10, maxTokens: LIMIT, stream });
+  expect(countOutcomes(received)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
   expect(await gateway.stack.operator.balance(organizationId)).toBe(0);
   await gateway.stack.operator.verifyLedger();
 });
