@@ -7,6 +7,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import { type MemoryChargeLog, memoryChargeLog } from '#test/fixtures/memory-charge-log.ts';
+import { PATIENCE_MS } from '#test/fixtures/patience.ts';
 import type { Sent } from './charge-committer.ts';
 import { settlement } from './settlement.fixture.ts';
 import { Shipper } from './shipper.ts';
@@ -117,7 +118,7 @@ describe('the shipper', () => {
       for (const answer of answers) answer({ kind: 'charged', ledgerEpoch: 'epoch' });
       await Promise.all(ends);
       process.stdout.write('ended');`;
-    const options = { encoding: 'utf8', timeout: 5_000 } as const;
+    const options = { encoding: 'utf8', timeout: PATIENCE_MS } as const;
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], options);
     expect(stdout).toBe('500 ended');
   });

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TokenUsage } from '#core/pricing.ts';
+import { PATIENCE_MS } from '#test/fixtures/patience.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { type AdmittedRequestOptions, provider } from './admitted-request.fixture.ts';
 import { type Client, client, deliverTo, openDelivery } from './client.fixture.ts';
@@ -184,7 +185,7 @@ async function unreadStream(options: AdmittedRequestOptions) {
     to.read();
     return undefined;
   });
-  await vi.waitFor(() => expect(to.waits).toBe(1));
+  await vi.waitFor(() => expect(to.waits).toBe(1), { timeout: PATIENCE_MS });
   for (let turn = 0; turn < TURNS; turn++) await setImmediate();
   return { to, delivering };
 }

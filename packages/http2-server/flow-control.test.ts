@@ -81,7 +81,7 @@ describe('flow control', () => {
         client.socket.write(data(streamId, piece));
     }
     client.socket.write(rawFrame(FrameType.ping, 0, 0, Buffer.alloc(8)));
-    await waitFor(() => client.ofType(FrameType.ping).length === 1, 10_000);
+    await waitFor(() => client.ofType(FrameType.ping).length === 1);
     const updates = client.ofType(FrameType.windowUpdate).filter(({ streamId }) => streamId === 0);
     expect(updates.length).toBeLessThan(5);
     expect(client.closed()).toBe(false);

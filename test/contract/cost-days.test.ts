@@ -10,7 +10,7 @@ import { costReport } from '#database/costs/cost-reads.ts';
 import { costTable } from '#database/costs/cost-table.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
-import { PATIENT } from '../fixtures/patience.ts';
+import { PATIENCE_MS, PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
 import { openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
@@ -146,17 +146,17 @@ describe('sums of costs by day', () => {
     try {
       await client.query('begin; lock table cost_progress, daily_usage in access exclusive mode');
       vi.advanceTimersByTime(600_000);
-      await vi.waitFor(() => waiting(1), 5_000);
+      await vi.waitFor(() => waiting(1), PATIENCE_MS);
       vi.advanceTimersByTime(600_000);
       const { organizationId } = db.customer;
       const usage = { organizationId, firstDay: TODAY, lastDay: TODAY, groupBy: new Set<never>() };
       const read = busy.ledger.usage(usage, () => true);
-      await vi.waitFor(() => waiting(2), 5_000);
+      await vi.waitFor(() => waiting(2), PATIENCE_MS);
       expect(await busy.ledger.currentEpoch()).toEqual(expect.any(String));
       await waiting(2);
       await client.query('rollback');
       await read;
-      await vi.waitFor(() => waiting(0), 5_000);
+      await vi.waitFor(() => waiting(0), PATIENCE_MS);
     } finally {
       client.release(true);
       await busy.close();

@@ -6,10 +6,10 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, BY, sql } from '../harness/database.ts';
+import { addCustomer, BY, waitsForLock } from '../harness/database.ts';
 import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { withStore } from '../harness/with-store.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
@@ -95,10 +95,7 @@ describe('as a process', () => {
     await lock.query('begin');
     await lock.query('select 1 from accounts where organization_id = $1 for update', [organizationId]);
     const { command, ended } = credit(organizationId, 'pipe');
-    await vi.waitFor(async () => {
-      const waiting = "datname = current_database() and wait_event_type = 'Lock'";
-      expect(await sql(db.url, `select 1 from pg_stat_activity where ${waiting}`)).not.toEqual([]);
-    }, 10_000);
+    await expect.poll(() => waitsForLock(db.url)).toBe(true);
     command.kill(signal);
     await sleep(100);
     await lock.query('commit');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { createDatabase, createEmptyDatabase, sql } from '../harness/database.ts';
 import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
@@ -193,7 +194,7 @@ describe('the operator command line', () => {
       const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...args], {
         env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, GATEWAY_DATA: folder, ...env },
         encoding: 'utf8',
-        timeout: 15_000,
+        timeout: PATIENCE_MS,
       });
       return { stdout, stderr, status };
     }

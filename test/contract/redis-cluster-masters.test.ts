@@ -97,14 +97,14 @@ requirement(missingRedis, () => {
       await store.lossDetection.opensInMs('all');
       return store.lossDetection.closedShards;
     };
-    await expect.poll(closed, { timeout: 10_000 }).toBe(0);
+    await expect.poll(closed).toBe(0);
     await evict('allkeys-lru');
     await second.empty();
     const lost = await closed();
     await sleep(2 * SHORT_LEASE_MS);
     const later = await closed();
     await evict('noeviction');
-    await expect.poll(closed, { timeout: 10_000 }).toBe(0);
+    await expect.poll(closed).toBe(0);
     await store.close();
     expect([lost > 0, later]).toEqual([true, lost]);
   });

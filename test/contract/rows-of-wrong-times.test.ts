@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { DAY_MS, utcDay, utcDayText } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
@@ -59,7 +59,7 @@ test('a charge of a month that is being made waits, and is in it', async () => {
   await maker.query('begin');
   await maker.query('select make_generations_month($1)', [`${month}-01`]);
   const charged = charge();
-  await vi.waitUntil(() => waitsForLock(db.url));
+  await expect.poll(() => waitsForLock(db.url)).toBe(true);
   await maker.query('commit');
   await charged;
   const partition = `generations_${month.replace('-', '_')}`;

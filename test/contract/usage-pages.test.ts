@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import type { UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
@@ -64,7 +64,7 @@ describe('usage in pages', () => {
       const cancelled = readUsage(pool, query('user'), () => true);
       const refused = expect(cancelled).rejects.toThrow(StoreUnavailable);
       const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await vi.waitFor(async () => expect(await sql(db.url, cancel)).toHaveLength(1));
+      await expect.poll(() => sql(db.url, cancel)).toHaveLength(1);
       await refused;
       const read = readUsage(pool, query('user'), () => true);
       await locker.query('select pg_sleep(1)');

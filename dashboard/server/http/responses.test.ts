@@ -5,6 +5,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '#core/log/log.ts';
+import { PATIENCE_MS } from '#test/fixtures/patience.ts';
 import type { App } from '../app.ts';
 import { type Listener, listenOn } from '../listen.ts';
 import { Bound } from './bound.ts';
@@ -45,7 +46,7 @@ async function* pieces(count: number): AsyncGenerator<string> {
   for (let piece = 0; piece < count; piece++) yield PIECE;
 }
 
-const placeBack = () => vi.waitFor(() => expect(end).toHaveBeenCalled(), { timeout: 5_000 });
+const placeBack = () => vi.waitFor(() => expect(end).toHaveBeenCalled(), { timeout: PATIENCE_MS });
 
 it('a table that is read to its end frees its slot', async () => {
   lines = () => pieces(3);

@@ -172,7 +172,7 @@ describe('the charge log on a disk that fails', () => {
     await sleep(5);
     expect([hears.failures.length, log.isBehind()]).toEqual([1, true]);
     mkdirSync(folder);
-    await expect.poll(() => log.isBehind(), { timeout: 3_000 }).toBe(false);
+    await expect.poll(() => log.isBehind()).toBe(false);
     expect((await open()).left.map(({ generationId }) => generationId)).toEqual(['gen-2']);
     expect(hears.failures).toHaveLength(1);
   });
