@@ -4,6 +4,8 @@ import { type BatchFigures, createJoinedCalls, type JoinedCallBounds, type Outco
 
 const BOUNDS: JoinedCallBounds = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 1_000, waitMs: 1_000 };
 
+const URGENT = -1;
+
 /** A round trip that ends when the test says so. */
 function gatedCalls(bounds: Partial<JoinedCallBounds> = {}) {
   const batches: {
@@ -22,6 +24,7 @@ function gatedCalls(bounds: Partial<JoinedCallBounds> = {}) {
       return promise;
     },
     onBatch: (one) => figures.push(one),
+    isUrgent: (item) => item === URGENT,
   });
   return { add, batches, figures };
 }
@@ -89,6 +92,17 @@ describe('joined calls', () => {
     ]);
     batches[1]?.end();
     expect(await Promise.all(second)).toEqual([30, 40]);
+  });
+
+  it('are sent before whatever follows an urgent one, together with others', async () => {
+    const { add, batches } = gatedCalls();
+    void add(1);
+    void add(URGENT);
+    void add(URGENT);
+    await Promise.resolve();
+    expect(batches.map(({ items }) => items)).toEqual([[1, URGENT, URGENT]]);
+    await turn();
+    expect(batches).toHaveLength(1);
   });
 
   it('are in batches of bounded size, of which a bounded number is in flight', async () => {

@@ -38,6 +38,8 @@ export interface JoinedCallOptions<T, R> {
   /** Resolves with the outcome of each item, in order. A rejection is the outcome of all items. */
   readonly runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>;
   readonly onBatch?: (figures: BatchFigures) => void;
+  /** True: the item is sent as the next microtask, with what waits and others of the same kind. */
+  readonly isUrgent?: (item: T) => boolean;
   /** Called when no item waits and no batch is in flight. */
   readonly onIdle?: () => void;
 }
@@ -79,13 +81,14 @@ class JoinedCalls<T, R> {
   }
 
   add(item: T): Promise<R> {
-    const { store, bounds } = this.#options;
+    const { store, bounds, isUrgent } = this.#options;
     if (this.#waiting.length >= bounds.maxWaiting) {
       return Promise.reject(new StoreUnavailable(`${store}: too many calls are waiting`));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, sinceMs: performance.now(), resolve, reject });
-      this.#schedule();
+      if (isUrgent?.(item)) queueMicrotask(this.#send);
+      else this.#schedule();
     });
   }
 

@@ -41,8 +41,8 @@ export class Accounting {
   readonly #changes: LedgerChanges;
   readonly #holdParts: OpenHoldParts;
   readonly #underWay = new Set<OpenHold>();
-  /** The last call for each hold that the limit store has not answered. It answers in turn. */
-  readonly #releasing = new Map<string, Promise<void>>();
+  /** Calls of the limit store that it has not answered. */
+  readonly #releasing = new Set<Promise<void>>();
   #ending = false;
 
   constructor(options: AccountingOptions) {
@@ -67,15 +67,7 @@ export class Accounting {
     this.#recovery = createRecovery({ ...options, charge: (settlement) => charges.late(settlement), releaseHold });
     this.#changes = new LedgerChanges({ ...options, chargeAgain: (settlement) => charges.again(settlement) });
     this.#holdParts = {
-      ...{ attempts, metrics },
-      charges: {
-        charge: async (settlement, claim) => {
-          const outcome = await charges.charge(settlement, claim);
-          // Another process may admit the client's next request: it must find the slot free.
-          await this.#releasing.get(settlement.generationId);
-          return outcome;
-        },
-      },
+      ...{ charges, attempts, metrics },
       release: (hold, mayBeCharged) => this.#release(hold, { tokensUsed: 0, mayBeCharged }),
       ended: (hold) => void this.#underWay.delete(hold),
     };
@@ -137,7 +129,7 @@ export class Accounting {
   async close(): Promise<void> {
     await this.#changes.close();
     await this.#charges.close();
-    await Promise.all(this.#releasing.values());
+    await Promise.all(this.#releasing);
     await this.#late.close();
   }
 
@@ -158,10 +150,8 @@ export class Accounting {
         this.#late.add(given);
         log.warn({ err: error, generation_id: generationId }, 'a hold could not be released yet');
       })
-      .finally(() => {
-        if (this.#releasing.get(generationId) === releasing) this.#releasing.delete(generationId);
-      });
-    this.#releasing.set(generationId, releasing);
+      .finally(() => this.#releasing.delete(releasing));
+    this.#releasing.add(releasing);
     return releasing;
   }
 }

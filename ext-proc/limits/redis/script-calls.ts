@@ -15,8 +15,8 @@ export interface ScriptCalls {
 export const CLOSE_MS = 500;
 
 /**
- * Joins the calls of one turn of the event loop, such as renewals of many organizations, into one
- * write. Nodes of a cluster have connections of their own.
+ * Joins the calls that are made in a row, such as renewals of many organizations, into one write.
+ * Nodes of a cluster have connections of their own.
  */
 function writeTogether(client: Redis | Cluster): void {
   if (client instanceof Cluster) return;
@@ -24,7 +24,7 @@ function writeTogether(client: Redis | Cluster): void {
   // Undefined before the first connection.
   if (stream === undefined || stream.writableCorked > 0) return;
   stream.cork();
-  process.nextTick(() => stream.uncork());
+  queueMicrotask(() => stream.uncork());
 }
 
 export function callsOver(client: Redis | Cluster, oneSlot: boolean): ScriptCalls {
