@@ -58,8 +58,11 @@ function refusals(): readonly (readonly [filter: object, refusal: Refusal])[] {
   ];
 }
 
-/** Never of a request that broke before its path was read. */
-const AT_MESSAGES = { header_filter: { header: { name: ':path', string_match: { prefix: '/v1/messages' } } } };
+/**
+ * Never of a request that broke before its path was read, or before its id was made: the id is then
+ * absent, or any text of the client, and text in a body is not escaped.
+ */
+const AT_MESSAGES = allOf(matches(':path', '/v1/messages([/?].*)?'), matches('x-request-id', '[0-9a-f-]+'));
 const REQUEST_ID = '%REQ(X-REQUEST-ID)%';
 
 function mapper(filter: object, refusal: Refusal, isAtMessages: boolean) {
@@ -106,6 +109,10 @@ function anyOf(...filters: readonly object[]): object {
 
 function allOf(...filters: readonly object[]): object {
   return { and_filter: { filters } };
+}
+
+function matches(name: string, regex: string): object {
+  return { header_filter: { header: { name, string_match: { safe_regex: { regex } } } } };
 }
 
 function detailsContain(text: string): object {

@@ -213,6 +213,21 @@ test('headers of 25 KB over HTTP/2 reset their stream without a response, and ot
   session.destroy();
 });
 
+// The last one: Envoy also logs the id that a client chose for a request without a host.
+test('at the Messages API, an error has the form of that API if the request has a well-formed id', async () => {
+  const bodyOf = async (path: string, head: string) => {
+    const text = await exchangeRaw(envoy.port, `GET ${path} HTTP/1.1\r\n${head}\r\n`);
+    return text.slice(text.indexOf('\r\n\r\n') + 4);
+  };
+  const id = crypto.randomUUID();
+  const { error } = JSON.parse(MALFORMED);
+  for (const path of ['/v1/messages', '/v1/messages?beta=true', '/v1/messages/count_tokens'])
+    expect(JSON.parse(await bodyOf(path, `x-request-id: ${id}\r\n`))).toEqual({ type: 'error', error, request_id: id });
+  expect(await bodyOf('/v1/messages', '')).toBe(MALFORMED);
+  expect(await bodyOf('/v1/messages', 'x-request-id: ","a":"\\\r\n')).toBe(MALFORMED);
+  expect(await bodyOf('/v1/messagesX', `x-request-id: ${id}\r\n`)).toBe(MALFORMED);
+});
+
 function expectNoCapacity(answer: Received): void {
   expect(answer.status).toBe(503);
   expect(answer.text).toBe(NO_CAPACITY);
