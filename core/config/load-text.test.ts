@@ -156,7 +156,9 @@ test('any text results in a configuration, or in problems with positions inside 
 });
 
 test('an address of the API that does not end in /v1 is a warning', async () => {
-  const urls = 'dashboard: {api_url: "https://api.example", playground_url: "https://api.example/v1/"}\n';
+  // A host with a last dot is usual in Kubernetes: resolvers try no search domains for it.
+  const playground = 'http://gateway.default.svc.cluster.local./v1/';
+  const urls = `dashboard: {api_url: "https://api.example", playground_url: "${playground}"}\n`;
   const model = oneModel('[{provider: p, model: x}]', '  p: {base_url: http://127.0.0.1:9}');
   const { warnings } = await folder.loaded(urls + model);
   expect(warnings.map((warning) => formatProblem(warning).slice(folder.path.length + 1))).toEqual([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatAddress, overlap, parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { formatAddress, overlap, parseAddress, parseBaseUrl, parsePublicUrl, parseSiteUrl } from './network-names.ts';
 
 describe('addresses', () => {
   test('IPv4 and IPv6, written and read', () => {
@@ -83,4 +83,17 @@ test('a public URL keeps its query, but no credentials', () => {
   );
   expect(parsePublicUrl('https://user:secret@billing.example.com/')).toBeUndefined();
   expect(parsePublicUrl('javascript:alert(1)')).toBeUndefined();
+});
+
+test.each([
+  ['https://dashboard.example.com', 'https://dashboard.example.com/'],
+  ['HTTPS://Dashboard.Example.com:443//', 'https://dashboard.example.com/'],
+  ['http://[::1]:8081/', 'http://[::1]:8081/'],
+  ['http://dashboard.example.com.', 'http://dashboard.example.com./'],
+  ['https://example.com/dashboard', undefined],
+  ['https://example.com/?', undefined],
+  ['https://example.com#', undefined],
+  ['https://user@example.com', undefined],
+])('the address %s of a site is read as %s', (text, href) => {
+  expect(parseSiteUrl(text)?.href).toBe(href);
 });

@@ -46,16 +46,21 @@ export function parseBaseUrl(value: string): URL | undefined {
   return url;
 }
 
-/** The address of a whole site: a URL as of `parseBaseUrl`, without a path. */
-export function parseSiteUrl(value: string): URL | undefined {
-  const url = parseBaseUrl(value);
-  return url?.pathname === '/' ? url : undefined;
-}
-
 const PUBLIC_URL = /^https?:\/\/\S{1,2000}$/i;
 
 /** A web page: any http or https URL without credentials. */
 export function parsePublicUrl(value: string): string | undefined {
   const url = PUBLIC_URL.test(value) ? URL.parse(value) : null;
   return url === null || url.username !== '' || url.password !== '' ? undefined : url.href;
+}
+
+/** A URL as of `parsePublicUrl` to which paths are appended: no query, fragment and last slash. */
+export function parseUrlPrefix(value: string): string | undefined {
+  return /[?#]/.test(value) ? undefined : parsePublicUrl(value)?.replace(/\/+$/, '');
+}
+
+/** The address of a whole site: a URL as of `parseUrlPrefix`, without a path. */
+export function parseSiteUrl(value: string): URL | undefined {
+  const url = URL.parse(parseUrlPrefix(value) ?? '');
+  return url?.pathname === '/' ? url : undefined;
 }

@@ -5,7 +5,7 @@ import type { DoorApi } from './apis.ts';
 import { brand } from './brand.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { mail, webhooks } from './mail.ts';
-import { parseAddress, parseBaseUrl, parsePublicUrl, parseSiteUrl } from './network-names.ts';
+import { parseAddress, parseBaseUrl, parsePublicUrl, parseSiteUrl, parseUrlPrefix } from './network-names.ts';
 import { payments } from './payments.ts';
 import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
@@ -92,7 +92,7 @@ const outputLimitField = readText(
 
 const BASE_URL = 'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment';
 const baseUrl = readText(BASE_URL, parseBaseUrl);
-const apiUrl = readText(BASE_URL.replace('openai', 'example'), (text) => parseBaseUrl(text)?.href.replace(/\/$/, ''));
+const apiUrl = readText(BASE_URL.replace('openai', 'example'), parseUrlPrefix);
 
 export const PROVIDER = section({
   api: oneOf(PROVIDER_APIS).prefault('chat'),
