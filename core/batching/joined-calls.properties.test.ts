@@ -24,6 +24,8 @@ const BOUNDS = fc.record({
   maxInFlight: fc.integer({ min: 1, max: 3 }),
   maxWaiting: fc.integer({ min: 1, max: 12 }),
 });
+/** Of so many items one is urgent. */
+const URGENCY = fc.constantFrom(Number.POSITIVE_INFINITY, 7, 2);
 
 interface Batch {
   readonly items: readonly number[];
@@ -54,7 +56,7 @@ function gated(open: Batch[]) {
 describe('joined calls', () => {
   it('send each item once, in order, within all bounds, and settle each with its own outcome', () =>
     fc.assert(
-      fc.asyncProperty(BOUNDS, STEPS, async (bounds, steps: readonly Step[]) => {
+      fc.asyncProperty(BOUNDS, URGENCY, STEPS, async (bounds, oneOf, steps: readonly Step[]) => {
         const open: Batch[] = [];
         const run = gated(open);
         const sent: number[] = [];
@@ -67,9 +69,10 @@ describe('joined calls', () => {
             sent.push(...items);
             expect(items.length).toBeLessThanOrEqual(bounds.maxBatch);
             const answer = run(items);
-            expect(open.length).toBeLessThanOrEqual(bounds.maxInFlight);
+            expect(open.length).toBeLessThanOrEqual(bounds.maxInFlight + (oneOf < Number.POSITIVE_INFINITY ? 1 : 0));
             return answer;
           },
+          isUrgent: (item) => item % oneOf === oneOf - 1,
           onIdle: () => {
             idle++;
           },

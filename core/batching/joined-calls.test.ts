@@ -105,6 +105,29 @@ describe('joined calls', () => {
     expect(batches).toHaveLength(1);
   });
 
+  it('are sent beside one batch more than usual with an urgent one, behind those before it', async () => {
+    const { add, batches } = gatedCalls();
+    const sent = () => batches.map(({ items }) => items);
+    void add(1);
+    await turn();
+    for (const item of [2, URGENT]) void add(item);
+    await Promise.resolve();
+    expect(sent()).toEqual([[1], [2, URGENT]]);
+    for (const item of [3, URGENT]) void add(item);
+    await turn();
+    expect(sent()).toHaveLength(2);
+    batches[0]?.end();
+    await turn();
+    expect(sent()).toEqual([[1], [2, URGENT], [3, URGENT]]);
+    void add(4);
+    batches[1]?.end();
+    await turn();
+    expect(sent()).toHaveLength(3);
+    batches[2]?.end();
+    await turn();
+    expect(sent().at(-1)).toEqual([4]);
+  });
+
   it('are in batches of bounded size, of which a bounded number is in flight', async () => {
     const { add, batches } = gatedCalls({ maxBatch: 2, maxInFlight: 2 });
     const calls = [1, 2, 3, 4, 5].map((item) => add(item));

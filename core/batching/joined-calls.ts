@@ -38,7 +38,10 @@ export interface JoinedCallOptions<T, R> {
   /** Resolves with the outcome of each item, in order. A rejection is the outcome of all items. */
   readonly runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>;
   readonly onBatch?: (figures: BatchFigures) => void;
-  /** True: the item is sent as the next microtask, with what waits and others of the same kind. */
+  /**
+   * True: the item is sent as the next microtask, with what waits and others of the same kind, and
+   * beside one batch more than `maxInFlight`.
+   */
   readonly isUrgent?: (item: T) => boolean;
   /** Called when no item waits and no batch is in flight. */
   readonly onIdle?: () => void;
@@ -74,6 +77,7 @@ class JoinedCalls<T, R> {
   #paceMs: number;
   /** True while a timer is set that refuses items that have waited too long. */
   #expiring = false;
+  #urgentWaits = false;
 
   constructor(options: JoinedCallOptions<T, R>) {
     this.#options = options;
@@ -87,15 +91,21 @@ class JoinedCalls<T, R> {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, sinceMs: performance.now(), resolve, reject });
-      if (isUrgent?.(item)) queueMicrotask(this.#send);
-      else this.#schedule();
+      if (isUrgent?.(item)) {
+        this.#urgentWaits = true;
+        queueMicrotask(this.#send);
+      } else this.#schedule();
     });
   }
 
+  #isFull(): boolean {
+    return this.#inFlight >= this.#options.bounds.maxInFlight + (this.#urgentWaits ? 1 : 0);
+  }
+
   #schedule(): void {
-    const { maxInFlight, waitMs } = this.#options.bounds;
+    const { waitMs } = this.#options.bounds;
     if (this.#waiting.length === 0) return;
-    if (this.#inFlight >= maxInFlight) {
+    if (this.#isFull()) {
       // One timer for the oldest is enough: items leave in order, and all may wait equally long.
       if (!this.#expiring && waitMs !== undefined) this.#expireIn(waitMs);
     } else if (!this.#scheduled) {
@@ -110,7 +120,7 @@ class JoinedCalls<T, R> {
   readonly #send = (): void => {
     const { bounds } = this.#options;
     this.#scheduled = false;
-    while (this.#inFlight < bounds.maxInFlight && this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#isFull()) {
       const batch = this.#waiting.slice(0, bounds.maxBatch);
       this.#waiting = this.#waiting.slice(bounds.maxBatch);
       this.#inFlight++;
@@ -118,6 +128,7 @@ class JoinedCalls<T, R> {
       this.#paceMs = paceAfter(batch.length, bounds);
       void this.#deliver(batch, this.#lastSentMs);
     }
+    this.#urgentWaits &&= this.#waiting.length > 0;
     this.#schedule();
   };
 
@@ -164,7 +175,7 @@ class JoinedCalls<T, R> {
     const expired = this.#waiting.splice(0, firstFresh === -1 ? this.#waiting.length : firstFresh);
     for (const waiter of expired) waiter.reject(new StoreUnavailable(`${store} did not take the call in time`));
     const [oldest] = this.#waiting;
-    if (oldest && this.#inFlight >= bounds.maxInFlight) this.#expireIn(waitMs - (nowMs - oldest.sinceMs));
+    if (oldest && this.#isFull()) this.#expireIn(waitMs - (nowMs - oldest.sinceMs));
   }
 }
 

@@ -95,6 +95,16 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(late).toMatchObject({ rule: 'balance', availableNanoUsd: 0n });
     });
 
+    it('has no slot for a later request of this process, also while other calls are under way', async () => {
+      for (const holdId of ['a', 'b']) await ask({ holdId, concurrency: 2, holdNanoUsd: 400n });
+      const other = owe('b', 0, 100n);
+      // It is sent now, and cannot be answered before the next turn.
+      await Promise.resolve();
+      const next = requestOf({ concurrency: 1, holdNanoUsd: 800n });
+      const [, , admitted] = await Promise.all([other, owe('a', 0, 100n), storeOf().admit(next)]);
+      expect(admitted).toMatchObject({ kind: 'admitted' });
+    });
+
     it('does not change trust', async () => {
       await ask({ holdId: 'a' });
       await owe('a', 1, 50n);

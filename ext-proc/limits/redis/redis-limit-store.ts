@@ -80,7 +80,8 @@ export class RedisLimitStore implements LimitStore {
     store: 'Redis',
     bounds: HOLDS,
     // The client's next request may be admitted by another process and must find the slot free. At
-    // the end of the turn the call came too late for 1 to 7 of 100 requests in a row.
+    // the end of the turn the call came too late for 1 to 7 of 100 requests in a row. In this
+    // process it comes behind the release, so all share a lane.
     isUrgent: ({ kind }) => kind === 'release',
     runBatch: (requests) => this.#runHolds(requests),
   });
@@ -108,9 +109,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async release(release: HoldRelease): Promise<void> {
-    // The end of a response does not queue behind a call about charges that were committed.
-    const lane = this.#laneOf(release) + (release.owedNanoUsd === undefined ? '' : ' owed');
-    await this.#ask(lane, { kind: 'release', facts: release });
+    await this.#ask(this.#laneOf(release), { kind: 'release', facts: release });
   }
 
   /** Names the lane of a request. Requests of one lane can share a call. */
