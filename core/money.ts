@@ -55,6 +55,6 @@ export function usdNumber(nano: NanoUsd): number {
 /** The exact amount: a number, or what `JSON.stringify` writes as a number with more digits. */
 export function usdJson(nano: NanoUsd): number | object {
   const number = usdNumber(nano);
-  // Nine digits fit into any number, but may be written with an exponent.
+  // A number below one dollar is exact, though JSON may write it with an exponent.
   return Math.abs(number) < 1 ? number : exactNumber(number, formatUsd(nano));
 }

@@ -39,8 +39,8 @@ export interface JoinedCallOptions<T, R> {
   readonly runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>;
   readonly onBatch?: (figures: BatchFigures) => void;
   /**
-   * True: the item is sent as the next microtask, with what waits and others of the same kind, and
-   * beside one batch more than `maxInFlight`.
+   * True: the item is sent in the next microtask instead of at the end of the turn, together with
+   * all items that wait. One batch more than `maxInFlight` may be in flight for it.
    */
   readonly isUrgent?: (item: T) => boolean;
   /** Called when no item waits and no batch is in flight. */
@@ -77,6 +77,7 @@ class JoinedCalls<T, R> {
   #paceMs: number;
   /** True while a timer is set that refuses items that have waited too long. */
   #expiring = false;
+  /** True while an urgent item waits. */
   #urgentWaits = false;
 
   constructor(options: JoinedCallOptions<T, R>) {

@@ -54,12 +54,12 @@ export function parsePublicUrl(value: string): string | undefined {
   return url === null || url.username !== '' || url.password !== '' ? undefined : url.href;
 }
 
-/** A URL as of `parsePublicUrl` to which paths are appended: no query, fragment and last slash. */
+/** A public URL to which paths are appended: without query and fragment. Loses its last slash. */
 export function parseUrlPrefix(value: string): string | undefined {
   return /[?#]/.test(value) ? undefined : parsePublicUrl(value)?.replace(/\/+$/, '');
 }
 
-/** The address of a whole site: a URL as of `parseUrlPrefix`, without a path. */
+/** The URL of a whole site: it has no path, query or fragment. */
 export function parseSiteUrl(value: string): URL | undefined {
   const url = URL.parse(parseUrlPrefix(value) ?? '');
   return url?.pathname === '/' ? url : undefined;

@@ -87,7 +87,7 @@ describe('a change is noticed', () => {
 
   test('when it is edited in place, in steps, and only the last step counts', async () => {
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
-    // The first look has ended, however slow it was.
+    // Reloads take turns: the first look has ended after this one, however slow it was.
     await watch.reload();
     // How long it is quiet is up to the test: a process that stood still between two steps would
     // rightly take the first for the last.
@@ -250,15 +250,10 @@ describe('the old configuration stays in force', () => {
 
   test('while Envoy loads the clusters', async () => {
     const loading = Promise.withResolvers<{ ok: true }>();
-    let asked = false;
-    const { watch } = await follow(await put('gateway.yaml', readRpm(1)), {
-      apply: () => {
-        asked = true;
-        return loading.promise;
-      },
-    });
+    const apply = vi.fn(() => loading.promise);
+    const { watch } = await follow(await put('gateway.yaml', readRpm(1)), { apply });
     await replace('gateway.yaml', readRpm(2));
-    await until(() => asked);
+    await until(() => apply.mock.calls.length > 0);
     expect(watch.current().limits.readRequestsPerMinute).toBe(1);
     loading.resolve({ ok: true });
     await until(() => watch.current().limits.readRequestsPerMinute === 2);

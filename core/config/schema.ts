@@ -90,9 +90,10 @@ const outputLimitField = readText(
   (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !hasOtherMeaning(text) ? text : undefined),
 );
 
-const BASE_URL = 'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment';
-const baseUrl = readText(BASE_URL, parseBaseUrl);
-const apiUrl = readText(BASE_URL.replace('openai', 'example'), parseUrlPrefix);
+const urlSuchAs = (example: string) =>
+  `an http or https URL such as ${example}, without credentials, query and fragment`;
+const baseUrl = readText(urlSuchAs('https://api.openai.com/v1'), parseBaseUrl);
+const apiUrl = readText(urlSuchAs('https://api.example.com/v1'), parseUrlPrefix);
 
 export const PROVIDER = section({
   api: oneOf(PROVIDER_APIS).prefault('chat'),

@@ -31,7 +31,7 @@ export async function listenOn(server: Server, where: string | TcpAddress): Prom
   await chmod(where, 0o600);
 }
 
-/** Serves HTTP there. `onError` is called with later errors of the listening socket. */
+/** Lets an HTTP server listen. `onError` is called with later errors of the listening socket. */
 export async function serveOn(
   server: HttpServer,
   where: string | TcpAddress,

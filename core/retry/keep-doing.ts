@@ -1,6 +1,6 @@
 /**
- * Does work at intervals until the returned function is called. A run that takes longer than the
- * interval delays the next one. Failures of a run that is cut off by the end are not reported.
+ * Does work at intervals until the returned function is called. No run begins while another one
+ * lasts. A failure after the end is not reported.
  */
 export function keepDoing(
   everyMs: number,

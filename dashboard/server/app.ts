@@ -51,7 +51,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     const bounds = { bodies: route.kind === 'relay' ? ofPlays : ofPage, responses };
     app.on(route.method, route.path, (context) => serveRoute(context, route, bounds, deps, log));
   }
-  for (const apart of ['/api/*', '/webhooks/*']) app.all(apart, (context) => sendProblem(context, notFound('route')));
+  for (const path of ['/api/*', '/webhooks/*']) app.all(path, (context) => sendProblem(context, notFound('route')));
   app.get('/live', (context) => context.text('live\n'));
   app.get('*', (context) => {
     const { brand = {} } = deps.settings();

@@ -59,8 +59,8 @@ function refusals(): readonly (readonly [filter: object, refusal: Refusal])[] {
 }
 
 /**
- * Never of a request that broke before its path was read, or before its id was made: the id is then
- * absent, or any text of the client, and text in a body is not escaped.
+ * Matches requests to the Messages API that have an id of ours. Without a host a request still has
+ * the client's own `x-request-id`, and Envoy does not escape text that it puts into a body.
  */
 const AT_MESSAGES = allOf(matches(':path', '/v1/messages([/?].*)?'), matches('x-request-id', '[0-9a-f-]+'));
 const REQUEST_ID = '%REQ(X-REQUEST-ID)%';

@@ -47,7 +47,7 @@ export interface ProviderOutput extends MeteredUsage {
   readonly generationTimeMs: number;
 }
 
-/** What the provider's work is charged by. */
+/** Usage by which a provider's output is charged. */
 export interface MeteredUsage {
   readonly usage: TokenUsage;
   readonly usageCounted: boolean;

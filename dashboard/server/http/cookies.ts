@@ -25,8 +25,8 @@ export function cookiesOf(context: Context, isHttps: boolean) {
   return {
     session: cookie('gateway_session', 'Lax'),
     browser: cookie('gateway_browser', 'Lax'),
-    // The sign-in at the issuer that this browser has begun. Only the page needs it to which the
-    // issuer redirects.
+    // The sign-in at the issuer that this browser has begun. Only the page to which the issuer
+    // redirects needs it.
     flow: cookie('gateway_oidc', 'Strict'),
   };
 }

@@ -23,7 +23,10 @@ export function unavailable(message: string, retryAfterSeconds = 5): Problem {
   return problem('unavailable', message, { retryAfterSeconds });
 }
 
-/** Refuses what found no slot (fairness/places.ts): the user's own use, or that of all. */
+/**
+ * Refuses a call that got no place (fairness/places.ts). `own` is the message if the user or the
+ * organization has all of its places in use, `ofAll` if everyone together has.
+ */
 export function tooManyPlaces(own: string, ofAll: string) {
   return ({ isOwnFault }: { readonly isOwnFault: boolean }): Problem =>
     isOwnFault ? problem('too_many_requests', own, { retryAfterSeconds: 5 }) : unavailable(ofAll);

@@ -123,7 +123,7 @@ export function Money({ nanoUsd, aligned = false }: MoneyProps): ReactNode {
 
 interface InstantProps {
   readonly atMs: number;
-  /** `short` omits today. `relative`: "5 minutes ago"; `due`: never past. `full` adds UTC. */
+  /** `short` omits today. `relative`: "5 minutes ago". `due`: never past. `full` adds UTC. */
   readonly show?: keyof typeof TEXTS;
 }
 

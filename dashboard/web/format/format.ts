@@ -73,7 +73,7 @@ export function formatRelative(atMs: number, nowMs: number): string {
   return difference > 0 ? 'in less than a minute' : 'just now';
 }
 
-/** The moment of what is still to come, also if it is late. */
+/** Relative time of something that has not happened yet, even if its moment has passed. */
 export function formatDue(atMs: number, nowMs: number): string {
   return formatRelative(Math.max(atMs, nowMs + 1), nowMs);
 }

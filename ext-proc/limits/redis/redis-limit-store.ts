@@ -79,9 +79,9 @@ export class RedisLimitStore implements LimitStore {
   readonly #ask = createLanesOfCalls<HoldRequest, HoldResult>({
     store: 'Redis',
     bounds: HOLDS,
-    // The client's next request may be admitted by another process and must find the slot free. At
-    // the end of the turn the call came too late for 1 to 7 of 100 requests in a row. In this
-    // process it comes behind the release, so all share a lane.
+    // Another process may admit the client's next request, which must find the slot free. Releases
+    // that were sent at the end of the turn came too late for 1 to 7 of 100 requests in a row. This
+    // process may admit it too: in the same lane, the admission follows the release.
     isUrgent: ({ kind }) => kind === 'release',
     runBatch: (requests) => this.#runHolds(requests),
   });
