@@ -1,5 +1,5 @@
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
-import { errorBody } from '../doors/messages/message-object.ts';
+import { errorBody } from '../dialects/anthropic/error-body.ts';
 import { STATUS_FAULT } from '../transport/ext-proc/ext-proc-server.ts';
 import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
 import { HEADER_LIMIT } from '../transport/ext-proc/request-head.ts';

@@ -1,6 +1,7 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { callInput } from '../../dialects/anthropic/call-input.ts';
+import { errorBody } from '../../dialects/anthropic/error-body.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, ResponseNames } from '../door.ts';
@@ -95,15 +96,6 @@ export function toolUse({ id, name }: ChatCall): JsonObject {
 export function calledFunction(call: JsonObject): ChatCall | undefined {
   const called = chatCall(call);
   return called?.type === 'function_call' ? called : undefined;
-}
-
-/** By this, Anthropic's tool runners go on without a thread, which they ask for unasked. */
-const NO_THREADS = { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
-
-/** Body of an error response, and of the event that ends a stream which failed. */
-export function errorBody(error: Envelope['error'], requestId: string): JsonObject {
-  const details = error.param === 'thread' ? NO_THREADS : {};
-  return { type: 'error', error: { ...error, ...details }, request_id: requestId };
 }
 
 /** End of a failed stream. Usage precedes the error, because clients stop reading after that. */

@@ -1,10 +1,11 @@
+import { errorBody } from '../../dialects/anthropic/error-body.ts';
 import { tierMembers } from '../../dialects/anthropic/service-tier.ts';
 import type { MemberEdits } from '../../dialects/json-members.ts';
 import type { Door, PassedFields } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
 import { MESSAGES_MEMBERS } from './known-members.ts';
-import { errorBody, messageOf } from './message-object.ts';
+import { messageOf } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';
 import { PassedMessageStream, passedMessage } from './passed-message.ts';
 import { MESSAGES_FIELDS, readMessagesBody } from './read-body.ts';
