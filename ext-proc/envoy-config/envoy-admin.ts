@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import type { Clock } from '#core/clock.ts';
+import { askServer } from '#core/net/ask-server.ts';
 
 /** State of the cluster file in Envoy's admin. */
 export interface ClusterState {
@@ -169,22 +169,8 @@ export function askAdmin(
   path: string,
   method: 'GET' | 'POST' = 'GET',
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const options = { socketPath, method, path, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false };
-    const call = request(options, (answer) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      answer.on('data', (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > MAX_ANSWER_BYTES) call.destroy(new Error('the answer is too long'));
-        else chunks.push(chunk);
-      });
-      answer.on('end', () => resolve(answer.statusCode === 200 ? Buffer.concat(chunks).toString() : undefined));
-      answer.on('error', () => resolve(undefined));
-    });
-    // There is no socket, nothing listens, or the response is late: Envoy does not respond, and the
-    // caller decides what follows.
-    call.on('error', () => resolve(undefined));
-    call.end();
-  });
+  return askServer({ socketPath, method, path }, TIMEOUT_MS, MAX_ANSWER_BYTES).then(
+    ({ status, text }) => (status === 200 ? text : undefined),
+    () => undefined,
+  );
 }

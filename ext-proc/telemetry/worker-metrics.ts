@@ -1,5 +1,6 @@
-import { createServer, request } from 'node:http';
+import { createServer } from 'node:http';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
+import { askServer } from '#core/net/ask-server.ts';
 import { serveOn } from '#core/net/unix-socket.ts';
 
 /**
@@ -43,32 +44,11 @@ function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
   return metrics.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric));
 }
 
-function readWorkerMetrics(socketPath: string): Promise<MetricsOfWorker | undefined> {
-  return new Promise((resolve) => {
-    const outgoing = request(
-      { socketPath, path: '/', agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let length = 0;
-        response.on('data', (chunk: Buffer) => {
-          length += chunk.length;
-          if (length > MAX_RESPONSE_BYTES) outgoing.destroy();
-          else chunks.push(chunk);
-        });
-        response.on('end', () => resolve(response.statusCode === 200 ? parse(Buffer.concat(chunks)) : undefined));
-        response.on('error', () => resolve(undefined));
-      },
-    );
-    // No process listens on the socket, or it is too slow.
-    outgoing.on('error', () => resolve(undefined));
-    outgoing.end();
-  });
-}
-
-/** Parses what another gateway process wrote. */
-function parse(bytes: Buffer): MetricsOfWorker | undefined {
+/** `undefined`: no process listens on the socket, or it is too slow. */
+async function readWorkerMetrics(socketPath: string): Promise<MetricsOfWorker | undefined> {
   try {
-    return JSON.parse(bytes.toString()) as MetricsOfWorker;
+    const { status, text } = await askServer({ socketPath }, TIMEOUT_MS, MAX_RESPONSE_BYTES);
+    return status === 200 ? (JSON.parse(text) as MetricsOfWorker) : undefined;
   } catch {
     return undefined;
   }

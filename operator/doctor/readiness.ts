@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import type { Address } from '#core/config/network-names.ts';
+import { askServer } from '#core/net/ask-server.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 import { isDraining } from '#core/process-figures.ts';
 import { type Finding, ok, problem, seeAlert } from './check.ts';
@@ -23,20 +23,8 @@ export async function lookAtReadiness(metrics: Address): Promise<readonly Findin
 type Answer = { kind: 'answer'; status: number; text: string } | { kind: 'silent'; reason: string };
 
 export function ask({ host, port }: Address, path: string): Promise<Answer> {
-  return new Promise((resolve) => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const call = request({ host: loopbackFor(host), port, path, agent: false, signal }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece;
-        if (text.length > MAX_ANSWER_BYTES) call.destroy(new Error('it is something else'));
-      });
-      response.on('end', () => resolve({ kind: 'answer', status: response.statusCode ?? 0, text }));
-      response.on('error', (error) => resolve({ kind: 'silent', reason: error.message }));
-    });
-    call.on('error', (error) => {
-      resolve({ kind: 'silent', reason: signal.aborted ? `no answer in ${TIMEOUT_MS / 1000} s` : error.message });
-    });
-    call.end();
-  });
+  return askServer({ host: loopbackFor(host), port, path }, TIMEOUT_MS, MAX_ANSWER_BYTES).then(
+    (answer) => ({ kind: 'answer', ...answer }),
+    (error: Error) => ({ kind: 'silent', reason: error.message }),
+  );
 }

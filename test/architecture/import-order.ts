@@ -249,7 +249,6 @@ export const SEAMS: readonly Seam[] = [
       'dashboard/server',
       'demo',
       'ext-proc/delivery/provider',
-      'ext-proc/envoy-config',
       'ext-proc/telemetry',
       'ext-proc/transport/streams',
       'operator',

@@ -1,0 +1,25 @@
+import { type RequestOptions, request } from 'node:http';
+
+/** Sends a request to a server of this machine. Rejects if it is late, or says more than that. */
+export function askServer(
+  to: Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'method' | 'path'>,
+  withinMs: number,
+  mostBytes: number,
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(withinMs);
+    const call = request({ ...to, agent: false, signal }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > mostBytes) call.destroy(new Error('the answer is too long'));
+        else chunks.push(chunk);
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+      response.on('error', reject);
+    });
+    call.on('error', (error) => reject(signal.aborted ? new Error(`no answer in ${withinMs / 1000} s`) : error));
+    call.end();
+  });
+}
