@@ -1,11 +1,11 @@
-import { randomBytes, randomUUID, timingSafeEqual, type X509Certificate } from 'node:crypto';
-import { link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { randomBytes, timingSafeEqual, type X509Certificate } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { loopbackFor } from '#core/net/loopback.ts';
 import { DRAINING } from '#core/process-figures.ts';
+import { sharedFile } from '#core/shared-file.ts';
 
 /**
  * Ready means that a request through Envoy would be served, so the check sends one with a key that
@@ -79,17 +79,10 @@ function isSame(given: string, expected: string): boolean {
 
 /**
  * Reads the key of the probes, which exists only in this file. The gateway processes of one
- * deployment share it, since Envoy may route a probe to any of them. The first process writes it,
- * under another name until it is complete.
+ * deployment share it, since Envoy may route a probe to any of them.
  */
 export async function sharedProbeKey(path: string): Promise<string> {
-  const own = `${path}.${randomUUID()}`;
-  await writeFile(own, `sk-gw-${randomBytes(24).toString('base64url')}`, { mode: 0o600 });
-  await link(own, path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  await unlink(own);
-  return readFile(path, 'utf8');
+  return (await sharedFile(path, () => `sk-gw-${randomBytes(24).toString('base64url')}`)).toString();
 }
 
 function probeEnvoy(
