@@ -1,8 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { compareClocks, type ServerClock } from '#core/net/server-clock.ts';
 import type { DatabaseConnections } from '#core/process-figures.ts';
 import { EVENT_MISSED } from './alerts/operator-crossings.ts';
-import { only, run, type Statement, sql } from './connection/connection-pool.ts';
+import { GuardedClient, only, run, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
 import { CONNECTIONS, DEAD_LETTERS } from './process-reports/database-figures.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
@@ -50,14 +50,12 @@ const ANSWER_MS = 5_500;
 
 /** Diagnoses a database on one connection, read-only. Rejects with StoreUnavailable. */
 export async function openDiagnosis(url: string) {
-  const client = new pg.Client({
+  const client = new GuardedClient({
     connectionString: url,
     application_name: 'inference-gateway doctor',
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
   });
-  // The current or next statement reports the error. Without a listener it would end the process.
-  client.on('error', () => undefined);
   try {
     await client.connect();
     const server = await look(client);
@@ -106,10 +104,7 @@ async function look(client: pg.Client): Promise<ServerFigures> {
   return { ...told, ...clock };
 }
 
-const APPLIED: Statement = {
-  name: 'diagnose_schema',
-  text: APPLIED_MIGRATIONS,
-};
+const APPLIED = { name: 'diagnose_schema', text: APPLIED_MIGRATIONS };
 const HAS_SCHEMA = sql('diagnose_has_schema')`select to_regclass('schema_migrations') is not null as "hasSchema"`;
 
 async function schema(client: pg.Client) {

@@ -63,9 +63,9 @@ const NOTE_TIMELINE = `do $$ begin
 
 /**
  * Keeps an unhandled `error` event from ending the process, because pg and its pool do not always
- * listen to a connection. The current statement and the pool report the error as well.
+ * listen to a connection. The current or next statement and the pool report the error as well.
  */
-class GuardedClient extends pg.Client {
+export class GuardedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     this.on('error', () => undefined);

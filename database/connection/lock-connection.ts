@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
-import { REFUSE_READ_ONLY } from './connection-pool.ts';
+import { GuardedClient, REFUSE_READ_ONLY } from './connection-pool.ts';
 import { CALLER_CHANGED } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
@@ -25,15 +25,13 @@ const UNLOCK: Readonly<Record<Mode, string>> = {
 };
 
 export async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new GuardedClient({
     connectionString: url,
     application_name: 'inference-gateway memory-mode lock',
     connectionTimeoutMillis: ANSWER_MS,
     query_timeout: ANSWER_MS,
     keepAlive: true,
   });
-  // Without a listener an error on an idle connection would end the process.
-  client.on('error', () => undefined);
   try {
     await client.connect();
     // Refuses a standby: a lock there would not exclude processes that use the primary.

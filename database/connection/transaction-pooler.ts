@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
+import { GuardedClient } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** The connection goes through a pooler that mixes sessions. The message says how to fix it. */
@@ -54,15 +55,12 @@ const BACKEND = 'pg_backend_pid() as backend';
 const CURRENT = `current_setting('${SETTING}', true) as setting, ${BACKEND}`;
 
 function clientOf(url: string): pg.Client {
-  const client = new pg.Client({
+  return new GuardedClient({
     connectionString: url,
     application_name: 'inference-gateway',
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
   });
-  // The current statement reports the error. Without a listener it would end the process.
-  client.on('error', () => undefined);
-  return client;
 }
 
 interface Session {
