@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { MINUTE_MS } from '#core/clock.ts';
+import { pageOf } from '#core/page-of.ts';
 import { STRIPE, THE_OPERATOR } from '../audit/audit.ts';
 import { records, run, type Statement, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
@@ -88,14 +89,13 @@ export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<Led
   const statement = kind === undefined ? LIST : kind === 'credit' ? LIST_CREDITS : LIST_CHARGES;
   const values = [organizationId, first, bound, fromMs ?? null, toMs ?? null, limit + 1];
   const rows = await records<EntryRow>(pool, statement, values);
-  const page = rows.slice(0, limit);
+  const { rows: page, ...rest } = pageOf(rows, limit, ({ sequence }) => Number(sequence));
   const charged = await chargedFor(pool, page);
-  const last = page.at(-1);
   return {
     entries: page
       .map((row) => entryView(row, charged.get(row.generationId ?? '')))
       .map((entry) => (forCustomer && isOperator(entry) ? { ...entry, actor: THE_OPERATOR } : entry)),
-    ...(rows.length > limit && last !== undefined ? { next: Number(last.sequence) } : {}),
+    ...rest,
   };
 }
 

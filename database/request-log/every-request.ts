@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
+import { pageOf } from '#core/page-of.ts';
 import { records, run, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { END, earlier, type FoundRequests, later, PATIENCE_MS, type RequestPageQuery } from './request-pages.ts';
@@ -58,8 +59,7 @@ export async function findEveryRequest(
     rows.push(
       ...(await records<RequestRow>(pool, WINDOW, [lowId, beforeId, limit + 1 - rows.length, ...filterValues(filter)])),
     );
-    const last = rows.at(limit - 1);
-    if (rows.length > limit && last !== undefined) return { rows: rows.slice(0, limit), next: last.id };
+    if (rows.length > limit) return pageOf(rows, limit, ({ id }) => id);
     if (lowId <= endId) return { rows };
     beforeId = lowId;
     const nowMs = performance.now();

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { RequestPageInput } from '#contract/request-log.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
+import { pageOf } from '#core/page-of.ts';
 import { records, type Statement, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { chooseIndex, type IndexScan, type RequestIndex, scanEnd } from './request-indexes.ts';
@@ -81,8 +82,7 @@ export async function findRequests(
   for (;;) {
     const stepMs = performance.now();
     rows.push(...(await records<RequestRow>(pool, statement, pageValues(scan, query, limit + 1 - rows.length))));
-    const last = rows.at(limit - 1);
-    if (rows.length > limit && last !== undefined) return { rows: rows.slice(0, limit), next: last.id };
+    if (rows.length > limit) return pageOf(rows, limit, ({ id }) => id);
     const { scanned, lastId } = await scanEnd(pool, index, scan);
     if (scanned < scan.rows || lastId === null) {
       if (scan.fromId === range.fromId) return { rows };

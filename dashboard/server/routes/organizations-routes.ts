@@ -11,6 +11,7 @@ import {
 import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd } from '#core/money.ts';
+import { pageOf } from '#core/page-of.ts';
 import { present } from '#core/present.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import { type OrganizationDetails, organizationDetails } from '#database/keys/organization-details.ts';
@@ -34,12 +35,10 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         ...present({ search, beforeId: after }),
         limit: PAGE + 1,
       });
-      const page = found.slice(0, PAGE);
-      const ids = page.map(({ id }) => id);
+      const { rows, ...rest } = pageOf(found, PAGE, ({ id }) => id);
+      const ids = rows.map(({ id }) => id);
       const details = await organizationDetails(deps.database, ids, utcDay(deps.nowMs()));
-      const organizations = page.map((organization) => rowOf(organization, details.get(organization.id)));
-      const last = ids.at(-1);
-      return found.length > PAGE && last !== undefined ? { organizations, next: last } : { organizations };
+      return { organizations: rows.map((row) => rowOf(row, details.get(row.id))), ...rest };
     },
   }),
   route('POST /api/organizations', {

@@ -9,6 +9,7 @@ import {
 } from '#contract/top-ups.ts';
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { NANO_PER_USD, nanoUsdOfCents } from '#core/money.ts';
+import { pageOf } from '#core/page-of.ts';
 import { present } from '#core/present.ts';
 import { findMember } from '#database/members/member-rows.ts';
 import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
@@ -168,8 +169,7 @@ async function topUpsView(
     findPaymentAccount(database, organizationId),
     listTopUps(database, query),
   ]);
-  const shown = rows.slice(0, PAGE_ROWS);
-  const last = shown.at(-1);
+  const { rows: shown, ...rest } = pageOf(rows, PAGE_ROWS, ({ id }) => id);
   const { card, automatic, stopped } = account ?? {};
   return {
     ...(stripe && { offer: { presetsUsd: stripe.presetsUsd, leastUsd: stripe.leastUsd, mostUsd: stripe.mostUsd } }),
@@ -182,7 +182,7 @@ async function topUpsView(
       },
     }),
     topUps: shown.map((topUp) => viewOf(topUp, stripe?.invoices === true)),
-    ...(rows.length > PAGE_ROWS && last ? { next: last.id } : {}),
+    ...rest,
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { email, idOf, memberRole, text, yesOrNo } from '#contract/fields.ts';
 import type { UserRow } from '#contract/operator.ts';
 import { newId } from '#core/ids.ts';
+import { pageOf } from '#core/page-of.ts';
 import { present } from '#core/present.ts';
 import { findUser, listUsers, type UserRecord } from '#database/users/user-rows.ts';
 import { createUser, type KeysOfDisabled, setDisabled } from '#database/users/users.ts';
@@ -18,13 +19,9 @@ export const USER_ROUTES: readonly Route[] = [
     access: 'operator',
     input: z.strictObject({ search: text(200).exactOptional(), after: email.exactOptional() }),
     async handle({ deps, input: { search, after } }) {
-      const found = await listUsers(deps.database, {
-        ...present({ search, afterEmail: after }),
-        limit: PAGE + 1,
-      });
-      const users = found.slice(0, PAGE).map(rowOf);
-      const last = users.at(-1);
-      return found.length > PAGE && last ? { users, next: last.email } : { users };
+      const query = { ...present({ search, afterEmail: after }), limit: PAGE + 1 };
+      const { rows, ...rest } = pageOf(await listUsers(deps.database, query), PAGE, ({ email }) => email);
+      return { users: rows.map(rowOf), ...rest };
     },
   }),
   route('POST /api/users', {
