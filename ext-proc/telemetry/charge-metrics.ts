@@ -34,7 +34,7 @@ export function createChargeMetrics(metrics: MetricSet) {
     model: [],
   });
   const tokens = metrics.counter('gateway_tokens_total', 'Tokens charged, by model and type.', { model: [], type: [] });
-  const counted = metrics.counter(
+  const counted = metrics.count(
     'gateway_usage_counted_total',
     'Responses without plausible usage from the provider. The gateway counted their tokens.',
   );
@@ -51,7 +51,7 @@ export function createChargeMetrics(metrics: MetricSet) {
       cost.inc({ model }, charge.costUsd);
       tokens.inc({ model, type: 'prompt' }, charge.promptTokens);
       tokens.inc({ model, type: 'completion' }, charge.completionTokens);
-      if (charge.counted) counted.inc();
+      if (charge.counted) counted();
     },
     ...doubtMetrics(metrics),
     ...failureMetrics(metrics),
@@ -78,10 +78,6 @@ function doubtMetrics(metrics: MetricSet) {
     { model: [], tier: [] },
   );
   const tiers = new Set<string>();
-  const unknownLists = metrics.counter(
-    'gateway_unknown_price_lists_total',
-    "Requests of organizations whose price list the configuration does not have. The models' own prices applied.",
-  );
   return {
     usageMismatched: (provider: string, total: TotalMismatch) => mismatches.inc({ provider, total }),
     cacheUnread: (provider: string) => unreadCaches.inc({ provider }),
@@ -89,40 +85,38 @@ function doubtMetrics(metrics: MetricSet) {
       if (tiers.size < MOST_TIERS) tiers.add(tier);
       unknownTiers.inc({ model, tier: tiers.has(tier) ? tier : 'other' });
     },
-    unknownPriceList: () => unknownLists.inc(),
+    unknownPriceList: metrics.count(
+      'gateway_unknown_price_lists_total',
+      "Requests of organizations whose price list the configuration does not have. The models' own prices applied.",
+    ),
   };
 }
 
 function failureMetrics(metrics: MetricSet) {
-  const lost = metrics.counter(
-    'gateway_holds_lost_total',
-    'Holds that the limit store lost while it admitted other requests. Their money could be spent twice for that time.',
-  );
-  const unsettled = metrics.counter('gateway_settlements_failed_total', 'Failed attempts to commit a charge.');
-  const deadLettered = metrics.counter(
-    'gateway_dead_letters_total',
-    'Charges that the ledger refused, moved to the table dead_letters.',
-  );
-  const lostCharges = metrics.counter(
-    'gateway_charges_lost_total',
-    'Charges that neither PostgreSQL nor the charge log took. Their responses ended with an error.',
-  );
   const recovered = metrics.counter(
     'gateway_recovered_requests_total',
     'Requests of a killed process, settled by its successor: charged for what was delivered, or uncharged.',
     { as: [] },
   );
-  const again = metrics.counter(
-    'gateway_charges_made_again_total',
-    'Recent charges that the ledger lacked after a failover or a restore, and that were made again.',
-  );
   return {
-    chargedAgain: (charges: number) => again.inc(charges),
+    holdsLost: metrics.count(
+      'gateway_holds_lost_total',
+      'Holds that the limit store lost while it admitted other requests. Their money could be spent twice for that time.',
+    ),
+    settlementFailed: metrics.count('gateway_settlements_failed_total', 'Failed attempts to commit a charge.'),
+    chargeDeadLettered: metrics.count(
+      'gateway_dead_letters_total',
+      'Charges that the ledger refused, moved to the table dead_letters.',
+    ),
+    chargeLost: metrics.count(
+      'gateway_charges_lost_total',
+      'Charges that neither PostgreSQL nor the charge log took. Their responses ended with an error.',
+    ),
     recovered: (as: 'charged' | 'uncharged') => recovered.inc({ as }),
-    holdsLost: (holds: number) => lost.inc(holds),
-    settlementFailed: () => unsettled.inc(),
-    chargeDeadLettered: () => deadLettered.inc(),
-    chargeLost: () => lostCharges.inc(),
+    chargedAgain: metrics.count(
+      'gateway_charges_made_again_total',
+      'Recent charges that the ledger lacked after a failover or a restore, and that were made again.',
+    ),
   };
 }
 

@@ -18,6 +18,12 @@ export class MetricSet {
     return counter;
   }
 
+  /** A function that counts, without labels. */
+  count(name: string, help: string): (amount?: number) => void {
+    const counter = this.counter(name, help);
+    return (amount) => counter.inc(amount);
+  }
+
   histogram(name: string, help: string, buckets: readonly number[], labelNames: readonly string[] = []): Histogram {
     return new Histogram({ name, help, labelNames, buckets: [...buckets], registers: this.#registers });
   }

@@ -12,14 +12,6 @@ export function createProviderAttemptMetrics(metrics: MetricSet) {
     `Tokens of provider calls that no customer was charged for, by reason: ${UNCHARGED_REASONS.join(', ')}.`,
     { reason: UNCHARGED_REASONS },
   );
-  const written = metrics.counter(
-    'gateway_provider_attempts_written_total',
-    'Uncharged attempts written to the table provider_attempts.',
-  );
-  const dropped = metrics.counter(
-    'gateway_provider_attempts_dropped_total',
-    'Uncharged attempts that were not written: the queue was full, or PostgreSQL refused them.',
-  );
   const picks = metrics.counter(
     'gateway_endpoint_picks_total',
     'Requests for which an endpoint picker was to choose, by provider and result: picked, refused, unusable (it named no address), unavailable (it failed, or failed shortly before). In the last two cases Envoy chose.',
@@ -29,8 +21,14 @@ export function createProviderAttemptMetrics(metrics: MetricSet) {
     endpointPicked: (provider: string, result: PickResult) => picks.inc({ provider, result }),
     /** Tokens that a provider may bill and no organization was charged for. */
     unchargedTokens: (reason: UnchargedReason, count: number) => tokens.inc({ reason }, count),
-    providerAttemptsWritten: (attempts: number) => written.inc(attempts),
-    providerAttemptsDropped: (attempts: number) => dropped.inc(attempts),
+    providerAttemptsWritten: metrics.count(
+      'gateway_provider_attempts_written_total',
+      'Uncharged attempts written to the table provider_attempts.',
+    ),
+    providerAttemptsDropped: metrics.count(
+      'gateway_provider_attempts_dropped_total',
+      'Uncharged attempts that were not written: the queue was full, or PostgreSQL refused them.',
+    ),
     watchRestingTargets: (byProvider: () => ReadonlyMap<string, number>) =>
       metrics.readSeries(
         'gateway_resting_targets',

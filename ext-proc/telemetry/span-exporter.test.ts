@@ -35,7 +35,7 @@ function open(bounds: Partial<ExportBounds> = {}): void {
     target: () => target,
     encode: tracer.encode,
     metrics: {
-      spansExported: (spans) => {
+      spansExported: (spans = 0) => {
         exported += spans;
       },
       spansDropped: (reason, spans) => dropped.push([reason, spans]),

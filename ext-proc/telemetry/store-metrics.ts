@@ -143,14 +143,12 @@ function measuredMetrics(metrics: MetricSet) {
 }
 
 function requestLogMetrics(metrics: MetricSet) {
-  const written = metrics.counter('gateway_request_log_written_total', 'Rows written to the request log.');
-  const dropped = metrics.counter(
-    'gateway_request_log_dropped_total',
-    'Rows lost from the request log: the queue was full, or PostgreSQL refused them.',
-  );
   return {
-    requestLogWritten: (rows: number) => written.inc(rows),
-    requestLogDropped: (rows: number) => dropped.inc(rows),
+    requestLogWritten: metrics.count('gateway_request_log_written_total', 'Rows written to the request log.'),
+    requestLogDropped: metrics.count(
+      'gateway_request_log_dropped_total',
+      'Rows lost from the request log: the queue was full, or PostgreSQL refused them.',
+    ),
     watchRequestLog(waiting: () => number, stalledMs: () => number) {
       metrics.read('gateway_request_log_waiting', 'Rows waiting to be written to the request log.', waiting);
       metrics.read(
@@ -164,18 +162,15 @@ function requestLogMetrics(metrics: MetricSet) {
 
 /** Stored responses of Idempotency-Keys. */
 function storedResponseMetrics(metrics: MetricSet) {
-  const evicted = metrics.counter(
-    'gateway_idempotency_answers_evicted_total',
-    'Stored responses deleted early, because their organization was above idempotency.bytes_per_organization.',
-  );
   const stored = metrics.gauge(
     'gateway_idempotency_answers_stored_bytes',
     'Stored responses of all organizations and processes in the database.',
   );
   return {
-    /** Responses were evicted, because their organization has stored more than its bound. */
-    storedResponsesEvicted: (responses: number) => evicted.inc(responses),
-    /** Bytes that all organizations have stored now, in all processes. */
+    storedResponsesEvicted: metrics.count(
+      'gateway_idempotency_answers_evicted_total',
+      'Stored responses deleted early, because their organization was above idempotency.bytes_per_organization.',
+    ),
     responseBytesStored: (bytes: number) => stored.set(bytes),
   };
 }
