@@ -2,10 +2,10 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DemoProvider, startDemoProvider } from './server.ts';
+import { startDemoProvider } from './server.ts';
 
 const PROGRAM = resolve(import.meta.dirname, 'provider.ts');
-let demo: DemoProvider;
+let demo: Awaited<ReturnType<typeof startDemoProvider>>;
 
 beforeAll(async () => {
   demo = await startDemoProvider({ port: 0, paceMs: 1, slowMs: 100 });

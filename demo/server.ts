@@ -6,11 +6,6 @@ import { type DemoRequest, readDemoRequest } from './chat-request.ts';
 import { failureOf } from './failures.ts';
 import { chunk, event, identity, sendError, sendJson } from './wire.ts';
 
-export interface DemoProvider {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 export interface DemoPace {
   /** Pause before each word. */
   readonly paceMs?: number;
@@ -27,7 +22,7 @@ export interface DemoProviderOptions extends DemoPace {
 /** Above the gateway's default limit of 20 MiB. */
 const LARGEST_BODY_BYTES = 32 * 1024 * 1024;
 
-export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
+export async function startDemoProvider(options: DemoProviderOptions) {
   const server = createDemoServer(options);
   // Loopback by default, because the demo responds to every client that can reach it.
   server.listen(options.port, options.host ?? '127.0.0.1');

@@ -10,16 +10,8 @@ export type FromStart =
   | { readonly type: 'announced' }
   | { readonly type: 'refused'; readonly message: string };
 
-/** The start process (supervisor/startup). Problems are messages for the operator. */
-export interface StartProcess {
-  settings(): Promise<Settings | string>;
-  /** Prints the banner once everything serves. Returns the problem, if any. */
-  announce(databaseUrl: string): Promise<string | undefined>;
-  /** Further calls have no effect. */
-  end(): void;
-}
-
-export function beginStart(): StartProcess {
+/** Begins the start process (supervisor/startup). Problems are messages for the operator. */
+export function beginStart() {
   const script = fileURLToPath(new URL('startup/main.ts', import.meta.url));
   const child = spawnNode({ script, nodeOptions: FRUGAL.nodeOptions, env: { ...process.env, ...FRUGAL.env } });
   const exited = exitOf(child);
@@ -32,20 +24,24 @@ export function beginStart(): StartProcess {
     ]);
   const first = nextAnswer();
   return {
-    settings: async () => {
+    async settings(): Promise<Settings | string> {
       const answer = await first;
       if (answer.type === 'refused') return answer.message;
       if (answer.type === 'announced') throw new Error('the settings were not asked for');
       return { ...answer.settings, paths: runtimePaths(answer.settings.env) };
     },
-    announce: async (databaseUrl) => {
+    /** Prints the banner once everything serves. Returns the problem, if any. */
+    async announce(databaseUrl: string): Promise<string | undefined> {
       // Ignores errors, because the exit of an ended process is noticed separately.
       child.send({ databaseUrl }, () => undefined);
       const answer = await nextAnswer();
       return answer.type === 'refused' ? answer.message : undefined;
     },
-    end: () => {
+    /** Further calls have no effect. */
+    end(): void {
       if (child.connected) child.disconnect();
     },
   };
 }
+
+export type StartProcess = ReturnType<typeof beginStart>;

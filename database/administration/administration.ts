@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { listCheckpoints } from '../checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from '../checkpoints/checkpoint-writer.ts';
-import type { CheckpointStore } from '../checkpoints/checkpoints.ts';
+import type { CheckpointRun } from '../checkpoints/checkpoints.ts';
 import { createPool, inTransaction, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { replaceKey, updateKey } from '../keys/key-changes.ts';
 import { createKey, findKey, listKeys } from '../keys/key-rows.ts';
@@ -38,14 +38,10 @@ export interface AdministrationOptions {
   readonly connections: number;
 }
 
-export interface OpenAdministration {
-  readonly administration: Administration;
-  readonly checkpoints: CheckpointStore;
-  close(): Promise<void>;
-}
+export type OpenAdministration = Awaited<ReturnType<typeof openAdministration>>;
 
 /** Connects and prepares the database. Rejects as prepareDatabase() does. */
-export async function openAdministration(options: AdministrationOptions): Promise<OpenAdministration> {
+export async function openAdministration(options: AdministrationOptions) {
   const pool = createPool(options.url, options.connections, options.timeouts, options.log);
   const stopPreparing = await prepareDatabase(options.url, pool, options.log).catch(async (error: unknown) => {
     await pool.end();
@@ -54,8 +50,8 @@ export async function openAdministration(options: AdministrationOptions): Promis
   return {
     administration: createAdministration(pool),
     checkpoints: {
-      write: (work) => writeCheckpoints(pool, work),
-      since: (ms) => listCheckpoints(pool, ms),
+      write: (work: CheckpointRun) => writeCheckpoints(pool, work),
+      since: (ms: number) => listCheckpoints(pool, ms),
     },
     close: async () => {
       stopPreparing();

@@ -13,7 +13,7 @@ import type { HoldKeeper } from './hold-keeper.ts';
 import { createLateReleases, type LateReleases } from './late-releases.ts';
 import { LedgerChanges } from './ledger-changes.ts';
 import { OpenHold, type OpenHoldParts } from './open-hold.ts';
-import { createRecovery, type Recovery } from './recovery.ts';
+import { createRecovery } from './recovery.ts';
 import type { Shipper } from './shipper.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
@@ -34,9 +34,10 @@ export interface AccountingOptions
 export class Accounting {
   /** Sends charges that wait in the log to the ledger. */
   readonly shipper: Shipper;
+  /** Settles what a former process left. Repeating it is safe. Rejects with StoreUnavailable. */
+  readonly recover: (left: readonly LeftIntent[]) => Promise<void>;
   readonly #options: AccountingOptions;
   readonly #charges: DurableCharges;
-  readonly #recovery: Recovery;
   readonly #late: LateReleases;
   readonly #changes: LedgerChanges;
   readonly #holdParts: OpenHoldParts;
@@ -64,7 +65,7 @@ export class Accounting {
     this.#charges = charges;
     this.shipper = charges.shipper;
     this.#late = createLateReleases(limits, clock);
-    this.#recovery = createRecovery({ ...options, charge: (settlement) => charges.late(settlement), releaseHold });
+    this.recover = createRecovery({ ...options, charge: (settlement) => charges.late(settlement), releaseHold });
     this.#changes = new LedgerChanges({ ...options, chargeAgain: (settlement) => charges.again(settlement) });
     this.#holdParts = {
       ...{ charges, attempts, metrics },
@@ -88,11 +89,6 @@ export class Accounting {
   releaseUnknown({ generationId: holdId, organizationId, keyId }: HoldOwner): void {
     const nowMs = this.#options.clock.nowMs();
     this.#late.add({ holdId, organizationId, keyId, nowMs, tokensUsed: 0 });
-  }
-
-  /** Settles what a former process left. Repeating it is safe. Rejects with StoreUnavailable. */
-  recover(left: readonly LeftIntent[]): Promise<void> {
-    return this.#recovery.chargeLeft(left);
   }
 
   /** Notes the ledger epoch of a read. If the epoch is new, recent charges are checked again. */

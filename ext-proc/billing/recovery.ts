@@ -10,12 +10,6 @@ import type { LateOutcome } from './durable-charges.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
-/** Settles the requests that a killed process left in its log. */
-export interface Recovery {
-  /** Settles them; repeating it is safe. Rejects with StoreUnavailable if that fails now. */
-  chargeLeft(left: readonly LeftIntent[]): Promise<void>;
-}
-
 export interface RecoveryOptions {
   readonly ledger: Pick<Ledger, 'chargedAmong'>;
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
@@ -30,7 +24,11 @@ export interface RecoveryOptions {
 /** Requests that are settled together share commits. */
 const SETTLED_AT_ONCE = 100;
 
-export function createRecovery(options: RecoveryOptions): Recovery {
+/**
+ * Returns a function that settles the requests that a killed process left in its log; repeating it
+ * is safe. Rejects with StoreUnavailable if that fails now.
+ */
+export function createRecovery(options: RecoveryOptions): (left: readonly LeftIntent[]) => Promise<void> {
   const { ledger, idempotency, attempts, charge, releaseHold, metrics, log } = options;
 
   async function chargeOne(left: LeftIntent, isCharged: boolean): Promise<void> {
@@ -63,15 +61,13 @@ export function createRecovery(options: RecoveryOptions): Recovery {
     log.warn({ generation_id: generationId, provider: asked.provider, reason }, 'a crash ended a request: not charged');
   }
 
-  return {
-    async chargeLeft(left) {
-      for (let at = 0; at < left.length; at += SETTLED_AT_ONCE) {
-        const group = left.slice(at, at + SETTLED_AT_ONCE);
-        const charged = await ledger.chargedAmong(group.map(({ generationId }) => generationId));
-        const results = await Promise.allSettled(group.map((one) => chargeOne(one, charged.has(one.generationId))));
-        for (const result of results) if (result.status === 'rejected') throw result.reason;
-      }
-    },
+  return async (left) => {
+    for (let at = 0; at < left.length; at += SETTLED_AT_ONCE) {
+      const group = left.slice(at, at + SETTLED_AT_ONCE);
+      const charged = await ledger.chargedAmong(group.map(({ generationId }) => generationId));
+      const results = await Promise.allSettled(group.map((one) => chargeOne(one, charged.has(one.generationId))));
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
+    }
   };
 }
 

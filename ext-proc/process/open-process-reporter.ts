@@ -7,7 +7,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { createEnvoyStateReader } from '../envoy-config/envoy-admin.ts';
 import type { ReportSources } from './reports/process-report.ts';
 import { createMachineMeter } from './reports/process-report-machine.ts';
-import { type ProcessReporter, startProcessReports } from './reports/process-reporter.ts';
+import { startProcessReports } from './reports/process-reporter.ts';
 
 export interface OpenProcessReporterOptions extends Omit<ReportSources, 'gatewayVersion' | 'machine' | 'envoy'> {
   readonly databaseUrl: string;
@@ -18,7 +18,7 @@ export interface OpenProcessReporterOptions extends Omit<ReportSources, 'gateway
 }
 
 /** Reports this process in `gateway_processes`, until it ends. */
-export function openProcessReporter(options: OpenProcessReporterOptions): ProcessReporter {
+export function openProcessReporter(options: OpenProcessReporterOptions) {
   const { databaseUrl, workerIndex, paths, log, clock } = options;
   const startedAtMs = Math.round(clock.nowMs() - process.uptime() * 1000);
   return startProcessReports({

@@ -6,7 +6,7 @@ import { openProcessReports } from '#database/process-reports/process-reports.ts
 import type { ReportSources } from '#ext-proc/process/reports/process-report.ts';
 import { watchActivity } from '#ext-proc/process/reports/process-report-activity.ts';
 import { createMachineMeter } from '#ext-proc/process/reports/process-report-machine.ts';
-import { type ProcessReporter, startProcessReports } from '#ext-proc/process/reports/process-reporter.ts';
+import { startProcessReports } from '#ext-proc/process/reports/process-reporter.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { configWith } from '../fixtures/gateway-config.ts';
 import { PATIENT } from '../fixtures/patience.ts';
@@ -33,7 +33,7 @@ interface Line {
   readonly msg: string;
 }
 
-function startReporter(id: string, lines: Line[], timeouts = PATIENT): ProcessReporter {
+function startReporter(id: string, lines: Line[], timeouts = PATIENT) {
   const log = pino({ base: null }, { write: (text: string) => void lines.push(JSON.parse(text)) });
   const configuration = configurationWith();
   const sources: ReportSources = {

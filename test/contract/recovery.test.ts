@@ -49,13 +49,13 @@ describe('recovery', () => {
     });
     const kept = { record: (attempt: UnchargedAttemptRow) => void attempts.push(attempt) };
     const { idempotency } = db.store;
-    const recovery = createRecovery({
+    const recover = createRecovery({
       ...parts,
       idempotency,
       attempts: kept,
       charge: (charge) => charges.late(charge),
     });
-    return recovery.chargeLeft(left).finally(() => charges.close());
+    return recover(left).finally(() => charges.close());
   }
 
   function left(changes: Partial<LeftIntent> = {}): LeftIntent {

@@ -2,18 +2,6 @@ import { statfs } from 'node:fs/promises';
 import type { ChargeLog } from './charge-log.ts';
 
 /**
- * Checks before a provider is called that the log could store the charge. If neither PostgreSQL nor
- * the log stores a charge, the provider bills a response that the customer does not get.
- */
-export interface LogRoom {
-  /** Describes the problem. `undefined`: charges can be stored. */
-  problem(): string | undefined;
-  /** Notes that a charge was lost: a problem until a line has been written durably. */
-  failed(): void;
-  close(): void;
-}
-
-/**
  * Space for the charges of requests in progress, some 700 bytes each, and for their stored
  * responses, which may be large. The embedded database is on the same disk, and would have to
  * recover on a full disk.
@@ -21,7 +9,13 @@ export interface LogRoom {
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;
 
-export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'prove'>): Promise<LogRoom> {
+export type LogRoom = Awaited<ReturnType<typeof watchLogRoom>>;
+
+/**
+ * Checks before a provider is called that the log could store the charge. If neither PostgreSQL nor
+ * the log stores a charge, the provider bills a response that the customer does not get.
+ */
+export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'prove'>) {
   let problem: string | undefined;
   let hasFailed = false;
 
@@ -52,12 +46,14 @@ export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'p
   await lookOrSay();
   lookAgain();
   return {
+    /** Describes the problem. `undefined`: charges can be stored. */
     problem: () => problem,
-    failed: () => {
+    /** Notes that a charge was lost: a problem until a line has been written durably. */
+    failed: (): void => {
       hasFailed = true;
       problem ??= `a charge could not be written to ${folder}`;
     },
-    close: () => {
+    close: (): void => {
       closed = true;
       clearTimeout(timer);
     },

@@ -11,16 +11,11 @@ export interface ReporterOptions {
   readonly everyMs?: number;
 }
 
-export interface ProcessReporter {
-  /** Deletes the row: the process ends cleanly. */
-  close(): Promise<void>;
-}
-
 const EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 60_000;
 
 /** Reports at once and every 2 s, one at a time. The next report replaces a failed one. */
-export function startProcessReports(options: ReporterOptions): ProcessReporter {
+export function startProcessReports(options: ReporterOptions) {
   const { reports, sources, log, everyMs = EVERY_MS } = options;
   const { clock, machine } = sources;
   const stopping = new AbortController();
@@ -59,7 +54,8 @@ export function startProcessReports(options: ReporterOptions): ProcessReporter {
   }
 
   return {
-    async close() {
+    /** Deletes the row: the process ends cleanly. */
+    async close(): Promise<void> {
       stopping.abort();
       clearTimeout(timer);
       await running;
