@@ -11,14 +11,10 @@ import type {
 } from './organization.ts';
 import type { AuditPage, everyAuditInput, LinkView } from './people.ts';
 
-export interface OrganizationRow {
-  readonly id: string;
-  readonly name: string;
-  readonly suspendedAtMs?: number;
-  readonly balanceNanoUsd: string;
-  readonly spentTodayNanoUsd: string;
+type RowMembers = 'id' | 'name' | 'suspendedAtMs' | 'balanceNanoUsd' | 'spentTodayNanoUsd' | 'createdAtMs';
+
+export interface OrganizationRow extends Pick<OrganizationView, RowMembers> {
   readonly usableKeys: number;
-  readonly createdAtMs: number;
 }
 
 export interface UserRow {

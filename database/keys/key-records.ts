@@ -1,4 +1,5 @@
 import type { Change } from '#contract/setting.ts';
+import type { KeyIdentity } from '#core/key-secret.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { KeyLimits, RateLimits, Scope } from '#core/principal.ts';
 
@@ -17,11 +18,7 @@ export interface KeySettings extends KeyRestrictions {
   readonly organizationId: string;
 }
 
-export interface NewKey extends KeySettings {
-  readonly id: string;
-  /** SHA-256 of the whole key. */
-  readonly hash: Buffer;
-  readonly last4: string;
+export interface NewKey extends KeySettings, KeyIdentity {
   /** True for a playground key, which key lists leave out. */
   readonly playground?: true;
 }
@@ -40,10 +37,7 @@ export interface KeyRecord extends KeySettings {
 
 export type KeyChange = Change<KeyRestrictions>;
 
-export interface KeyReplacement {
-  readonly id: string;
-  readonly hash: Buffer;
-  readonly last4: string;
+export interface KeyReplacement extends KeyIdentity {
   /** Absent or past: the old key is revoked immediately. */
   readonly oldRevokedAtMs?: number;
   /** Absent: the new key gets the old key's expiry. `null`: it does not expire. */

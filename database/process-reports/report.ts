@@ -1,3 +1,4 @@
+import type { Model } from '#core/config/gateway-config.ts';
 import type { Problem } from '#core/config/problem.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { PercentChange } from '#core/price-list.ts';
@@ -101,16 +102,12 @@ export interface ReportedPriceList {
   readonly models: Readonly<Record<string, PercentChange | ReportedPrices>>;
 }
 
-export interface ReportedModel extends ReportedPrices {
-  readonly id: string;
+type Limits = 'reasoningEfforts' | 'contextWindow' | 'maxOutputTokens' | 'defaultOutputTokens';
+
+export interface ReportedModel extends ReportedPrices, Pick<Model, 'id' | 'disabled' | Limits> {
   readonly capabilities: readonly string[];
-  readonly reasoningEfforts: readonly string[];
-  readonly contextWindow: number;
-  readonly maxOutputTokens: number;
-  readonly defaultOutputTokens: number;
   /** Absent in reports of former releases. */
   readonly takesTemperature?: boolean;
-  readonly disabled: boolean;
   /** Reason for `upstream_config_error`. For operators, not for customers. */
   readonly problem: string | null;
   /** Usable targets in the order of attempts. Empty if and only if there is a problem. */

@@ -1,4 +1,5 @@
 import type { PriceTable, TokenSource, TokenUsage } from '#core/pricing.ts';
+import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 
 export interface Attempt {
   readonly provider: string;
@@ -19,20 +20,14 @@ export interface Attempt {
 export type AccountErrorKind = 'credentials' | 'funds';
 
 /** Attempt for which no customer is charged. */
-export interface UnchargedAttempt {
-  /** Number among the attempts of this request, from 1. */
-  readonly attempt: number;
-  readonly provider: string;
-  readonly providerModel: string;
+export interface UnchargedAttempt
+  extends Pick<UnchargedAttemptRow, 'attempt' | 'provider' | 'providerModel' | 'upstreamId' | 'askedAtMs'> {
   readonly costTable?: PriceTable | undefined;
   /** Service tier in the provider's request, if any. */
   readonly sentTier?: string | undefined;
-  readonly askedAtMs: number;
   /** `ok` if the response was complete, otherwise why the attempt failed. */
   readonly result: string;
   readonly work: ProviderWork;
-  /** The provider's id of the response or the request, if it sent one. */
-  readonly upstreamId?: string;
   /** Tokens that the provider may bill for `some` work. */
   readonly tokens?: {
     readonly usage: TokenUsage;

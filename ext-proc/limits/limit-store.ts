@@ -148,10 +148,7 @@ export interface Window {
   readonly resetsAtMs: number;
 }
 
-export interface HoldRelease {
-  readonly holdId: string;
-  readonly organizationId: string;
-  readonly keyId: string;
+export interface HoldRelease extends Pick<Hold, 'holdId' | 'organizationId' | 'keyId'> {
   readonly nowMs: number;
   /** Tokens really used. The windows of the admission's minute are corrected to them. */
   readonly tokensUsed: number;

@@ -2,8 +2,8 @@ import type { LinkView } from '#contract/people.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { addMessage, type LeasedMessage, type NewMessage } from '#database/alerts/outbox.ts';
 import type { DeliveryRecord } from '#database/alerts/outbox-rows.ts';
-import { relinkInvitation } from '#database/members/invitations.ts';
-import { createPasswordLink, type LinkPurpose } from '#database/sign-in/password-links.ts';
+import { type NewInvitation, relinkInvitation } from '#database/members/invitations.ts';
+import { createPasswordLink, type LinkPurpose, type PasswordLink } from '#database/sign-in/password-links.ts';
 import type { Database } from '../fairness/stores.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { UserCall } from '../http/route.ts';
@@ -26,10 +26,7 @@ const FORGOTTEN_FOR_MS = 30 * MINUTE_MS;
 
 const RETRY_SECONDS = 3_600;
 
-export interface InvitationMail {
-  readonly organizationId: string;
-  readonly id: string;
-  readonly email: string;
+export interface InvitationMail extends Pick<NewInvitation, 'organizationId' | 'id' | 'email'> {
   readonly origin: string;
 }
 
@@ -38,10 +35,7 @@ export function invitationMail({ organizationId, id, email, origin }: Invitation
   return { organizationId, channel: 'mail', receiver: email, kind: 'invitation', content };
 }
 
-export interface PasswordMail {
-  readonly userId: string;
-  readonly purpose: LinkPurpose;
-  readonly email: string;
+export interface PasswordMail extends Pick<PasswordLink, 'userId' | 'purpose' | 'email'> {
   readonly origin: string;
 }
 

@@ -1,32 +1,24 @@
-import type { UtcDay } from '#core/clock.ts';
 import type { DoorApi } from '#core/config/apis.ts';
-import type { NanoUsd } from '#core/money.ts';
 import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
 import type { MeteredUsage } from '../../hold/delivery-hold.ts';
 
 /**
  * Admitted request in the log, with everything that the next process needs to charge it, but
  * without text of the prompt (docs/design.md, "Invariants", 9).
  */
-export interface Intent extends ListedTerms {
-  readonly generationId: string;
-  readonly organizationId: string;
-  readonly keyId: string;
-  readonly day: UtcDay;
-  readonly model: string;
-  /** `user` of the request. Never logged. */
-  readonly user?: string;
+export interface Intent extends ListedTerms, Pick<Settlement, KnownAtAdmission> {
   /** API that the client spoke. Absent: chat completions. */
   readonly api?: DoorApi;
-  /** The request can be charged at most this. */
-  readonly holdNanoUsd: NanoUsd;
-  readonly streamed: boolean;
-  readonly createdAtMs: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
   /** Present if the request has an Idempotency-Key. Each hash has 32 bytes. */
   readonly claim?: IntentClaim;
 }
+
+type KnownAtAdmission =
+  | ('generationId' | 'organizationId' | 'keyId' | 'day' | 'model' | 'user')
+  | ('holdNanoUsd' | 'streamed' | 'createdAtMs');
 
 export interface IntentClaim {
   readonly keyHash: Buffer;

@@ -3,40 +3,37 @@ import type { NanoUsd } from '#core/money.ts';
 import type { AccountSnapshot, KeyAccount } from '#core/principal.ts';
 import { emptyWindow, type MinuteWindow } from './minute-window.ts';
 
-/**
- * State of an organization in the store. The functions below are the rules by which the store
- * trusts account snapshots. docs/life-of-a-request.md, "An account in the limit store", proves that
- * they suffice.
- */
-export interface OrganizationState {
-  epoch: string | undefined;
+interface AccountState {
   trusted: boolean;
-  sequence: number;
-  balanceNanoUsd: NanoUsd;
   readonly spent: Map<UtcDay, Spent>;
-  readonly keys: Map<string, KeyState>;
-  /** Number of live holds. */
-  slots: number;
   /** Number of holds, quarantine included. */
   holds: number;
-  heldNanoUsd: NanoUsd;
   readonly heldByDay: Map<UtcDay, NanoUsd>;
   readonly window: MinuteWindow;
   usedAtMs: number;
 }
 
-export interface KeyState {
-  trusted: boolean;
+/**
+ * State of an organization in the store. The functions below are the rules by which the store
+ * trusts account snapshots. docs/life-of-a-request.md, "An account in the limit store", proves that
+ * they suffice.
+ */
+export interface OrganizationState extends AccountState {
+  epoch: string | undefined;
+  sequence: number;
+  balanceNanoUsd: NanoUsd;
+  readonly keys: Map<string, KeyState>;
+  /** Number of live holds. */
+  slots: number;
+  heldNanoUsd: NanoUsd;
+}
+
+export interface KeyState extends AccountState {
   /** Hold ids of callers that were asked to read again since trust was last withdrawn. */
   readonly askedToRead: Set<string>;
-  readonly spent: Map<UtcDay, Spent>;
   /** By the first day of the month. Empty for a key without a monthly budget. */
   readonly monthSpent: Map<UtcDay, Spent>;
   lifetimeSpent: Spent | undefined;
-  holds: number;
-  readonly heldByDay: Map<UtcDay, NanoUsd>;
-  readonly window: MinuteWindow;
-  usedAtMs: number;
 }
 
 export interface Spent {

@@ -79,7 +79,7 @@ it('shows price lists, which belong to the mapping', () => {
       },
     },
   });
-  report.inForce({ ...config, priceLists: new Map() }, { warnings: [] });
+  report.inForce({ ...config, priceLists: new Map() }, { warnings: [], restartNeeded: [] });
   expect(report.current().fingerprint).not.toBe(before.fingerprint);
 });
 

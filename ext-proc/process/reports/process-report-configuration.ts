@@ -3,6 +3,7 @@ import type { Clock } from '#core/clock.ts';
 import type { GatewayConfig, Model, Provider, Target } from '#core/config/gateway-config.ts';
 import type { LoadedConfig } from '#core/config/load.ts';
 import type { Problem } from '#core/config/problem.ts';
+import type { ReloadNotes } from '#core/config/reload.ts';
 import type { ModelPrices, PriceList } from '#core/price-list.ts';
 import { scheduleJson, tableJson } from '#core/price-schedule-json.ts';
 import type {
@@ -13,38 +14,26 @@ import type {
   ReportedProvider,
 } from '#database/process-reports/report.ts';
 
-/** Describes the configuration in force, after each reload too. */
-export interface ConfigurationReport {
-  /** The same object until something changes. */
-  current(): ReportedConfiguration;
-  inForce(
-    config: GatewayConfig,
-    notes: { readonly warnings: readonly Problem[]; readonly restartNeeded?: readonly string[] },
-  ): void;
-  /** The file was refused, so the configuration before it stays in force. */
-  refused(problems: readonly Problem[]): void;
-}
+export type ConfigurationReport = ReturnType<typeof createConfigurationReport>;
 
-export function createConfigurationReport(path: string, clock: Clock, initial: LoadedConfig): ConfigurationReport {
-  let current: ReportedConfiguration;
-  const report: ConfigurationReport = {
+/** Describes the configuration in force, after each reload too. */
+export function createConfigurationReport(path: string, clock: Clock, initial: LoadedConfig) {
+  const describe = (config: GatewayConfig, warnings: readonly Problem[], restartNeeded: readonly string[]) => ({
+    ...{ ...describeMapping(config), path, loadedAtMs: clock.nowMs(), refused: null, restartNeeded },
+    warnings: warnings.map(describeProblem),
+  });
+  let current: ReportedConfiguration = describe(initial.config, initial.warnings, []);
+  return {
+    /** The same object until something changes. */
     current: () => current,
-    inForce(config, { warnings, restartNeeded = [] }) {
-      current = {
-        ...describeMapping(config),
-        path,
-        loadedAtMs: clock.nowMs(),
-        warnings: warnings.map(describeProblem),
-        refused: null,
-        restartNeeded,
-      };
+    inForce(config: GatewayConfig, { warnings, restartNeeded }: ReloadNotes): void {
+      current = describe(config, warnings, restartNeeded);
     },
-    refused(problems) {
+    /** The file was refused, so the configuration before it stays in force. */
+    refused(problems: readonly Problem[]): void {
       current = { ...current, refused: { atMs: clock.nowMs(), problems: problems.map(describeProblem) } };
     },
   };
-  report.inForce(initial.config, initial);
-  return report;
 }
 
 type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'priceLists' | 'providers'>;
