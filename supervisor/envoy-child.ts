@@ -97,11 +97,7 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
  * requests to AWS with the credentials of its environment, in the variables that AWS names.
  */
 export function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
-  const passed: NodeJS.ProcessEnv = {};
-  for (const name of Object.keys(env)) {
-    if (PASSED.has(name) || name.startsWith('AWS_')) passed[name] = env[name];
-  }
-  return passed;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.has(name) || name.startsWith('AWS_')));
 }
 
 const PASSED: ReadonlySet<string> = new Set(['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']);
