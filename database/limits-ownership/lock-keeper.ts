@@ -26,6 +26,7 @@ export interface LockKeeperOptions {
   /** The owner that the database names until another process takes over. */
   readonly owner: Owner;
   readonly fences: Pick<ReadFences, 'observe'>;
+  /** The subscription to changes of callers, on the lock's connection. */
   readonly subscription: CallerSubscription;
   readonly onTakenOver: (reason: string) => void;
   readonly log: StoreLog;

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { StoreLog, Timeouts } from '../connection/connection-pool.ts';
+import type { Timeouts } from '../connection/connection-pool.ts';
 import { abandon, connect, type Mode, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
-import type { CallerSubscription } from './caller-subscription.ts';
 import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
-import { LockKeeper, NOTICED_WITHIN_MS } from './lock-keeper.ts';
-import type { ReadFences } from './shard-fences.ts';
+import { LockKeeper, type LockKeeperOptions, NOTICED_WITHIN_MS } from './lock-keeper.ts';
 import type { SharedStore } from './shared-store.ts';
 import { leaveSharedMark, SHARED_MARK } from './shared-store-mark.ts';
 import { readVolumeMarks, writeVolumeMarks } from './volume-marks.ts';
@@ -31,14 +29,9 @@ export interface LockRefused {
   readonly message: string;
 }
 
-export interface LimitsLockOptions {
-  readonly url: string;
-  readonly fences: Pick<ReadFences, 'observe'>;
-  /** The subscription to changes of callers, on the lock's connection. */
-  readonly subscription: CallerSubscription;
+export interface LimitsLockOptions extends Pick<LockKeeperOptions, 'url' | 'fences' | 'subscription' | 'log'> {
   /** The timeouts with which this process commits charges. */
   readonly timeouts: Timeouts;
-  readonly log: StoreLog;
 }
 
 /** Time to cancel requests in flight and to count their output. */

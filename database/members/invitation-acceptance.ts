@@ -5,15 +5,11 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
-import type { MemberRole } from '../users/user-rows.ts';
+import type { NewInvitation } from './invitations.ts';
 
 /** An invitation as its link's page shows it. */
-export interface OpenInvitation {
-  readonly id: string;
-  readonly organizationId: string;
+export interface OpenInvitation extends Pick<NewInvitation, 'id' | 'organizationId' | 'email' | 'role'> {
   readonly organizationName: string;
-  readonly email: string;
-  readonly role: MemberRole;
   readonly expiresAtMs: number;
 }
 
