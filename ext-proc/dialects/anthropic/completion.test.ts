@@ -150,6 +150,15 @@ describe('usage', () => {
     expect(usageOf(usage)).toEqual(expected);
   });
 
+  test.each<[object, number | undefined]>([
+    [{ cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 } }, 12],
+    [{ cache_creation_input_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: 2 } }, 9],
+    [{ cache_creation_input_tokens: 3, cache_creation: { ephemeral_1h_input_tokens: 2 } }, 10],
+    [{ cache_creation: { ephemeral_5m_input_tokens: -3 } }, undefined],
+  ])('has a prompt with the larger count of cache writes: %j', (writes, prompt) => {
+    expect(usageOf({ input_tokens: 7, output_tokens: 5, ...writes })?.prompt_tokens).toBe(prompt);
+  });
+
   test('is absent if it is missing', () => {
     expect(completionOf({ ...scenarios.TEXT, usage: null })).not.toHaveProperty('usage');
   });

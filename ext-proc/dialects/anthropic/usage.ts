@@ -10,9 +10,13 @@ import { servedTier } from './service-tier.ts';
 export function chatUsage(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined;
   const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...otherCounts } = usage;
-  const prompt = sumOf([usage.input_tokens, read ?? 0, written ?? 0]);
+  const { output_tokens_details: output, cache_creation: creation } = usage;
+  const writes = isObject(creation) ? numbersIn(creation) : undefined;
+  // The larger count, as in `readUsage`: some report the writes by lifetime alone.
+  const byLifetime = sumOf([writes?.ephemeral_5m_input_tokens ?? 0, writes?.ephemeral_1h_input_tokens ?? 0]);
+  const mostWritten = Math.max(sumOf([written ?? 0]) ?? Number.NaN, byLifetime ?? Number.NaN);
+  const prompt = sumOf([usage.input_tokens, read ?? 0, mostWritten]);
   const completion = sumOf([usage.output_tokens]);
-  const { output_tokens_details: output, cache_creation: writes } = usage;
   return {
     ...numbersIn({
       prompt_tokens: prompt,
@@ -22,7 +26,7 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
     }),
     prompt_tokens_details: numbersIn({ cached_tokens: read, cache_write_tokens: written }),
     ...(isObject(output) ? { completion_tokens_details: numbersIn({ reasoning_tokens: output.thinking_tokens }) } : {}),
-    ...(isObject(writes) ? { cache_creation: numbersIn(writes) } : {}),
+    ...(writes === undefined ? {} : { cache_creation: writes }),
   };
 }
 
