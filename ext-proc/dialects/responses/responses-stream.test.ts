@@ -91,10 +91,25 @@ describe('chunks', () => {
     const deltas = callDeltas(translated(scripted(PARALLEL_CALLS)));
     expect(deltas.slice(0, 4)).toEqual([
       { index: 0, id: 'call_paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
-      { index: 1, id: 'call_bogota', type: 'function', function: { name: 'get_weather', arguments: '' } },
       { index: 0, function: { arguments: '{"location":"Paris,' } },
-      { index: 1, function: { arguments: '{"location":"Bogotá,' } },
+      { index: 0, function: { arguments: ' France"}' } },
+      {
+        ...{ index: 1, id: 'call_bogota', type: 'function' },
+        function: { name: 'get_weather', arguments: '{"location":"Bogotá, Colombia"}' },
+      },
     ]);
+  });
+
+  test('of calls are not interleaved, however long each call is', () => {
+    fc.assert(
+      fc.property(arbitraryResponse, arbitraryPlaces, (response, places) => {
+        const indexes = callDeltas(translated(scripted(response, cutAt(places)))).map(
+          (delta) => (delta as { index: number }).index,
+        );
+        expect(indexes).toEqual(indexes.toSorted((one, other) => one - other));
+      }),
+      { numRuns: propertyRuns(100) },
+    );
   });
 
   test('have an encrypted reasoning item as a whole, once, before the calls that follow it', () => {

@@ -7,6 +7,7 @@ import { chatError } from './errors.ts';
 import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer } from './outcome.ts';
 import { calledTool, type OutputPart, outputParts } from './output-item.ts';
 import { reasoningDetail } from './reasoning-details.ts';
+import { SentCalls } from './sent-calls.ts';
 import { type SentItem, SentParts } from './sent-parts.ts';
 import { chatUsage } from './usage.ts';
 
@@ -31,18 +32,18 @@ interface Continuation {
 }
 
 /**
- * Translates one stream of Responses. It keeps no text, only whether each item and part was passed
- * on, for at most 4096 of them.
+ * Translates one stream of Responses. It keeps whether each item and part was passed on, for at
+ * most 4096 of them, and no text but that of calls which must wait.
  *
  * No chunk is made before the first output. If the response fails before that, another target can
  * still be tried.
  */
 export class ResponsesStream implements StreamTranslator {
-  readonly keptCharacters = 0;
   reported: JsonObject | undefined;
   readonly #chunks = new ChunkText();
   readonly #sent = new SentParts();
   readonly #items = new MessageItems();
+  readonly #calls = new SentCalls();
   #isJson = false;
   /** Message of the last text, and part of the last reasoning. */
   #textItem: SentItem | undefined;
@@ -55,6 +56,10 @@ export class ResponsesStream implements StreamTranslator {
   /** True if the template matched the last event. Only then may `further` use it. */
   #isKnown = false;
   #isOver = false;
+
+  get keptCharacters(): number {
+    return this.#calls.keptCharacters;
+  }
 
   take(type: string, data: string): readonly string[] {
     this.#isKnown = false;
@@ -200,7 +205,7 @@ export class ResponsesStream implements StreamTranslator {
   #added(index: unknown, item: JsonObject): readonly string[] {
     const sent = this.#sent.item(index, item.id);
     const called = calledTool(item);
-    if (called !== undefined) return sent.call === undefined ? [this.#callChunk(sent, called)] : NO_EVENTS;
+    if (called !== undefined) return this.#calls.begin(sent) ? [this.#callChunk(sent, called)] : NO_EVENTS;
     sent.isAside = isAside(item, this.#isJson);
     if (item.type === 'message' && typeof item.phase === 'string' && !sent.isAside) sent.phase = item.phase;
     return NO_EVENTS;
@@ -220,7 +225,7 @@ export class ResponsesStream implements StreamTranslator {
     sent.isWhole = true;
     sent.isAside ||= isAside(item, this.#isJson);
     const called = calledTool(item);
-    if (called !== undefined) return this.#restOfCall(sent, called);
+    if (called !== undefined) return this.#calls.end(sent, called).flatMap((call) => this.#restOfCall(...call));
     const phase = this.#phaseOf(sent);
     const events = [...phase, ...outputParts(item).flatMap((part) => this.#restOfPart(sent, part))];
     const detail = item.type === 'reasoning' ? reasoningDetail(item, this.#items.count) : undefined;
@@ -255,6 +260,7 @@ export class ResponsesStream implements StreamTranslator {
   #finish(response: JsonObject): readonly string[] {
     const output = Array.isArray(response.output) ? response.output : [];
     const events = output.flatMap((item: unknown, index) => (isObject(item) ? this.#rest(index, item) : []));
+    for (const call of this.#calls.rest()) events.push(...this.#restOfCall(...call));
     const tier = tierMember(response.service_tier);
     events.push(this.#chunks.finish(finishReason(response, this.#items.calls > 0), tier));
     const usage = chatUsage(response.usage);

@@ -1,0 +1,43 @@
+import type { CalledTool } from '../chat-message.ts';
+import type { SentItem } from './sent-parts.ts';
+
+/**
+ * The order of a stream's calls. A Responses stream may interleave them; chat streams do not, and
+ * clients such as LangChain4j end a call when another one begins. So only the oldest call is passed
+ * on as it comes. Later ones wait until they and all before them are whole.
+ */
+export class SentCalls {
+  /** Calls that are not passed on whole, the oldest first, with their input if it has come. */
+  readonly #open = new Map<SentItem, CalledTool | undefined>();
+  keptCharacters = 0;
+
+  /** True if the call is the oldest one, and new. */
+  begin(sent: SentItem): boolean {
+    if (sent.isWhole || this.#open.has(sent)) return false;
+    this.#open.set(sent, undefined);
+    return this.#open.size === 1;
+  }
+
+  /** Takes a whole call. Returns those that may be passed on now. */
+  end(sent: SentItem, called: CalledTool): (readonly [SentItem, CalledTool])[] {
+    this.#open.set(sent, called);
+    this.keptCharacters += called.input.length;
+    const passed: (readonly [SentItem, CalledTool])[] = [];
+    for (const [item, whole] of this.#open) {
+      if (whole === undefined) break;
+      passed.push(this.#passed(item, whole));
+    }
+    return passed;
+  }
+
+  /** Whole calls that waited for one whose end never came. */
+  rest(): (readonly [SentItem, CalledTool])[] {
+    return [...this.#open].flatMap(([item, whole]) => (whole === undefined ? [] : [this.#passed(item, whole)]));
+  }
+
+  #passed(item: SentItem, whole: CalledTool): readonly [SentItem, CalledTool] {
+    this.#open.delete(item);
+    this.keptCharacters -= whole.input.length;
+    return [item, whole];
+  }
+}
