@@ -7,6 +7,7 @@ import { type AttemptResult, countAttempt, forgetAttempts } from '#database/sign
 import { PATIENT } from '../fixtures/patience.ts';
 import { SILENT, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
+import { untilQuarterIsYoung } from '../harness/young-window.ts';
 import { openAudited, PASSWORD_HASH } from './audited-database.ts';
 
 const WINDOW_MS = 900_000;
@@ -17,8 +18,7 @@ describe('attempts to sign in', () => {
   beforeEach(async () => {
     await sql(database.url, 'truncate sign_in_attempts');
     // A window must not end within a test, or the count begins again.
-    const leftMs = WINDOW_MS - (Date.now() % WINDOW_MS);
-    if (leftMs < 20_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
+    await untilQuarterIsYoung();
   });
 
   const attempt = (email: string, address: string) => countAttempt(database.pool, { email, address });

@@ -11,7 +11,7 @@ import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-s
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
 import { untilShipped } from '../harness/shipped.ts';
-import { untilMinuteIsYoung } from '../harness/young-minute.ts';
+import { untilMinuteIsYoung } from '../harness/young-window.ts';
 import { startProcess } from '../launchers/child-process.ts';
 import { allAtOnce, countOutcomes } from '../load/all-at-once.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';

@@ -3,6 +3,7 @@ import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
 import { noteFailedSignIn } from '#database/sign-in/failed-sign-ins.ts';
 import { sql } from '../../harness/database.ts';
+import { untilDayIsYoung } from '../../harness/young-window.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
@@ -119,6 +120,7 @@ describe('changes made in the dashboard', () => {
 
 describe('the events of signing in', () => {
   it('are logged one by one, so the sign-ins of a user are limited as changes are', async () => {
+    await untilDayIsYoung();
     const dashboard = await startDashboard({}, 'gateway_dashboard', { perMinute: 1_000_000, perDay: 3 });
     const { id, email } = await dashboard.addUser({ passwordHash: await hashPassword(PASSWORD) });
     const statuses: number[] = [];

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LinkView } from '#contract/people.ts';
 import type { PasswordLinkView } from '#contract/session.ts';
@@ -8,6 +7,7 @@ import type { Background } from '#dashboard/server/background/repeat.ts';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
+import { untilMinuteIsYoung } from '../../harness/young-window.ts';
 import { startMailServer } from './alert-receivers.ts';
 import { startDashboard } from './dashboard-server.ts';
 
@@ -108,8 +108,7 @@ describe('a forgotten password', () => {
 
   it('gets a few links: further requests for an account are ignored, from an address refused', async () => {
     // Requests are counted by minute, so the test must not run into the next one.
-    const leftMs = 60_000 - (Date.now() % 60_000);
-    if (leftMs < 15_000) await sleep(leftMs);
+    await untilMinuteIsYoung();
     await forgetCounts();
     const { email } = await dashboard.addUser({ passwordHash });
     for (let n = 0; n < 5; n++) expect((await ask(n < 3 ? email : `other-${n}@example.com`)).status).toBe(200);

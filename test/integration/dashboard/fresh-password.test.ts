@@ -6,7 +6,7 @@ import { findUserByEmail } from '#database/users/user-rows.ts';
 import { createUserWithPassword, resetPassword } from '#operator/records/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
-import { withinOneWindow } from './dashboard-attempts.ts';
+import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   organizationId = await dashboard.addOrganization('Acme');
   userId = (await dashboard.addUser({ in: [organizationId, 'member'] })).id;
 });
-beforeEach(withinOneWindow);
+beforeEach(untilQuarterIsYoung);
 afterEach(() => dashboard.configure({}));
 
 /** Moves the time at which the password was entered into the past. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { withinOneWindow } from './dashboard-attempts.ts';
+import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { begin, finish, newKey, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
@@ -180,7 +180,7 @@ test.each([
 });
 
 test('wrong passwords from an address do not block single sign-on from there', async () => {
-  await withinOneWindow();
+  await untilQuarterIsYoung();
   await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
   const statuses = new Set<number>();
   for (let i = 0; i < 31; i++) {
@@ -192,7 +192,7 @@ test('wrong passwords from an address do not block single sign-on from there', a
 });
 
 test('attempts from one address are bounded before the issuer is called', async () => {
-  await withinOneWindow();
+  await untilQuarterIsYoung();
   issuer.instead.set('/token', (_, response) => void response.writeHead(500).end());
   const problems = new Set<string | undefined>();
   for (let i = 0; i < 35; i++) problems.add((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem);

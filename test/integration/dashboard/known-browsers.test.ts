@@ -3,7 +3,7 @@ import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { setDisabled } from '#database/users/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
-import { withinOneWindow } from './dashboard-attempts.ts';
+import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 
@@ -19,7 +19,7 @@ describe('a browser in which its user signed in before', () => {
     passwordHash = await hashPassword(PASSWORD);
   });
   beforeEach(async () => {
-    await withinOneWindow();
+    await untilQuarterIsYoung();
     await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
   });
 

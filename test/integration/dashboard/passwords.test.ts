@@ -5,7 +5,7 @@ import type { SessionView } from '#contract/session.ts';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
-import { withinOneWindow } from './dashboard-attempts.ts';
+import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 
@@ -146,7 +146,7 @@ describe('changing one’s own password', () => {
   });
 
   it('cannot be used to guess the password in a browser that is signed in', async () => {
-    await withinOneWindow();
+    await untilQuarterIsYoung();
     const { id } = await dashboard.addUser({ passwordHash });
     const browser = await dashboard.signedIn({ id, passwordHash });
     const outcomes = new Map<string | undefined, number>();

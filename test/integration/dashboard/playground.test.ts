@@ -5,6 +5,7 @@ import { newKeySecret } from '#core/key-secret.ts';
 import { MAX_RESPONSE_BYTES } from '#dashboard/server/playground/ask-gateway.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
+import { untilDayIsYoung } from '../../harness/young-window.ts';
 import { type ApiStandIn, STREAM, startApi } from './api-stand-in.ts';
 import { type Browser, leaveable } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
@@ -110,6 +111,7 @@ describe('a play', () => {
 
   it('counts as a change only when it makes a key', async () => {
     // Only the daily limit applies, because a minute may end between two plays.
+    await untilDayIsYoung();
     const limits = { perMinute: 1_000_000, perDay: 1 };
     const limited = await startDashboard({ playgroundUrl: api.url }, undefined, limits);
     try {

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
 import type { Finding } from '#operator/doctor/check.ts';
 import { createDatabase } from '../../harness/database.ts';
+import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
-import { withinOneWindow } from './dashboard-attempts.ts';
 import { createBrowser } from './dashboard-browser.ts';
 
 /** The dashboard behind a proxy that is not in `trusted_proxies`. */
@@ -38,7 +38,7 @@ describe('a dashboard without trusted_proxies', () => {
     await dashboard?.end();
     rmSync(folder, { recursive: true });
   });
-  beforeEach(withinOneWindow);
+  beforeEach(untilQuarterIsYoung);
 
   async function commandLine<T>(...args: string[]): Promise<T> {
     const result = await runCommandLine(args, env);

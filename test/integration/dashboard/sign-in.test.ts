@@ -5,7 +5,7 @@ import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { setDisabled } from '#database/users/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
-import { withinOneWindow } from './dashboard-attempts.ts';
+import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import { type Browser, createBrowser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
 
@@ -191,7 +191,7 @@ describe('signing in', () => {
 });
 
 describe('attempts to sign in', () => {
-  beforeEach(withinOneWindow);
+  beforeEach(untilQuarterIsYoung);
 
   it('are ten for an account from an address; then even the right password is refused there, but only there', async () => {
     const [{ id, email }, from] = [await addUser(), elsewhere()];

@@ -5,7 +5,7 @@ import { metric } from '../../harness/metrics-page.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
 import { exchangeRaw } from '../../harness/transport-fixture.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
+import { untilMinuteIsYoung } from '../../harness/young-window.ts';
 import { openWaitingUploads } from '../../load/waiting-uploads.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 

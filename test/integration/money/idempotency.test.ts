@@ -10,7 +10,7 @@ import {
 } from '../../harness/gateway-client.ts';
 import type { Protocol, Received } from '../../harness/http-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
+import { untilMinuteIsYoung } from '../../harness/young-window.ts';
 import { errorAnswer, jsonAnswer, reset, slowly, streamAnswer, streamThen } from '../../provider/acts.ts';
 import { createGate, type Gate } from '../../provider/gate.ts';
 

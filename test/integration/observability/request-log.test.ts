@@ -4,7 +4,7 @@ import { gatewayClient, MESSAGES } from '../../harness/gateway-client.ts';
 import type { Received, Send } from '../../harness/http-client.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
+import { untilMinuteIsYoung } from '../../harness/young-window.ts';
 import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 
 /** The rows of the request log for requests through a real Envoy. */

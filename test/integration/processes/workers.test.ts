@@ -11,7 +11,7 @@ import { missingRedis, startTestRedis, type TestRedis } from '../../harness/redi
 import { requirement } from '../../harness/requirement.ts';
 import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
-import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
+import { untilMinuteIsYoung } from '../../harness/young-window.ts';
 import { signalAll } from '../../launchers/process-tree.ts';
 import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
