@@ -51,14 +51,20 @@ export function startProcess(command: string, args: readonly string[], options: 
 }
 
 /** Waits for an IPC message of a type. Rejects with the output if the process ends first. */
-export async function ipcMessage(process: TestProcess, type: string, timeoutMs = PATIENCE_MS): Promise<void> {
+export async function ipcMessage<Message extends object>(
+  process: TestProcess,
+  type: string,
+  timeoutMs = PATIENCE_MS,
+): Promise<Message> {
   const signal = AbortSignal.timeout(timeoutMs);
   const ended = process.exited.then((exit) => {
     throw new Error(`ended with ${exit} instead of sending '${type}':\n${process.output()}`);
   });
   ended.catch(() => {});
   for (;;) {
-    const [message] = (await Promise.race([once(process.child, 'message', { signal }), ended])) as [{ type?: string }];
-    if (message.type === type) return;
+    const [message] = (await Promise.race([once(process.child, 'message', { signal }), ended])) as [
+      Message & { type?: string },
+    ];
+    if (message.type === type) return message;
   }
 }
