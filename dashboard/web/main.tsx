@@ -11,6 +11,7 @@ import { createQueryClient, onReturn } from './api/connection.ts';
 import { askInForm } from './api/form-prompts.ts';
 import { followOtherTabs } from './api/session.ts';
 import { ToastProvider } from './components/toast.tsx';
+import { endureTranslators } from './components/translated-texts.ts';
 import { HintLayer } from './overlays/hint-layer.tsx';
 import { routeTree } from './routes.tsx';
 import { PageFailed, PageNotFound } from './shell/fallback-pages.tsx';
@@ -31,6 +32,7 @@ onReturn(() => {
 
 const place = document.getElementById('page');
 if (!place) throw new Error('index.html has no place for the page');
+endureTranslators(document.body);
 
 createRoot(place).render(
   <StrictMode>
