@@ -11,6 +11,8 @@ export const MAX_DURATION_MS = 2 ** 31 - 1;
 /** Bounds of the explorer's time range. */
 export const SHORTEST_EXPLORED_MS = 60_000;
 export const LONGEST_EXPLORED_MS = 400 * 86_400_000;
+/** From this range on, figures are by UTC days. */
+export const DAILY_FROM_MS = 24 * 86_400_000;
 
 /** `4xx` excludes 499, which is recorded when the client disconnects before the response. */
 export const STATUS_CLASSES = ['2xx', '4xx', '5xx', '499'] as const;

@@ -1,10 +1,10 @@
+import { DAILY_FROM_MS } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 
 /** Lengths of steps. Each divides a day, so that steps begin at round times. */
 const STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS);
+/** Only days may be more: a year has more of them. */
 const MOST_STEPS = 120;
-/** From this range on, steps are days. A year has more than MOST_STEPS of them. */
-const DAILY_FROM_MS = 24 * DAY_MS;
 
 /** Steps of equal length, with their starts. The last one may be in progress. */
 export interface Steps {

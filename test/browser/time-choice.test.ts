@@ -68,12 +68,28 @@ requirement(NO_CHROMIUM, () => {
     expect(span()).toEqual([fromMs, fromMs + DAY_MS / 2]);
   });
 
+  test('a month of the calendar has the UTC days of which its figures are', async () => {
+    const { page } = watched;
+    await page.goto(`/o/${organizationId}/overview?fromMs=${Date.UTC(2026, 9, 5)}&toMs=${Date.UTC(2026, 9, 6)}`);
+    await button().click();
+    const grid = page.getByRole('grid', { name: 'October 2026' });
+    for (const date of ['October 1, 2026', 'October 31, 2026']) await grid.getByRole('button', { name: date }).click();
+    await page.waitForURL((url) => url.searchParams.get('toMs') === String(Date.UTC(2026, 10, 1)));
+    expect(span()[0]).toBe(Date.UTC(2026, 9, 1));
+    expect(await button().textContent()).toBe('Oct 1 – 31, 2026 (UTC)');
+    const selected = await page.getByRole('gridcell', { selected: true }).allTextContents();
+    expect([selected.length, selected[0], selected.at(-1)]).toEqual([31, '1', '31']);
+    const days = page.getByRole('table', { name: 'Spend' }).getByRole('rowheader');
+    await expect.poll(() => days.first().textContent()).toBe('Thu, Oct 1 UTC');
+    expect([await days.count(), await days.last().textContent()]).toEqual([31, 'Sat, Oct 31 UTC']);
+  });
+
   test('the keyboard selects a range too', async () => {
     const { page, complaints } = watched;
     const [fromMs, toMs] = [Date.UTC(2026, 2, 31), Date.UTC(2026, 3, 1)];
     await page.goto(`/operator/costs?fromMs=${fromMs}&toMs=${toMs}`);
     await button().focus();
-    expect(await button().textContent()).toBe('Mar 31, 2026');
+    expect(await button().textContent()).toBe('Mar 31, 2026 (UTC)');
     await page.keyboard.press('Enter');
     await page.getByRole('grid', { name: 'March 2026' }).getByRole('button', { name: 'March 31' }).focus();
     for (const key of ['PageUp', 'Enter', 'ArrowUp', 'Home', 'Enter']) await page.keyboard.press(key);
@@ -82,7 +98,7 @@ requirement(NO_CHROMIUM, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog', { name: 'Time' }).waitFor({ state: 'hidden' });
     await button().and(page.locator(':focus')).waitFor();
-    expect(await button().textContent()).toBe('Feb 15 – 28, 2026');
+    expect(await button().textContent()).toBe('Feb 15 – 28, 2026 (UTC)');
     expect(complaints()).toEqual([]);
   });
 });

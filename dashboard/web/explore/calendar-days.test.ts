@@ -35,9 +35,9 @@ it('ignores other keys', () => {
 });
 
 describe.each([
-  ['the reader’s zone', LOCAL_DAYS],
-  ['UTC', UTC_DAYS],
-])('days of %s', (_, zone) => {
+  ['the reader’s zone', LOCAL_DAYS, ''],
+  ['UTC', UTC_DAYS, ' (UTC)'],
+])('days of %s', (_, zone, label) => {
   it('begin at midnight and end with the next, also across a change of clocks', () => {
     for (let number = day('2026-01-01'); number < day('2027-01-01'); number++) {
       const startMs = zone.momentOf(number);
@@ -50,11 +50,17 @@ describe.each([
     const at = (text: string) => zone.momentOf(day(text));
     const [from, to] = [845, 990].map((minutes) => LOCAL_DAYS.momentOf(day('2026-11-21'), minutes));
     // Intl has thin spaces.
-    const shown = (...span: [number?, number?]) => spanText(span[0], span[1], zone).replaceAll('\u2009', ' ');
-    expect(shown(at('2026-11-21'), at('2026-11-24'))).toBe('Nov 21 – 23, 2026');
-    expect(shown(at('2026-11-21'), at('2026-11-22'))).toBe('Nov 21, 2026');
+    const shown = (...span: [number?, number?]) =>
+      spanText(span[0], span[1], zone === UTC_DAYS).replaceAll('\u2009', ' ');
+    expect(shown(at('2026-11-21'), at('2026-11-24'))).toBe(`Nov 21 – 23, 2026${label}`);
+    expect(shown(at('2026-11-21'), at('2026-11-22'))).toBe(`Nov 21, 2026${label}`);
     expect(shown(from, to)).toBe('Nov 21, 14:05 – 16:30');
     expect(shown(from)).toBe('Since Nov 21, 14:05');
     expect(shown(undefined, to)).toBe('Until Nov 21, 16:30');
   });
+});
+
+it('names a range of 24 days and more by UTC days, like its figures', () => {
+  const [from, to] = [UTC_DAYS.momentOf(day('2026-10-01')), UTC_DAYS.momentOf(day('2026-11-01'))];
+  expect(spanText(from, to, false).replaceAll('\u2009', ' ')).toBe('Oct 1 – 31, 2026 (UTC)');
 });

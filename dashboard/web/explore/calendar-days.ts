@@ -1,3 +1,4 @@
+import { DAILY_FROM_MS } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { localMoment, utcDate } from '../format/format.ts';
 
@@ -33,6 +34,11 @@ export const LOCAL_DAYS: DayZone = {
     return local.getHours() * 60 + local.getMinutes();
   },
 };
+
+/** A month by the reader's clock would get the figures of parts of two UTC days in full. */
+export function zoneOf(lengthMs: number, utc: boolean): DayZone {
+  return utc || lengthMs >= DAILY_FROM_MS ? UTC_DAYS : LOCAL_DAYS;
+}
 
 /** Both are inclusive. */
 export type Days = readonly [first: number, last: number];
@@ -90,10 +96,12 @@ export const shortDay = (day: number) => utcDate.format(dateOf(day));
 export const dayOfMonth = (day: number) => dateOf(day).getUTCDate();
 
 /** Whole days are shown like `Nov 21 – 23, 2026`, other ranges like `Nov 21, 14:05 – 16:30`. */
-export function spanText(fromMs: number | undefined, toMs: number | undefined, zone: DayZone): string {
+export function spanText(fromMs: number | undefined, toMs: number | undefined, utc: boolean): string {
   const [from, to] = [fromMs, toMs].map((atMs) => atMs !== undefined && localMoment.format(atMs));
   if (fromMs === undefined || toMs === undefined) return from ? `Since ${from}` : `Until ${to}`;
+  const zone = zoneOf(toMs - fromMs, utc);
   const isWhole = [fromMs, toMs].every((atMs) => zone.momentOf(zone.dayOf(atMs)) === atMs);
   if (!isWhole) return localMoment.formatRange(fromMs, toMs);
-  return utcDate.formatRange(dateOf(zone.dayOf(fromMs)), dateOf(zone.dayOf(toMs) - 1));
+  const days = utcDate.formatRange(dateOf(zone.dayOf(fromMs)), dateOf(zone.dayOf(toMs) - 1));
+  return zone === UTC_DAYS ? `${days} (UTC)` : days;
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useRef, useState } from 'react';
 import { Button } from '../components/button.tsx';
 import { loadedLater } from '../components/loaded-later.tsx';
-import { LOCAL_DAYS, spanText, UTC_DAYS } from './calendar-days.ts';
+import { spanText } from './calendar-days.ts';
 import styles from './time-choice.module.css';
 import type { TimeChoiceProps } from './time-panel.tsx';
 
@@ -13,7 +13,7 @@ export function TimeChoice<Range extends string>(props: TimeChoiceProps<Range>):
   const { url, ranges, usual, utc = false } = props;
   const { range = usual, fromMs, toMs } = url.search;
   const isCustom = fromMs !== undefined || toMs !== undefined;
-  const text = isCustom ? spanText(fromMs, toMs, utc ? UTC_DAYS : LOCAL_DAYS) : ranges[range];
+  const text = isCustom ? spanText(fromMs, toMs, utc) : ranges[range];
   const id = useId();
   const popup = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState<{ readonly top: number; readonly left: number }>();

@@ -4,7 +4,7 @@ import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import inputStyles from '../forms/inputs.module.css';
 import type { Url } from '../search/use-url.ts';
 import { Calendar } from './calendar.tsx';
-import { type Days, LOCAL_DAYS, shortDay, UTC_DAYS } from './calendar-days.ts';
+import { type Days, LOCAL_DAYS, shortDay, zoneOf } from './calendar-days.ts';
 import styles from './time-choice.module.css';
 
 export interface TimeChoiceProps<Range extends string> {
@@ -12,7 +12,7 @@ export interface TimeChoiceProps<Range extends string> {
   readonly ranges: Readonly<Record<Range, string>>;
   /** The default range, if the address has none. */
   readonly usual: Range;
-  /** Whole UTC days. Default: days and times in the reader's zone. */
+  /** Whole UTC days. Default: days and times in the reader's zone, but UTC days for long ranges. */
   readonly utc?: boolean;
 }
 
@@ -26,13 +26,17 @@ interface TimePanelProps extends Required<TimeChoiceProps<string>> {
 /** The named ranges next to a calendar. */
 export function TimePanel({ url, ranges, usual, utc, onDone }: TimePanelProps): ReactNode {
   const { range, fromMs, toMs } = url.search;
-  const zone = utc ? UTC_DAYS : LOCAL_DAYS;
   const nowMs = Date.now();
   const isCustom = fromMs !== undefined || toMs !== undefined;
+  const zone = zoneOf(isCustom ? (toMs ?? nowMs) - (fromMs ?? 0) : 0, utc);
   const days: Days | undefined = isCustom ? [zone.dayOf(fromMs ?? 0), zone.dayOf((toMs ?? nowMs) - 1)] : undefined;
   const chosen = useRef<HTMLButtonElement>(null);
   useEffect(() => chosen.current?.focus(), []);
   const change = (from: number, to: number) => url.change({ range: undefined, fromMs: from, toMs: to });
+  const choose = ([first, last]: Days) => {
+    const { momentOf } = zoneOf((last + 1 - first) * DAY_MS, utc);
+    change(momentOf(first), momentOf(last + 1));
+  };
   const isShort = fromMs !== undefined && toMs !== undefined && toMs - fromMs <= SHORT_MS;
   return (
     <div className={styles.panel}>
@@ -54,11 +58,7 @@ export function TimePanel({ url, ranges, usual, utc, onDone }: TimePanelProps): 
         ))}
       </fieldset>
       <div>
-        <Calendar
-          days={days}
-          today={zone.dayOf(nowMs)}
-          onChoose={([first, last]) => change(zone.momentOf(first), zone.momentOf(last + 1))}
-        />
+        <Calendar days={days} today={Math.max(zone.dayOf(nowMs), zoneOf(0, utc).dayOf(nowMs))} onChoose={choose} />
         {isShort && !utc && <Times fromMs={fromMs} toMs={toMs} onChange={change} />}
       </div>
     </div>
