@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { DAY_MS } from '#core/clock.ts';
+import { DAY_MS, HOUR_MS } from '#core/clock.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
@@ -11,13 +11,14 @@ import { expectGoodLooks } from './looks.ts';
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
+  let password: string;
   let watched: WatchedPage;
 
   beforeAll(async () => {
     stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     ({ organizationId } = await stack.operator.customer({ credit: '100', organization: { name: 'Acme' } }));
     await fillRequestLog(stack.databaseUrl, { organizationId, rows: 200, days: 2, models: ['small'] });
-    const password = await stack.createUser('operator@gateway.example', 'operator');
+    password = await stack.createUser('operator@gateway.example', 'operator');
     watched = await openPage(stack);
     await signIn(watched.page, 'operator@gateway.example', password);
   });
@@ -82,6 +83,22 @@ requirement(NO_CHROMIUM, () => {
     const days = page.getByRole('table', { name: 'Spend' }).getByRole('rowheader');
     await expect.poll(() => days.first().textContent()).toBe('Thu, Oct 1 UTC');
     expect([await days.count(), await days.last().textContent()]).toEqual([31, 'Sat, Oct 31 UTC']);
+  });
+
+  test.each([
+    ['ahead', DAY_MS],
+    ['behind', -DAY_MS],
+  ])('ranges end now, even if the clock of the browser is a day %s', async (_, wrongByMs) => {
+    const { page } = await openPage(stack);
+    await page.clock.install({ time: Date.now() + wrongByMs });
+    await signIn(page, 'operator@gateway.example', password);
+    const asked = page.waitForRequest((request) => request.url().includes('/explore?'));
+    await page.goto(`/o/${organizationId}/requests?range=1h`);
+    const { searchParams } = new URL((await asked).url());
+    expect(Math.abs(Number(searchParams.get('toMs')) - Date.now())).toBeLessThan(HOUR_MS);
+    await page.goto('/account');
+    await page.getByRole('row', { name: 'This device' }).getByText('just now').waitFor();
+    await page.context().close();
   });
 
   test('the keyboard selects a range too', async () => {

@@ -1,5 +1,6 @@
 import type { Api, Body, Endpoint, PathParameter, ProblemCode, ProblemView, Query, ResponseOf } from '#contract/api.ts';
 import { queryText } from '#contract/define-search.ts';
+import { readServerClock } from './server-clock.ts';
 
 /** Longer than every deadline of the server, so that the server's own response comes first. */
 const TIMEOUT_MS = 20_000;
@@ -35,6 +36,7 @@ async function request(
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
+    readServerClock(response);
     const parsed = readJson(await response.text());
     if (!response.ok || parsed === undefined) throw problemFrom(response.status, parsed);
     return parsed;

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { serverMs } from '../api/server-clock.ts';
 import {
   formatCompact,
   formatCount,
@@ -163,10 +164,10 @@ export function LastTime({ atMs }: { readonly atMs: number | undefined }): React
 }
 
 function useNow(ticking: boolean): number {
-  const [nowMs, setNowMs] = useState(() => Date.now());
+  const [nowMs, setNowMs] = useState(() => serverMs());
   useEffect(() => {
     if (!ticking) return;
-    const timer = setInterval(() => setNowMs(Date.now()), TICK_MS);
+    const timer = setInterval(() => setNowMs(serverMs()), TICK_MS);
     return () => clearInterval(timer);
   }, [ticking]);
   return nowMs;

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { TimeState } from '#contract/explore-search.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { serverMs } from '../api/server-clock.ts';
 import inputStyles from '../forms/inputs.module.css';
 import type { Url } from '../search/use-url.ts';
 import { Calendar } from './calendar.tsx';
@@ -26,7 +27,7 @@ interface TimePanelProps extends Required<TimeChoiceProps<string>> {
 /** The named ranges next to a calendar. */
 export function TimePanel({ url, ranges, usual, utc, onDone }: TimePanelProps): ReactNode {
   const { range, fromMs, toMs } = url.search;
-  const nowMs = Date.now();
+  const nowMs = serverMs();
   const isCustom = fromMs !== undefined || toMs !== undefined;
   const zone = zoneOf(isCustom ? (toMs ?? nowMs) - (fromMs ?? 0) : 0, utc);
   const days: Days | undefined = isCustom ? [zone.dayOf(fromMs ?? 0), zone.dayOf((toMs ?? nowMs) - 1)] : undefined;

@@ -3,6 +3,7 @@ import type { Explore, ExploreGrouping, ExploreRank } from '#contract/explore.ts
 import { type ExploreState, filterOf, type Measure, rankOf, spanOf } from '#contract/explore-search.ts';
 import { type ApiProblem, ask } from '../api/api.ts';
 import { useOrganizationOfPage } from '../api/queries.ts';
+import { serverMs } from '../api/server-clock.ts';
 
 const REFRESH_MS = 15_000;
 
@@ -26,7 +27,7 @@ export function useExplore(state: ExploreState, by: ExploreGrouping, usual: Meas
   return useQuery<Explored, ApiProblem, Explored>({
     queryKey: ['explore', organization, { range, fromMs, toMs }, chosen],
     queryFn: async ({ signal }) => {
-      const query = { ...chosen, ...spanOf(state, Date.now()), compare: true };
+      const query = { ...chosen, ...spanOf(state, serverMs()), compare: true };
       const explore =
         organization === undefined
           ? await ask('GET /api/explore', { query }, signal)

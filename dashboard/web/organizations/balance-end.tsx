@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
+import { serverMs } from '../api/server-clock.ts';
 import { Money } from '../components/values.tsx';
 import { formatDate } from '../format/format.ts';
 
@@ -15,7 +16,7 @@ const LOW_MS = 7 * 86_400_000;
 export function BalanceEnd({ organization: { forecast }, otherwise }: BalanceEndProps): ReactNode {
   if (forecast === undefined) return otherwise;
   const { endsAtMs, averageDayNanoUsd } = forecast;
-  const isLow = endsAtMs - Date.now() < LOW_MS;
+  const isLow = endsAtMs - serverMs() < LOW_MS;
   return (
     <span className={isLow ? 'bad' : undefined} data-hint="Based on the average of the last 7 days">
       {isLow && 'Low: '}lasts until {formatDate(endsAtMs)} at <Money nanoUsd={averageDayNanoUsd} /> a day

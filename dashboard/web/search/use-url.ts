@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { RawSearch, Search } from '#contract/define-search.ts';
 import { boundsOf, type Span, type TimeState } from '#contract/explore-search.ts';
+import { serverMs } from '../api/server-clock.ts';
 
 /** The state of the page in its address. */
 export interface Url<State> {
@@ -15,7 +16,7 @@ export interface Url<State> {
 
 /** The bounds of a range. `Last 24 hours` counts from the moment of the choice. */
 export function useBounds({ range, fromMs, toMs }: TimeState): Partial<Span> {
-  return useMemo(() => boundsOf({ range, fromMs, toMs }, Date.now()), [range, fromMs, toMs]);
+  return useMemo(() => boundsOf({ range, fromMs, toMs }, serverMs()), [range, fromMs, toMs]);
 }
 
 /** Parameters of the current page. `search` stays the same object until they change. */

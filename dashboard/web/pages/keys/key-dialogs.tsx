@@ -3,6 +3,7 @@ import type { CreatedKeyView } from '#contract/keys.ts';
 import { HOUR_MS } from '#core/clock.ts';
 import { MAX_OVERLAP_HOURS } from '#core/field-bounds.ts';
 import { useSend } from '../../api/queries.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { Instant } from '../../components/values.tsx';
 import { formatInstant } from '../../format/format.ts';
@@ -26,7 +27,7 @@ const USUAL = '90d';
 /** Sets a later expiry for a key that expires soon or has expired. */
 export function ExtendKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
-  const [expiresAtMs, setExpiresAtMs] = useState(() => expiryOf(USUAL, Date.now()));
+  const [expiresAtMs, setExpiresAtMs] = useState(() => expiryOf(USUAL, serverMs()));
   const extend = useSend('PATCH /api/organizations/:organization/keys/:key', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: (changed) =>
@@ -60,7 +61,7 @@ type ReplaceKeyDialogProps = KeyDialogProps & { readonly onCreated: (created: Cr
 export function ReplaceKeyDialog({ of: key, onClose, onCreated }: ReplaceKeyDialogProps): ReactNode {
   const [choice, setChoice] = useState<OverlapChoice>('24');
   const [customHours, setCustomHours] = useState<number>();
-  const [end, setEnd] = useState<ReplacementEnd>(() => (mayExtend(key, Date.now()) ? '90d' : 'same'));
+  const [end, setEnd] = useState<ReplacementEnd>(() => (mayExtend(key, serverMs()) ? '90d' : 'same'));
   const hours = overlapHours(choice, customHours);
   const replace = useSend('POST /api/organizations/:organization/keys/:key/replacement', {
     changes: ['GET /api/organizations/:organization/keys'],
@@ -77,7 +78,7 @@ export function ReplaceKeyDialog({ of: key, onClose, onCreated }: ReplaceKeyDial
         hours !== undefined &&
         replace.mutate({
           params: { key: key.id },
-          body: { revokeOldAfterHours: hours, ...replacementExpiry(end, Date.now()) },
+          body: { revokeOldAfterHours: hours, ...replacementExpiry(end, serverMs()) },
         })
       }
     >
@@ -116,7 +117,7 @@ function LabelledControl<Value extends string>(props: Parameters<typeof Segmente
 function effect(hours: number | undefined): string {
   if (hours === undefined) return '\u00a0';
   if (hours === 0) return 'The old key stops working at once: requests in flight finish, new ones get 401 key_revoked.';
-  return `The old key works until ${formatInstant(Date.now() + hours * HOUR_MS)}.`;
+  return `The old key works until ${formatInstant(serverMs() + hours * HOUR_MS)}.`;
 }
 
 type RevokeKeyDialogProps = KeyDialogProps & { readonly afterwards: RefObject<HTMLElement | null> };

@@ -4,6 +4,7 @@ import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { MAX_LIST_LENGTH } from '#core/field-bounds.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { briefSettings, formatCount, formatInstant, shortMoney } from '../../format/format.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
@@ -44,7 +45,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
     onDone: onCreated,
   });
   const submit = () => {
-    const found = draftProblems(draft, Date.now());
+    const found = draftProblems(draft, serverMs());
     setProblems(found);
     if (Object.keys(found).length > 0) return;
     create.mutate({ body: valuesOf(KEY_SETTINGS, draft) }, { onError: ({ fields }) => setProblems(fields) });
@@ -80,7 +81,7 @@ export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
     onDone: ({ name }) => finish(`Key “${name}” changed. The change applies to the next request.`),
   });
   const submit = () => {
-    const found = draftProblems(draft, Date.now(), key);
+    const found = draftProblems(draft, serverMs(), key);
     setProblems(found);
     if (Object.keys(found).length > 0) return;
     // Lists keep what others have added or removed since the dialog was opened.
@@ -260,7 +261,7 @@ export function ExpiryFields({ initial, value: expiresAtMs, onChange, error }: E
         onChange={(next) => {
           setChoice(next);
           // A custom expiry starts at the moment that was chosen before.
-          if (next !== 'custom' || expiresAtMs === undefined) onChange(expiryOf(next, Date.now()));
+          if (next !== 'custom' || expiresAtMs === undefined) onChange(expiryOf(next, serverMs()));
         }}
       />
       {choice === 'custom' ? (

@@ -1,6 +1,7 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { KEY_SETTINGS } from '#contract/shown-settings.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';
@@ -52,7 +53,7 @@ export function useKeyOverlays(props: KeyOverlaysProps): readonly [overlays: Rea
     const revoke = () => open((onClose) => <RevokeKeyDialog of={of} onClose={onClose} afterwards={afterwards} />);
     return [
       { label: 'Edit', icon: 'edit', onSelect: edit },
-      ...(mayExtend(of, Date.now()) ? [{ label: EXTEND, icon: 'plus', onSelect: extend } as const] : []),
+      ...(mayExtend(of, serverMs()) ? [{ label: EXTEND, icon: 'plus', onSelect: extend } as const] : []),
       { label: 'Replace', icon: 'refresh', disabled: !mayReplace(of), onSelect: replace },
       { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: revoke },
     ];

@@ -2,6 +2,7 @@ import { type ReactNode, type RefObject, useState } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { countOf } from '#core/count-of.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Button } from '../../components/button.tsx';
 import { RequestDialog } from '../../forms/form-dialog.tsx';
 import { maskedKey } from '../../keys/key-labels.ts';
@@ -46,7 +47,7 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
   const { ids: selectedIds, select, end } = selection;
   // A key that somebody else has revoked meanwhile is no longer selected.
   const selected = keys.filter((key) => selectedIds.has(key.id) && isSelectable(key));
-  const { kinds, people } = keyChoices(keys, shown, Date.now());
+  const { kinds, people } = keyChoices(keys, shown, serverMs());
   const listed = new Set(shown);
   const hidden = selected.filter((key) => !listed.has(key)).length;
   const action = ({ label, ids }: KeyChoice) => ({
@@ -94,7 +95,7 @@ interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'afterwards'>
 function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
   const { keys, onClose, onRevoked, afterwards } = props;
   const count = countOf(keys.length, 'key');
-  const used = keys.filter(({ lastUsedAtMs = 0 }) => Date.now() - lastUsedAtMs < DAY_MS).length;
+  const used = keys.filter(({ lastUsedAtMs = 0 }) => serverMs() - lastUsedAtMs < DAY_MS).length;
   return (
     <RequestDialog
       endpoint="POST /api/organizations/:organization/keys/revocation"

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { KeyView } from '#contract/keys.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
@@ -66,10 +67,10 @@ const COLUMNS: readonly Column<KeyView>[] = [
           ))}
         </div>
         <div className={styles.words}>
-          {restrictionLabels(key, Date.now()).map((word) => (
+          {restrictionLabels(key, serverMs()).map((word) => (
             <span key={word}>{word}</span>
           ))}
-          {restrictionLabels(key, Date.now()).length === 0 && 'Not restricted'}
+          {restrictionLabels(key, serverMs()).length === 0 && 'Not restricted'}
         </div>
       </div>
     ),
@@ -114,7 +115,7 @@ const PILLS: Readonly<
 };
 
 export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
-  const { kind, atMs } = keyStatus(key, Date.now());
+  const { kind, atMs } = keyStatus(key, serverMs());
   const { tone, word } = PILLS[kind];
   return (
     <span className="row">

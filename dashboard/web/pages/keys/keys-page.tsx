@@ -3,6 +3,7 @@ import type { KeyView } from '#contract/keys.ts';
 import { countOf } from '#core/count-of.ts';
 import { isExpiring, type KeyGroup } from '#core/key-filter.ts';
 import { useAsk } from '../../api/queries.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Button } from '../../components/button.tsx';
 import { Banner, EmptyState } from '../../components/panels.tsx';
 import { Instant } from '../../components/values.tsx';
@@ -37,7 +38,7 @@ export function KeysPage(): ReactNode {
   const query = useAsk('GET /api/organizations/:organization/keys', {}, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
   const [overlays, actionsOf] = useKeyOverlays({ keys, url, createButton });
-  const filtered = keys && filterKeys(keys, search, Date.now());
+  const filtered = keys && filterKeys(keys, search, serverMs());
   const onCreate = () => change({ dialog: 'create' }, 'step');
   return (
     <ListPage
@@ -108,7 +109,7 @@ interface ExpiryBannerProps {
 
 /** Announces keys that expire within a week, while there is time to extend or replace them. */
 function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBannerProps): ReactNode {
-  const nowMs = Date.now();
+  const nowMs = serverMs();
   const expiring = keys
     .filter((key) => isExpiring(key, nowMs))
     .toSorted((a, b) => (a.expiresAtMs ?? 0) - (b.expiresAtMs ?? 0));

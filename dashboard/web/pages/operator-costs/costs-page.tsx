@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { CostRowView } from '#contract/costs.ts';
 import { DAY_RANGES } from '#contract/explore-search.ts';
 import { useAsk } from '../../api/queries.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Banner, Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
@@ -48,7 +49,7 @@ export function CostsPage(): ReactNode {
   const url = useUrl(costsSearch);
   const { search, change } = url;
   const { by = 'model', show = 'revenue' } = search;
-  const days = useMemo(() => costDays(search, Date.now()), [search]);
+  const days = useMemo(() => costDays(search, serverMs()), [search]);
   const range = { from: days[0] ?? '', to: days.at(-1) ?? '' };
   const daily = { ...range, by: by === 'day' ? by : `day,${by}` };
   const costs = useAsk('GET /api/costs', { query: { ...range, by } }, OPTIONS);

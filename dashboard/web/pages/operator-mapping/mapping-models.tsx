@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { CatalogueComparison, MappedModelView } from '#contract/operator.ts';
 import type { Difference, Dispute } from '#core/model-catalogue/comparison.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Count, Detailed, StatusPill } from '../../components/values.tsx';
 import { formatUtcDay, utcDay } from '../../format/format.ts';
@@ -99,7 +100,7 @@ function Drift({ of: { differences } }: { readonly of: ModelRow }): ReactNode {
   const shutdown = differences.find(({ field }) => field === SHUTDOWN)?.catalogue;
   if (shutdown !== undefined) {
     const day = String(shutdown);
-    const isOver = day <= utcDay(Date.now());
+    const isOver = day <= utcDay(serverMs());
     return (
       <StatusPill tone={isOver ? 'bad' : 'warn'}>
         {isOver ? 'Shut down' : 'Shuts down'} {formatUtcDay(day)}

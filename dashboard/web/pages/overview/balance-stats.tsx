@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Stat, StatRow } from '../../components/panels.tsx';
 import { Money, ProgressBar } from '../../components/values.tsx';
 import { formatMoney, localMinute } from '../../format/format.ts';
@@ -38,7 +39,7 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
 
 /** A budget's day ends at midnight UTC. That moment is shown in the reader's zone. */
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
-  const resetMs = nextResetMs(Date.now());
+  const resetMs = nextResetMs(serverMs());
   const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;
   if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
   const budget = dayBudget(spentTodayNanoUsd, limits.dailyBudgetNanoUsd);

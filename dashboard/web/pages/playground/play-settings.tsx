@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import type { ModelView } from '#contract/money.ts';
 import { MAX_PLAY_TOKENS } from '#contract/playground.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { OptionalSelectField, SelectField } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
@@ -99,7 +100,7 @@ function holdingRestrictions({
   expiresAtMs: _end,
   ...key
 }: KeyView): readonly string[] {
-  return restrictionLabels({ ...key, ipRanges: [] }, Date.now());
+  return restrictionLabels({ ...key, ipRanges: [] }, serverMs());
 }
 
 /** Chooses a key whose restrictions apply, so that its errors can be tried out. */

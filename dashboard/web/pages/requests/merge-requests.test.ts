@@ -32,11 +32,10 @@ describe('following the log', () => {
     );
   });
 
-  it('queries from before the last time, by whichever clock is behind', () => {
+  it('queries from before the last time, or from before the newest request', () => {
     const lookedAtMs = Date.UTC(2026, 10, 21, 12);
     const hour = 3_600_000;
     expect(followFromMs(lookedAtMs, lookedAtMs + 10)).toBe(lookedAtMs - LOOK_BACK_MS);
-    // The reader's clock is an hour ahead.
     expect(followFromMs(lookedAtMs, lookedAtMs - hour)).toBe(lookedAtMs - hour - LOOK_BACK_MS);
     expect(followFromMs(lookedAtMs, lookedAtMs - 20 * hour)).toBe(lookedAtMs - 2 * hour);
     expect(followFromMs(lookedAtMs, undefined)).toBe(lookedAtMs - 2 * hour);

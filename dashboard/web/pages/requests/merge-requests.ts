@@ -3,17 +3,17 @@ import type { RequestPage, RequestView } from '#contract/request-log.ts';
 /** Following looks back this far: requests are logged at their end, but sorted by arrival. */
 export const LOOK_BACK_MS = 5 * 60_000;
 
-/** Largest expected difference between the reader's clock and the server's. */
-const MAX_SKEW_MS = 2 * 3_600_000;
+/** Longest look back, for long requests. */
+const MAX_LOOK_BACK_MS = 2 * 3_600_000;
 
 /**
- * Start of the next query, by the reader's clock. The time of the newest known request corrects for
- * a difference from the server's clock. It is not used if it is old because few requests match,
- * which would search a long range again and again.
+ * Start of the next query. If the newest known request is older than the last look, longer requests
+ * are found too. It is not used if it is old because few requests match, which would search a long
+ * range again and again.
  */
 export function followFromMs(lookedAtMs: number, newestMs: number | undefined, filterFromMs = 0): number {
   const since = newestMs === undefined ? 0 : Math.min(lookedAtMs, newestMs) - LOOK_BACK_MS;
-  return Math.max(since, lookedAtMs - MAX_SKEW_MS, filterFromMs, 0);
+  return Math.max(since, lookedAtMs - MAX_LOOK_BACK_MS, filterFromMs, 0);
 }
 
 /** Merges two lists without duplicates, newest first. */

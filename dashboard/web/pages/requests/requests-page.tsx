@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { type ExploreState, exploreSearchOfOne, requestsIn } from '#contract/explore-search.ts';
 import type { RequestFilter, RequestPage } from '#contract/request-log.ts';
 import { useConnectionLost } from '../../api/connection.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Banner, EmptyState, PageHeader } from '../../components/panels.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
@@ -32,7 +33,7 @@ export function RequestsPage(): ReactNode {
   const [paused, setPaused] = useState(false);
   const filterText = filterTextOf(search);
   // Excludes the drawer and the chart, whose changes keep the list.
-  const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, Date.now()), [filterText]);
+  const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, serverMs()), [filterText]);
   const query = useExplore(search, by, 'requests');
   const lost = useConnectionLost();
   const look = useLogLook(search.key?.length === 1 ? WITH_ADDRESS : NOTHING);

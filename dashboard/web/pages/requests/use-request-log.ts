@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestFilter, RequestPage, RequestView } from '#contract/request-log.ts';
 import { ask } from '../../api/api.ts';
 import { askPagesKey, useAskPages } from '../../api/queries.ts';
+import { serverMs } from '../../api/server-clock.ts';
 import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
 
 const ENDPOINT = 'GET /api/organizations/:organization/requests';
@@ -70,7 +71,7 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
   }, [holding]);
   useFollow(input, {
     enabled: isThere && options.following,
-    sinceMs: pages.dataUpdatedAt,
+    sinceMs: serverMs(pages.dataUpdatedAt),
     newestMs: (newer.waiting[0] ?? rows?.[0])?.atMs,
     take,
   });
@@ -104,7 +105,7 @@ function useFollow(
   const { data } = useQuery({
     queryKey: [ENDPOINT, params, query, 'newer'],
     queryFn: async ({ signal }) => {
-      const nowMs = Date.now();
+      const nowMs = serverMs();
       const fromMs = followFromMs(Math.max(last.current.atMs, sinceMs), newest.current, query.fromMs);
       const page = await ask(ENDPOINT, { params, query: { ...query, fromMs } }, signal);
       last.current = { query, atMs: nowMs };
