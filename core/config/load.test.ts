@@ -225,8 +225,8 @@ describe('environment variables override the stores', () => {
     expect(
       await folder.messages('stores:\n  postgres: embedded\n', { DATABASE_URL: 'mysql://x', REDIS_URL: 'redis' }),
     ).toEqual([
-      'gateway.yaml:1:1: stores.redis: is overridden by REDIS_URL, which must be a redis:// or rediss:// URL',
-      'gateway.yaml:2:13: stores.postgres: is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL of one host',
+      expect.stringContaining('1:1: stores.redis: is overridden by REDIS_URL, which must be a URL such as redis://'),
+      expect.stringContaining('2:13: stores.postgres: is overridden by DATABASE_URL, which must be a URL of one host'),
     ]);
   });
 

@@ -3,19 +3,24 @@ import type { RuleProblem } from './problem.ts';
 import { duration, readText, section, whole } from './schema-fields.ts';
 import { isUnread, type Secrets } from './secret-places.ts';
 
-/** One host: `pg` supports no lists of hosts. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?@]*@)?[^,/?]*(?:[/?].*)?$/;
-const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql:// and names one host';
-const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
-const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
+/** One host: `pg` supports no lists of hosts. An unescaped / ? or # ends the password too early. */
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\/[^?#@]*)?(?:\?[^#]*)?$/;
+const POSTGRES_URL_ACCEPTED =
+  'a URL of one host such as postgres://user:password@host:5432/database; write / ? # of the password as %2F %3F %23';
+/** Groups: scheme, user and password, hosts, database, query. */
+export const REDIS_URL = /^(rediss?):\/\/(?=\S{1,2000}$)(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
+const REDIS_URL_ACCEPTED =
+  'a URL such as redis://user:password@host:6379/0 or rediss://…; write / @ of the password as %2F %40';
 
 /** Upper bounds: with longer ones a process could not write its last charges in its time to end. */
 const LONGEST_CONNECT_MS = 10_000;
 const LONGEST_STATEMENT_MS = 5_000;
 
 export const stores = section({
-  postgres: readText(POSTGRES_ACCEPTED, (text) => storeAt(text, 'embedded', POSTGRES_URL)).prefault('embedded'),
-  redis: readText(REDIS_ACCEPTED, (text) => storeAt(text, 'memory', REDIS_URL)).prefault('memory'),
+  postgres: readText(`embedded, or ${POSTGRES_URL_ACCEPTED}`, (text) =>
+    storeAt(text, 'embedded', isPostgresUrl),
+  ).prefault('embedded'),
+  redis: readText(`memory, or ${REDIS_URL_ACCEPTED}`, (text) => storeAt(text, 'memory', isRedisUrl)).prefault('memory'),
   /** Configurable connections of one process. */
   postgres_pool: section({
     idempotency: whole(1, 64).prefault(4),
@@ -36,9 +41,22 @@ export type StoresConfig = Readonly<z.output<typeof stores>>;
 
 type Store<Own> = { readonly kind: Own } | { readonly kind: 'url'; readonly url: string };
 
-function storeAt<const Own extends string>(text: string, own: Own, urls: RegExp): Store<Own> | undefined {
+function storeAt<const Own extends string>(
+  text: string,
+  own: Own,
+  isUrl: (text: string) => boolean,
+): Store<Own> | undefined {
   if (text === own) return { kind: own };
-  return urls.test(text) ? { kind: 'url', url: text } : undefined;
+  return isUrl(text) ? { kind: 'url', url: text } : undefined;
+}
+
+/** `pg` throws for other URLs. It accepts a user without a host (`postgres://user@/database`). */
+function isPostgresUrl(text: string): boolean {
+  return POSTGRES_URL.test(text) && URL.canParse(text.replace('@/', '@host/'));
+}
+
+function isRedisUrl(text: string): boolean {
+  return REDIS_URL.test(text);
 }
 
 /**
@@ -64,16 +82,16 @@ export function overrideStores(
   const problems: RuleProblem[] = [];
   const postgresUrl = env.DATABASE_URL;
   const redisUrl = isUnread(['stores', 'redis'], secrets) ? undefined : env.REDIS_URL;
-  if (postgresUrl && !POSTGRES_URL.test(postgresUrl)) {
+  if (postgresUrl && !isPostgresUrl(postgresUrl)) {
     problems.push({
       path: ['stores', 'postgres'],
-      message: `is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL of one host`,
+      message: `is overridden by DATABASE_URL, which must be ${POSTGRES_URL_ACCEPTED}`,
     });
   }
-  if (redisUrl && !REDIS_URL.test(redisUrl)) {
+  if (redisUrl && !isRedisUrl(redisUrl)) {
     problems.push({
       path: ['stores', 'redis'],
-      message: `is overridden by REDIS_URL, which must be a redis:// or rediss:// URL`,
+      message: `is overridden by REDIS_URL, which must be ${REDIS_URL_ACCEPTED}`,
     });
   }
   if (stores === undefined) return { stores, problems, changed: false };

@@ -1,3 +1,4 @@
+import { REDIS_URL } from '#core/config/stores.ts';
 import { RedisRefused } from './redis-errors.ts';
 
 /**
@@ -23,12 +24,11 @@ export interface RedisTlsFiles {
 }
 
 const DEFAULT_PORT = 6379;
-const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
 const FILE_PARAMETERS = ['sslrootcert', 'sslcert', 'sslkey'];
 
 /** Throws RedisRefused. Its message does not have the URL, which may contain a password. */
 export function parseRedisUrl(url: string): RedisAddress {
-  const [, scheme, credentials = '', hosts = '', database = '', query = ''] = SHAPE.exec(url) ?? [];
+  const [, scheme, credentials = '', hosts = '', database = '', query = ''] = REDIS_URL.exec(url) ?? [];
   if (scheme === undefined) {
     throw new RedisRefused(
       'the Redis URL must look like redis://user:password@host:port/database, with rediss for TLS',
