@@ -4,7 +4,7 @@ import type { DashboardProcessConfig } from './dashboard-config.ts';
 import { withoutOutput } from './embeddings-models.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
 import { tlsPaths } from './listen.ts';
-import { inFileOrder, type Problem, type RuleProblem } from './problem.ts';
+import { inFileOrder, type Problem, type RuleProblem, withInvisible } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
 import {
@@ -82,8 +82,9 @@ export async function loadConfig<S extends Secrets = 'gateway'>(
   { secrets }: { readonly secrets: S } = { secrets: 'gateway' as S },
 ): Promise<LoadResult<ConfigBySecrets[S]>> {
   const read = await readWithReferences(path, env, secrets);
+  const lines = read.text.ok ? read.text.text.split('\n') : [];
   const inThisFile = (problems: readonly SourceProblem[]) =>
-    inFileOrder(problems.map((problem) => ({ file: path, ...problem })));
+    inFileOrder(problems.map((problem) => ({ file: path, ...withInvisible(problem, lines[problem.line - 1]) })));
   const refused = (problems: readonly SourceProblem[], source = read.source): RefusedConfig => ({
     ok: false,
     problems: inThisFile(problems).slice(0, MAX_PROBLEMS),

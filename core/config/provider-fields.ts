@@ -16,10 +16,7 @@ const headerValue = matching(
 
 const QUERY_NAME = 'the name of a query parameter such as api-version: 1 to 128 visible ASCII characters';
 const queryName = matching(/^[\x21-\x7e]{1,128}$/, QUERY_NAME);
-const queryValue = matching(
-  /^\P{C}{1,1024}$/u,
-  'a text of 1 to 1024 characters without control characters; quote a number',
-);
+const queryValue = matching(/^\P{C}{1,1024}$/u, 'a text of 1 to 1024 characters without control characters');
 
 export const headers = named(headerName, headerValue, HEADER_NAME);
 export const query = named(queryName, queryValue, QUERY_NAME);

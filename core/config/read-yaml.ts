@@ -7,6 +7,9 @@ export type YamlResult =
 
 const TOO_DEEP = 'the file is nested too deeply';
 
+const NO_COLON = 'a name needs ":" and a space behind it on its line, and entries in braces a comma between them';
+const NO_COMMA = 'a comma is missing between two entries in braces or brackets';
+
 /** Texts that replace the parser's messages, which may quote a secret of the file. */
 const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   TAB_AS_INDENT: 'tabs are not accepted as indentation; use spaces',
@@ -15,10 +18,19 @@ const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   MISSING_CHAR: 'a closing quote, bracket or brace is missing before this place',
   BAD_INDENT: 'the indentation does not fit, or a closing bracket or brace is missing',
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot begin here; give it its own line, or quote a value that contains ": "',
+  MULTILINE_IMPLICIT_KEY: NO_COLON,
+  BLOCK_IN_FLOW: NO_COMMA,
   BAD_SCALAR_START: 'a value cannot begin with this character; quote it',
   UNEXPECTED_TOKEN: 'this cannot stand here; a value that contains { } [ ] , # or ": " needs quotes',
   RESOURCE_EXHAUSTION: TOO_DEEP,
 };
+
+/** What is missing for the parser, by the first words of its message. By default a closing one. */
+const MISSING_CHARS: readonly (readonly [words: string, message: string])[] = [
+  ['Implicit map keys need', NO_COLON],
+  ['Missing ,', NO_COMMA],
+  ['Comments must be separated', 'a comment needs a space before its "#"'],
+];
 
 /** Far more open brackets than any file has, also in its comments. */
 const MAX_OPEN_BRACKETS = 1_000;
@@ -58,6 +70,7 @@ function refused(message: string, line = 1, column = 1): YamlResult {
 
 function syntaxProblem(fault: YAMLError, lines: LineCounter): SourceProblem {
   const { line, col } = lines.linePos(fault.pos[0]);
-  const message = SYNTAX_MESSAGES[fault.code] ?? 'this is not valid YAML';
+  const missing = MISSING_CHARS.find(([words]) => fault.message.startsWith(words))?.[1];
+  const message = missing ?? SYNTAX_MESSAGES[fault.code] ?? 'this is not valid YAML';
   return { line: Math.max(line, 1), column: Math.max(col, 1), message };
 }

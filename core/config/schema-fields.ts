@@ -41,7 +41,12 @@ function parsing<Input, Value>(accepted: string, parse: (value: Input) => Value 
 }
 
 export function matching(pattern: RegExp, accepted: string) {
-  return z.string(must(accepted)).regex(pattern, must(accepted)).describe(accepted);
+  const isFitting = (value: unknown) => /^(?:number|boolean)$/.test(typeof value) && pattern.test(String(value));
+  const error = (issue: { readonly input?: unknown }) =>
+    isFitting(issue.input)
+      ? `must be ${accepted}; quote it, else it is a ${typeof issue.input}`
+      : must(accepted).error(issue);
+  return z.string({ error }).regex(pattern, must(accepted)).describe(accepted);
 }
 
 /** Also accepts digits in text, so that `${WORKERS}` can be a number. */
