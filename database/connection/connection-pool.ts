@@ -37,11 +37,14 @@ export const READ_WHOLE = PLANNER_NODES.map((node) => `set local enable_${node} 
 /** Plans each report for the values of its filters. */
 const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
+/** Undoes time limits for sessions of the role. `transaction_timeout` came with PostgreSQL 17. */
+export const NO_SESSION_LIMITS = `set idle_session_timeout = 0; select set_config('transaction_timeout', '0', false) where current_setting('transaction_timeout', true) is not null`;
+
 /**
  * Charges lock rows and then read them, which would cause rollbacks under `serializable`. Notices
  * report changed callers (in-force.ts).
  */
-const SESSION = `set client_min_messages = notice; set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
+const SESSION = `${NO_SESSION_LIMITS}; set client_min_messages = notice; set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /**
  * Refuses a standby with the error code of a write. A standby would serve lookups but accept no

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
-import { GuardedClient, REFUSE_READ_ONLY } from './connection-pool.ts';
+import { GuardedClient, NO_SESSION_LIMITS, REFUSE_READ_ONLY } from './connection-pool.ts';
 import { CALLER_CHANGED } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
@@ -35,7 +35,7 @@ export async function connect(url: string): Promise<pg.Client> {
   try {
     await client.connect();
     // Refuses a standby: a lock there would not exclude processes that use the primary.
-    await client.query(`${REFUSE_READ_ONLY}; ${GONE_AFTER_25_S}; listen ${CALLER_CHANGED}`);
+    await client.query(`${REFUSE_READ_ONLY}; ${NO_SESSION_LIMITS}; ${GONE_AFTER_25_S}; listen ${CALLER_CHANGED}`);
   } catch (error) {
     abandon(client);
     throw asStoreError(error);

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { addCustomer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { addCustomer, createDatabase, DAY, openStore, SILENT, sql } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 
 const CUT_LOCK_CONNECTIONS =
@@ -68,6 +70,24 @@ describe('the memory-mode lock', () => {
     expect((await other.memoryModeLock(newMarksPath(), () => {})).kind).toBe('refused');
     expect(takenOver).toBe(false);
     await Promise.all([store.close(), other.close()]);
+  });
+
+  it('is kept where the database ends idle sessions and long transactions', async () => {
+    const url = await createDatabase();
+    // Not every PostgreSQL has all of these.
+    const limits = await sql<{ name: string }>(
+      url,
+      "select name from pg_settings where name in ('idle_session_timeout', 'transaction_timeout')",
+    );
+    for (const { name } of limits)
+      await sql(url, `do $$ begin execute format('alter database %I set ${name} = 300', current_database()); end $$`);
+    const store = await openStore(url);
+    expect((await store.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
+    const pool = createPool(url, 1, PATIENT, SILENT);
+    await pool.query('select pg_sleep(1)');
+    await pool.end();
+    expect(store.logged).toEqual([]);
+    await store.close();
   });
 
   it.each([
