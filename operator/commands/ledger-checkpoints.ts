@@ -1,5 +1,5 @@
-import { createPublicKey } from 'node:crypto';
-import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
 import { checkpointKeyPath, openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
 import { rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import { type Command, onDatabase } from '../command-line/command.ts';
@@ -17,7 +17,8 @@ const list: Command = {
       (values) => ({ sinceMs: values.moment('since') ?? 0, writes: values.isOn('write') === true }),
       async ({ checkpoints }, { sinceMs, writes }) => {
         if (writes) {
-          const privateKey = await openCheckpointKey(runtimePaths(call.env));
+          const privateKey = await openKey(runtimePaths(call.env));
+          if (typeof privateKey === 'string') return refused(privateKey);
           await checkpoints.write({ privateKey, everyMs: 0 });
         }
         const json = (await checkpoints.since(sinceMs)).map(checkpointJson);
@@ -32,20 +33,25 @@ const key: Command = {
   async run({ env }) {
     const paths = runtimePaths(env);
     const file = checkpointKeyPath(paths);
-    try {
-      const opened = createPublicKey(await openCheckpointKey(paths));
-      const publicKey = rawPublicKey(opened).toString('base64url');
-      // Readers of PEM skip the line before the block.
-      const pem = opened.export({ format: 'pem', type: 'spki' }).toString().trim();
-      return {
-        kind: 'done',
-        json: { file, public_key: publicKey },
-        text: `${publicKey} is the public key of ${file}.\n${pem}`,
-      };
-    } catch (error) {
-      return refused(`${file} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
-    }
+    const privateKey = await openKey(paths);
+    if (typeof privateKey === 'string') return refused(privateKey);
+    const opened = createPublicKey(privateKey);
+    const publicKey = rawPublicKey(opened).toString('base64url');
+    // Readers of PEM skip the line before the block.
+    const pem = opened.export({ format: 'pem', type: 'spki' }).toString().trim();
+    return {
+      kind: 'done',
+      json: { file, public_key: publicKey },
+      text: `${publicKey} is the public key of ${file}.\n${pem}`,
+    };
   },
 };
+
+/** A message if the file is damaged, or of another user. */
+function openKey(paths: RuntimePaths): Promise<KeyObject | string> {
+  return openCheckpointKey(paths).catch(
+    (error: Error) => `${checkpointKeyPath(paths)} cannot be used: ${error.message}`,
+  );
+}
 
 export const CHECKPOINT_COMMANDS: readonly Command[] = [list, key];

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkpointKeyPath } from '#database/checkpoints/checkpoint-key.ts';
 import { isSigned, rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, settlementOf, sql } from '../harness/database.ts';
@@ -184,6 +185,17 @@ describe('checkpoints', () => {
 });
 
 describe('the command line', () => {
+  it('refuses a damaged key with the name of its file', async () => {
+    await run('ledger', 'checkpoint-key');
+    await writeFile(checkpointKeyPath({ chargeLogDir: join(folder, 'spool') }), 'no key');
+    for (const words of ['checkpoint-key', 'checkpoints --write']) {
+      expect(await run('ledger', ...words.split(' '))).toMatchObject({
+        kind: 'refused',
+        message: expect.stringMatching(/checkpoint-key\.pem cannot be used: /),
+      });
+    }
+  });
+
   it('writes checkpoints with a key in the data folder that only the user can read', async () => {
     const [first, second] = [await run('ledger', 'checkpoint-key'), await run('ledger', 'checkpoint-key')];
     expect(first).toEqual(second);
