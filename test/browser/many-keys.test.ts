@@ -103,7 +103,12 @@ requirement(NO_CHROMIUM, () => {
         .map((line) => line.split(',')[1]);
       expect(names.toSorted()).toEqual(['Idle', 'In use', 'Nightly report', 'name'].toSorted());
 
-      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      const select = page.getByRole('button', { name: 'Select', exact: true });
+      await select.focus();
+      for (const name of ['Done', 'Select', 'Done']) {
+        await page.keyboard.press('Enter');
+        await page.getByRole('button', { name, exact: true }).and(page.locator(':focus')).waitFor();
+      }
       await page.getByRole('checkbox', { name: 'Nightly report' }).check();
       await page.getByText('1 key selected').waitFor();
       await look('selection');
@@ -117,12 +122,12 @@ requirement(NO_CHROMIUM, () => {
       await look('confirmation');
       await dialog.getByRole('button', { name: 'Revoke 3 keys' }).click();
       await page.getByText('3 keys revoked.').waitFor();
-      await page.getByRole('button', { name: 'Select', exact: true }).waitFor();
+      await select.waitFor();
       const client = gatewayClient(stack.origin, key);
       expect(errorOf(await client.chat({ model: 'small' })).code).toBe('key_revoked');
       client.close();
 
-      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await select.click();
       await page.getByRole('button', { name: 'Select keys' }).click();
       await page.getByRole('menuitem', { name: 'Unused for 90 days' }).click();
       await page.getByRole('button', { name: 'Revoke selected' }).click();

@@ -74,9 +74,6 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
       <Button tone="danger" icon="trash" disabled={selected.length === 0} onClick={revoke}>
         Revoke selected
       </Button>
-      <Button tone="quiet" onClick={end}>
-        Done
-      </Button>
       {overlay}
     </fieldset>
   );

@@ -35,6 +35,7 @@ export function KeysPage(): ReactNode {
   const { show = 'usable' } = search;
   const createButton = useRef<HTMLButtonElement>(null);
   const selection = useKeySelection();
+  const isSelecting = selection.ids !== undefined;
   const query = useAsk('GET /api/organizations/:organization/keys', {}, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
   const [overlays, actionsOf] = useKeyOverlays({ keys, url, createButton });
@@ -47,9 +48,14 @@ export function KeysPage(): ReactNode {
       description="Your applications send one with every request."
       actions={
         <>
-          {(keys === undefined || keys.some(isSelectable)) && selection.ids === undefined && (
-            <Button icon="check" disabled={keys === undefined} onClick={() => selection.select([])}>
-              Select
+          {(isSelecting || keys === undefined || keys.some(isSelectable)) && (
+            // One button for both, so that it keeps the focus.
+            <Button
+              icon="check"
+              disabled={keys === undefined}
+              onClick={() => (isSelecting ? selection.end() : selection.select([]))}
+            >
+              {isSelecting ? 'Done' : 'Select'}
             </Button>
           )}
           <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
