@@ -13,8 +13,11 @@ export function askServer(
       let length = 0;
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
-        if (length > mostBytes) call.destroy(new Error('the answer is too long'));
-        else chunks.push(chunk);
+        chunks.push(chunk);
+        if (length <= mostBytes) return;
+        // Before the end, which may have been read together with this chunk.
+        reject(new Error('the answer is too long'));
+        call.destroy();
       });
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
       response.on('error', reject);
