@@ -8,9 +8,18 @@ const folder = configFolder();
 test.each(['p/w', '4/w', 'p#w', '4#w', 'p?w'])('the password %s is refused until it is escaped', async (password) => {
   const file = (text: string) => `stores: {postgres: "postgres://me:${text}@h:5432/d", redis: "redis://me:${text}@h"}`;
   expect(await folder.messages(file(password))).toContainEqual(
-    expect.stringMatching(/1:20: stores\.postgres: must be .* %2F %3F %23$/),
+    expect.stringMatching(/1:20: stores\.postgres: must be .* %2F %3F %23 %25$/),
   );
   expect(await folder.messages(file(encodeURIComponent(password)))).toEqual([]);
+});
+
+// `pg` throws for escapes that are not UTF-8.
+test.each(['%e4', 'a%FFb', '100%%e4'])('the password %s is refused, whose %% is not escaped', async (password) => {
+  expect(await folder.messages('workers: 1', { DATABASE_URL: `postgres://me:${password}@h/d` })).toEqual([
+    expect.stringMatching(/stores\.postgres: is overridden by DATABASE_URL, which must be .* %2F %3F %23 %25$/),
+  ]);
+  const DATABASE_URL = `postgres://me:${encodeURIComponent(password)}@h/d`;
+  expect(await folder.messages('workers: 1', { DATABASE_URL })).toEqual([]);
 });
 
 test.each(['a/b', 'a@b'])('the password %s of Redis is refused until it is escaped', async (password) => {
@@ -23,6 +32,8 @@ test.each(['a/b', 'a@b'])('the password %s of Redis is refused until it is escap
 
 test.each([
   'postgres://me:a@b@h/d',
+  'postgres://me:100%@h/d',
+  'postgres://me:%C3%A4%@h/d?application_name=%e4',
   'postgres://me@/d?host=%2Frun',
   'postgresql:///d?user=a@b',
   'postgres://[::1]:5432/d',

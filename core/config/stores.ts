@@ -6,7 +6,7 @@ import { isUnread, type Secrets } from './secret-places.ts';
 /** One host: `pg` supports no lists of hosts. An unescaped / ? or # ends the password too early. */
 const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\/[^?#@]*)?(?:\?[^#]*)?$/;
 const POSTGRES_URL_ACCEPTED =
-  'a URL of one host such as postgres://user:password@host:5432/database; write / ? # of the password as %2F %3F %23';
+  'a URL of one host such as postgres://user:password@host:5432/database; write / ? # % of the password as %2F %3F %23 %25';
 /** Groups: scheme, user and password, hosts, database, query. */
 export const REDIS_URL = /^(rediss?):\/\/(?=\S{1,2000}$)(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
 const REDIS_URL_ACCEPTED =
@@ -52,7 +52,17 @@ function storeAt<const Own extends string>(
 
 /** `pg` throws for other URLs. It accepts a user without a host (`postgres://user@/database`). */
 function isPostgresUrl(text: string): boolean {
-  return POSTGRES_URL.test(text) && URL.canParse(text.replace('@/', '@host/'));
+  return POSTGRES_URL.test(text) && URL.canParse(text.replace('@/', '@host/')) && isDecodable(text.replace(/\?.*/, ''));
+}
+
+/** False if escapes are not UTF-8. A % that begins none is itself for `pg`. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text.replace(/%(?![\da-f]{2})/gi, '%25'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isRedisUrl(text: string): boolean {
