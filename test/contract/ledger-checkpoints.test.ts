@@ -185,9 +185,13 @@ describe('checkpoints', () => {
 });
 
 describe('the command line', () => {
-  it('refuses a damaged key with the name of its file', async () => {
+  it.each([
+    ['damaged key', 'no key'],
+    ['key of another algorithm', generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey],
+  ])('refuses a %s with the name of its file', async (_, key) => {
     await run('ledger', 'checkpoint-key');
-    await writeFile(checkpointKeyPath({ chargeLogDir: join(folder, 'spool') }), 'no key');
+    const text = typeof key === 'string' ? key : key.export({ format: 'pem', type: 'pkcs8' });
+    await writeFile(checkpointKeyPath({ chargeLogDir: join(folder, 'spool') }), text);
     for (const words of ['checkpoint-key', 'checkpoints --write']) {
       expect(await run('ledger', ...words.split(' '))).toMatchObject({
         kind: 'refused',
