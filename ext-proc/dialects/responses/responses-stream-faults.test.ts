@@ -160,3 +160,16 @@ describe('input that is not a stream of Responses', () => {
     ['message', 'function_call', 'reasoning', 'output_text', 'failed'],
   );
 });
+
+test('all texts of calls that wait are counted, and no longer once they are passed on', () => {
+  const stream = RESPONSES.stream();
+  const call = (type: string, index: number) => {
+    const item = { type: 'function_call', call_id: 'i'.repeat(1_000), name: 'n'.repeat(1_000), arguments: '{}' };
+    return stream.take(type, JSON.stringify({ type, output_index: index, item }));
+  };
+  for (const index of [0, 1, 2]) call('response.output_item.added', index);
+  for (const index of [1, 2]) expect(call('response.output_item.done', index)).toEqual([]);
+  expect(stream.keptCharacters).toBeGreaterThanOrEqual(4_000);
+  expect(call('response.output_item.done', 0)).toHaveLength(2);
+  expect(stream.keptCharacters).toBe(0);
+});

@@ -21,7 +21,7 @@ export class SentCalls {
   /** Takes a whole call. Returns those that may be passed on now. */
   end(sent: SentItem, called: CalledTool): (readonly [SentItem, CalledTool])[] {
     this.#open.set(sent, called);
-    this.keptCharacters += called.input.length;
+    this.keptCharacters += charactersOf(called);
     const passed: (readonly [SentItem, CalledTool])[] = [];
     for (const [item, whole] of this.#open) {
       if (whole === undefined) break;
@@ -37,7 +37,11 @@ export class SentCalls {
 
   #passed(item: SentItem, whole: CalledTool): readonly [SentItem, CalledTool] {
     this.#open.delete(item);
-    this.keptCharacters -= whole.input.length;
+    this.keptCharacters -= charactersOf(whole);
     return [item, whole];
   }
+}
+
+function charactersOf({ id, name, input }: CalledTool): number {
+  return id.length + name.length + input.length;
 }
