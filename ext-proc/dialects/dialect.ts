@@ -22,7 +22,8 @@ export interface Dialect {
   response(body: JsonObject): JsonObject;
   /** The body of another status in chat's form. A body of unknown form is returned unchanged. */
   error(body: unknown): unknown;
-  stream(): StreamTranslator;
+  /** `isPassed`: the client gets the provider's own events, and the translation is only charged. */
+  stream(isPassed?: boolean): StreamTranslator;
   /** Members of the body that request a service tier. Absent: `service_tier`, as in chat. */
   tierMembers?(tier: string | undefined): Readonly<Record<string, string>> | undefined;
   /** The service tier that members of a body request, by its name in chat. Absent: as in chat. */

@@ -39,8 +39,8 @@ export async function openStream(
 ): Promise<OpenedStream | UnopenedStream> {
   const { admitted, exchange } = delivery;
   const { config, organizationId, model, atDoor } = admitted;
-  const translator = DIALECTS[target.api]?.stream();
   const isPassed = atDoor?.passesTo(target) === true;
+  const translator = DIALECTS[target.api]?.stream(isPassed);
   const translation = translator && { translator, memory: delivery.responseBudget.open(organizationId), isPassed };
   const source = new StreamSource(call, config.limits.responseBodyBytes, translation);
   const limitStream = () => {

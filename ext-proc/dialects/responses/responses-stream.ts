@@ -43,7 +43,7 @@ export class ResponsesStream implements StreamTranslator {
   readonly #chunks = new ChunkText();
   readonly #sent = new SentParts();
   readonly #items = new MessageItems();
-  readonly #calls = new SentCalls();
+  readonly #calls: SentCalls;
   #isJson = false;
   /** Message of the last text, and part of the last reasoning. */
   #textItem: SentItem | undefined;
@@ -56,6 +56,10 @@ export class ResponsesStream implements StreamTranslator {
   /** True if the template matched the last event. Only then may `further` use it. */
   #isKnown = false;
   #isOver = false;
+
+  constructor(isPassed?: boolean) {
+    this.#calls = new SentCalls(isPassed);
+  }
 
   get keptCharacters(): number {
     return this.#calls.keptCharacters;

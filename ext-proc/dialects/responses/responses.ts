@@ -10,5 +10,5 @@ export const RESPONSES: Dialect = {
   request: responsesRequest,
   response: chatCompletion,
   error: chatErrorBody,
-  stream: () => new ResponsesStream(),
+  stream: (isPassed) => new ResponsesStream(isPassed),
 };

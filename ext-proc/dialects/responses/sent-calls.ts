@@ -5,14 +5,22 @@ import type { SentItem } from './sent-parts.ts';
  * The order of a stream's calls. A Responses stream may interleave them; chat streams do not, and
  * clients such as LangChain4j end a call when another one begins. So only the oldest call is passed
  * on as it comes. Later ones wait until they and all before them are whole.
+ *
+ * None waits if the client gets the provider's own events, which are charged by their translation.
  */
 export class SentCalls {
   /** Calls that are not passed on whole, the oldest first, with their input if it has come. */
   readonly #open = new Map<SentItem, CalledTool | undefined>();
+  readonly #isPassed: boolean;
   keptCharacters = 0;
 
-  /** True if the call is the oldest one, and new. */
+  constructor(isPassed = false) {
+    this.#isPassed = isPassed;
+  }
+
+  /** True if the call is new, and the oldest one. */
   begin(sent: SentItem): boolean {
+    if (this.#isPassed) return sent.call === undefined;
     if (sent.isWhole || this.#open.has(sent)) return false;
     this.#open.set(sent, undefined);
     return this.#open.size === 1;
