@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
 import { FAILURES } from '../../delivery/provider/provider-failure.ts';
@@ -7,6 +9,9 @@ import { gather } from './gathered-stream.fixture.ts';
 import { RESPONSES } from './responses.ts';
 import { FAILED, message, PARALLEL_CALLS, responseWith, TEXT } from './scenarios.fixture.ts';
 import { scripted, translated } from './scripted-stream.fixture.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const BEGUN = scripted(TEXT).slice(0, 6);
 
@@ -172,4 +177,24 @@ test('all texts of calls that wait are counted, and no longer once they are pass
   expect(stream.keptCharacters).toBeGreaterThanOrEqual(4_000);
   expect(call('response.output_item.done', 0)).toHaveLength(2);
   expect(stream.keptCharacters).toBe(0);
+});
+
+test.each<[string, (long: string, index: number) => object]>([
+  ['ids', (id, index) => ({ output_index: index, item: { type: 'message', id } })],
+  ['ids of items without a number', (id) => ({ item: { type: 'message', id } })],
+  ['phases', (phase, index) => ({ output_index: index, item: { type: 'message', phase } })],
+])('long %s are not kept', (_, added) => {
+  const heldBytes = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const MIB = 1024 * 1024;
+  const stream = RESPONSES.stream();
+  const type = 'response.output_item.added';
+  const before = heldBytes();
+  for (let index = 0; index < 30; index++) {
+    stream.take(type, JSON.stringify({ type, ...added(`${index}${'x'.repeat(MIB)}`, index) }));
+  }
+  expect(heldBytes() - before).toBeLessThan(5 * MIB);
+  expect(stream.take(type, '{}')).toEqual([]);
 });

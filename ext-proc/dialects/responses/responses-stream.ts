@@ -23,6 +23,9 @@ const REPEATED: ReadonlySet<string> = new Set(
   ].map((name) => `response.${name}`),
 );
 
+/** Longer than any phase. Phases are kept until their text begins. */
+const LONGEST_PHASE = 100;
+
 /** How further deltas of a part are passed on. */
 interface Continuation {
   readonly parts: boolean[];
@@ -211,7 +214,9 @@ export class ResponsesStream implements StreamTranslator {
     const called = calledTool(item);
     if (called !== undefined) return this.#calls.begin(sent) ? [this.#callChunk(sent, called)] : NO_EVENTS;
     sent.isAside = isAside(item, this.#isJson);
-    if (item.type === 'message' && typeof item.phase === 'string' && !sent.isAside) sent.phase = item.phase;
+    const { type, phase } = item;
+    if (type === 'message' && typeof phase === 'string' && phase.length <= LONGEST_PHASE && !sent.isAside)
+      sent.phase = phase;
     return NO_EVENTS;
   }
 

@@ -49,8 +49,10 @@ export class SentParts {
   #added(key: number | string, name: string): SentItem {
     const item = new SentItem();
     this.#followed++;
-    this.#items.set(key, item);
-    if (name !== '') this.#items.set(name, item);
+    // A copy, because a slice would keep the whole id.
+    const copy = Buffer.from(name, 'utf16le').toString('utf16le');
+    if (key !== name) this.#items.set(key, item);
+    if (name !== '') this.#items.set(copy, item);
     return item;
   }
 
