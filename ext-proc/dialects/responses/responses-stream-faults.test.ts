@@ -198,3 +198,20 @@ test.each<[string, (long: string, index: number) => object]>([
   expect(heldBytes() - before).toBeLessThan(5 * MIB);
   expect(stream.take(type, '{}')).toEqual([]);
 });
+
+test('calls that follow each other are passed on without the ends of their items', () => {
+  const stream = RESPONSES.stream();
+  const take = (type: string, more: object) => stream.take(type, JSON.stringify({ type, ...more }));
+  const chunks = ['first', 'second'].flatMap((name, output_index) => {
+    const item = { type: 'function_call', id: `fc_${name}`, call_id: `call_${name}`, name, arguments: '' };
+    const at = { output_index, item_id: item.id };
+    return [
+      ...take('response.output_item.added', { output_index, item }),
+      ...take('response.function_call_arguments.delta', { ...at, delta: `"${name}"` }),
+      ...take('response.function_call_arguments.done', { ...at, arguments: `"${name}"` }),
+    ];
+  });
+  chunks.push(...take('response.completed', { response: { output: [] } }));
+  const text = chunks.join('');
+  for (const name of ['first', 'second']) expect(text.split(JSON.stringify(`"${name}"`))).toHaveLength(2);
+});

@@ -19,7 +19,6 @@ const REPEATED: ReadonlySet<string> = new Set(
   [
     ...['output_text.done', 'refusal.done', 'reasoning_text.done', 'content_part.added', 'content_part.done'],
     ...['reasoning_summary_text.done', 'reasoning_summary_part.added', 'reasoning_summary_part.done'],
-    ...['function_call_arguments.done', 'custom_tool_call_input.done'],
   ].map((name) => `response.${name}`),
 );
 
@@ -107,6 +106,9 @@ export class ResponsesStream implements StreamTranslator {
         return isObject(event.item) ? this.#added(event.output_index, event.item) : NO_EVENTS;
       case 'response.output_item.done':
         return isObject(event.item) ? this.#rest(event.output_index, event.item) : NO_EVENTS;
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+        return this.#inputEnded(event);
       case 'response.completed':
         return this.#end(event, 'completed');
       case 'response.incomplete':
@@ -197,6 +199,12 @@ export class ResponsesStream implements StreamTranslator {
     const write: Continuation['write'] = (text, padding) => this.#chunks.callInput(call, type, text, padding);
     this.#learn(data, delta, { parts, part: 0, write });
     return [write(JSON.stringify(delta), paddingOf(event))];
+  }
+
+  /** Some servers do not send the end of the item. */
+  #inputEnded(event: JsonObject): readonly string[] {
+    const sent = this.#sent.item(event.output_index, event.item_id);
+    return this.#calls.inputEnded(sent).flatMap((call) => this.#restOfCall(...call));
   }
 
   #learn(data: string, delta: string, deltas: Continuation): void {

@@ -30,6 +30,16 @@ export class SentCalls {
   end(sent: SentItem, called: CalledTool): (readonly [SentItem, CalledTool])[] {
     this.#open.set(sent, called);
     this.keptCharacters += charactersOf(called);
+    return this.#oldest();
+  }
+
+  /** Takes the end of a call's input. None waits longer for a call that was passed on. */
+  inputEnded(sent: SentItem): (readonly [SentItem, CalledTool])[] {
+    if (sent.content[0] === true && this.#open.get(sent) === undefined) this.#open.delete(sent);
+    return this.#oldest();
+  }
+
+  #oldest(): (readonly [SentItem, CalledTool])[] {
     const passed: (readonly [SentItem, CalledTool])[] = [];
     for (const [item, whole] of this.#open) {
       if (whole === undefined) break;
