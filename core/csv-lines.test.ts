@@ -1,10 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { csvLines } from './csv-lines.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const COLUMNS = [['n', ({ n }: { n: number }) => n]] as const;
 

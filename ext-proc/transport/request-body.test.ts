@@ -1,15 +1,12 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { lend } from '#packages/http2-server/borrowed-bytes.ts';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { SharedBudget } from '../fairness/shared-budget.ts';
 import type { BodyBounds } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
 import { UploadPlaces } from './upload-places.ts';
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 const usedBytes = () => {
   collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();

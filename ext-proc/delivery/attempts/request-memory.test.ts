@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { acceptedChat } from '#test/fixtures/chat-request.ts';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { type BudgetRefusal, SharedBudget } from '../../fairness/shared-budget.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
@@ -10,9 +9,6 @@ import { COMPLETION, chunk, DONE, HELLO, type ProviderHandler, STOP, sendJson, s
 import { RequestMemory } from './request-memory.ts';
 
 const { egress, delivery } = await openDelivery();
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const MIB = 1024 * 1024;
 const BUDGET_BYTES = 16 * MIB;

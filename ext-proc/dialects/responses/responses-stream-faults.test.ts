@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { FAILURES } from '../../delivery/provider/provider-failure.ts';
 import { meaningOf } from '../../delivery/response/stream-event.ts';
 import { expectError, testCutConnection, testHostileEvents, verdictOn } from '../dialect-checks.fixture.ts';
@@ -9,9 +8,6 @@ import { gather } from './gathered-stream.fixture.ts';
 import { RESPONSES } from './responses.ts';
 import { FAILED, message, PARALLEL_CALLS, responseWith, TEXT } from './scenarios.fixture.ts';
 import { scripted, translated } from './scripted-stream.fixture.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const BEGUN = scripted(TEXT).slice(0, 6);
 

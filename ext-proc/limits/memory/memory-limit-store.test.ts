@@ -1,11 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { MINUTE_MS } from '#core/clock.ts';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { createMemoryLimitStore } from './memory-limit-store.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Behaviour of this store alone; test/contract has that of every limit store. */
 describe('the limit store in memory', () => {

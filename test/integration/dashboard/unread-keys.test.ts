@@ -1,14 +1,10 @@
 import { type ClientRequest, get } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const KEYS = 600;
 /** Lists are requested in pairs, because two reads of a user run at a time. */
