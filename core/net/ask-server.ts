@@ -1,6 +1,6 @@
 import { type RequestOptions, request } from 'node:http';
 
-/** Sends a request to a server of this machine. Rejects if it is late, or says more than that. */
+/** Asks a server of this machine. Rejects if the answer is late, or has more than `mostBytes`. */
 export function askServer(
   to: Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'method' | 'path'>,
   withinMs: number,

@@ -16,7 +16,7 @@ export function checkpointKeyPath({ chargeLogDir }: Folder): string {
 /** Reads or creates a data folder's key, the same for all processes. Rejects if unreadable. */
 export async function openCheckpointKey(folder: Folder): Promise<KeyObject> {
   const key = createPrivateKey(await sharedFile(checkpointKeyPath(folder), makeKey));
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error('it is no Ed25519 key');
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error('it is not an Ed25519 key');
   return key;
 }
 

@@ -22,7 +22,7 @@ export interface Dialect {
   response(body: JsonObject): JsonObject;
   /** The body of another status in chat's form. A body of unknown form is returned unchanged. */
   error(body: unknown): unknown;
-  /** `isPassed`: the client gets the provider's own events, and the translation is only charged. */
+  /** `isPassed`: the client gets the provider's own events, and the translation is only metered. */
   stream(isPassed?: boolean): StreamTranslator;
   /** Members of the body that request a service tier. Absent: `service_tier`, as in chat. */
   tierMembers?(tier: string | undefined): Readonly<Record<string, string>> | undefined;

@@ -6,7 +6,8 @@ import type { SentItem } from './sent-parts.ts';
  * clients such as LangChain4j end a call when another one begins. So only the oldest call is passed
  * on as it comes. Later ones wait until they and all before them are whole.
  *
- * None waits if the client gets the provider's own events, which are charged by their translation.
+ * If the client gets the provider's own events, no call waits: the translation is only metered, and
+ * must contain what the client has received.
  */
 export class SentCalls {
   /** Calls that are not passed on whole, the oldest first, with their input if it has come. */
@@ -18,7 +19,7 @@ export class SentCalls {
     this.#isPassed = isPassed;
   }
 
-  /** True if the call is new, and the oldest one. */
+  /** Takes a call's beginning. True if the call is passed on as it comes. */
   begin(sent: SentItem): boolean {
     if (this.#isPassed) return sent.call === undefined;
     if (sent.isWhole || this.#open.has(sent)) return false;
@@ -33,7 +34,7 @@ export class SentCalls {
     return this.#oldest();
   }
 
-  /** Takes the end of a call's input. None waits longer for a call that was passed on. */
+  /** Takes the end of a call's input. Later calls no longer wait for one that was passed on. */
   inputEnded(sent: SentItem): (readonly [SentItem, CalledTool])[] {
     if (sent.content[0] === true && this.#open.get(sent) === undefined) this.#open.delete(sent);
     return this.#oldest();
