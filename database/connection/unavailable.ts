@@ -5,10 +5,11 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 /**
  * SQLSTATE classes of errors that concern the server instead of the statement: connection,
  * authorization, unknown database, transaction rollback, resources, operator intervention (timeout
- * and shutdown included), system error. 25006 is a standby or read-only server, 55000 a database
+ * and shutdown included), system error, internal error (a file that the server cannot write for a
+ * new connection, or that is damaged). 25006 is a standby or read-only server, 55000 a database
  * closed to new connections.
  */
-const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|25006)/;
+const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|XX|25006)/;
 
 /** SQLSTATE of a missing right, table, function or schema. */
 const UNPREPARED = /^(42501|42P01|42883|3F000)$/;

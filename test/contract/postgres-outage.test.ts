@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
@@ -117,6 +118,21 @@ describe('PostgreSQL', () => {
       for (const pid of frozen.toReversed()) signalled(pid, 'SIGCONT');
     }
     await expect.poll(async () => (await everyCall(customer)).outcomes).toEqual(['answered']);
+  });
+
+  it('that fails new connections with an internal error, as on a full disk, is unavailable', async () => {
+    const [{ path } = { path: '' }] = await sql<{ path: string }>(
+      url,
+      `select current_setting('data_directory') || '/base/' || oid || '/pg_filenode.map' as path
+       from pg_database where datname = current_database()`,
+    );
+    const map = readFileSync(path);
+    writeFileSync(path, Buffer.alloc(map.length));
+    const refused = await openStore(url).catch((error: unknown) => error);
+    writeFileSync(path, map);
+    expect(refused).toBeInstanceOf(StoreUnavailable);
+    expect(refused).toMatchObject({ message: 'PostgreSQL cannot answer (XX000)' });
+    await (await openStore(url)).close();
   });
 });
 
