@@ -107,7 +107,10 @@ export interface Waiting {
 /** Longer than the 2 s between two reports of a process. */
 const REPORTED_AGAIN_MS = 3_000;
 
-/** Counts dead letters and waiting charges. Reads twice: reports may lag behind commits. */
+/**
+ * Counts dead letters and waiting charges. Reads twice: reports may lag behind commits. What a
+ * killed process reported is left to its successor, which makes these charges or reports them.
+ */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {
   const first = await countNow(session);
   if (first.waitingCharges === 0) return first;
@@ -118,7 +121,9 @@ export async function countWaiting(session: PatientSession): Promise<Waiting> {
 async function countNow(session: PatientSession): Promise<Waiting> {
   const [counts] = await session.read<Waiting>(
     `select (select count(*) from dead_letters where resolution is null)::float8 as "deadLetters",
-       (select coalesce(sum((report -> 'waitingCharges' ->> 'count')::bigint), 0) from gateway_processes)::float8 as "waitingCharges"`,
+       (select coalesce(sum((report -> 'waitingCharges' ->> 'count')::bigint), 0) from gateway_processes as process
+         where not exists (select from gateway_processes as successor where successor.host = process.host
+           and successor.worker = process.worker and successor.started_at > process.reported_at))::float8 as "waitingCharges"`,
   );
   return counts ?? { deadLetters: 0, waitingCharges: 0 };
 }

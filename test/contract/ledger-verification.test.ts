@@ -145,6 +145,20 @@ describe('ledger verification', () => {
     });
   });
 
+  it('counts what a killed process reported until its successor reports', async () => {
+    const insert = (pid: number, count: number, age: string) =>
+      sql(
+        db.url,
+        `insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
+         values (gen_random_uuid(), 'h', 0, ${pid}, now() - interval '${age}', now() - interval '${age}',
+           '{"waitingCharges": {"count": ${count}}}', '{}', now())`,
+      );
+    await insert(1, 3, '20 s');
+    expect(await verify()).toMatchObject({ waitingCharges: 3 });
+    await insert(2, 0, '10 s');
+    expect(await verify()).toMatchObject({ waitingCharges: 0 });
+  });
+
   it('skips only rows of detached months', async () => {
     // September is kept, and with it the day of the charges, whatever the month of the database is.
     for (const [month, first, end] of [
