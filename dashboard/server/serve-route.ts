@@ -8,7 +8,7 @@ import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
 import { type BodyBounds, readBody } from './http/bodies.ts';
 import type { Bound } from './http/bound.ts';
-import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
+import { callerOf, isCrossSite } from './http/caller.ts';
 import { cookiesOf } from './http/cookies.ts';
 import type { Table } from './http/csv-downloads.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
@@ -60,7 +60,7 @@ async function decide(
   const head = headOf(context);
   const caller = callerOf(head, deps.settings());
   if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
-  if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
+  if (isCrossSite(route.method, head, caller)) return CROSS_SITE;
   const params = context.req.param() as Record<string, string>;
   for (const [name, value] of Object.entries(params)) {
     const prefix = PARAMETERS[name];
@@ -145,12 +145,11 @@ function storesFor(deps: Deps, { access }: Route, { session, ...place }: Granted
   return storesInTurn(deps, takerOf({ session, ...place }));
 }
 
-/** Explains the remedy if a TLS proxy is not configured. */
-function crossSite(head: RequestHead, { origin }: Caller): Problem {
-  const isOnlyTls = head.header('origin')?.replace(/^https:/, 'http:') === origin;
-  const remedy = isOnlyTls ? ' Behind TLS, the configuration needs `dashboard.url` or `trusted_proxies`.' : '';
-  return problem('cross_site', `This request came from another site.${remedy}`);
-}
+/** No other site can read it. Our own page gets it behind a proxy that changes the address. */
+const CROSS_SITE = problem(
+  'cross_site',
+  'This request came from another site. Behind a proxy, set `dashboard.url` to the address that the browser shows.',
+);
 
 /** `sent` is the body. Absent: the query is the input. */
 function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {

@@ -60,10 +60,12 @@ describe('a request that changes something', () => {
     expect((await newKey(rebound)).body.problem).toBe('cross_site');
   });
 
-  it('gets a hint at `dashboard.url` if a proxy in front terminates TLS', async () => {
-    const secure = dashboard.origin.replace('http:', 'https:');
-    expect((await newKey({ origin: secure })).body.message).toContain('`dashboard.url`');
-    expect((await newKey({ origin: 'https://evil.example' })).body.message).not.toContain('`dashboard.url`');
+  it.each([
+    ['terminates TLS', (own: string) => ({ origin: own.replace('http:', 'https:') })],
+    ['has its own Host header', () => ({ origin: 'http://10.0.0.7', 'sec-fetch-site': undefined })],
+    ['does both', () => ({ origin: 'https://dashboard.example.com' })],
+  ])('gets a hint at `dashboard.url` in case a proxy in front %s', async (_, headers) => {
+    expect((await newKey(headers(dashboard.origin))).body.message).toContain('`dashboard.url`');
   });
 });
 
