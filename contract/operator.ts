@@ -49,7 +49,7 @@ export interface ProviderView {
 export interface MappedModelView extends ModelFacts {
   readonly disabled: boolean;
   readonly problem?: string;
-  readonly targets: readonly { readonly provider: string; readonly model: string }[];
+  readonly targets: readonly { readonly provider: string; readonly model: string; readonly weight?: number }[];
 }
 
 /** Comparison of the configuration file with the model catalogue of the release. */

@@ -111,7 +111,7 @@ export interface ReportedModel extends ReportedPrices, Pick<Model, 'id' | 'disab
   /** Reason for `upstream_config_error`. For operators, not for customers. */
   readonly problem: string | null;
   /** Usable targets in the order of attempts. Empty if and only if there is a problem. */
-  readonly targets: readonly { readonly provider: string; readonly model: string }[];
+  readonly targets: readonly { readonly provider: string; readonly model: string; readonly weight?: number }[];
 }
 
 export interface ReportedProvider {

@@ -248,7 +248,7 @@ describe('models list and check', () => {
       },
       { id: 'b', targets: [{ provider: 'xai', model: 'm', weight: 2 }] },
     ]);
-    expect(text).toMatch(/^b +1 +2\.5 +usable +xai: m$/m);
+    expect(text).toMatch(/^b +1 +2\.5 +usable +xai: m \(weight 2\)$/m);
     writeFileSync(file, 'workers: 0\n');
     expect(await refusal('refused', 'models', 'list')).toContain('workers: must be');
   });

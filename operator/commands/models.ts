@@ -28,7 +28,7 @@ const list: Command = {
         model.id,
         ...priceCells(usdSchedule(model.usd_per_million_tokens)),
         model.disabled ? 'disabled' : (problemOf(model) ?? 'usable'),
-        model.targets.map((target) => `${target.provider}: ${target.model}`).join(', '),
+        model.targets.map(targetInWords).join(', '),
       ]);
       const head = ['ID', 'INPUT', 'OUTPUT', 'STATE', 'TARGETS'];
       const changes = models.flatMap((model) => changeLines(model.id, usdSchedule(model.usd_per_million_tokens)));
@@ -96,6 +96,10 @@ async function onConfiguration(
   const loaded = await loadConfig(configPath(env), env, { secrets: 'checked' });
   if (!loaded.ok) return refused(loaded.problems.map(formatProblem).join('\n'));
   return use(loaded);
+}
+
+function targetInWords({ provider, model, weight }: TargetEntry): string {
+  return `${provider}: ${model}${weight === undefined ? '' : ` (weight ${weight})`}`;
 }
 
 function modelJson(model: ConfiguredModel, problem: string | undefined): object {

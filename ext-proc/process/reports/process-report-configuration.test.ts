@@ -56,6 +56,15 @@ it('shows models, prices and providers, and no secret', () => {
   expect(JSON.stringify(shown)).not.toContain('provider-secret');
 });
 
+it('shows the weights by which targets are drawn', () => {
+  const [target] = modelWith().targets;
+  if (target === undefined) throw new Error('the model has no target');
+  const drawn = { ...target, draw: { step: 0, weight: 3 } };
+  const { report } = reportOf(configWith(modelWith({ targets: [drawn, target] })));
+  const shown = { provider: 'local', model: 'upstream-1' };
+  expect(report.current().models[0]?.targets).toEqual([{ ...shown, weight: 3 }, shown]);
+});
+
 it('shows price lists, which belong to the mapping', () => {
   const table = flatTable({ ...NO_PRICES, outputPicoUsd: 3n });
   const window = { startMinute: 0, endMinute: 60, weekdays: new Set([1]), exceptDays: new Set<number>(), table };

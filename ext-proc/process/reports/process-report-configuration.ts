@@ -4,6 +4,7 @@ import type { GatewayConfig, Model, Provider, Target } from '#core/config/gatewa
 import type { LoadedConfig } from '#core/config/load.ts';
 import type { Problem } from '#core/config/problem.ts';
 import type { ReloadNotes } from '#core/config/reload.ts';
+import { present } from '#core/present.ts';
 import type { ModelPrices, PriceList } from '#core/price-list.ts';
 import { scheduleJson, tableJson } from '#core/price-schedule-json.ts';
 import type {
@@ -66,7 +67,10 @@ function describeModel(model: Model): ReportedModel {
     ...describePrices(model),
     disabled: model.disabled,
     problem: model.problem ?? null,
-    targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),
+    targets: model.targets.map(({ provider, model: name, draw }) => ({
+      ...{ provider: provider.name, model: name },
+      ...present({ weight: draw?.weight }),
+    })),
   };
 }
 

@@ -69,9 +69,9 @@ const COLUMNS: readonly Column<ModelRow>[] = [
         <span className="muted">None</span>
       ) : (
         <ol>
-          {targets.map(({ provider, model }) => (
+          {targets.map(({ provider, model, weight }) => (
             <li key={`${provider} ${model}`}>
-              {provider} <span className="muted">{model}</span>
+              {provider} <span className="muted">{model}</span> {weight !== undefined && `weight ${weight}`}
             </li>
           ))}
         </ol>
