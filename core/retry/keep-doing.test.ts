@@ -4,19 +4,38 @@ import { keepDoing } from './keep-doing.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('work is done at once or after an interval, then at every interval until the end', async () => {
+test('work is done at once or after a pause, then after every pause until the end', async () => {
   const done: string[] = [];
   const note = (name: string) => async () => void done.push(name);
-  const ends = [
-    keepDoing(1_000, note('now'), () => {}),
-    keepDoing(1_000, note('later'), () => {}, 'after an interval'),
-  ];
+  const ends = [keepDoing(1_000, note('now'), () => {}), keepDoing(1_000, note('later'), () => {}, 'after a pause')];
   expect(done).toEqual(['now']);
   await vi.advanceTimersByTimeAsync(2_000);
-  expect(done).toEqual(['now', 'now', 'later', 'now', 'later']);
-  for (const end of ends) end();
+  expect(done.toSorted()).toEqual(['later', 'later', 'now', 'now', 'now']);
+  for (const end of ends) void end();
   await vi.advanceTimersByTimeAsync(5_000);
   expect(done).toHaveLength(5);
+});
+
+test('a pause may depend on the result of the run before it', async () => {
+  const results: (string | undefined)[] = [];
+  let runs = 0;
+  const work = async () => {
+    runs += 1;
+    if (runs === 2) throw new Error('failed');
+    return `run ${runs}`;
+  };
+  const pauseMs = (result: string | undefined) => {
+    results.push(result);
+    return 1_000 * runs;
+  };
+  const end = keepDoing(pauseMs, work, () => {});
+  await vi.advanceTimersByTimeAsync(999);
+  expect(runs).toBe(1);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(runs).toBe(2);
+  await vi.advanceTimersByTimeAsync(1);
+  expect([runs, results]).toEqual([3, ['run 1', undefined, 'run 3']]);
+  await end();
 });
 
 test('a long run delays the next, and its failure after the end is not reported', async () => {
@@ -33,8 +52,8 @@ test('a long run delays the next, and its failure after the end is not reported'
   runs[0]?.reject('first');
   await vi.advanceTimersByTimeAsync(1_000);
   expect([failures, runs.length]).toEqual([['first'], 2]);
-  end();
+  const ended = end();
   runs[1]?.reject('second');
-  await vi.advanceTimersByTimeAsync(0);
+  await ended;
   expect(failures).toEqual(['first']);
 });

@@ -143,6 +143,6 @@ export function keepCostDays(url: string, timeouts: Timeouts, log: StoreLog): ()
     CHECK_EVERY_MS,
     sumUp,
     (error) => log.warn({ error: String(error) }, 'costs could not be summed up by days yet'),
-    'after an interval',
+    'after a pause',
   );
 }

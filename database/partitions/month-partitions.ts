@@ -34,7 +34,7 @@ export function keepMakingPartitions(pool: pg.Pool, log: StoreLog): () => void {
     CHECK_EVERY_MS,
     () => makePartitions(pool, Date.now(), log),
     (error) => log.warn({ error: String(error) }, failure),
-    'after an interval',
+    'after a pause',
   );
 }
 

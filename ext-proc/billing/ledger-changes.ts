@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { allOnceSettled } from './all-once-settled.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 
 export interface LedgerChangesOptions {
@@ -106,8 +107,7 @@ export class LedgerChanges {
     const { ledger, chargeAgain } = this.#options;
     const charged = await ledger.chargedAmong(settlements.map(({ generationId }) => generationId));
     const lacking = settlements.filter(({ generationId }) => !charged.has(generationId));
-    const results = await Promise.allSettled(lacking.map(chargeAgain));
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
-    return results.filter((result) => result.status === 'fulfilled' && result.value).length;
+    const accepted = await allOnceSettled(lacking.map(chargeAgain));
+    return accepted.filter(Boolean).length;
   }
 }

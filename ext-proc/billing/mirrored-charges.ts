@@ -1,9 +1,11 @@
 import type { Log } from '#core/log/log.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
 import { encodeSettlement, parseSettlementJson } from '#database/ledger/settlement-json.ts';
 import { isSettlement } from '#database/ledger/settlement-shape.ts';
 import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
+import { allOnceSettled } from './all-once-settled.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 import { withoutResponse } from './charge-log/log-entries.ts';
 import type { Shipper } from './shipper.ts';
@@ -34,16 +36,20 @@ export class MirroredCharges {
   /** Charges of this process with a copy. */
   readonly #copied = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #timer: NodeJS.Timeout;
-  #looking: Promise<void> | undefined;
+  readonly #stopLooking: () => Promise<void>;
 
   constructor(options: MirroredChargesOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = undefined;
-      });
-    }, LOOK_EVERY_MS).unref();
+    this.#stopLooking = keepDoing(
+      LOOK_EVERY_MS,
+      () => this.#look(),
+      (error) => {
+        // An unavailable Redis or PostgreSQL is reported by its connection.
+        if (!(error instanceof StoreUnavailable))
+          options.log.warn({ err: error }, 'charges of other processes could not be made yet');
+      },
+      'after a pause',
+    );
   }
 
   /**
@@ -71,26 +77,18 @@ export class MirroredCharges {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all([this.#looking, ...this.#underWay]);
+    await Promise.all([this.#stopLooking(), ...this.#underWay]);
   }
 
-  /** Copies charges that have no copy yet, and makes those of other processes. Never rejects. */
+  /** Copies charges that have no copy yet, and makes those of other processes. */
   async #look(): Promise<void> {
-    const { shipper, mirror, log } = this.#options;
-    try {
-      const late = shipper.waitingFor(shipper.isFailing() ? 0 : COPIED_AFTER_MS);
-      await this.#copyMissing(late.filter((generationId) => !this.#copied.has(generationId)));
-      const own = new Set(shipper.waitingFor(0));
-      for (const generationId of this.#copied) if (!own.has(generationId)) this.#copied.delete(generationId);
-      const others = (await mirror.list()).filter(({ generationId }) => !own.has(generationId));
-      const done = await Promise.allSettled(others.map((other) => this.#chargeOther(other)));
-      for (const one of done) if (one.status === 'rejected') throw one.reason;
-    } catch (error) {
-      // An unavailable Redis or PostgreSQL is reported by its connection.
-      if (!(error instanceof StoreUnavailable))
-        log.warn({ err: error }, 'charges of other processes could not be made yet');
-    }
+    const { shipper, mirror } = this.#options;
+    const late = shipper.waitingFor(shipper.isFailing() ? 0 : COPIED_AFTER_MS);
+    await this.#copyMissing(late.filter((generationId) => !this.#copied.has(generationId)));
+    const own = new Set(shipper.waitingFor(0));
+    for (const generationId of this.#copied) if (!own.has(generationId)) this.#copied.delete(generationId);
+    const others = (await mirror.list()).filter(({ generationId }) => !own.has(generationId));
+    await allOnceSettled(others.map((other) => this.#chargeOther(other)));
   }
 
   /**

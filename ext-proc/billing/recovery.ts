@@ -5,6 +5,7 @@ import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/prov
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { allOnceSettled } from './all-once-settled.ts';
 import type { Delivered, LeftIntent } from './charge-log/intent.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
@@ -65,8 +66,7 @@ export function createRecovery(options: RecoveryOptions): (left: readonly LeftIn
     for (let at = 0; at < left.length; at += SETTLED_AT_ONCE) {
       const group = left.slice(at, at + SETTLED_AT_ONCE);
       const charged = await ledger.chargedAmong(group.map(({ generationId }) => generationId));
-      const results = await Promise.allSettled(group.map((one) => chargeOne(one, charged.has(one.generationId))));
-      for (const result of results) if (result.status === 'rejected') throw result.reason;
+      await allOnceSettled(group.map((one) => chargeOne(one, charged.has(one.generationId))));
     }
   };
 }

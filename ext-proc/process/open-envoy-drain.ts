@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { exists } from '#core/exists.ts';
 import { DRAINING } from '#core/process-figures.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**
@@ -34,7 +35,6 @@ export function openEnvoyDrain({ paths, log, pollMs = POLL_MS }: EnvoyDrainOptio
   const asked = join(paths.socketDir, 'envoy-ends');
   const idle = join(paths.socketDir, 'envoy-idle');
   let leaving: { readonly listensUntilMs: number; idle: boolean } | undefined;
-  const closed = new AbortController();
 
   async function look(): Promise<void> {
     if (!(await exists(asked))) {
@@ -53,14 +53,7 @@ export function openEnvoyDrain({ paths, log, pollMs = POLL_MS }: EnvoyDrainOptio
     log.info('Envoy has handed out everything');
   }
 
-  async function follow(): Promise<void> {
-    while (!closed.signal.aborted) {
-      await look().catch((error: unknown) => log.error({ err: error }, 'Envoy could not be let go'));
-      await wait(pollMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  const following = follow();
+  const stopLooking = keepDoing(pollMs, look, (error) => log.error({ err: error }, 'Envoy could not be let go'));
   return {
     notReady() {
       if (leaving === undefined) return undefined;
@@ -72,8 +65,7 @@ export function openEnvoyDrain({ paths, log, pollMs = POLL_MS }: EnvoyDrainOptio
       while (leaving?.idle === false && performance.now() < deadlineMs) await wait(pollMs);
     },
     async close() {
-      closed.abort();
-      await following;
+      await stopLooking();
       if (await exists(asked)) await writeFile(idle, '');
     },
   };

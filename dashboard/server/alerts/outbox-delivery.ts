@@ -39,25 +39,23 @@ export function deliverOutbox(database: Database, settings: () => DeliverySettin
       log.warn({ messageId, channel, kind, attempt: number, result: result.text }, 'a message was not delivered');
     await endAttempt(database, message, result);
   };
-  return repeat(
-    EVERY_MS,
-    log,
-    'the outbox cannot be read',
-    async () => {
-      const free = MAX_AT_ONCE - sending.size;
-      if (free <= 0) return;
-      for (const message of await leaseMessages(database, free)) {
-        const one = deliver(message)
-          // The lease then expires, and the message is sent again.
-          .catch((error: unknown) => log.warn({ err: error }, 'the result of a message was not stored'))
-          .finally(() => sending.delete(one));
-        sending.add(one);
-      }
-    },
-    async () => {
+  const reading = repeat(EVERY_MS, log, 'the outbox cannot be read', async () => {
+    const free = MAX_AT_ONCE - sending.size;
+    if (free <= 0) return;
+    for (const message of await leaseMessages(database, free)) {
+      const one = deliver(message)
+        // The lease then expires, and the message is sent again.
+        .catch((error: unknown) => log.warn({ err: error }, 'the result of a message was not stored'))
+        .finally(() => sending.delete(one));
+      sending.add(one);
+    }
+  });
+  return {
+    async close() {
+      await reading.close();
       await Promise.race([Promise.all(sending), sleep(CLOSE_MS, undefined, { ref: false })]);
     },
-  );
+  };
 }
 
 async function attempt(database: Database, message: LeasedMessage, settings: DeliverySettings): Promise<AttemptResult> {

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import type { ChargeLog } from './charge-log.ts';
 
 /**
@@ -30,21 +31,12 @@ export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'p
     problem = undefined;
   }
 
-  function lookOrSay(): Promise<void> {
-    return look().catch((error: unknown) => {
-      problem = `charges cannot be written to ${folder}: ${error instanceof Error ? error.message : String(error)}`;
-    });
+  function noteFailure(error: unknown): void {
+    problem = `charges cannot be written to ${folder}: ${error instanceof Error ? error.message : String(error)}`;
   }
 
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  const lookAgain = (): void => {
-    if (closed) return;
-    timer = setTimeout(() => void lookOrSay().then(lookAgain), LOOK_EVERY_MS);
-    timer.unref();
-  };
-  await lookOrSay();
-  lookAgain();
+  await look().catch(noteFailure);
+  const close = keepDoing(LOOK_EVERY_MS, look, noteFailure, 'after a pause');
   return {
     /** Describes the problem. `undefined`: charges can be stored. */
     problem: () => problem,
@@ -53,10 +45,7 @@ export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'p
       hasFailed = true;
       problem ??= `a charge could not be written to ${folder}`;
     },
-    close: (): void => {
-      closed = true;
-      clearTimeout(timer);
-    },
+    close,
   };
 }
 

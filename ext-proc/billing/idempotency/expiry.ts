@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { StoreMetrics } from '../../telemetry/store-metrics.ts';
 
@@ -19,29 +19,17 @@ export interface ExpiryOptions {
 }
 
 /** Deletes expired keys and responses, and corrects sums of bytes. Returns a function to stop. */
-export function keepDeletingExpired(options: ExpiryOptions): () => void {
-  const stop = new AbortController();
-  void deleteUntil(stop.signal, options);
-  return () => stop.abort();
-}
-
-async function deleteUntil(
-  stop: AbortSignal,
-  { store, retentionMs, boundBytes, metrics, log }: ExpiryOptions,
-): Promise<void> {
-  while (!stop.aborted) {
-    let hasMore = false;
-    try {
+export function keepDeletingExpired({ store, retentionMs, boundBytes, metrics, log }: ExpiryOptions): () => void {
+  const usualPauseMs = () => Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, retentionMs() / 10));
+  return keepDoing(
+    (hasMore) => (hasMore ? BETWEEN_MS : usualPauseMs()),
+    async () => {
       const deleted = await store.deleteOlderThan(retentionMs(), ROWS_AT_ONCE);
       const { changed, evicted, storedBytes } = await store.tidyStored(boundBytes(), ROWS_AT_ONCE);
-      hasMore = deleted >= ROWS_AT_ONCE || changed >= ROWS_AT_ONCE;
       metrics.storedResponsesEvicted(evicted);
       metrics.responseBytesStored(storedBytes);
-    } catch (error) {
-      log.warn({ err: error }, 'old idempotency keys could not be deleted yet');
-    }
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, retentionMs() / 10));
-    const delayMs = hasMore ? BETWEEN_MS : pauseMs;
-    await sleep(delayMs, undefined, { signal: stop, ref: false }).catch(() => undefined);
-  }
+      return deleted >= ROWS_AT_ONCE || changed >= ROWS_AT_ONCE;
+    },
+    (error) => log.warn({ err: error }, 'old idempotency keys could not be deleted yet'),
+  );
 }
