@@ -7,6 +7,7 @@ import type { ChatWithModel } from '../chat/choose-model.ts';
 import type { AdmissionRequest, FundsRule, LimitStore, Refused, Window, Windows } from '../limits/limit-store.ts';
 import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
+import { secondsUntil } from './seconds-until.ts';
 
 /**
  * The last step before a provider is called: one atomic call of the limit store. Tests:
@@ -157,7 +158,7 @@ function limitFacts({ rule, resetsAtMs }: Refused): Readonly<Record<string, stri
 function refusalFor(refused: Refused, request: AdmissionRequest, input: AdmissionInput): Refusal {
   const { topUpUrl } = input.config;
   const headers = rateLimitHeaders(refused.windows, request.nowMs);
-  const retryAfterSeconds = Math.max(1, Math.ceil((refused.resetsAtMs - request.nowMs) / 1000));
+  const retryAfterSeconds = secondsUntil(refused.resetsAtMs, request.nowMs);
   switch (refused.rule) {
     case 'concurrency':
       return refuse(

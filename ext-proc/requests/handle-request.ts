@@ -34,6 +34,7 @@ import {
   type RequestOutcome,
   requestLogRow,
 } from './request-outcome.ts';
+import { secondsUntil } from './seconds-until.ts';
 import { type NoteUnknownList, noteUnknownLists } from './unknown-price-lists.ts';
 import { showUsage } from './usage.ts';
 
@@ -202,7 +203,7 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
   const nowMs = clock.nowMs();
   const read = await limits.takeRead(principal.key.id, config.limits.readRequestsPerMinute, nowMs);
   if (read.allowed) return undefined;
-  const retryAfterSeconds = Math.max(1, Math.ceil((read.resetsAtMs - nowMs) / 1000));
+  const retryAfterSeconds = secondsUntil(read.resetsAtMs, nowMs);
   return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
 }
 

@@ -1,6 +1,7 @@
 import { MINUTE_MS } from '#core/clock.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
+import { secondsUntil } from './seconds-until.ts';
 
 /**
  * The limit `limits.refused_rpm`. Refused requests cost their sender nothing, so an organization
@@ -70,7 +71,7 @@ export function createRefusedRequests(
 
   function refuseBeyond(window: Window | undefined, limit: number, nowMs: number): Refusal | undefined {
     if (window === undefined || window.own + window.elsewhere < limit) return undefined;
-    const retryAfterSeconds = Math.max(1, Math.ceil((window.endsAtMs - nowMs) / 1000));
+    const retryAfterSeconds = secondsUntil(window.endsAtMs, nowMs);
     return refuse('rpm_exceeded', { problem: 'Too many refused requests in this minute.' }, { retryAfterSeconds });
   }
 
