@@ -47,9 +47,8 @@ export async function openHealthServer(
 ) {
   const { listen, workers } = config();
   const { registry } = metrics;
-  const host = hostMetrics({
-    ...{ workers, notReady: readiness.notReady, certificateExpiresAtMs: readiness.certificateExpiresAtMs },
-  });
+  const { notReady, certificateExpiresAtMs } = readiness;
+  const host = hostMetrics({ workers, notReady, certificateExpiresAtMs });
   const others = Array.from({ length: workers }, (_, index) => paths.metricsSocket(index)).toSpliced(workerIndex, 1);
   const page = {
     contentType: registry.contentType,

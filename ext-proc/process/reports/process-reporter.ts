@@ -1,4 +1,5 @@
 import type { Log } from '#core/log/log.ts';
+import { keepDoing } from '#core/retry/keep-doing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ProcessReports, ReportingProcess } from '#database/process-reports/report.ts';
 import { gatherReport, type ReportSources } from './process-report.ts';
@@ -19,29 +20,23 @@ export function startProcessReports(options: ReporterOptions) {
   const { reports, sources, log, everyMs = EVERY_MS } = options;
   const { clock, machine } = sources;
   const stopping = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let startedMs = 0;
   let failing = false;
   let forgottenAtMs = Number.NEGATIVE_INFINITY;
-  let running = report();
+  const stopReporting = keepDoing(() => Math.max(0, startedMs + everyMs - clock.monotonicMs()), report, noteFailure);
 
   async function report(): Promise<void> {
-    const startedMs = clock.monotonicMs();
-    try {
-      await writeOne(startedMs);
-      if (failing) log.info({}, 'the process reports again');
-      failing = false;
-    } catch (error) {
-      // Every report fails alike while PostgreSQL is unavailable, so only the first is logged.
-      const why = error instanceof StoreUnavailable ? { error: error.message } : { err: error };
-      if (!failing) log.warn(why, 'the process could not report; it goes on trying');
-      failing = true;
-    }
-    if (stopping.signal.aborted) return;
-    const waitMs = Math.max(0, startedMs + everyMs - clock.monotonicMs());
-    timer = setTimeout(() => {
-      running = report();
-    }, waitMs);
-    timer.unref();
+    startedMs = clock.monotonicMs();
+    await writeOne(startedMs);
+    if (failing) log.info({}, 'the process reports again');
+    failing = false;
+  }
+
+  /** Every report fails alike while PostgreSQL is unavailable, so only the first is logged. */
+  function noteFailure(error: unknown): void {
+    const why = error instanceof StoreUnavailable ? { error: error.message } : { err: error };
+    if (!failing) log.warn(why, 'the process could not report; it goes on trying');
+    failing = true;
   }
 
   async function writeOne(nowMs: number): Promise<void> {
@@ -57,8 +52,7 @@ export function startProcessReports(options: ReporterOptions) {
     /** Deletes the row: the process ends cleanly. */
     async close(): Promise<void> {
       stopping.abort();
-      clearTimeout(timer);
-      await running;
+      await stopReporting();
       machine.close();
       try {
         // While PostgreSQL is unavailable the row stays; readers ignore it after some time.
