@@ -7,7 +7,7 @@ import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { Loss } from '../costs/losses.ts';
 import { MAX_NANO_USD } from './charge-records.ts';
 import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
-import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
+import { type AnySettlement, dueNanoUsd, type Settlement } from './ledger.ts';
 import { addLosses } from './loss-rows.ts';
 import { encodeForOperator, parseSettlementJson } from './settlement-json.ts';
 import { isSettlement } from './settlement-shape.ts';
@@ -36,7 +36,7 @@ type LetterRow = Record<'generation_id' | 'organization_id' | 'reason' | 'settle
 
 export async function addDeadLetter(
   pool: pg.Pool,
-  settlement: Settlement | ClaimedSettlement,
+  settlement: AnySettlement,
   why: unknown,
   delivered: boolean,
 ): Promise<void> {

@@ -28,7 +28,7 @@ export interface Ledger {
    * (docs/design.md, "Charges"). `delivered`: the client got the response, or may have; otherwise
    * it received an error, and was told that nothing is billed.
    */
-  deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
+  deadLetter(settlement: AnySettlement, reason: unknown, delivered: boolean): Promise<void>;
   /** Reads the ledger epoch. If it has changed, the database may have gone back in time. */
   currentEpoch(): Promise<string>;
   /** Returns those generations that are charged already. */
@@ -92,6 +92,9 @@ export interface Settlement extends AppliedPrices {
 export interface ClaimedSettlement extends Settlement {
   readonly claim: ClaimEnd;
 }
+
+/** Settlement of any request, with or without an Idempotency-Key. */
+export type AnySettlement = Settlement | ClaimedSettlement;
 
 /** End of a claim. Charge logs and dead letters persist it, so members keep their names. */
 export interface ClaimEnd {

@@ -1,11 +1,11 @@
-import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
+import type { AnySettlement, ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 import { membersOfKind } from './settlement-shape.ts';
 
 /** Members that are amounts. JSON has amounts as decimal text and bytes as base64. */
 const AMOUNTS = membersOfKind('amount');
 const BYTES = membersOfKind('bytes');
 
-export function encodeSettlement(settlement: Settlement | ClaimedSettlement): string {
+export function encodeSettlement(settlement: AnySettlement): string {
   // Buffers become base64 here, because their own toJSON writes an array of numbers.
   const claim = isClaimed(settlement) ? { claim: claimText(settlement.claim) } : {};
   return JSON.stringify({ ...amountsAsText(settlement), prices: amountsAsText(settlement.prices), ...claim });
@@ -31,15 +31,15 @@ export function parseSettlementJson(text: string): unknown {
 }
 
 /** Encodes a settlement for an operator's correction, without stored response and trace. */
-export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
+export function encodeForOperator(settlement: AnySettlement): string {
   return encodeSettlement(withoutClaim(settlement));
 }
 
-export function isClaimed(settlement: Settlement | ClaimedSettlement): settlement is ClaimedSettlement {
+export function isClaimed(settlement: AnySettlement): settlement is ClaimedSettlement {
   return 'claim' in settlement;
 }
 
-export function withoutClaim(charge: Settlement | ClaimedSettlement): Settlement {
+export function withoutClaim(charge: AnySettlement): Settlement {
   if (!isClaimed(charge)) return charge;
   const { claim: _claim, ...settlement } = charge;
   return settlement;

@@ -1,7 +1,7 @@
 import { isObject } from '#core/json-object.ts';
 import { byPrice, byTokens } from '#core/price-kinds.ts';
 import type { Prices, TokenUsage } from '#core/pricing.ts';
-import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
+import type { AnySettlement, ClaimEnd, Settlement } from './ledger.ts';
 
 /** Kinds of values. `measured` may be `null`: a missing measurement must not cost a charge. */
 const KINDS = {
@@ -89,7 +89,7 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
 }
 
 /** True if all members are there, each of its kind. The ledger decides if they are possible. */
-export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
+export function isSettlement(value: unknown): value is AnySettlement {
   return hasShape(value, SHAPE);
 }
 

@@ -1,7 +1,6 @@
 import type { Clock } from '#core/clock.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
-import type { Ledger } from '#database/ledger/ledger.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
@@ -19,7 +18,6 @@ import { unchargedSettlement } from './uncharged.ts';
 
 export interface AccountingOptions
   extends Pick<DurableChargesOptions, 'ledger' | 'room' | 'durableIn' | 'mirror' | 'metrics' | 'log' | 'after'> {
-  readonly ledger: Ledger;
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly limits: Pick<LimitStore, 'release'>;
   readonly attempts: ProviderAttempts;

@@ -1,8 +1,8 @@
 import type { Log } from '#core/log/log.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import {
+  type AnySettlement,
   ChargeRefused,
-  type ClaimedSettlement,
   dueNanoUsd,
   type Ledger,
   type Settlement,
@@ -41,7 +41,7 @@ export class ChargeCommitter {
    * Commits a charge, and then releases its hold. `delivered`: its response was delivered, or may
    * have been. Never rejects.
    */
-  async commit(settlement: Settlement | ClaimedSettlement, delivered: boolean): Promise<Sent> {
+  async commit(settlement: AnySettlement, delivered: boolean): Promise<Sent> {
     const { ledger, metrics } = this.#options;
     try {
       const snapshot = await (isClaimed(settlement) ? ledger.chargeClaimed(settlement) : ledger.charge(settlement));

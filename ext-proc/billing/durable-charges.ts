@@ -1,6 +1,6 @@
 import type { Log } from '#core/log/log.ts';
 import type { NanoUsd } from '#core/money.ts';
-import { type ClaimedSettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
+import { type AnySettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { ChargeMirror } from '../limits/charge-mirror.ts';
 import type { Hold } from '../limits/limit-store.ts';
@@ -42,8 +42,6 @@ export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<Ship
   /** Finds the hold of a generation, if this process still has it. */
   readonly liveHold: (generationId: string) => Hold | undefined;
 }
-
-type AnySettlement = Settlement | ClaimedSettlement;
 
 /** Makes durable charges (docs/design.md, "Charges"): they go to the log, then to the ledger. */
 export class DurableCharges {

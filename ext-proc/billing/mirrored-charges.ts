@@ -1,7 +1,7 @@
 import type { Log } from '#core/log/log.ts';
 import { keepDoing } from '#core/retry/keep-doing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement, Settlement } from '#database/ledger/ledger.ts';
 import { encodeSettlement, parseSettlementJson } from '#database/ledger/settlement-json.ts';
 import { isSettlement } from '#database/ledger/settlement-shape.ts';
 import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
@@ -16,7 +16,7 @@ export interface MirroredChargesOptions {
   readonly shipper: Pick<Shipper, 'waitingFor' | 'isFailing'>;
   readonly chargeLog: Pick<ChargeLog, 'read'>;
   /** Charges a settlement. Rejects if it has to be retried. */
-  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
+  readonly charge: (settlement: AnySettlement) => Promise<void>;
   readonly log: Log;
 }
 
@@ -57,7 +57,7 @@ export class MirroredCharges {
    * not be delivered. Never rejects: the log has the charge, and a missing copy matters only if
    * the volume is lost.
    */
-  add(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'> {
+  add(settlement: AnySettlement): Promise<'added' | 'taken_over'> {
     const { generationId } = settlement;
     const copying = this.#copy(settlement).catch((error: unknown) => {
       this.#options.log.warn(
@@ -102,7 +102,7 @@ export class MirroredCharges {
     }
   }
 
-  async #copy(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'> {
+  async #copy(settlement: AnySettlement): Promise<'added' | 'taken_over'> {
     const { mirror, log } = this.#options;
     const { organizationId, generationId } = settlement;
     const text = encodeSettlement(withoutResponse(settlement));

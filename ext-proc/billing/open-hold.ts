@@ -5,18 +5,18 @@ import { present } from '#core/present.ts';
 import { listNanoUsd, priced } from '#core/pricing.ts';
 import { tierIn, tierWord } from '#core/service-tiers.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
-import { type ClaimedSettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
+import { type AnySettlement, dueNanoUsd } from '#database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
 import type { MeteredUsage, OutputSoFar, ProviderOutput, SentPrompt } from '../hold/delivery-hold.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
+import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
 import type { HoldOwner } from './charge-committer.ts';
 import type { AskedTarget } from './charge-log/intent.ts';
 import type { LoggedRequest } from './charge-log/live-intents.ts';
 import type { DurableCharges } from './durable-charges.ts';
 import { keyInFlight } from './idempotency/idempotency-key.ts';
-import { providerCostNanoUsd } from './provider-cost.ts';
 import { providerAttempt } from './uncharged.ts';
 
 /** Parts of the process that every hold uses. */
@@ -64,9 +64,7 @@ export class OpenHold implements BillableHold {
   }
 
   costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number {
-    const { holdNanoUsd } = this.#terms;
-    const due = priced({ ...this.#terms, sentTier: this.#asked?.sentTier }, metered);
-    return usdNumber(dueNanoUsd({ ...due, holdNanoUsd }));
+    return usdNumber(attemptDueNanoUsd(this.#terms, this.#asked?.sentTier, metered));
   }
 
   asked({ provider, model, costTable }: Target, { tier, promptTokens }: SentPrompt): void {
@@ -134,18 +132,18 @@ function settlementOf(
   produced: ProviderOutput,
   asked: Pick<AskedTarget, 'costTable' | 'sentTier'> = {},
   sealed?: Buffer,
-): Settlement | ClaimedSettlement {
+): AnySettlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, claim } = terms;
-  const cost = providerCostNanoUsd(asked, produced);
-  const list = listNanoUsd(terms, asked.sentTier, produced);
   const settlement = {
     ...produced,
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
-    ...(terms.user === undefined ? {} : { user: terms.user }),
-    ...(terms.api === undefined ? {} : { api: terms.api }),
     ...priced({ ...terms, sentTier: asked.sentTier }, produced),
-    ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
-    ...(list === undefined ? {} : { listNanoUsd: list }),
+    ...present({
+      user: terms.user,
+      api: terms.api,
+      providerCostNanoUsd: providerCostNanoUsd(asked, produced),
+      listNanoUsd: listNanoUsd(terms, asked.sentTier, produced),
+    }),
   };
   if (claim === undefined) return settlement;
   const { keyHash, bodyHash } = claim;

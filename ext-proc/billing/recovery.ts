@@ -1,14 +1,14 @@
 import type { Log } from '#core/log/log.ts';
 import { present } from '#core/present.ts';
-import { listNanoUsd, NO_USAGE, priced, type TokenUsage } from '#core/pricing.ts';
+import { listNanoUsd, NO_USAGE, priced, type ServedUsage } from '#core/pricing.ts';
 import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
-import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement, Ledger, Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
+import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
 import type { Delivered, LeftIntent } from './charge-log/intent.ts';
 import type { LateOutcome } from './durable-charges.ts';
-import { providerCostNanoUsd } from './provider-cost.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
 export interface RecoveryOptions {
@@ -16,7 +16,7 @@ export interface RecoveryOptions {
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly attempts: ProviderAttempts;
   /** Charges a settlement and releases its hold. Rejects if it has to be retried. */
-  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<LateOutcome>;
+  readonly charge: (settlement: AnySettlement) => Promise<LateOutcome>;
   readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -75,24 +75,20 @@ export function createRecovery(options: RecoveryOptions): (left: readonly LeftIn
  * Usage of the delivered part: the prompt, and the output that was sent to the client. The tokens
  * are those that the provider reported, or else estimates, as for a stream that breaks.
  */
-function usageOf({ delivered, asked: { promptTokens }, mostOutputTokens }: LeftIntent): TokenUsage {
+function usedOf({ delivered, asked: { promptTokens }, mostOutputTokens }: LeftIntent): ServedUsage {
+  const { ended, reported, tokens = 0 }: Partial<Delivered> = delivered ?? {};
+  if (ended !== undefined) return ended;
   // Clamped: an estimate may be above the output limit, and the hold covers no more.
-  const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
-  const { ended, reported } = delivered ?? {};
-  if (ended !== undefined) return ended.usage;
-  if (reported === undefined) return { ...NO_USAGE, promptTokens, completionTokens };
-  return { ...reported.usage, completionTokens: Math.max(reported.usage.completionTokens, completionTokens) };
-}
-
-function tierOf({ delivered }: LeftIntent): string | undefined {
-  const { ended, reported }: Partial<Delivered> = delivered ?? {};
-  return (ended ?? reported)?.serviceTier;
+  const completionTokens = Math.min(tokens, mostOutputTokens);
+  if (reported === undefined) return { usage: { ...NO_USAGE, promptTokens, completionTokens } };
+  const { usage, serviceTier } = reported;
+  return { usage: { ...usage, completionTokens: Math.max(usage.completionTokens, completionTokens) }, serviceTier };
 }
 
 function settlementOf(left: LeftIntent): Settlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd } = left;
   const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
-  const used = { usage: usageOf(left), serviceTier: tierOf(left) };
+  const used = usedOf(left);
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     provider: asked.provider,
@@ -116,9 +112,9 @@ function settlementOf(left: LeftIntent): Settlement {
 }
 
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): UnchargedAttemptRow {
-  const { generationId, organizationId, keyId, model, delivered, holdNanoUsd } = left;
+  const { generationId, organizationId, keyId, model, delivered } = left;
   const { costTable, sentTier, promptTokens: _, ...asked } = left.asked;
-  const used = { usage: usageOf(left), serviceTier: tierOf(left) };
+  const used = usedOf(left);
   const costNanoUsd = providerCostNanoUsd({ costTable, sentTier }, used);
   return {
     ...{ generationId, organizationId, keyId, model, ...asked },
@@ -126,12 +122,6 @@ function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): Unc
     reason: 'crash',
     tokens: { usage: used.usage, source: 'estimated' },
     ...present({ upstreamId: delivered?.upstreamId, costNanoUsd }),
-    loss: {
-      reason,
-      amountNanoUsd: dueNanoUsd({
-        ...priced({ ...left, sentTier }, used),
-        holdNanoUsd,
-      }),
-    },
+    loss: { reason, amountNanoUsd: attemptDueNanoUsd(left, sentTier, used) },
   };
 }

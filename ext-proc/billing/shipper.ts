@@ -2,7 +2,7 @@ import type { Clock } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement, ClaimedSettlement } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { Sent } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
@@ -16,7 +16,7 @@ export interface ShipperOptions {
    * Sends a charge. Charges of one turn of the event loop share a statement. `delivered`: no
    * response waits for the charge. Never rejects.
    */
-  readonly send: (settlement: Settlement | ClaimedSettlement, delivered: boolean) => Promise<Sent>;
+  readonly send: (settlement: AnySettlement, delivered: boolean) => Promise<Sent>;
   /** Called for a charge that the disk lost: it is never made. */
   readonly forget: (generationId: string) => Promise<void>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -45,7 +45,7 @@ interface Waiting {
   readonly sinceMs: number;
   readonly bytes: number;
   /** Absent: the charge is read back from the log. */
-  settlement: Settlement | ClaimedSettlement | undefined;
+  settlement: AnySettlement | undefined;
   /** False: the disk failed, and the charge is in memory alone. */
   readonly isLogged: boolean;
   /** False while its response waits for the commit. */
@@ -79,7 +79,7 @@ export class Shipper {
   }
 
   /** Adds a charge that is in the log, or in memory alone because the disk failed. */
-  add(settlement: Settlement | ClaimedSettlement, isLogged: boolean): void {
+  add(settlement: AnySettlement, isLogged: boolean): void {
     const { generationId, organizationId } = settlement;
     this.#waiting.set(generationId, {
       ...{ generationId, organizationId, isLogged, delivered: true, ends: [] },
@@ -280,7 +280,7 @@ function unavailable(why: string): Shipped {
   return { kind: 'unavailable', error: new StoreUnavailable(why) };
 }
 
-function responseBytes(settlement: Settlement | ClaimedSettlement): number {
+function responseBytes(settlement: AnySettlement): number {
   return isClaimed(settlement) ? (settlement.claim.response?.length ?? 0) : 0;
 }
 

@@ -1,11 +1,10 @@
 import { present } from '#core/present.ts';
-import { priced } from '#core/pricing.ts';
 import type { LossReason } from '#database/costs/losses.ts';
 import type { UnchargedAttemptRow, UnchargedReason } from '#database/costs/provider-attempts.ts';
-import { dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
+import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
 import type { HoldTerms } from './billable-hold.ts';
-import { providerCostNanoUsd } from './provider-cost.ts';
 
 /**
  * The reason for each result of an attempt on which a provider worked
@@ -51,8 +50,7 @@ export function unchargedSettlement(settlement: Settlement): UnchargedAttemptRow
 export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): UnchargedAttemptRow {
   const { work, costTable, sentTier, tokens, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];
-  const dueForTokens =
-    tokens && dueNanoUsd({ ...priced({ ...terms, sentTier }, tokens), holdNanoUsd: terms.holdNanoUsd });
+  const dueForTokens = tokens && attemptDueNanoUsd(terms, sentTier, tokens);
   const costNanoUsd = providerCostNanoUsd(attempt, tokens);
   return {
     ...facts,

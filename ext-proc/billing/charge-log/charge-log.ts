@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '#core/clock.ts';
-import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement, Settlement } from '#database/ledger/ledger.ts';
 import { checkedText } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
 import { type FormerLog, readFormerLog } from './former-log.ts';
@@ -33,14 +33,14 @@ export interface ChargeLog {
    * generation. Resolves after the fdatasync. Rejects if the disk fails, and cuts the line off. The
    * next process finds the line only if this process is killed before a cut succeeds.
    */
-  append(settlement: Settlement | ClaimedSettlement): Promise<void>;
+  append(settlement: AnySettlement): Promise<void>;
   /** Charges that are durable here, but not known to be in PostgreSQL, in order of arrival. */
   waiting(): readonly WaitingCharge[];
   /**
    * Reads a charge that waits. `undefined`: no such charge waits, or its line is damaged and was
    * moved aside. Rejects if the disk fails.
    */
-  read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
+  read(generationId: string): Promise<AnySettlement | undefined>;
   /** Notes that the ledger of this epoch has these charges. `undefined`: they are never made. */
   committed(generationIds: readonly string[], epoch: string | undefined): void;
   /**
@@ -141,7 +141,7 @@ class SegmentedLog implements ChargeLog {
     return this.#live.open(intent);
   }
 
-  async append(settlement: Settlement | ClaimedSettlement): Promise<void> {
+  async append(settlement: AnySettlement): Promise<void> {
     const { generationId, organizationId } = settlement;
     this.#live.charging(generationId, true);
     try {
@@ -159,7 +159,7 @@ class SegmentedLog implements ChargeLog {
     return [...this.#waiting.values()];
   }
 
-  async read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined> {
+  async read(generationId: string): Promise<AnySettlement | undefined> {
     const charge = this.#waiting.get(generationId);
     if (charge === undefined) return undefined;
     const { path } = charge.segment;

@@ -1,4 +1,4 @@
-import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement } from '#database/ledger/ledger.ts';
 import { encodeSettlement, isClaimed, parseSettlementJson } from '#database/ledger/settlement-json.ts';
 import { isSettlement } from '#database/ledger/settlement-shape.ts';
 
@@ -11,7 +11,7 @@ import { isSettlement } from '#database/ledger/settlement-shape.ts';
 const KINDS = 'ATDESLKH';
 const HEAD_SEPARATOR = '\t';
 
-export function chargeEntry(settlement: Settlement | ClaimedSettlement): string {
+export function chargeEntry(settlement: AnySettlement): string {
   const kind = hasStoredResponse(settlement) ? 'L' : 'S';
   return `${kind}${settlement.generationId} ${settlement.organizationId} ${encodeSettlement(settlement)}`;
 }
@@ -37,7 +37,7 @@ export function kindOf(text: Buffer): string | undefined {
 }
 
 /** Reads the charge in an entry. `undefined`: it has none. */
-export function chargeIn(text: Buffer): Settlement | ClaimedSettlement | undefined {
+export function chargeIn(text: Buffer): AnySettlement | undefined {
   const kind = kindOf(text);
   const settlement =
     kind === 'S' || kind === 'L' ? parseSettlementJson(text.toString('utf8', text.indexOf('{'))) : undefined;
@@ -50,12 +50,12 @@ export function entryWithoutResponse(text: Buffer): string {
 }
 
 /** A charge without its stored response. Its claim still decides whether it is made. */
-export function withoutResponse(settlement: Settlement | ClaimedSettlement): Settlement | ClaimedSettlement {
+export function withoutResponse(settlement: AnySettlement): AnySettlement {
   if (!isClaimed(settlement) || settlement.claim.response === undefined) return settlement;
   const { response: _response, ...claim } = settlement.claim;
   return { ...settlement, claim: { ...claim, responseElsewhere: true } };
 }
 
-export function hasStoredResponse(settlement: Settlement | ClaimedSettlement): boolean {
+export function hasStoredResponse(settlement: AnySettlement): boolean {
   return isClaimed(settlement) && settlement.claim.response !== undefined;
 }
