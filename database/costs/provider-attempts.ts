@@ -63,8 +63,3 @@ export interface ProviderAttempts {
   /** Queues an attempt for writing. If too many wait, drops and counts it. Never throws. */
   record(attempt: UnchargedAttemptRow): void;
 }
-
-export interface ProviderAttemptStore {
-  /** Writes each attempt (generation, number) once. Otherwise like RequestLogStore.write(). */
-  write(batch: readonly UnchargedAttemptRow[]): Promise<{ readonly refused: number }>;
-}

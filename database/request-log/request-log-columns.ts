@@ -1,5 +1,5 @@
 import { cleanText, type RecordColumns, recordWriter } from '../connection/record-text.ts';
-import type { RequestLogRow } from './request-log-store.ts';
+import type { RequestLogRow } from './request-log-row.ts';
 
 const MAX_INTEGER = 2_147_483_647;
 

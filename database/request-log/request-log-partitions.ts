@@ -6,7 +6,7 @@ import { keepDoing } from '#core/retry/keep-doing.ts';
 import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { databaseClock } from '../connection/database-clock.ts';
 import { changePartition } from '../partitions/change-partition.ts';
-import { deleteOmitted } from './omitted-requests-store.ts';
+import { deleteOmitted } from './omitted-requests.ts';
 import { KEPT_DAYS, sumUpRequestDays } from './request-day-stats.ts';
 
 /** Days ahead, so that there still are partitions if the database was unused for some days. */

@@ -3,7 +3,7 @@ import { newId } from '#core/ids.ts';
 import { withoutKeys } from '#core/key-secret.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
 import type { Principal } from '#core/principal.ts';
-import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-row.ts';
 import { checkKey } from '../access/authenticate.ts';
 import { ONE_MODEL, type Route } from '../access/route.ts';
 import { hasFailed } from '../telemetry/request-metrics.ts';

@@ -57,7 +57,7 @@ describe('costs report', () => {
     await charge(at, { costNanoUsd: 100n }, other);
     const loss = { reason: 'timeout', amountNanoUsd: 40n } as const;
     const { organizationId } = other;
-    await log.attempts.write([attemptWith({ askedAtMs: at, organizationId, model: 'lost', provider: 'b', loss })]);
+    await log.writeAttempts([attemptWith({ askedAtMs: at, organizationId, model: 'lost', provider: 'b', loss })]);
     // A charge of the next day.
     await charge(at + DAY_MS, { costNanoUsd: 7n });
   });
@@ -123,13 +123,13 @@ describe('costs reconcile', () => {
     await charge(NOON, { usage, providerModel: 'not-in-the-file' });
     const tokens = { usage: lost, source: 'counted' } as const;
     const attempt = { askedAtMs: NOON, providerModel: 'up-mini', tokens };
-    await log.attempts.write([
+    await log.writeAttempts([
       attemptWith(attempt),
       attemptWith({ ...attempt, result: 'client_left', reason: 'client_left' }),
     ]);
     // The request began on the day before, and the provider was called after midnight.
     const midnight = NOON + DAY_MS / 2;
-    await log.attempts.write([
+    await log.writeAttempts([
       attemptWith({ ...attempt, askedAtMs: midnight, generationId: newId('gen', midnight - 60_000) }),
     ]);
   });

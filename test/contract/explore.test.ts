@@ -8,7 +8,7 @@ import { exploreView } from '#dashboard/server/routes/explore-view.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
 import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
 import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
-import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-row.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
@@ -238,7 +238,7 @@ describe('the explorer', () => {
     await db.store.ledger.charge(settlementOf(customer, { day: today - 29, costNanoUsd: 30n }));
     const minute = END_MS / MINUTE_MS - 5;
     const omitted = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 9 };
-    await log.omitted.write([{ ...omitted, lastAtMs: END_MS, address: '192.0.2.1' }]);
+    await log.writeOmitted([{ ...omitted, lastAtMs: END_MS, address: '192.0.2.1' }]);
     await log.write([rowWith({ organizationId, keyId, arrivedAtMs: END_MS - MINUTE_MS, costNanoUsd: 5n })]);
     const fromMs = END_MS - 30 * DAY_MS;
     const days = await view({ organizationId, fromMs, by: 'key' });

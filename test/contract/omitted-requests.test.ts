@@ -5,7 +5,7 @@ import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { countOmitted, type OmittedQuery } from '#database/request-log/omitted-count.ts';
 import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
-import type { OmittedRequests } from '#database/request-log/request-log-store.ts';
+import type { OmittedRequests } from '#database/request-log/request-log-row.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { createDatabase, SILENT, sql } from '../harness/database.ts';
@@ -43,7 +43,7 @@ const statsOf = (organizationId: string) =>
 describe('counts of omitted requests', () => {
   it('are in the hourly sums once, however often they are written', async () => {
     const organizationId = newOrganization();
-    const write = (requests: number) => one.omitted.write([countedWith({ organizationId, requests })]);
+    const write = (requests: number) => one.writeOmitted([countedWith({ organizationId, requests })]);
     for (const requests of [5, 5, 12, 5, 12]) await write(requests);
     const hour = new Date(Math.floor(MINUTE / 60) * 60 * MINUTE_MS);
     expect(await statsOf(organizationId)).toEqual([{ hour, code: 'key_revoked', requests: '12' }]);
@@ -53,7 +53,7 @@ describe('counts of omitted requests', () => {
   it('of two processes are summed', async () => {
     const organizationId = newOrganization();
     const counted = { organizationId, requests: 7 };
-    await Promise.all([one.omitted.write([countedWith(counted)]), other.omitted.write([countedWith(counted)])]);
+    await Promise.all([one.writeOmitted([countedWith(counted)]), other.writeOmitted([countedWith(counted)])]);
     expect(await countOmitted(database, { organizationId })).toEqual({ leftOut: 14 });
     expect((await statsOf(organizationId)).map(({ requests }) => requests)).toEqual(['14']);
   });
@@ -62,7 +62,7 @@ describe('counts of omitted requests', () => {
     const organizationId = newOrganization();
     const at = (requests: number, more: Partial<OmittedRequests> = {}) =>
       countedWith({ organizationId, requests, ...more });
-    await one.omitted.write([
+    await one.writeOmitted([
       at(1),
       at(2, { minute: MINUTE + 1 }),
       at(4, { keyId: 'key-2', code: 'model_not_allowed', status: 403, model: 'known' }),
@@ -92,7 +92,7 @@ describe('counts of omitted requests', () => {
   it('update the last use of a key', async () => {
     const organizationId = newOrganization();
     const keyId = newId('key', Date.now());
-    await one.omitted.write([countedWith({ organizationId, keyId, lastAtMs: MINUTE * MINUTE_MS + 7 })]);
+    await one.writeOmitted([countedWith({ organizationId, keyId, lastAtMs: MINUTE * MINUTE_MS + 7 })]);
     expect(await sql(url, `select last_used_at, last_address from key_activity where key_id = '${keyId}'`)).toEqual([
       { last_used_at: new Date(MINUTE * MINUTE_MS + 7), last_address: '192.0.2.1' },
     ]);
@@ -100,7 +100,7 @@ describe('counts of omitted requests', () => {
 
   it('are deleted with the rows of their time', async () => {
     const organizationId = newOrganization();
-    await one.omitted.write([
+    await one.writeOmitted([
       countedWith({ organizationId, minute: MINUTE - 3 * 1440 }),
       countedWith({ organizationId, requests: 3 }),
     ]);

@@ -34,7 +34,7 @@ test('an attempt is stored once, with all of its fields', async () => {
     result: 'connect_failed',
     reason: 'not_sent',
   });
-  for (const batch of [[whole], [whole, unsent]]) expect(await store.attempts.write(batch)).toEqual({ refused: 0 });
+  for (const batch of [[whole], [whole, unsent]]) expect(await store.writeAttempts(batch)).toBe(0);
   const row = {
     generation_id: whole.generationId,
     attempt: 1,
@@ -85,7 +85,7 @@ test('a loss is booked once with its attempt, and added to that of an earlier at
     [first, second],
     [second, large],
   ])
-    await store.attempts.write(batch);
+    await store.writeAttempts(batch);
   const lost = `select generation_id, reason, amount_nano_usd::integer as amount, model, provider
     from losses where organization_id = '${organizationId}' order by generation_id`;
   const row = {
@@ -108,7 +108,7 @@ test('provider calls are generations and attempts together, each once if it was 
   await database.ledger.charge(settled);
   await database.close();
   const at = (changes: Partial<UnchargedAttemptRow>) => attemptWith({ organizationId, keyId, ...changes });
-  await store.attempts.write([
+  await store.writeAttempts([
     at({ generationId, attempt: 1 }),
     at({ generationId, attempt: 2, result: 'ok', reason: 'not_charged' }),
     at({ result: 'crash', reason: 'crash' }),
@@ -139,7 +139,7 @@ test('attempts are dropped by days with the request log, including those outside
   const at = (days: number) => attemptWith({ organizationId, askedAtMs: nowMs - days * DAY_MS });
   await pool.query('select make_provider_attempts_day($1)', [new Date(nowMs - 41 * DAY_MS)]);
   const kept = [at(40), at(39)];
-  await store.attempts.write([at(42), at(41), ...kept]);
+  await store.writeAttempts([at(42), at(41), ...kept]);
   await dropOldLog(pool, nowMs, 40 * DAY_MS, SILENT);
   expect((await rowsOf(organizationId)).map(({ generation_id }) => generation_id)).toEqual(
     kept.map(({ generationId }) => generationId),

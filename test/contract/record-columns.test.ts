@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ATTEMPT_COLUMNS } from '#database/costs/provider-attempt-records.ts';
 import { CHARGE_COLUMNS } from '#database/ledger/charge-records.ts';
-import { OMITTED_COLUMNS } from '#database/request-log/omitted-requests-store.ts';
+import { OMITTED_COLUMNS } from '#database/request-log/omitted-requests.ts';
 import { LOGGED_COLUMNS } from '#database/request-log/request-log-columns.ts';
 import { createDatabase, sql } from '../harness/database.ts';
 

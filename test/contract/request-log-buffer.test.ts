@@ -14,7 +14,8 @@ test('while the log is locked, rows are buffered up to the bound, then dropped, 
   const url = await createDatabase();
   const metrics = createMetrics();
   const log = pino({ level: 'silent' });
-  const requestLog = createRequestLog({ store: openRequestLog(url, log, PATIENT), metrics, log });
+  const store = openRequestLog(url, log, PATIENT);
+  const requestLog = createRequestLog({ write: store.write, metrics, log });
   const organizationId = newId('org', Date.now());
   const session = new pg.Client({ connectionString: url });
   await session.connect();
@@ -32,6 +33,7 @@ test('while the log is locked, rows are buffered up to the bound, then dropped, 
 
   await session.end();
   await requestLog.close(30_000);
+  await store.close();
   const [written] = await sql(
     url,
     `select count(*) as lines, (select sum(requests) from request_stats) as requests, max(id) as last from request_log`,

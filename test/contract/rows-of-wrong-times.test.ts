@@ -23,7 +23,7 @@ test('a row of a wrong time moves to its day or month when that is made', async 
   const attempt = attemptWith({ generationId: newId('gen', atMs) });
   const charged = await db.store.ledger.charge(charge);
   await requests.write([row, later]);
-  await requests.attempts.write([attempt]);
+  await requests.writeAttempts([attempt]);
 
   await makePartitions(pool, atMs, SILENT);
   await makeLogPartitions(pool, atMs, SILENT);

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { OmittedRequests } from '#database/request-log/request-log-store.ts';
+import type { OmittedRequests } from '#database/request-log/request-log-row.ts';
 import { rowWith } from '#test/fixtures/request-log-row.ts';
 import { OmittedCounts } from './omitted-requests.ts';
 
@@ -16,11 +16,9 @@ function counting(write: (counts: readonly OmittedRequests[]) => Promise<void> =
   const written: (readonly OmittedRequests[])[] = [];
   const dropped = { requests: 0 };
   const counts = new OmittedCounts({
-    store: {
-      write(batch) {
-        written.push(batch);
-        return write(batch);
-      },
+    write(batch) {
+      written.push(batch);
+      return write(batch);
     },
     log: pino({ level: 'silent' }),
     onDropped: (requests) => {

@@ -1,10 +1,11 @@
 import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
-import type { OmittedRequests, OmittedRequestsStore, RequestLogRow } from '#database/request-log/request-log-store.ts';
+import type { WriteOmitted } from '#database/request-log/omitted-requests.ts';
+import type { OmittedRequests, RequestLogRow } from '#database/request-log/request-log-row.ts';
 
 export interface OmittedOptions {
-  readonly store: OmittedRequestsStore;
+  readonly write: WriteOmitted;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Called for requests that could not even be counted. */
   readonly onDropped: (requests: number) => void;
@@ -84,7 +85,7 @@ export class OmittedCounts {
   async #write(kinds: readonly Kind[]): Promise<void> {
     for (const kind of kinds) kind.isWaiting = false;
     const counts = kinds.map(({ counted }) => counted);
-    await this.#options.store.write(counts);
+    await this.#options.write(counts);
     kinds.forEach((kind, index) => {
       kind.written = counts[index]?.requests ?? kind.written;
     });

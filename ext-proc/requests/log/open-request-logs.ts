@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { Log } from '#core/log/log.ts';
-import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-row.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { OmittedCounts } from './omitted-requests.ts';
@@ -19,17 +19,21 @@ export interface OpeningOptions {
 /** Longest delay of the line that counts omitted requests. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Opens both logs. They are written in the background, on a connection that closes with both. */
+/**
+ * Opens both logs. They are written in the background, on a connection that closes with both. If
+ * not all was written in time, a statement may hang, and the connection ends with the process.
+ */
 export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial }: OpeningOptions) {
   const store = openRequestLog(databaseUrl, log);
   let open = 2;
-  const close = async () => {
-    open -= 1;
+  const closed = async (isAllWritten: boolean) => {
+    if (isAllWritten) open -= 1;
     if (open === 0) await store.close();
   };
-  const requestLog = createRequestLog({ store: { write: store.write, close }, metrics, log });
+  const requestLog = createRequestLog({ write: store.write, metrics, log });
+  const attempts = createProviderAttemptLog({ write: store.writeAttempts, metrics, log });
   const quota = new RefusedQuota(log, { workerIndex, workers: initial.workers });
-  const omitted = new OmittedCounts({ store: store.omitted, log, onDropped: metrics.requestLogDropped });
+  const omitted = new OmittedCounts({ write: store.writeOmitted, log, onDropped: metrics.requestLogDropped });
   const reporter = setInterval(() => quota.report(Date.now()), REPORT_EVERY_MS);
   reporter.unref();
   return {
@@ -52,10 +56,13 @@ export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initia
         clearInterval(reporter);
         quota.report(Number.POSITIVE_INFINITY);
         await omitted.close(withinMs);
-        await requestLog.close(withinMs);
+        await closed(await requestLog.close(withinMs));
       },
     },
-    attempts: createProviderAttemptLog({ store: { write: store.attempts.write, close }, metrics, log }),
+    attempts: {
+      record: attempts.record,
+      close: async (withinMs: number) => closed(await attempts.close(withinMs)),
+    },
     /** Deletes older rows of both, until this process ends. */
     keepTidy: store.keepTidy,
   };

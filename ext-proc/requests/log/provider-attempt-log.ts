@@ -1,25 +1,22 @@
 import { BufferedWriter } from '#core/batching/buffered-writer.ts';
 import type { Log } from '#core/log/log.ts';
 import type { UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
+import type { OpenRequestLog } from '#database/request-log/request-log-writer.ts';
 import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
 import { LOG_BOUNDS } from './request-log-buffer.ts';
 
 export interface ProviderAttemptLogOptions {
-  readonly store: {
-    /** Like RequestLogStore.write(). */
-    write(batch: readonly UnchargedAttemptRow[]): Promise<{ readonly refused: number }>;
-    close(): Promise<void>;
-  };
+  readonly write: OpenRequestLog['writeAttempts'];
   readonly metrics: ProviderAttemptMetrics & Pick<ChargeMetrics, 'lost'>;
   readonly log: Log;
 }
 
 /** Writes uncharged attempts in batches. No request waits or fails because of this. */
-export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions) {
+export function createProviderAttemptLog({ write, metrics, log }: ProviderAttemptLogOptions) {
   const attempts = new BufferedWriter<UnchargedAttemptRow>({
     async write(batch) {
-      const { refused } = await store.write(batch);
+      const refused = await write(batch);
       metrics.providerAttemptsWritten(batch.length - refused);
       if (refused > 0) metrics.providerAttemptsDropped(refused);
     },
@@ -40,9 +37,7 @@ export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemp
       if (loss) metrics.lost(loss.reason, loss.amountNanoUsd);
       attempts.add(attempt);
     },
-    /** Writes waiting attempts, and ends. Those not written within this time, in ms, are lost. */
-    async close(withinMs: number) {
-      if (await attempts.close(withinMs)) await store.close();
-    },
+    /** Writes waiting attempts, and ends. False: some were not written within this time, in ms. */
+    close: (withinMs: number) => attempts.close(withinMs),
   };
 }

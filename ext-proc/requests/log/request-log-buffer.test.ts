@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { BufferBounds } from '#core/batching/buffered-writer.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-row.ts';
 import { rowWith } from '#test/fixtures/request-log-row.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { createRequestLog } from './request-log-buffer.ts';
@@ -11,32 +11,28 @@ import { createRequestLog } from './request-log-buffer.ts';
 const BOUNDS: BufferBounds = { capacity: 10, batch: 4, everyMs: 20, firstRetryMs: 5, longestRetryMs: 20 };
 
 /** A store whose result for each call the test decides, in the order of the calls. */
-function scripted(result: (batch: readonly RequestLogRow[], call: number) => Promise<{ refused: number }>) {
+function scripted(result: (batch: readonly RequestLogRow[], call: number) => Promise<number>) {
   const batches: (readonly RequestLogRow[])[] = [];
-  const store: RequestLogStore = {
-    write: (batch) => result(batch, batches.push(batch)),
-    keepTidy: () => undefined,
-    close: vi.fn(async () => undefined),
-  };
+  const write = (batch: readonly RequestLogRow[]) => result(batch, batches.push(batch));
   const metrics = createMetrics();
-  const log = createRequestLog({ store, metrics, log: pino({ level: 'silent' }), bounds: BOUNDS });
+  const log = createRequestLog({ write, metrics, log: pino({ level: 'silent' }), bounds: BOUNDS });
   const metric = async (name: string): Promise<number | undefined> =>
     (await metrics.registry.getSingleMetric(`gateway_request_log_${name}`)?.get())?.values[0]?.value;
-  return { log, store, batches, metric };
+  return { log, batches, metric };
 }
 
-const written = async (): Promise<{ refused: number }> => ({ refused: 0 });
+const written = async (): Promise<number> => 0;
 const unavailable = (): Promise<never> => Promise.reject(new StoreUnavailable('unavailable'));
 const rows = (count: number): RequestLogRow[] => Array.from({ length: count }, () => rowWith());
 
 it('counts rows that are written, that wait, and that are dropped because it is full', async () => {
-  const gate = Promise.withResolvers<{ refused: number }>();
+  const gate = Promise.withResolvers<number>();
   const { log, batches, metric } = scripted((_, call) => (call === 1 ? gate.promise : written()));
   const all = rows(14);
   for (const row of all) log.add(row);
   expect(await metric('waiting')).toBe(10);
   expect(log.dropped()).toBe(4);
-  gate.resolve({ refused: 0 });
+  gate.resolve(0);
   await expect.poll(() => log.waiting()).toBe(0);
   expect(batches.flat()).toEqual(all.slice(0, 10));
   expect(await metric('written_total')).toBe(10);
@@ -44,7 +40,7 @@ it('counts rows that are written, that wait, and that are dropped because it is 
 });
 
 it('counts rows that the store refuses among the dropped', async () => {
-  const { log, metric } = scripted(async () => ({ refused: 1 }));
+  const { log, metric } = scripted(async () => 1);
   for (const row of rows(4)) log.add(row);
   await expect.poll(() => metric('dropped_total')).toBe(1);
   expect(await metric('written_total')).toBe(3);
@@ -52,7 +48,7 @@ it('counts rows that the store refuses among the dropped', async () => {
 });
 
 it('reports for how long nothing was written while rows wait', async () => {
-  let result: () => Promise<{ refused: number }> = unavailable;
+  let result: () => Promise<number> = unavailable;
   const { log, metric } = scripted(() => result());
   expect(await metric('lag_seconds')).toBe(0);
   for (const row of rows(2)) log.add(row);
@@ -63,13 +59,12 @@ it('reports for how long nothing was written while rows wait', async () => {
   expect(await metric('lag_seconds')).toBe(0);
 });
 
-it('closes its store when everything is written', async () => {
-  const { log, store, batches } = scripted(written);
+it('writes everything that waits when it closes', async () => {
+  const { log, batches } = scripted(written);
   const all = rows(9);
   for (const row of all) log.add(row);
-  await log.close(10_000);
+  expect(await log.close(10_000)).toBe(true);
   expect(batches.flat()).toEqual(all);
-  expect(store.close).toHaveBeenCalledTimes(1);
   log.add(rowWith());
   expect(log.dropped()).toBe(1);
 });
@@ -77,6 +72,6 @@ it('closes its store when everything is written', async () => {
 it('drops what waits at the end when the store is unavailable', async () => {
   const { log, metric } = scripted(unavailable);
   for (const row of rows(6)) log.add(row);
-  await log.close(50);
+  expect(await log.close(50)).toBe(false);
   expect(await metric('dropped_total')).toBe(6);
 });

@@ -1,10 +1,11 @@
 import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
 import type { Log } from '#core/log/log.ts';
-import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-row.ts';
+import type { OpenRequestLog } from '#database/request-log/request-log-writer.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 export interface RequestLogOptions {
-  readonly store: Pick<RequestLogStore, 'write' | 'close'>;
+  readonly write: OpenRequestLog['write'];
   readonly metrics: Metrics;
   readonly log: Log;
   readonly bounds?: BufferBounds;
@@ -23,7 +24,7 @@ export const LOG_BOUNDS: BufferBounds = {
 };
 
 /** Writes a row for every request, in batches. No request waits or fails because of this. */
-export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: RequestLogOptions) {
+export function createRequestLog({ write, metrics, log, bounds = LOG_BOUNDS }: RequestLogOptions) {
   let dropped = 0;
   const drop = (rows: number): void => {
     dropped += rows;
@@ -31,7 +32,7 @@ export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: R
   };
   const rows = new BufferedWriter<RequestLogRow>({
     async write(batch) {
-      const { refused } = await store.write(batch);
+      const refused = await write(batch);
       metrics.requestLogWritten(batch.length - refused);
       if (refused > 0) drop(refused);
     },
@@ -58,9 +59,7 @@ export function createRequestLog({ store, metrics, log, bounds = LOG_BOUNDS }: R
     waiting: () => rows.waiting(),
     /** Rows that were never written, since the start of the process. */
     dropped: () => dropped,
-    /** Writes the waiting rows, and ends. Those not written within this time, in ms, are lost. */
-    async close(withinMs: number) {
-      if (await rows.close(withinMs)) await store.close();
-    },
+    /** Writes the waiting rows, and ends. False: some were not written within this time, in ms. */
+    close: (withinMs: number) => rows.close(withinMs),
   };
 }

@@ -114,7 +114,7 @@ describe('what the page reads', () => {
     await log.write(entries);
     const minute = Math.floor(startMs / 60_000);
     const leftOut = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 4_321 };
-    await log.omitted.write([{ ...leftOut, lastAtMs: startMs, address: '192.0.2.1' }]);
+    await log.writeOmitted([{ ...leftOut, lastAtMs: startMs, address: '192.0.2.1' }]);
     await log.close();
     const found: string[] = [];
     let before = '';

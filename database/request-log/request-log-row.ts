@@ -1,25 +1,6 @@
 import type { NanoUsd } from '#core/money.ts';
 import type { LoggedUsage } from '#core/pricing.ts';
 
-/** For people: no charge depends on it; rows may be lost (database/schema/tables.sql). */
-export interface RequestLogStore {
-  /**
-   * Writes a batch with its sums, each row once, so repeating a batch changes nothing. Resolves
-   * with the number of rows that PostgreSQL permanently refuses. Rejects if the result is unknown,
-   * or if nothing could be written now. Then the same batch is to be written again.
-   */
-  write(batch: readonly RequestLogRow[]): Promise<{ readonly refused: number }>;
-  /** Creates partitions ahead and drops old ones, until close(). */
-  keepTidy(retentionMs: () => number): void;
-  close(): Promise<void>;
-}
-
-/** Counts of refused requests that have no row (ext-proc/requests/log/refused-quota.ts). */
-export interface OmittedRequestsStore {
-  /** Replaces the stored counts, which only increase. Rejects if the result is unknown. */
-  write(counts: readonly OmittedRequests[]): Promise<void>;
-}
-
 /** Requests of a key refused for one reason in a minute, as one process has counted so far. */
 export interface OmittedRequests {
   readonly organizationId: string;

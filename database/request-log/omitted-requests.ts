@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
-import type { OmittedRequests, OmittedRequestsStore } from './request-log-store.ts';
+import type { OmittedRequests } from './request-log-row.ts';
 
 const COUNT = sql('count_omitted')`select count_omitted($1, $2::omitted_count[])`;
 
@@ -20,13 +20,17 @@ export const OMITTED_COLUMNS: RecordColumns<OmittedRequests> = {
 };
 const omittedRecords = recordWriter(OMITTED_COLUMNS);
 
-/** Writes the counts of this process. Other processes have rows of their own. */
-export function omittedRequestsStore(pool: pg.Pool): OmittedRequestsStore {
+/** Counts of refused requests that have no row (ext-proc/requests/log/refused-quota.ts). */
+export type WriteOmitted = ReturnType<typeof omittedRequestsWriter>;
+
+/**
+ * Returns a function that replaces the stored counts of this process, which only increase. Other
+ * processes have rows of their own. It rejects if the result is unknown.
+ */
+export function omittedRequestsWriter(pool: pg.Pool) {
   const writer = randomUUID();
-  return {
-    async write(counts) {
-      await run(pool, COUNT, [writer, omittedRecords(counts)]);
-    },
+  return async (counts: readonly OmittedRequests[]): Promise<void> => {
+    await run(pool, COUNT, [writer, omittedRecords(counts)]);
   };
 }
 
