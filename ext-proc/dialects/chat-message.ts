@@ -1,3 +1,4 @@
+import { cutText } from '#core/cut-text.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** A tool call, in a form for all APIs. */
@@ -123,9 +124,9 @@ export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
 
 export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
   return {
-    id: typeof id === 'string' ? id.slice(0, LONGEST_NAME) : '',
+    id: typeof id === 'string' ? cutText(id, LONGEST_NAME) : '',
     created: typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0,
-    model: typeof model === 'string' ? model.slice(0, LONGEST_NAME) : '',
+    model: typeof model === 'string' ? cutText(model, LONGEST_NAME) : '',
   };
 }
 
@@ -150,5 +151,5 @@ const LONGEST_TIER = 64;
 
 /** The tier that served a response, as a member of the completion. */
 export function tierMember(tier: unknown): JsonObject {
-  return typeof tier === 'string' ? { service_tier: tier.slice(0, LONGEST_TIER) } : {};
+  return typeof tier === 'string' ? { service_tier: cutText(tier, LONGEST_TIER) } : {};
 }

@@ -1,3 +1,4 @@
+import { cutText } from '#core/cut-text.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { ReasoningMember } from '../chat/called-messages.ts';
 import type { CalledTool } from '../dialects/chat-message.ts';
@@ -59,7 +60,7 @@ export class ProducedMessage {
     }
     if (this.#member !== undefined && !this.#isTooMuch) this.#takeReasoning(part[this.#member]);
     if (this.#member === 'reasoning_details' && typeof part.phase === 'string') {
-      this.#phase = part.phase.slice(0, LONGEST_PHASE);
+      this.#phase = cutText(part.phase, LONGEST_PHASE);
       this.#reasoningCharacters += this.#phase.length;
     }
     const isTooMuch = this.#details.length > MOST_DETAILS || this.#reasoningCharacters > MOST_CHARACTERS;

@@ -1,4 +1,5 @@
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { cutText } from '#core/cut-text.ts';
 import { newId } from '#core/ids.ts';
 import { withoutKeys } from '#core/key-secret.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
@@ -130,7 +131,7 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcom
   else root.set('error.type', code);
 }
 
-/** Text of a client without API keys, copied: a slice would keep the whole text in memory. */
+/** Text of a client without API keys. */
 function bounded(text: string, longest = LONGEST_TEXT): string {
-  return withoutKeys(text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString());
+  return withoutKeys(cutText(text, longest));
 }

@@ -14,6 +14,7 @@ import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Clock } from '#core/clock.ts';
+import { cutText } from '#core/cut-text.ts';
 import { newSpanId, newTraceId, type TraceContext, traceHeaders } from './trace-context.ts';
 
 /**
@@ -192,13 +193,8 @@ function contextOf(parent: TraceContext | undefined): Context {
 
 const LONGEST_TEXT = 200;
 
-/** Copies a cut text: a slice would keep the whole text in memory while the span waits. */
 function bounded(value: AttributeValue): AttributeValue {
   if (Array.isArray(value))
-    return value.map((text) => (typeof text === 'string' ? boundedText(text) : text)) as string[];
-  return typeof value === 'string' ? boundedText(value) : value;
-}
-
-function boundedText(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : Buffer.from(text.slice(0, LONGEST_TEXT)).toString();
+    return value.map((text) => (typeof text === 'string' ? cutText(text, LONGEST_TEXT) : text)) as string[];
+  return typeof value === 'string' ? cutText(value, LONGEST_TEXT) : value;
 }

@@ -1,3 +1,4 @@
+import { cutText } from '#core/cut-text.ts';
 import type { DeadlineTimer, HasDeadline } from '../../fairness/deadline-timer.ts';
 import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
@@ -159,7 +160,7 @@ export class ProviderCall implements HasDeadline {
   /** The provider's id of the request, at most 200 characters. */
   get requestId(): string | undefined {
     const id = this.#head?.header('x-request-id') ?? this.#head?.header('request-id');
-    return id?.slice(0, MAX_REQUEST_ID_CHARACTERS);
+    return id && cutText(id, MAX_REQUEST_ID_CHARACTERS);
   }
 
   /** True after the end or a failure. */

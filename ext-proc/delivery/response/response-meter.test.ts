@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
 import { asCompletion } from '../../dialects/completion.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import { countWords } from '../client.fixture.ts';
@@ -182,4 +183,25 @@ test('a prompt that is evicted during its count is counted once', async () => {
     return countWords(texts);
   };
   expect((await meter.usage(chat, evicting, false)).usage.promptTokens).toBe(3);
+});
+
+test('long texts of a provider are not kept, of which the ledger gets the first characters', () => {
+  const heldBytes = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const MIB = 1024 * 1024;
+  const before = heldBytes();
+  const facts = Array.from({ length: 30 }, (_, index) => {
+    const meter = new ResponseMeter(admittedRequest());
+    const long = `${index}${'x'.repeat(MIB)}`;
+    const chunk = { id: long, model: long, service_tier: long, choices: [{ index: 0, finish_reason: long }] };
+    meter.take(JSON.parse(JSON.stringify(chunk)));
+    return [meter.model, meter.facts()];
+  });
+  expect(heldBytes() - before).toBeLessThan(5 * MIB);
+  expect(facts[7]).toEqual([
+    `7${'x'.repeat(199)}`,
+    { upstreamId: `7${'x'.repeat(199)}`, finishReason: `7${'x'.repeat(63)}` },
+  ]);
 });

@@ -1,3 +1,4 @@
+import { cutText } from '#core/cut-text.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { NO_USAGE, type TokenUsage } from '#core/pricing.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
@@ -210,8 +211,7 @@ function mostPromptTokensOf(chat: ChatRequest, textTokens: number): number {
 
 /** Removes what PostgreSQL refuses, such as NUL: a charge must not fail for a provider's odd id. */
 function storable(text: string, maxCharacters: number): string {
-  return text
-    .slice(0, maxCharacters)
+  return cutText(text, maxCharacters)
     .replace(/\p{Cc}/gu, '')
     .toWellFormed();
 }

@@ -1,3 +1,5 @@
+import { cutText } from '#core/cut-text.ts';
+
 /** Most items and parts that are tracked for one stream. A response has some hundred at most. */
 const MOST_FOLLOWED = 4096;
 /** Ids are compared by their first characters. */
@@ -38,7 +40,7 @@ export class SentParts {
   /** The item of an event. llama.cpp gives no `output_index`, others a new id in each event. */
   item(index: unknown, id: unknown): SentItem {
     if (this.#last !== undefined && typeof index === 'number' && index === this.#lastIndex) return this.#last;
-    const name = typeof id === 'string' ? id.slice(0, LONGEST_ID) : '';
+    const name = typeof id === 'string' ? cutText(id, LONGEST_ID) : '';
     const key = typeof index === 'number' ? index : name === '' ? ONLY_ITEM : name;
     const item = this.#items.get(key) ?? this.#items.get(name) ?? this.#added(key, name);
     this.#lastIndex = index;
@@ -49,10 +51,8 @@ export class SentParts {
   #added(key: number | string, name: string): SentItem {
     const item = new SentItem();
     this.#followed++;
-    // A copy, because a slice would keep the whole id.
-    const copy = Buffer.from(name, 'utf16le').toString('utf16le');
     if (key !== name) this.#items.set(key, item);
-    if (name !== '') this.#items.set(copy, item);
+    if (name !== '') this.#items.set(name, item);
     return item;
   }
 
