@@ -84,8 +84,7 @@ export function remainingMs({ admitted, clock }: Pick<ActiveDelivery, 'admitted'
 const LAST_BYTES_MS = 2000;
 
 export function lastBytesMs(delivery: Pick<ActiveDelivery, 'admitted' | 'clock'>): number {
-  const leftMs = remainingMs(delivery);
-  return leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS;
+  return Math.max(LAST_BYTES_MS, remainingMs(delivery));
 }
 
 export function sinceStartMs({ clock, startedMs }: ActiveDelivery): number {

@@ -208,8 +208,7 @@ async function failureOf(
   call: ProviderCall,
   head: ProviderHead,
 ): Promise<ProviderFailure> {
-  const leftMs = remainingMs(delivery);
-  call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
+  call.limit(Math.min(ERROR_BODY_MS, remainingMs(delivery)), FAILURES.abandoned);
   // Read even if unused: a connection is reusable only after the end of its response.
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   const local = head.header('x-gw-local');

@@ -30,9 +30,8 @@ const USAGE_SILENCE_MS = 10_000;
  * cost of images and files, so it is awaited, unless the provider bills nothing then.
  */
 export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call: ProviderCall): void {
-  const leftMs = remainingMs(delivery);
   if (!delivery.admitted.chat.hasMedia || provider.billPromptOnDisconnect === false) call.abort(FAILURES.abandoned);
-  else call.limit(leftMs < USAGE_SILENCE_MS ? leftMs : USAGE_SILENCE_MS, FAILURES.abandoned);
+  else call.limit(Math.min(USAGE_SILENCE_MS, remainingMs(delivery)), FAILURES.abandoned);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Target } from '#core/config/gateway-config.ts';
 
-/** More rests than targets exist. The oldest are dropped, so reloads cannot grow the memory. */
+/** Far more than a configuration has targets. Beyond it the oldest rests are dropped. */
 const MOST_RESTS = 10_000;
 
 /** Targets that asked for a pause, known by provider and model, so a rest outlives a reload. */

@@ -1,4 +1,5 @@
 import { embeddingsUsage } from '../../doors/embeddings/embeddings-response.ts';
+import { bytesOf } from '../../fairness/bytes-of.ts';
 import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
 import type { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { type ActiveDelivery, lastBytesMs, sinceStartMs } from '../attempts/active-delivery.ts';
@@ -9,7 +10,7 @@ import { doorApiOf } from '../provider/admitted-request.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
 import { usageJson } from '../response/usage.ts';
 import { respond, respondWithRefusal } from './respond.ts';
-import { bytesOf, LARGE_BYTES, sendLarge } from './send-large.ts';
+import { LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /**
  * Charges a whole response, and only then sends it (docs/design.md, "Invariants", 4). Its text is

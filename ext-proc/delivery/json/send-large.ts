@@ -1,3 +1,4 @@
+import { bytesOf } from '../../fairness/bytes-of.ts';
 import type { Evictable, MemoryReservation } from '../../fairness/shared-budget.ts';
 import { settlesWithin } from '../../fairness/wait.ts';
 import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
@@ -67,8 +68,4 @@ async function sendPieces(
 function slices(piece: Buffer): Buffer[] {
   const count = Math.ceil(piece.length / LARGE_BYTES);
   return Array.from({ length: count }, (_, at) => piece.subarray(at * LARGE_BYTES, (at + 1) * LARGE_BYTES));
-}
-
-export function bytesOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }

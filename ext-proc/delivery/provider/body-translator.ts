@@ -1,3 +1,4 @@
+import { bytesOf } from '../../fairness/bytes-of.ts';
 import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
 import type { TranslationThread } from './translate-body-worker.ts';
@@ -15,8 +16,7 @@ export class BodyTranslator {
     job: Omit<TranslationJob, 'bytes'>,
     organizationId: string,
   ): Promise<TranslatedBody | undefined> | TranslatedBody {
-    let length = 0;
-    for (const piece of pieces) length += piece.length;
+    const length = bytesOf(pieces);
     if (length <= AT_ONCE_BYTES) return translateBody({ ...job, bytes: Buffer.concat(pieces, length) });
     return this.#thread.run(organizationId, () => {
       // Buffers of this size share no memory with others.

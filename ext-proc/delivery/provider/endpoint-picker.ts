@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { backOffMs } from '#core/retry/back-off.ts';
+import { bytesOf } from '../../fairness/bytes-of.ts';
 import type { PickResult } from '../../telemetry/provider-attempt-metrics.ts';
 import { type PickerAnswer, pickerAnswer, pickerRequest } from './picker-messages.ts';
 
@@ -70,7 +71,7 @@ export class EndpointPickers {
 
   async #query(origin: string, path: string, body: readonly Buffer[]): Promise<Pick> {
     const failing = this.#failing.get(origin);
-    const isTelling = body.reduce((sum, { length }) => sum + length, 0) <= TELLING_BYTES;
+    const isTelling = bytesOf(body) <= TELLING_BYTES;
     if (failing !== undefined) {
       if (failing.restsUntilMs > this.#nowMs()) return NONE;
       if (isTelling) failing.restsUntilMs = this.#nowMs() + WITHIN_MS;

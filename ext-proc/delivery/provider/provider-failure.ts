@@ -51,7 +51,7 @@ const UPSTREAM_ERROR_RETRY_SAME: Verdict = { code: 'upstream_error', retry: 'sam
 /** Not the same provider again: it may bill the work already. */
 const UPSTREAM_ERROR_RETRY_NEXT: Verdict = { code: 'upstream_error', retry: 'next' };
 
-/** The words of such a provider are of its servers. Groq's name the operator's organization. */
+/** The provider's own words are not shown: Groq's name the operator's organization. */
 const TOO_LARGE: Verdict & Pick<ProviderFailure, 'problem'> = {
   ...{ code: 'invalid_request', retry: 'next' },
   problem: 'The request is too large for the provider of the model.',

@@ -2,6 +2,7 @@ import type { Provider, Target } from '#core/config/gateway-config.ts';
 import { API_PATHS, EMBEDDINGS_PATH, LEAST_OUTPUT_TOKENS, type ProviderApi } from '#core/config/provider-api.ts';
 import type { RequestAtDoor } from '../../doors/request-at-door.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
+import { bytesOf } from '../../fairness/bytes-of.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { untracedHeaders } from '../../telemetry/trace-context.ts';
@@ -70,15 +71,13 @@ export function providerRequest(
   span: Span | undefined,
   body: readonly Buffer[],
 ): ProviderRequest {
-  let bodyBytes = 0;
-  for (const piece of body) bodyBytes += piece.length;
   const { provider } = target;
   const { path, json, stream } = constantParts(target, doorApiOf(admitted) === 'embeddings');
   const constant = admitted.chat.stream ? stream : json;
   const trace = provider.sendTraceparent ? traceHeaders(admitted, span) : [];
   const isSendable = constant !== undefined && areSendable(trace);
   const headers = isSendable ? [...withPassed(constant, passedHeaders(admitted, target)), ...trace] : undefined;
-  return { path, headers, body, bodyBytes };
+  return { path, headers, body, bodyBytes: bytesOf(body) };
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();

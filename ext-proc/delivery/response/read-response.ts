@@ -45,7 +45,7 @@ export interface ShownAtDoor {
 
 /** Reads a response. Text that needs no translation is edited, not serialized again. */
 export function readResponse(sent: string, names: ResponseNames): ProviderResponse | ProviderFailure {
-  if (names.isEmbedding) return readEmbedded(sent, parseObject(sent), names);
+  if (names.isEmbedding) return readEmbedded(sent, names);
   const dialect = DIALECTS[names.api];
   const said = dialect === undefined ? parseObject(sent) : parseResponse(sent);
   if (said === undefined) return errorListIn(sent) ?? FAILURES.malformed;
@@ -74,11 +74,8 @@ function parseResponse(text: string): JsonObject | undefined {
   }
 }
 
-function readEmbedded(
-  sent: string,
-  said: JsonObject | undefined,
-  { model }: ResponseNames,
-): ProviderResponse | ProviderFailure {
+function readEmbedded(sent: string, { model }: ResponseNames): ProviderResponse | ProviderFailure {
+  const said = parseObject(sent);
   if (said === undefined) return errorListIn(sent) ?? FAILURES.malformed;
   if (hasError(said)) return bodyFailure(said);
   const read = readEmbeddings(sent, said, model);
