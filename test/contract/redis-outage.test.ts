@@ -68,6 +68,18 @@ requirement(missingRedis, () => {
       expect(lines.filter((line) => line.startsWith('Redis'))).toEqual(['Redis is unavailable', 'Redis is back']);
     });
 
+    test('because its password was changed says so, and serves again with the former one', async () => {
+      const setPassword = async (password: string) => {
+        await redis.admin.config('SET', 'requirepass', password);
+        await redis.admin.call('CLIENT', 'KILL', 'TYPE', 'normal');
+      };
+      const outcome = () => store.takeRead('key-1', 9, 0).catch((error: Error) => error.message);
+      await setPassword('hunter3');
+      await expect.poll(outcome).toContain('WRONGPASS');
+      await setPassword('hunter2');
+      await expect.poll(outcome).toEqual({ allowed: true });
+    });
+
     test('because it is frozen refuses calls after a time-out, and then at once', async () => {
       process.kill(redis.pid, 'SIGSTOP');
       try {

@@ -33,8 +33,7 @@ export async function connectRedis(options: ConnectionOptions): Promise<ScriptCa
   const node = await connectToAny(address, options);
   try {
     const oneSlot = await requiresOneSlot(node);
-    logOutages(node, options.log);
-    return callsOver(node, oneSlot);
+    return callsOver(node, oneSlot, logOutages(node, options.log));
   } catch (error) {
     node.disconnect();
     throw asStoreError(error);
@@ -109,19 +108,25 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
   }
 }
 
-/** Logs one line when Redis becomes unavailable and one when it is back, not one per attempt. */
-function logOutages(client: Redis, log: RedisLog): void {
+/**
+ * Logs one line when Redis becomes unavailable and one when it is back, not one per attempt.
+ * Returns why the last attempt to connect failed.
+ */
+function logOutages(client: Redis, log: RedisLog): () => Error {
   let unavailable = false;
-  let reason = 'the connection was closed';
+  const closed = new Error('the connection was closed');
+  let reason = closed;
   client.on('error', (error: Error) => {
-    reason = error.message;
+    reason = error;
   });
   client.on('close', () => {
-    if (!unavailable) log.warn({ reason }, 'Redis is unavailable');
+    if (!unavailable) log.warn({ reason: reason.message }, 'Redis is unavailable');
     unavailable = true;
   });
   client.on('ready', () => {
     if (unavailable) log.info({}, 'Redis is back');
     unavailable = false;
+    reason = closed;
   });
+  return () => reason;
 }

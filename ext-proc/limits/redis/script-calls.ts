@@ -27,19 +27,23 @@ function writeTogether(client: Redis | Cluster): void {
   queueMicrotask(() => stream.uncork());
 }
 
-export function callsOver(client: Redis | Cluster, oneSlot: boolean): ScriptCalls {
+/** `whyAway` has the cause, for a call of a client that is not connected. */
+export function callsOver(client: Redis | Cluster, oneSlot: boolean, whyAway?: () => Error): ScriptCalls {
+  const storeError = (error: unknown): unknown =>
+    asStoreError(client.status === 'ready' ? error : (whyAway?.() ?? error));
+
   async function run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const script = SCRIPTS[name];
     writeTogether(client);
     try {
       return await client.call('EVALSHA', script.sha1, keys.length, ...keys, ...args);
     } catch (error) {
-      if (!isNoScript(error)) throw asStoreError(error);
+      if (!isNoScript(error)) throw storeError(error);
     }
     try {
       return await client.call('EVAL', script.source, keys.length, ...keys, ...args);
     } catch (error) {
-      throw asStoreError(error);
+      throw storeError(error);
     }
   }
   return {
