@@ -225,7 +225,7 @@ describe('environment variables override the stores', () => {
     expect(
       await folder.messages('stores:\n  postgres: embedded\n', { DATABASE_URL: 'mysql://x', REDIS_URL: 'redis' }),
     ).toEqual([
-      'gateway.yaml:1:1: stores.redis: is overridden by REDIS_URL, which must be a URL such as redis://user:password@host:6379/0 or rediss://…; write / @ of the password as %2F %40',
+      'gateway.yaml:1:1: stores.redis: is overridden by REDIS_URL, which must be a URL such as redis://user:password@host:6379/0, or rediss://… with no parameters but sslrootcert, sslcert and sslkey; write / @ % of the password as %2F %40 %25',
       'gateway.yaml:2:13: stores.postgres: is overridden by DATABASE_URL, which must be a URL of one host such as postgres://user:password@host:5432/database; write / ? # % of the password as %2F %3F %23 %25',
     ]);
   });

@@ -4,14 +4,18 @@ import { POSTGRES_OF_FILE } from './stores.ts';
 
 const folder = configFolder();
 
-// `pg` throws for the first of these, and takes the second for port 4 of a host `me`.
-test.each(['p/w', '4/w', 'p#w', '4#w', 'p?w'])('the password %s is refused until it is escaped', async (password) => {
-  const file = (text: string) => `stores: {postgres: "postgres://me:${text}@h:5432/d", redis: "redis://me:${text}@h"}`;
-  expect(await folder.messages(file(password))).toContainEqual(
-    expect.stringMatching(/1:20: stores\.postgres: must be .* %2F %3F %23 %25$/),
-  );
-  expect(await folder.messages(file(encodeURIComponent(password)))).toEqual([]);
-});
+// `pg` throws for the first of these, and takes the second and the last for port 4 of a host `me`.
+test.each(['p/w', '4/w', 'p#w', '4#w', 'p?w', '4?w'])(
+  'the password %s is refused until it is escaped',
+  async (password) => {
+    const file = (text: string) =>
+      `stores: {postgres: "postgres://me:${text}@h:5432/d", redis: "redis://me:${text}@h"}`;
+    expect(await folder.messages(file(password))).toContainEqual(
+      expect.stringMatching(/1:20: stores\.postgres: must be .* %2F %3F %23 %25$/),
+    );
+    expect(await folder.messages(file(encodeURIComponent(password)))).toEqual([]);
+  },
+);
 
 // `pg` throws for escapes that are not UTF-8.
 test.each(['%e4', 'a%FFb', '100%%e4'])('the password %s is refused, whose %% is not escaped', async (password) => {
@@ -22,13 +26,16 @@ test.each(['%e4', 'a%FFb', '100%%e4'])('the password %s is refused, whose %% is 
   expect(await folder.messages('workers: 1', { DATABASE_URL })).toEqual([]);
 });
 
-test.each(['a/b', 'a@b'])('the password %s of Redis is refused until it is escaped', async (password) => {
-  const file = (text: string) => `stores: {redis: "redis://:${text}@h:6379/0"}`;
-  expect(await folder.messages(file(password))).toEqual([
-    expect.stringMatching(/1:17: stores\.redis: must be .* %2F %40$/),
-  ]);
-  expect(await folder.messages(file(encodeURIComponent(password)))).toEqual([]);
-});
+test.each(['a/b', 'a@b', '100%', '%FF'])(
+  'the password %s of Redis is refused until it is escaped',
+  async (password) => {
+    const file = (text: string) => `stores: {redis: "redis://:${text}@h:6379/0"}`;
+    expect(await folder.messages(file(password))).toEqual([
+      expect.stringMatching(/1:17: stores\.redis: must be .* %2F %40 %25$/),
+    ]);
+    expect(await folder.messages(file(encodeURIComponent(password)))).toEqual([]);
+  },
+);
 
 test.each([
   'postgres://me:a@b@h/d',

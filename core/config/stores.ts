@@ -1,16 +1,15 @@
 import type { z } from 'zod';
 import type { RuleProblem } from './problem.ts';
+import { parseRedisUrl } from './redis-url.ts';
 import { duration, readText, section, whole } from './schema-fields.ts';
 import { isUnread, type Secrets } from './secret-places.ts';
 
 /** One host: `pg` supports no lists of hosts. An unescaped / ? or # ends the password too early. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\/[^?#@]*)?(?:\?[^#]*)?$/;
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\/[^?#@]*)?(?:\?(?![^=&]*@)[^#]*)?$/;
 const POSTGRES_URL_ACCEPTED =
   'a URL of one host such as postgres://user:password@host:5432/database; write / ? # % of the password as %2F %3F %23 %25';
-/** Groups: scheme, user and password, hosts, database, query. */
-export const REDIS_URL = /^(rediss?):\/\/(?=\S{1,2000}$)(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
 const REDIS_URL_ACCEPTED =
-  'a URL such as redis://user:password@host:6379/0 or rediss://…; write / @ of the password as %2F %40';
+  'a URL such as redis://user:password@host:6379/0, or rediss://… with no parameters but sslrootcert, sslcert and sslkey; write / @ % of the password as %2F %40 %25';
 
 /** Upper bounds: with longer ones a process could not write its last charges in its time to end. */
 const LONGEST_CONNECT_MS = 10_000;
@@ -66,7 +65,7 @@ function isDecodable(text: string): boolean {
 }
 
 function isRedisUrl(text: string): boolean {
-  return REDIS_URL.test(text);
+  return parseRedisUrl(text) !== undefined;
 }
 
 /**

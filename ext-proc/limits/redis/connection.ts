@@ -1,11 +1,11 @@
 import { Cluster, type Redis } from 'ioredis';
+import type { RedisAddress } from '#core/config/redis-url.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { within } from '#core/within.ts';
-import { type ServerInfo, visitMasters } from './masters.ts';
+import { redisAddress, type ServerInfo, visitMasters } from './masters.ts';
 import { CONNECT_MS, connectToAny, type NodeOptions, nodeOptions, retryAfterMs } from './node-connection.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
 import { allShardKeys } from './redis-keys.ts';
-import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 import { refuseMissingRights } from './rights.ts';
 import { callsOver, type ScriptCalls } from './script-calls.ts';
 
@@ -22,7 +22,7 @@ export interface ConnectionOptions extends NodeOptions {
 
 /** Connects to Redis. Rejects: StoreUnavailable, or RedisRefused if it must not keep limits. */
 export async function connectRedis(options: ConnectionOptions): Promise<ScriptCalls> {
-  const address = parseRedisUrl(options.url);
+  const address = redisAddress(options.url);
   const { isCluster, failed } = await visitMasters(options, async (redis, info) => {
     refuseEviction(info);
     await refuseMissingRights(redis);

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
+import { parseRedisUrl, type RedisAddress, type RedisNode } from '#core/config/redis-url.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { connectToAny, type NodeOptions } from './node-connection.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
-import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
 /** Reads a field of `INFO`. */
 export type ServerInfo = (field: string) => string | undefined;
@@ -15,20 +15,25 @@ export interface VisitedMasters<Found> {
   readonly failed: readonly (StoreUnavailable | RedisRefused)[];
 }
 
-type Master = RedisAddress['nodes'][number];
-
 type Visit<Found> = (redis: Redis, info: ServerInfo, address: string) => Promise<Found>;
+
+/** The configuration has checked the URL. */
+export function redisAddress(url: string): RedisAddress {
+  const address = parseRedisUrl(url);
+  if (address === undefined) throw new RedisRefused('the Redis URL is not valid');
+  return address;
+}
 
 /** Visits the server, or each master of its cluster. Rejects if no named node is usable. */
 export async function visitMasters<Found>(
   { url, ...options }: NodeOptions & { readonly url: string },
   visit: Visit<Found>,
 ): Promise<VisitedMasters<Found>> {
-  const address = parseRedisUrl(url);
+  const address = redisAddress(url);
   const found: Found[] = [];
   const failed: (StoreUnavailable | RedisRefused)[] = [];
   const first = await connectToAny(address, options);
-  const visitOne = async (master?: Master) => {
+  const visitOne = async (master?: RedisNode) => {
     try {
       const redis = master === undefined ? first : await connectToAny({ ...address, nodes: [master] }, options);
       try {
@@ -54,7 +59,7 @@ export async function visitMasters<Found>(
 }
 
 /** Throws errors that are bugs. */
-function failedVisit(master: Master | undefined, error: unknown): StoreUnavailable | RedisRefused {
+function failedVisit(master: RedisNode | undefined, error: unknown): StoreUnavailable | RedisRefused {
   if (!(error instanceof RedisRefused || error instanceof StoreUnavailable)) throw error;
   if (master === undefined) return error;
   const message = `${master.host}:${master.port}: ${error.message}`;

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, createSecureContext, type SecureContext } from 'node:tls';
 import { Redis } from 'ioredis';
+import type { RedisAddress, RedisTlsFiles } from '#core/config/redis-url.ts';
 import { present } from '#core/present.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
-import type { RedisAddress, RedisTlsFiles } from './redis-url.ts';
 import { CLOSE_MS } from './script-calls.ts';
 
 export interface NodeOptions {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { RedisRefused } from './redis-errors.ts';
 import { parseRedisUrl } from './redis-url.ts';
 
 it.each([
@@ -45,13 +44,7 @@ it.each([
   'rediss://hunter2@a?sslrootcert=',
   'rediss://hunter2@a?sslcert=c.pem',
   'rediss://hunter2@a?ssl=hunter2',
-])('refuses %s, without showing it', (url) => {
-  let problem: unknown;
-  try {
-    parseRedisUrl(url);
-  } catch (error) {
-    problem = error;
-  }
-  expect(problem).toBeInstanceOf(RedisRefused);
-  expect(String(problem)).not.toContain('hunter2');
+  'redis://x:100%@a',
+])('refuses %s', (url) => {
+  expect(parseRedisUrl(url)).toBeUndefined();
 });
