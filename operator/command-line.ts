@@ -39,7 +39,8 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   return result.kind === 'done' ? result : { ...result, message: withoutKeys(result.message) };
 }
 
-async function run(args: readonly string[], env: Environment): Promise<Result> {
+async function run(given: readonly string[], env: Environment): Promise<Result> {
+  const args = given.filter((arg) => arg !== '--json');
   if (args.length === 0) return { kind: 'usage', message: help(COMMANDS) };
   if (args.some((arg) => HELP.has(arg) && !isValue(args, arg))) {
     const words = args.filter((arg) => !HELP.has(arg));
@@ -53,7 +54,8 @@ async function run(args: readonly string[], env: Environment): Promise<Result> {
     args.slice(command.name.split(' ').length),
     command.flags ?? [],
   );
-  const wrong = [...problems, ...positionalProblems(command, positionals)];
+  const twoForms = flags.has('csv') && args.length < given.length ? ['Give --csv or --json, not both.'] : [];
+  const wrong = [...problems, ...twoForms, ...positionalProblems(command, positionals)];
   if (wrong.length > 0) return { kind: 'usage', message: [...wrong, `Usage: ${usageLine(command)}`].join('\n') };
   const result = await command.run({ positionals, flags, env });
   return result.kind === 'usage'

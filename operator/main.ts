@@ -8,10 +8,7 @@ const LONGEST_SHOWN_AGAIN = 4_096;
 
 const given = process.argv.slice(2);
 const asJson = given.includes('--json');
-const result = await runCommandLine(
-  given.filter((arg) => arg !== '--json'),
-  process.env,
-);
+const result = await runCommandLine(given, process.env);
 process.exitCode = EXIT_STATUS[result.kind];
 const isReport = result.kind === 'done' || (result.kind === 'refused' && result.isReport);
 const message = result.kind === 'done' ? result.text : result.message;

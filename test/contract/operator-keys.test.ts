@@ -84,6 +84,7 @@ describe('keys on the operator command line', () => {
       of(b, 'B', 'revoked'),
       of(a, "'=1+1", 'usable'),
     ]);
+    expect(await refusal('usage', 'key', 'list', '--org', org, '--csv', '--json')).toMatch(/^Give --csv or --json/);
   });
 
   it('shows the same state of a key in the list, in its details and in the CSV, also during a replacement', async () => {
