@@ -1,8 +1,18 @@
 import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
 import { listCheckpoints } from '../checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from '../checkpoints/checkpoint-writer.ts';
 import type { CheckpointRun } from '../checkpoints/checkpoints.ts';
-import { createPool, inTransaction, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
+import {
+  createPool,
+  inTransaction,
+  only,
+  run,
+  type StoreLog,
+  sql,
+  type Timeouts,
+} from '../connection/connection-pool.ts';
 import { replaceKey, updateKey } from '../keys/key-changes.ts';
 import { createKey, findKey, listKeys } from '../keys/key-rows.ts';
 import { createPlaygroundKey } from '../keys/playground-keys.ts';
@@ -108,7 +118,10 @@ async function unaccountedAmong(pool: pg.Pool, generationIds: readonly string[])
 const RENEW_EPOCH = sql('renew_epoch')`update ledger_state set epoch = gen_random_uuid() returning epoch`;
 
 /** After a restore, makes every limit store discard its state of this ledger. Returns the epoch. */
-async function renewLedgerEpoch(pool: pg.Pool): Promise<string> {
-  const rows = await inTransaction(pool, 'begin', (client) => run<{ epoch: string }>(client, RENEW_EPOCH, []));
-  return String(rows[0]?.epoch);
+async function renewLedgerEpoch(pool: pg.Pool, by: Actor): Promise<string> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const { epoch } = await only<{ epoch: string }>(client, RENEW_EPOCH, []);
+    await addAuditEvent(client, { action: 'ledger.epoch_renewed', subjectName: epoch, changes: {} }, by);
+    return epoch;
+  });
 }

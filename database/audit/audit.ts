@@ -21,6 +21,7 @@ export type AuditAction =
   /** A dead letter was charged. */
   | 'charge.retried'
   | 'charge.forgiven'
+  | 'ledger.epoch_renewed'
   | 'key.created'
   | 'key.updated'
   | 'key.revoked'

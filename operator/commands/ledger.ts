@@ -1,5 +1,5 @@
 import { formatUsd, usdJson } from '#core/money.ts';
-import { type Command, flaglessCommand, onDatabase } from '../command-line/command.ts';
+import { type Command, flaglessCommand, onDatabase, operatorHere } from '../command-line/command.ts';
 import { table } from '../command-line/table.ts';
 
 const renewEpoch = flaglessCommand(
@@ -7,7 +7,7 @@ const renewEpoch = flaglessCommand(
   'After restoring a backup: make running gateways discard what they know of the database.',
   [],
   async ({ administration }) => {
-    const epoch = await administration.renewLedgerEpoch();
+    const epoch = await administration.renewLedgerEpoch(operatorHere());
     return { kind: 'done', json: { epoch }, text: `The ledger epoch is now ${epoch}.` };
   },
 );

@@ -159,7 +159,7 @@ describe('a caller in memory', () => {
 
   it('has the current epoch of the ledger', async () => {
     const customer = await keptCustomer();
-    const epoch = await store.administration.renewLedgerEpoch();
+    const epoch = await store.administration.renewLedgerEpoch(BY);
     expect((await find(customer))?.account.ledgerEpoch).toBe(epoch);
   });
 });

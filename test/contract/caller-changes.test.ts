@@ -49,7 +49,7 @@ describe('a change of callers', () => {
   });
 
   it('of the ledger epoch, the keeper of the limits or the fences concerns every caller', async () => {
-    expect(await notificationsOf(() => db.store.administration.renewLedgerEpoch())).toEqual(['']);
+    expect(await notificationsOf(() => db.store.administration.renewLedgerEpoch(BY))).toEqual(['']);
     expect(
       await notificationsOf(() => sql(db.url, 'update ledger_state set memory_owner = gen_random_uuid()')),
     ).toEqual(['']);
@@ -109,7 +109,9 @@ describe('a statement that changes callers', () => {
     expect(took).toBeLessThan(IN_FORCE.toMs);
     await suspend(true);
     expect(await tookMs(() => suspend(false))).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
-    expect(await tookMs(() => db.store.administration.renewLedgerEpoch())).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
+    expect(await tookMs(() => db.store.administration.renewLedgerEpoch(BY))).toBeGreaterThanOrEqual(
+      IN_FORCE.fromMs - 1,
+    );
   });
 
   it('waits for that whatever client_min_messages is set for the database', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addCustomer, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, BY, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
 
 const CUT_ALL =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
@@ -90,8 +90,11 @@ describe('the ledger epoch', () => {
   it('changes when the operator renews it', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
-    const renewed = await store.administration.renewLedgerEpoch();
+    const renewed = await store.administration.renewLedgerEpoch(BY);
     expect(renewed).not.toBe(before);
     expect(await epoch(customer.hash)).toBe(renewed);
+    expect(await sql(url, `select actor, action from audit_log where subject_name = '${renewed}'`)).toEqual([
+      { ...BY, action: 'ledger.epoch_renewed' },
+    ]);
   });
 });

@@ -171,7 +171,7 @@ async function moneyIn(store: TestStore): Promise<Pick<Mode, 'customers' | 'back
       credit: async (organizationId, amountNanoUsd) => {
         await store.administration.credit(organizationId, { amountNanoUsd }, BY);
       },
-      renewEpoch: async () => void (await store.administration.renewLedgerEpoch()),
+      renewEpoch: async () => void (await store.administration.renewLedgerEpoch(BY)),
     },
   };
 }

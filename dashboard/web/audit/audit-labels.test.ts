@@ -141,7 +141,13 @@ describe('actionChoice', () => {
     for (const action of ['key.revoked', 'user.invited', 'view.created', 'alerts.updated', 'organization.credited']) {
       expect(offered).toContain(action);
     }
-    for (const action of ['charge.retried', 'user.signed_in', 'user.identity_bound', 'user.disabled']) {
+    for (const action of [
+      'charge.retried',
+      'ledger.epoch_renewed',
+      'user.signed_in',
+      'user.identity_bound',
+      'user.disabled',
+    ]) {
       expect(offered).not.toContain(action);
     }
   });

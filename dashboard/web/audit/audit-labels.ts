@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'organization.automatic_top_up': 'Changed automatic top-up of the organization {}',
   'charge.retried': 'Charged the refused generation {}',
   'charge.forgiven': 'Forgave the refused generation {}',
+  'ledger.epoch_renewed': 'Renewed the ledger epoch',
   'key.created': 'Created the key {}',
   'key.updated': 'Changed the key {}',
   'key.revoked': 'Revoked the key {}',
@@ -45,7 +46,7 @@ export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.
 
 /** False for actions about a user or the gateway, which are in no organization's log. */
 export function isOfOrganization(action: string): boolean {
-  return !/^charge\.|^user\.(?!created|added|invited|role_changed|removed)/.test(action);
+  return !/^charge\.|^ledger\.|^user\.(?!created|added|invited|role_changed|removed)/.test(action);
 }
 
 /** A choice of the action filter, such as `Revoked a key`. */
