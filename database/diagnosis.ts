@@ -11,8 +11,10 @@ import { readSchemaFiles } from './schema/schema-files.ts';
 
 export type DatabaseDiagnosis = Awaited<ReturnType<typeof openDiagnosis>>;
 
-export interface PriceListUse {
+/** A name of the configuration, and the organizations that use it. */
+export interface NameUse {
   readonly name: string;
+  /** Number of organizations. */
   readonly count: number;
   /** Ids of the first few organizations. */
   readonly organizations: readonly string[];
@@ -75,7 +77,10 @@ export async function openDiagnosis(url: string) {
       /** `undefined`: no process has reported a configuration. */
       configuration: () => inTurn(() => currentConfiguration(client)),
       hasEnabledUser: (email: string) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
-      priceLists: () => inTurn(() => run<PriceListUse>(client, PRICE_LISTS, [])),
+      priceLists: () => inTurn(() => run<NameUse>(client, PRICE_LISTS, [])),
+      /** At most 20 models that usable keys are bound to and that are none of `configured`. */
+      modelsOfKeysBut: (configured: readonly string[]) =>
+        inTurn(() => run<NameUse>(client, MODELS_OF_KEYS, [configured])),
       /** Payments of the last day that were read although Stripe had sent no event. */
       missedEvents: () => inTurn(async () => (await only<{ count: number }>(client, MISSED_EVENTS, [])).count),
       /** At most 20 addresses with X-Forwarded-For in the last hour, not in `trusted_proxies`. */
@@ -165,6 +170,14 @@ const ledger = (client: pg.Client) => only<LedgerFigures>(client, LEDGER, []);
 const PRICE_LISTS = sql('diagnose_price_lists')`
   select price_list as name, count(*)::integer as count, (array_agg(id order by id))[1:5] as organizations
     from organizations where price_list is not null group by price_list order by price_list limit 1000`;
+
+const MODELS_OF_KEYS = sql('diagnose_models_of_keys')`
+  select model as name, count(distinct organization_id)::integer as count,
+      (array_agg(distinct organization_id order by organization_id))[1:5] as organizations
+    from keys cross join unnest(models) model
+    where model <> all ($1::text[]) and not playground
+      and (revoked_at is null or revoked_at > now()) and (expires_at is null or expires_at > now())
+    group by model order by model limit 20`;
 
 const MISSED_EVENTS = sql('diagnose_missed_events')`
   select count(*)::integer as count from top_ups where ${EVENT_MISSED}`;

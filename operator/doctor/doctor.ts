@@ -22,7 +22,7 @@ import { areElsewhere, lookAtProcesses } from './processes.ts';
 import { lookAtProvider } from './provider.ts';
 import { lookAtProxies } from './proxies.ts';
 import { ask, lookAtReadiness } from './readiness.ts';
-import { lookAtDemo, lookAtLedger, lookAtPriceLists } from './records.ts';
+import { lookAtDemo, lookAtLedger, lookAtModelsOfKeys, lookAtPriceLists } from './records.ts';
 import { lookAtSecrets } from './secrets.ts';
 
 export const DOCTOR: Command = {
@@ -53,6 +53,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
       ...(loaded.ok
         ? [
             inDatabase('price lists', database, (readable) => lookAtPriceLists(loaded.config, readable)),
+            inDatabase('models of keys', database, (readable) => lookAtModelsOfKeys(loaded.config, readable)),
             ...configuredChecks(loaded, path, env, database),
           ]
         : []),

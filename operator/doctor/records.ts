@@ -1,7 +1,7 @@
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { countOf } from '#core/count-of.ts';
 import { missingRight } from '#database/connection/unavailable.ts';
-import type { DatabaseDiagnosis, LedgerFigures } from '#database/diagnosis.ts';
+import type { DatabaseDiagnosis, LedgerFigures, NameUse } from '#database/diagnosis.ts';
 import { DEMO_EMAIL } from '../records/users.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
@@ -17,7 +17,9 @@ export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonl
       : `balances of ${countOf(organizations, 'organization')} agree with their last entries`;
   const differ = `balances differ from their entries: ${differing.join(', ')}`;
   const books =
-    differing.length === 0 ? ok('ledger', agreeing) : problem('ledger', differ, 'Run `ledger verify` and see docs.');
+    differing.length === 0
+      ? ok('ledger', agreeing)
+      : problem('ledger', differ, 'Run `ledger verify`, which names the differences.');
   const refused = `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`;
   const advice = 'See `ledger dead-letters list`; each is a completion that was not charged. Retry or forgive it.';
   const letters = deadLetters === 0 ? ok('dead letters', 'none') : problem('dead letters', refused, advice);
@@ -26,12 +28,16 @@ export async function lookAtLedger(database: DatabaseDiagnosis): Promise<readonl
 
 /** Checkpoints are written every hour. */
 const LATE_CHECKPOINT_HOURS = 3;
+/** The default of `cost_progress.summed_until`. */
+const NEVER_SUMMED = '1970-01-01';
 
 /** Background work of the gateway processes. Only their logs say why it fails. */
 function keptUp({ uncheckpointedHours: hours, costsUntil }: LedgerFigures): readonly Finding[] {
   const advice = 'The log of the gateway processes has the reason. After a start it takes up to ten minutes.';
   const old = `the ledger has entries of ${Math.floor(hours)} hours ago without a checkpoint`;
-  const late = `costs are summed up until ${costsUntil}, and reports read later days from every row`;
+  const summed =
+    costsUntil === NEVER_SUMMED ? 'no day of costs is summed up yet' : `costs are summed up until ${costsUntil}`;
+  const late = `${summed}, and reports read later days from every row`;
   return [
     hours < LATE_CHECKPOINT_HOURS
       ? ok('checkpoints', 'they cover all but the newest entries')
@@ -50,16 +56,33 @@ export async function lookAtPriceLists(
   const lacking = used.filter(({ name }) => !priceLists.has(name));
   if (used.length === 0) return [ok(check, 'no price list is in use')];
   if (lacking.length === 0) return [ok(check, `${countOf(used.length, 'price list')} in use, all configured`)];
-  return lacking.map(({ name, count, organizations }) => {
-    const others = count - organizations.length;
-    const who = `${organizations.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
-    const found = `${who}: the price list ${name} is not in the configuration, so the models' own prices apply`;
+  return lacking.map((use) => {
+    const found = `${usersOf(use)}: the price list ${use.name} is not in the configuration, so the models' own prices apply`;
     return problem(
       check,
       found,
       'Add it to price_lists, or correct the organization: org update ID --price-list NAME.',
     );
   });
+}
+
+/** Compares the models that keys name with those of the configuration. */
+export async function lookAtModelsOfKeys(
+  { models }: Pick<CheckedConfig, 'models'>,
+  database: DatabaseDiagnosis,
+): Promise<readonly Finding[]> {
+  const check = 'models of keys';
+  const lacking = await database.modelsOfKeysBut([...models.keys()]);
+  if (lacking.length === 0) return [ok(check, 'all are configured')];
+  const advice = 'Add it to models, or correct the keys: key list --org ID, then key update ID --models a,b.';
+  return lacking.map((use) =>
+    warning(check, `keys of ${usersOf(use)} name the model ${use.name}, which is not in the configuration`, advice),
+  );
+}
+
+function usersOf({ count, organizations }: NameUse): string {
+  const others = count - organizations.length;
+  return `${organizations.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 /**

@@ -29,10 +29,10 @@ function configure(...lists: string[]): void {
   writeFileSync(path, `providers: {}\nmodels: {}\nprice_lists: {${entries.join(', ')}}\n`);
 }
 
-async function doctor(): Promise<string[]> {
+async function doctor(about = 'price lists'): Promise<string[]> {
   const result = await runCommandLine(['doctor'], env);
   const { findings } = (result as unknown as { json: { findings: readonly Finding[] } }).json;
-  return findings.filter(({ check }) => check === 'price lists').map(({ verdict, found }) => `${verdict}: ${found}`);
+  return findings.filter(({ check }) => check === about).map(({ verdict, found }) => `${verdict}: ${found}`);
 }
 
 test('an organization is created with a list, changed to another, and to none', async () => {
@@ -88,4 +88,25 @@ test('the doctor names the organizations with unknown lists', async () => {
   expect(await doctor()).toEqual([
     `problem: ${named}: the price list partner is not in the configuration, so the models' own prices apply`,
   ]);
+});
+
+test('the doctor names the organizations whose usable keys are bound to an unknown model', async () => {
+  configure();
+  const { id } = await done('org', 'create', '--name', 'A');
+  const key = (models: string) =>
+    done('key', 'create', '--org', id, '--name', 'k', '--scopes', 'chat', '--models', models);
+  await done('key', 'revoke', (await key('retired')).id);
+  expect(await doctor('models of keys')).toEqual(['ok: all are configured']);
+  const { id: bound } = await key('gone,lost');
+  await key('gone');
+  const named = (model: string) => `warning: keys of ${id} name the model ${model}, which is not in the configuration`;
+  expect(await doctor('models of keys')).toEqual([named('gone'), named('lost')]);
+  writeFileSync(
+    path,
+    `providers: {p: {base_url: 'http://127.0.0.1:9/v1', api_key: k}}
+models: {gone: {context_window: 100, max_output_tokens: 10, usd_per_million_tokens: {input: 1, output: 1}, targets: [{provider: p, model: m}]}}`,
+  );
+  expect(await doctor('models of keys')).toEqual([named('lost')]);
+  await done('key', 'update', bound, '--models', 'none');
+  expect(await doctor('models of keys')).toEqual(['ok: all are configured']);
 });
