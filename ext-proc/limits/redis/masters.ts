@@ -70,7 +70,7 @@ function failedVisit(master: RedisNode | undefined, error: unknown): StoreUnavai
  * Masters in a reply to `CLUSTER SLOTS`: lists of first slot, last slot, master, replicas. A node
  * that does not know its own address replies with none.
  */
-function mastersIn(slots: unknown, asked = ''): Master[] {
+function mastersIn(slots: unknown, asked = ''): RedisNode[] {
   const nodes = (slots as [number, number, [host: string | null, port: number]][]).map(([, , [host, port]]) => ({
     host: host || asked,
     port,
