@@ -105,6 +105,21 @@ requirement(NO_CHROMIUM, () => {
     expect(member.complaints()).toEqual([]);
   });
 
+  test('the keyboard goes on at the filters after one is removed, and after all are cleared', async () => {
+    const { page } = owner;
+    const focused = () => page.evaluate<string>('document.activeElement.innerText');
+    await page.goto(`/o/${organizationId}/overview?range=7d&status=4xx&streamed=yes`);
+    await page.getByRole('button', { name: 'Remove Streamed' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('Filter');
+    const clear = page.getByRole('button', { name: 'Clear' });
+    await clear.focus();
+    await page.keyboard.press('Enter');
+    await clear.waitFor({ state: 'detached' });
+    expect(await focused()).not.toBe('');
+    expect(await page.evaluate('document.activeElement === document.body')).toBe(false);
+  });
+
   test('requests are grouped by a member of the metadata once it is named', async () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/overview?range=7d`);

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { ExploreGrouping } from '#contract/explore.ts';
 import { type ExploreState, LISTS, type ListName, RANGES, USUAL_RANGE } from '#contract/explore-search.ts';
 import { useAsk, useOrganizationOfPage } from '../api/queries.ts';
@@ -29,6 +29,7 @@ export function ExploreBar({ url, by, children, actions }: ExploreBarProps): Rea
   const { search, change } = url;
   const organization = useOrganizationOfPage();
   const [filtering, setFiltering] = useState(false);
+  const filterButton = useRef<HTMLButtonElement>(null);
   const member = by.startsWith('metadata.') ? by.slice('metadata.'.length) : '';
   const [isNaming, setNaming] = useState(false);
   const isByMember = isNaming || member !== '';
@@ -57,10 +58,17 @@ export function ExploreBar({ url, by, children, actions }: ExploreBarProps): Rea
         onChange={(next) => change({ compare: next ? 'yes' : undefined })}
       />
       {children}
-      <Button icon="filter" onClick={() => setFiltering(true)}>
+      <Button ref={filterButton} icon="filter" onClick={() => setFiltering(true)}>
         Filter
       </Button>
-      <Chips url={url} onOpen={() => setFiltering(true)} />
+      <Chips
+        search={search}
+        onOpen={() => setFiltering(true)}
+        onRemove={(name) => {
+          change({ [name]: undefined });
+          filterButton.current?.focus();
+        }}
+      />
       {filtering && <FilterDialog url={url} onClose={() => setFiltering(false)} />}
     </FilterBar>
   );
@@ -78,10 +86,14 @@ function groupChoices(organization: string | undefined) {
   return [{ value: 'none', label: 'Not grouped' }, ...named];
 }
 
-type ChipsProps = Pick<ExploreBarProps, 'url'> & { readonly onOpen: () => void };
+interface ChipsProps {
+  readonly search: ExploreState;
+  readonly onOpen: () => void;
+  readonly onRemove: (name: keyof ExploreState) => void;
+}
 
 /** The active filters with their values. */
-function Chips({ url: { search, change }, onOpen }: ChipsProps): ReactNode {
+function Chips({ search, onOpen, onRemove }: ChipsProps): ReactNode {
   const enabled = useOrganizationOfPage() !== undefined && search.key !== undefined;
   const { data } = useAsk('GET /api/organizations/:organization/keys', {}, { enabled });
   const nameOf = (value: string) => data?.keys.find(({ id }) => id === value)?.name ?? (value === '' ? 'None' : value);
@@ -102,7 +114,7 @@ function Chips({ url: { search, change }, onOpen }: ChipsProps): ReactNode {
           <button type="button" onClick={onOpen} data-hint={words}>
             {words}
           </button>
-          <button type="button" aria-label={`Remove ${words}`} onClick={() => change({ [name]: undefined })}>
+          <button type="button" aria-label={`Remove ${words}`} onClick={() => onRemove(name)}>
             <Icon name="close" />
           </button>
         </span>

@@ -13,12 +13,18 @@ export interface FilterBarProps {
 }
 
 export function FilterBar({ children, url, actions }: FilterBarProps): ReactNode {
+  const filters = useRef<HTMLDivElement>(null);
+  // The button goes with the filters, and the focus with it.
+  const clear = () => {
+    url.clear();
+    filters.current?.querySelector<HTMLElement>('button, input, select')?.focus();
+  };
   return (
     <search className={styles.bar}>
-      <div className={styles.filters}>
+      <div ref={filters} className={styles.filters}>
         {children}
         {url.isFiltered && (
-          <Button tone="quiet" icon="close" onClick={url.clear}>
+          <Button tone="quiet" icon="close" onClick={clear}>
             Clear
           </Button>
         )}
