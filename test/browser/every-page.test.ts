@@ -126,6 +126,10 @@ requirement(NO_CHROMIUM, () => {
         if (width === PHONE) {
           await page.setViewportSize({ width: SMALL_PHONE, height: 900 });
           here.push(...(await overflows(page)));
+          await page.setViewportSize({ width, height: 900 });
+          await page.evaluate("document.documentElement.style.fontSize = '200%'");
+          here.push(...(await overflows(page)).map((flaw) => `texts of twice the size: ${flaw}`));
+          await keepPicture(page, `${address.replaceAll(/\W+/g, '-')}-${width}-large-texts`);
         }
         found.push(...here.map((flaw) => `${address}: ${flaw}`));
       };
