@@ -36,7 +36,7 @@ const LENGTHS = {
   '1y': 365 * DAY_MS,
 } as const;
 type Length = keyof typeof LENGTHS;
-/** Ranges of whole days. Days are UTC days, like those of budgets and charges. */
+/** The last three are whole UTC days, like those of budgets and charges. */
 export type Range = Length | 'yesterday' | 'month' | 'last-month';
 
 export const RANGES: Readonly<Record<Range, string>> = {

@@ -122,7 +122,7 @@ export const ORGANIZATION_SETTINGS: Settings<OrganizationSettings> = {
     flag: 'max-tokens',
     flagLabel: 'max_tokens',
     none: 'unlimited',
-    hint: 'The cap of max_tokens.',
+    hint: 'A request with a larger max_tokens is refused.',
     placeholder: 'Model limit',
     brief: '{} output tokens a request',
   },

@@ -95,7 +95,7 @@ function told(report: LedgerReport, folder: DataFolder, { dataDir, chargeLogDir 
     countOf(entries, 'entry', 'entries'),
     countOf(generations, 'generation'),
     countOf(deadLetters, 'dead letter'),
-    `${countOf(waitingCharges, 'waiting charge')}`,
+    countOf(waitingCharges, 'waiting charge'),
   ].join(', ');
   const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));
   const json = {

@@ -37,7 +37,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     subject: 'A top-up failed',
     text:
       value('automatic') === 'true'
-        ? `An automatic top-up of ${usd(value('amount_nano_usd'))} failed. None is tried again before an owner replaces the card, or presses “Try again”, on the credits page.`
+        ? `An automatic top-up of ${usd(value('amount_nano_usd'))} failed. No further one is tried before an owner replaces the card, or presses “Try again”, on the credits page.`
         : `A top-up of ${usd(value('amount_nano_usd'))} failed. No credit was added.`,
   }),
   invitation: (value) => ({
@@ -58,7 +58,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   }),
   'provider.out_of_funds': (value) => ({
     subject: `A provider says that your account has no funds: ${value('provider')}`,
-    text: `${value('provider')} refused a request because of your account's money or quota. Pay there, or take it out of the mapping.`,
+    text: `${value('provider')} refused a request because of your account's money or quota. Pay the provider, or take it out of the mapping.`,
   }),
   'ledger.losses': (value) => ({
     subject: 'There are losses',
@@ -70,7 +70,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   }),
   'payments.no_event': (value) => ({
     subject: 'Stripe sends no events',
-    text: `${countOf(Number(value('count')), 'payment')} of the last day had to be read without one. Check the webhook endpoint at Stripe, unless the dashboard was away: until it works, refunds and disputes are found up to a day late.`,
+    text: `${countOf(Number(value('count')), 'payment')} of the last day had to be read without an event. Check the webhook endpoint at Stripe, unless the dashboard was away: until it works, refunds and disputes are found up to a day late.`,
   }),
   'models.check': (value) => ({
     subject: 'Models differ from the model catalogue',
@@ -82,7 +82,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   }),
   'spool.waiting': (value) => ({
     subject: 'Charges are waiting for PostgreSQL',
-    text: `${countOf(Number(value('charges')), 'charge')} not in PostgreSQL yet, for more than 5 s. \`doctor\` says where.`,
+    text: `${countOf(Number(value('charges')), 'charge has', 'charges have')} waited for PostgreSQL for more than 5 s. \`doctor\` says where.`,
   }),
 };
 

@@ -28,7 +28,7 @@ export const KEY_TO_FILL_IN = 'YOUR_API_KEY';
 export const MODEL_TO_FILL_IN = 'MODEL';
 const GREETING: ChatExample = { messages: [{ role: 'user', content: 'Say hello.' }] };
 
-/** Keys without the scope `chat` get examples that read the balance, which every key may do. */
+/** A key without the scope `chat` has `usage:read`, so its examples read the balance. */
 export function snippets(facts: SnippetFacts): readonly Snippet[] {
   return facts.scopes.includes('chat') ? requestSnippets(facts) : creditSnippets(facts);
 }

@@ -212,7 +212,7 @@ function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): R
       title={`Suspend ${name}?`}
       submit="Suspend"
     >
-      Every new request with one of its keys is refused at once, with 403 org_suspended. Requests in flight finish.
+      Every new request with one of its keys is refused at once, with 403 org_suspended. Requests in progress finish.
       Keys, balance and settings stay, its people can still sign in, and you can resume it at any time.
     </RequestDialog>
   );

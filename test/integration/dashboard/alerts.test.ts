@@ -279,7 +279,7 @@ describe('alerts', () => {
       .toEqual(
         expect.arrayContaining([
           '1 loss of $2.00 in the last hour. `ledger losses` lists them.\n',
-          '3 charges not in PostgreSQL yet, for more than 5 s. `doctor` says where.\n',
+          '3 charges have waited for PostgreSQL for more than 5 s. `doctor` says where.\n',
           '1 difference, in cheap-model. `models check` and the page "Model mapping" show them.\n',
           expect.stringMatching(/^acme refused a request because of your account's money or quota/),
           'The ledger has refused 1 charge. `ledger dead-letters list` shows them.\n',

@@ -151,7 +151,7 @@ export function OperatorAlertsPage(): ReactNode {
       <PageHeader
         title="Alerts"
         help="interface.html#alerts"
-        description="You are notified of providers out of funds, losses, dead letters, delayed charges, payments without an event of Stripe, differences from the model catalogue and service tiers without a price."
+        description="You get a mail when a provider is out of funds, when charges are lost, refused or late, when Stripe sends no events, and when models differ from the catalogue or a service tier has no price."
       />
       <UnlessFailed query={alerts}>
         <Card title="Recipients">

@@ -116,7 +116,8 @@ function LabelledControl<Value extends string>(props: Parameters<typeof Segmente
 
 function effect(hours: number | undefined): string {
   if (hours === undefined) return '\u00a0';
-  if (hours === 0) return 'The old key stops working at once: requests in flight finish, new ones get 401 key_revoked.';
+  if (hours === 0)
+    return 'The old key stops working at once: requests in progress finish, new ones get 401 key_revoked.';
   return `The old key works until ${formatInstant(serverMs() + hours * HOUR_MS)}.`;
 }
 

@@ -71,7 +71,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     waitingCharges > 0 && {
       tone: 'bad',
       title: `${countOf(waitingCharges, 'charge waits', 'charges wait')} for the database`,
-      text: 'It does not take them, and completions are refused meanwhile.',
+      text: 'PostgreSQL does not take the charges, and completions are refused meanwhile.',
     },
     unreachable.length > 0 && {
       tone: 'bad',
