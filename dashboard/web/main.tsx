@@ -54,7 +54,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-export function createPageRouter(queryClient: QueryClient) {
+function createPageRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
     context: { queryClient },

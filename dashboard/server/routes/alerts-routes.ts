@@ -80,7 +80,7 @@ export const ALERT_ROUTES: readonly Route[] = [
       if (await sendAgain(deps.database, organizationId, messageId)) return {};
       return problem(
         'conflict',
-        'It was not sent again: it is waiting, was sent too often, or its receiver is no longer configured.',
+        'The message was not sent again: it is waiting, was sent too often, or its receiver is no longer configured.',
       );
     },
   }),

@@ -8,7 +8,7 @@ export type ButtonTone = 'primary' | 'neutral' | 'quiet' | 'danger';
 
 export interface ButtonLook {
   readonly tone?: ButtonTone;
-  readonly size?: 'small' | 'normal';
+  readonly size?: 'small';
   readonly icon?: IconName;
 }
 
@@ -20,8 +20,8 @@ export interface ButtonProps extends ButtonLook, Omit<ComponentProps<'button'>, 
   readonly busy?: boolean;
 }
 
-export function buttonClass({ tone = 'neutral', size = 'normal' }: ButtonLook): string {
-  return classNames(styles.button, styles[tone], size === 'small' && styles.small);
+function buttonClass(tone: ButtonTone = 'neutral', size?: 'small'): string {
+  return classNames(styles.button, styles[tone], size && styles[size]);
 }
 
 /** A button for actions. Use LinkButton for navigation. */
@@ -30,7 +30,7 @@ export function Button({ tone, size, icon, busy = false, children, ...rest }: Bu
     <button
       type="button"
       {...rest}
-      className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}
+      className={buttonClass(tone, size)}
       {...(busy && { 'aria-busy': true, 'aria-disabled': true, onClick: (event) => event.preventDefault() })}
     >
       <span className={styles.content}>
@@ -66,7 +66,7 @@ interface AnchorProps extends ButtonLook, Omit<ComponentProps<'a'>, 'className'>
 /** A plain link that looks like a button. */
 export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProps): ReactNode {
   return (
-    <a {...rest} className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}>
+    <a {...rest} className={buttonClass(tone, size)}>
       <span className={styles.content}>
         {icon && <Icon name={icon} />}
         {children}

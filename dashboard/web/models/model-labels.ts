@@ -163,7 +163,7 @@ export function cheapest(models: readonly ModelView[]): ModelView | undefined {
 }
 
 /** Price of a typical chat, which has about three input tokens for each output token. */
-export function priceOf({ priceTable: { prices } }: Pick<ModelView, 'priceTable'>): bigint {
+function priceOf({ priceTable: { prices } }: Pick<ModelView, 'priceTable'>): bigint {
   return 3n * BigInt(prices.inputPicoUsd) + BigInt(prices.outputPicoUsd);
 }
 

@@ -122,7 +122,7 @@ function Entries({ heading, entries }: Section): ReactNode {
   );
 }
 
-export function AccountMenu(): ReactNode {
+function AccountMenu(): ReactNode {
   const { user } = useSession();
   const theme = useTheme();
   const navigate = useNavigate();

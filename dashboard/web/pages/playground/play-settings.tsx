@@ -54,7 +54,7 @@ export function PlaySettings(props: PlaySettingsProps): ReactNode {
         <NumberField
           label="Output limit"
           required
-          hint="In tokens (max_tokens). Its cost is reserved while the request runs."
+          hint="In tokens (max_tokens). Its cost is held while the request runs."
           {...field('maxTokens')}
           min={1}
           max={MAX_PLAY_TOKENS}
