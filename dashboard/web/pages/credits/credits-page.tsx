@@ -107,8 +107,8 @@ function AffordableCard({ organization, models }: AffordableCardProps): ReactNod
   return (
     <Card title="What the balance pays for">
       <p className="muted small prose">
-        The most that a request can cost is held while it runs: its input at the highest input price, and the whole output limit.
-        With {formatCount(SMALL_INPUT_TOKENS)} input tokens, the balance covers these output limits:
+        The most that a request can cost is held while it runs: its input at the highest input price, and the whole
+        output limit. With {formatCount(SMALL_INPUT_TOKENS)} input tokens, the balance covers these output limits:
       </p>
       <Table
         caption="Output limits that the balance pays for"
