@@ -23,10 +23,18 @@ const BROWSER = ['test/browser/**/*.test.ts'];
 const BROWSER_IN_SHORT = named('browser/journey');
 
 /**
- * Tests that start whole installations: supervisor, workers, other users. They take a third of the
- * CPU of `integration`, so they are a project of their own.
+ * Tests of whole installations: set-up, supervisor, workers, other users, Redis Cluster, alerts.
+ * They take a third of the CPU of `integration`, so they are a project of their own.
  */
 const INSTALLATIONS = named(
+  'alert-rules',
+  'set-up-compiled',
+  'set-up-environment',
+  'set-up-page',
+  'contract/redis-cluster-masters',
+  'contract/redis-cluster-moves',
+  'contract/redis-cluster-outage',
+  'contract/start-failures',
   'integration/configuration/supervised-reload',
   'integration/dashboard/first-sign-in',
   'integration/dashboard/process',
@@ -148,11 +156,17 @@ export default defineConfig({
             'test/launchers/{choose,free-ports}.test.ts',
             'test/provider/*.test.ts',
           ],
-          exclude: LONG,
+          exclude: [...INSTALLATIONS, ...LONG],
         },
       },
       {
-        test: { name: 'contract', ...SHARING, ...DATABASE, include: ['test/contract/**/*.test.ts'], exclude: LONG },
+        test: {
+          name: 'contract',
+          ...SHARING,
+          ...DATABASE,
+          include: ['test/contract/**/*.test.ts'],
+          exclude: [...INSTALLATIONS, ...LONG],
+        },
       },
       {
         test: {

@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ERROR_CODES, type ErrorCode, type ErrorType } from '#core/errors/error-codes.ts';
@@ -19,9 +17,6 @@ import {
   RULE_TESTS,
 } from './fixtures/observability-files.ts';
 import { configurationWith } from './fixtures/process-report.ts';
-import { requirement } from './harness/requirement.ts';
-
-const PROMTOOL = process.env.PROMTOOL ?? 'promtool';
 
 describe('the manual', () => {
   it('lists every metric of the gateway with its labels', () => {
@@ -79,29 +74,7 @@ describe('alerts', () => {
     expect(asked.length).toBeGreaterThan(10);
     for (const name of asked) expect(recorded).toContain(name);
   });
-
-  requirement(missingPromtool(), () => {
-    const folder = fileURLToPath(new URL('../deploy/observability/', import.meta.url));
-    // It collects its garbage less often: a fifth of its CPU.
-    const env = { ...process.env, GOGC: '800' };
-    const promtool = (...args: string[]) =>
-      execFileSync(PROMTOOL, args, { cwd: folder, env, encoding: 'utf8', timeout: 280_000, stdio: 'pipe' });
-
-    it('are accepted by promtool, and each one fires alone on its condition', { timeout: 300_000 }, () => {
-      expect(promtool('check', 'rules', 'alerts.yaml', 'recording-rules.yaml')).not.toContain('FAILED');
-      expect(promtool('test', 'rules', 'alerts.test.yaml')).toContain('SUCCESS');
-    });
-  });
 });
-
-function missingPromtool(): string | undefined {
-  try {
-    execFileSync(PROMTOOL, ['--version'], { stdio: 'ignore', timeout: 60_000 });
-    return undefined;
-  } catch {
-    return 'promtool on the PATH (Debian: apt-get install prometheus)';
-  }
-}
 
 describe('the dashboard', () => {
   const { panels } = DASHBOARD;
