@@ -33,6 +33,8 @@ export interface LeasedMessage extends NewMessage {
   /** Absent: the message is not about one organization. */
   readonly organizationName?: string;
   readonly createdAtMs: number;
+  /** By PostgreSQL's clock, as `createdAtMs`. */
+  readonly ageMs: number;
   /** Number of this attempt, from 1. */
   readonly attempt: number;
   readonly lease: string;
@@ -104,7 +106,8 @@ const LEASE_DUE = sql('lease_outbox_messages')`
     )
     select id::text, message_id as "messageId", organization_id as "organizationId",
       (select name from organizations n where n.id = leased.organization_id) as "organizationName", channel, receiver, kind, content,
-      ${milliseconds('created_at')} as "createdAtMs", attempts as attempt, lease from leased`;
+      ${milliseconds('created_at')} as "createdAtMs", (extract(epoch from now() - created_at) * 1000)::float8 as "ageMs",
+      attempts as attempt, lease from leased`;
 /** Does nothing if another dashboard has leased the message since. */
 const END_ATTEMPT = sql('end_outbox_attempt')`
   with held as (select id from outbox where id = $1 and lease = $2 for update), ended as (

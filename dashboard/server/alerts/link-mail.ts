@@ -66,7 +66,7 @@ export async function handOverPasswordLink(
 export async function textOf(database: Database, message: LeasedMessage, base?: URL): Promise<MailText | undefined> {
   const purpose = PURPOSES[message.kind];
   if (purpose === undefined) return alertText(message, base);
-  const isLate = purpose === 'forgotten' && Date.now() - message.createdAtMs > FORGOTTEN_FOR_MS;
+  const isLate = purpose === 'forgotten' && message.ageMs > FORGOTTEN_FOR_MS;
   return isLate ? undefined : textWithLink(database, message, purpose);
 }
 

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LinkView } from '#contract/people.ts';
 import type { PasswordLinkView } from '#contract/session.ts';
+import { HOUR_MS } from '#core/clock.ts';
 import { createLog } from '#core/log/log.ts';
 import { deliverOutbox } from '#dashboard/server/alerts/outbox-delivery.ts';
 import type { Background } from '#dashboard/server/background/repeat.ts';
@@ -158,6 +159,18 @@ describe('a forgotten password', () => {
     expect(mailsTo(email)).toHaveLength(1);
     expect((await use(token, NEXT)).status).toBe(200);
     expect((await inspect(operators)).status).toBe(410);
+  });
+
+  it('is replaced too by a dashboard whose clock is an hour ahead of the database', async () => {
+    await forgetCounts();
+    const { email } = await dashboard.addUser({ passwordHash });
+    const machine = Date.now;
+    const ahead = vi.spyOn(Date, 'now').mockImplementation(() => machine() + HOUR_MS);
+    try {
+      expect((await use(await tokenFor(email), NEXT)).status).toBe(200);
+    } finally {
+      ahead.mockRestore();
+    }
   });
 
   it('is reset by the operator if no mail is configured, or the dashboard does not know its own address', async () => {
