@@ -33,6 +33,8 @@ export interface ReportingProcess {
 }
 
 export interface ProcessReport extends ProcessFigures {
+  /** By the process's own clock. Absent in reports of former releases. */
+  readonly atMs?: number;
   /** Fingerprint of the active configuration. Equal ones have the same models and providers. */
   readonly configurationFingerprint: string;
   readonly holds: ReportedHolds;

@@ -9,10 +9,11 @@ export function clockFinding(
   check: string,
   { clockAheadMs, clockUncertaintyMs }: Omit<ServerClock, 'latencyMs'>,
   whose: string,
+  other = "this machine's",
 ): Finding {
   const offMs = Math.max(0, Math.abs(clockAheadMs) - clockUncertaintyMs);
   const amount = `${(Math.abs(clockAheadMs) / 1000).toFixed(offMs < OFF_MS ? 3 : 0)} s`;
-  const found = `the clock of ${whose} is ${amount} ${clockAheadMs < 0 ? 'behind' : 'ahead of'} this machine's`;
+  const found = `the clock of ${whose} is ${amount} ${clockAheadMs < 0 ? 'behind' : 'ahead of'} ${other}`;
   const advice = 'Let NTP set the clocks of both machines (chrony, systemd-timesyncd).';
   if (offMs >= FAR_OFF_MS) return problem(check, found, advice);
   return offMs >= OFF_MS ? warning(check, found, advice) : ok(check, found);

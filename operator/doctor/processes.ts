@@ -5,6 +5,7 @@ import { isDraining, isSlow } from '#core/process-figures.ts';
 import type { DatabaseDiagnosis } from '#database/diagnosis.ts';
 import { isFresh, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
 import { type Finding, ok, problem, seeAlert, warning } from './check.ts';
+import { clockFinding } from './clock.ts';
 import type { LookedAt } from './database.ts';
 
 const SHORT_HOST = 40;
@@ -12,6 +13,8 @@ const YOUNG_MS = 60_000;
 const MOST_READS = 4;
 /** Longer than the interval between reports. */
 const NEXT_REPORT_MS = 3_000;
+/** Most time between the two clocks of a report: to connect, and for the statement. */
+const REPORTED_WITHIN_MS = 2_000;
 
 /** Checks what gateway processes report about themselves, their configuration and their Envoy. */
 export async function lookAtProcesses(database: DatabaseDiagnosis, version: string): Promise<readonly Finding[]> {
@@ -66,10 +69,12 @@ function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess
 }
 
 function processFindings(process: ReportedProcess): Finding[] {
-  const { report, pid } = process;
+  const { report, pid, reportedAtMs } = process;
   const check = nameOf(process);
-  const { notReady, waitingCharges, eventLoopLagMs, requests } = report;
-  const findings: Finding[] = [];
+  const { atMs = reportedAtMs, notReady, waitingCharges, eventLoopLagMs, requests } = report;
+  const difference = { clockAheadMs: atMs - reportedAtMs, clockUncertaintyMs: REPORTED_WITHIN_MS };
+  const clock = clockFinding(check, difference, 'its machine', "PostgreSQL's");
+  const findings = clock.verdict === 'ok' ? [] : [clock];
   if (notReady !== null && !isDraining(notReady))
     findings.push(problem(check, `not ready: ${notReady}`, seeAlert('GatewayNotReady')));
   if (waitingCharges.count > 0) {

@@ -39,6 +39,7 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
   // Everything below is read in one turn of the event loop, so that the parts fit together.
   const waiting = sources.waitingCharges();
   return {
+    atMs: sources.clock.nowMs(),
     gatewayVersion: sources.gatewayVersion,
     configurationFingerprint: sources.configuration().fingerprint,
     notReady: notReady ?? null,
