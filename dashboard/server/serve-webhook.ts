@@ -29,4 +29,7 @@ function respond(context: AppContext, answer: WebhookAnswer): Response {
   return context.json({ received: true });
 }
 
-const FORGED = problem('invalid', 'The signature does not match.');
+const FORGED = problem(
+  'invalid',
+  "The signature does not match, or is over five minutes old by the dashboard's clock.",
+);
