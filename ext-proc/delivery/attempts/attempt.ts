@@ -218,7 +218,7 @@ async function failureOf(
   if (failure) return failure;
   const said = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
   const value = DIALECTS[api]?.error(said) ?? said;
-  return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), delivery.clock.nowMs()));
+  return statusFailure(head.status, value, parseRetryAfterMs(head, delivery.clock.nowMs()));
 }
 
 /** Describes a response that Envoy made itself. `flags`: its response flags. */

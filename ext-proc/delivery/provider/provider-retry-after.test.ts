@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
 import { asksForLongPause, parseRetryAfterMs, retryDelayMs } from './provider-retry-after.ts';
 
 const NOW_MS = Date.parse('2026-11-21T00:00:00Z');
@@ -16,7 +17,11 @@ describe('a Retry-After', () => {
     [undefined, undefined],
   ])('of %s is %s ms', (value, expected) => {
     // A negative number reads as a year long past.
-    expect(parseRetryAfterMs(value, NOW_MS)).toBe(expected);
+    const headOf = (date?: string) => ({ header: (name: string) => (name === 'date' ? date : value) });
+    expect(parseRetryAfterMs(headOf(), NOW_MS)).toBe(expected);
+    // The provider's clock counts, however wrong ours is.
+    for (const aheadMs of [-DAY_MS, 300_000])
+      expect(parseRetryAfterMs(headOf('Sat, 21 Nov 2026 00:00:00 GMT'), NOW_MS + aheadMs)).toBe(expected);
   });
 });
 

@@ -1,11 +1,15 @@
 import { backOffMs } from '#core/retry/back-off.ts';
+import type { ProviderHead } from './provider-call.ts';
 
-/** A provider's `Retry-After`, in seconds or as a date. `undefined`: none, or unreadable. */
-export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined || value === '') return undefined;
+/**
+ * A provider's `Retry-After`, in seconds or as a date. `undefined`: none, or unreadable. A date is
+ * compared with the `Date` of the same response, because the provider's clock may differ from ours.
+ */
+export function parseRetryAfterMs({ header }: Pick<ProviderHead, 'header'>, nowMs: number): number | undefined {
+  const value = header('retry-after') ?? '';
   if (/^\d{1,9}(\.\d{1,9})?$/.test(value)) return Math.ceil(Number(value) * 1000);
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+  const [atMs, saidAtMs] = [Date.parse(value), Date.parse(header('date') ?? '')];
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - (Number.isNaN(saidAtMs) ? nowMs : saidAtMs));
 }
 
 const LONGEST_MS = 2000;
