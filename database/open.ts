@@ -115,16 +115,17 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const stopSumming = keepCostDays(url, timeouts, log);
   const { onMeasured, onCallerFound: onFound } = options;
   const stopMeasuring = onMeasured && keepMeasuring(others, onMeasured);
+  const renewEpochAfter = async (seen: string): Promise<void> => {
+    log.error({}, 'the database went back in time: its epoch is renewed');
+    await run(others, RENEW_EPOCH_AFTER, [seen]);
+  };
   const watched = detectRollbacks(
     {
       ...createKeyLookup(requests, { owner: () => lock.owner(), fences }, options),
       charge: createSettlementWriter(requests, options),
       chargeClaimed: createClaimedSettlementWriter(claims, { ...options, storedResponses }),
     },
-    async (seen) => {
-      log.error({}, 'the database went back in time: its epoch is renewed');
-      await run(others, RENEW_EPOCH_AFTER, [seen]);
-    },
+    renewEpochAfter,
   );
   return {
     // In front of the rollback detection, which must see only fresh reads.
@@ -135,6 +136,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       lose: async (loss) => tellLosses(await addLosses(others, [loss]), options.onLoss),
       deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
       currentEpoch: () => ledgerEpoch(others),
+      renewEpochAfter,
       chargedAmong: (generationIds) => chargedAmong(others, generationIds),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),

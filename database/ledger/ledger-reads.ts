@@ -16,7 +16,7 @@ const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
 
 /** Joins by id, so that each lookup touches only the partition of its time. */
 const CHARGED_AMONG = sql('charged_among')`
-  select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`;
+  select e.generation_id as id from unnest($1::text[]) as wanted (id) join ledger_entries e on e.generation_id = wanted.id collate "C"`;
 
 const CREDITS = sql('credits')`
   select balance_nano_usd as "balanceNanoUsd", total_credits_nano_usd as "totalCreditsNanoUsd", total_usage_nano_usd as "totalUsageNanoUsd",

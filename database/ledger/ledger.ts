@@ -31,6 +31,8 @@ export interface Ledger {
   deadLetter(settlement: AnySettlement, reason: unknown, delivered: boolean): Promise<void>;
   /** Reads the ledger epoch. If it has changed, the database may have gone back in time. */
   currentEpoch(): Promise<string>;
+  /** Renews the epoch of a database that went back in time, unless it is no longer the one seen. */
+  renewEpochAfter(seen: string): Promise<void>;
   /** Returns those generations that are charged already. */
   chargedAmong(generationIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Finds a generation. `undefined`: it belongs to another organization, or is not charged yet. */

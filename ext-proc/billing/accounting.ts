@@ -22,7 +22,10 @@ export interface AccountingOptions
   readonly limits: Pick<LimitStore, 'release'>;
   readonly attempts: ProviderAttempts;
   readonly holds: HoldKeeper;
-  readonly chargeLog: Pick<ChargeLog, 'open' | 'append' | 'waiting' | 'read' | 'committed' | 'sendAgain'>;
+  readonly chargeLog: Pick<
+    ChargeLog,
+    'open' | 'append' | 'waiting' | 'read' | 'committed' | 'sendAgain' | 'lastCommits'
+  >;
   /** Other processes notice a new ledger epoch within this time. 0: there are no others. */
   readonly othersTakeMs: number;
   readonly clock: Clock;

@@ -21,9 +21,13 @@ function scene(kept: readonly string[], othersTakeMs = 0) {
   changes = new LedgerChanges({
     ledger: {
       currentEpoch: async () => ledger.epoch,
+      async renewEpochAfter(seen) {
+        if (ledger.epoch === seen) ledger.epoch = `${seen}, renewed`;
+      },
       chargedAmong: async (ids) => new Set(ids.filter((id) => ledger.charged.has(id))),
     },
     chargeLog: {
+      lastCommits: [...keptIn].slice(-1).map(([generationId, epoch]) => ({ generationId, epoch })),
       async sendAgain(epoch, send) {
         const others = [...keptIn].filter(([, of]) => of !== epoch).map(([id]) => id);
         if (others.length > 0) await send(others.map(charge));
@@ -54,6 +58,19 @@ it('repeats charges that the ledger of another epoch lacks, and refuses meanwhil
   expect(changes.refusesBecause()).toContain('made again');
   await expect.poll(() => changes.refusesBecause()).toBeUndefined();
   expect([[...ledger.charged], madeAgain]).toEqual([['gen-1', 'gen-2'], [1]]);
+});
+
+it('renews the epoch of a ledger that lacks the newest charge when the process starts', async () => {
+  const { ledger, madeAgain } = scene(['gen-1', 'gen-2', 'gen-3']);
+  ledger.charged = new Set(['gen-1']);
+  await changes.catchUp();
+  expect([ledger.epoch, [...ledger.charged], madeAgain]).toEqual(['a, renewed', ['gen-1', 'gen-2', 'gen-3'], [2]]);
+});
+
+it('renews no epoch if the ledger has the newest charge', async () => {
+  const { ledger, madeAgain } = scene(['gen-1', 'gen-2']);
+  await changes.catchUp();
+  expect([ledger.epoch, madeAgain]).toEqual(['a', []]);
 });
 
 it('keeps refusing and retries while the ledger cannot store them', async () => {

@@ -6,8 +6,8 @@ import { allOnceSettled } from './all-once-settled.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
 
 export interface LedgerChangesOptions {
-  readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong'>;
-  readonly chargeLog: Pick<ChargeLog, 'sendAgain'>;
+  readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong' | 'renewEpochAfter'>;
+  readonly chargeLog: Pick<ChargeLog, 'sendAgain' | 'lastCommits'>;
   /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be retried. */
   readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
   /** Other processes notice a new ledger epoch within this time. 0: there are no others. */
@@ -48,6 +48,7 @@ export class LedgerChanges {
   /** Resolves once the ledger has this process's recent charges. Rejects with StoreUnavailable. */
   async catchUp(): Promise<void> {
     const { ledger, chargeLog, metrics, log } = this.#options;
+    if (this.#known === undefined) await this.#renewIfBehind(await ledger.currentEpoch());
     const epoch = await ledger.currentEpoch();
     let made = 0;
     const kept = await chargeLog.sendAgain(epoch, async (settlements) => {
@@ -100,6 +101,17 @@ export class LedgerChanges {
 
   #pause(ms: number): Promise<void> {
     return sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+
+  /**
+   * Renews the epoch if the ledger lacks the newest charge that the log has from this epoch: a copy
+   * of the server's files that began without archive recovery, such as a snapshot of its disk,
+   * continues on the same timeline.
+   */
+  async #renewIfBehind(epoch: string): Promise<void> {
+    const { ledger, chargeLog } = this.#options;
+    const last = chargeLog.lastCommits.flatMap((commit) => (commit.epoch === epoch ? [commit.generationId] : []));
+    if ((await ledger.chargedAmong(last)).size < last.length) await ledger.renewEpochAfter(epoch);
   }
 
   /** Repeats the charges among these that the ledger lacks. Returns how many it accepted. */

@@ -82,6 +82,9 @@ export function createMemoryLedger(): MemoryLedger {
     credit: (organizationId, amountNanoUsd) => void entries.push({ organizationId, amountNanoUsd }),
     read,
     currentEpoch: async () => epoch,
+    async renewEpochAfter(seen) {
+      if (epoch === seen) epoch = randomUUID();
+    },
     chargedAmong: async (ids) => new Set(ids.filter((id) => find(id) !== undefined)),
     charges,
     lostNanoUsd: (generationId) => lost.get(generationId) ?? 0n,

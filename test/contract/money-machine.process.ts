@@ -122,6 +122,7 @@ export class GatewayProcess implements Runner {
           read: (generationId) => disk('read', () => chargeLog.read(generationId)),
           committed: (generationIds, epoch) => chargeLog.committed(generationIds, epoch),
           sendAgain: async () => 0,
+          lastCommits: [],
         },
         room: { problem: () => undefined, failed: () => undefined },
         durableIn: () => 'log',

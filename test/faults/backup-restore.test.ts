@@ -180,6 +180,40 @@ test('a copy of the files and the archived WAL restore every charge', { timeout:
   }
 });
 
+test('a process that starts on an earlier copy of the files, without recovery, makes its charges again', {
+  timeout: 120_000,
+}, async () => {
+  const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'snapshot') });
+  const snapshot = join(folder, 'snapshot-copy');
+  mkdirSync(paths.dataDir, { recursive: true });
+  let server: EmbeddedPostgres = await startEmbeddedPostgres(paths);
+  try {
+    await startGateway(paths.socketDir);
+    expect(await askOnce()).toBe('200');
+    await untilSettled(stack, BACK_WITHIN_MS);
+    await server.stop();
+    await run('cp', ['-a', paths.postgresDir, snapshot]);
+    server = await startEmbeddedPostgres(paths);
+    await untilServed();
+    const tally = await plannedLoad([client], performance.now() + LOAD_MS);
+    await untilSettled(stack, BACK_WITHIN_MS);
+
+    await stack.restartGateway('SIGTERM', async () => {
+      await server.stop();
+      rmSync(paths.postgresDir, { recursive: true });
+      renameSync(snapshot, paths.postgresDir);
+      server = await startEmbeddedPostgres(paths);
+    });
+    await expectCharged(stack.databaseUrl, tally);
+    expect(tally.complete.size).toBeGreaterThan(50);
+    await stack.operator.verifyLedger();
+  } finally {
+    client?.close();
+    await stack?.close();
+    await server.stop();
+  }
+});
+
 /**
  * Replaces pg_basebackup, which the embedded server lacks: it copies the files between the start
  * and stop calls of one session, and adds the label that the stop call returns.

@@ -172,6 +172,17 @@ describe('the charge log', () => {
       expect(await sent(await open(), 'newer')).toEqual([]);
     });
 
+    it('and says after a start which commit was the newest', async () => {
+      const log = await open();
+      for (const id of ['a', 'b', 'c']) await log.append(charge(id));
+      log.committed(['a'], 'old');
+      log.committed(['b'], 'new');
+      log.committed(['c'], undefined);
+      expect(log.lastCommits).toEqual([]);
+      await log.close();
+      expect((await open()).lastCommits).toEqual([{ generationId: 'b', epoch: 'new' }]);
+    });
+
     it('and sends again what could not be sent', async () => {
       const log = await open();
       const ids = Array.from({ length: 450 }, (_, at) => `gen-${at}`);

@@ -24,6 +24,8 @@ import { eachOrphan } from './worker-lock.ts';
 export interface ChargeLog {
   /** Requests that former processes neither charged nor released. */
   readonly left: readonly LeftIntent[];
+  /** The newest commit of each log that was found at the start, and its ledger epoch. */
+  readonly lastCommits: readonly Commit[];
   /** Empties `left`, because these requests are settled. */
   leftSettled(): void;
   /** Logs a request from its first call of a provider to its charge or release. */
@@ -54,6 +56,11 @@ export interface ChargeLog {
   /** True while the disk fails. Requests go on without the log. */
   isBehind(): boolean;
   close(): Promise<void>;
+}
+
+export interface Commit {
+  readonly generationId: string;
+  readonly epoch: string;
 }
 
 export interface WaitingCharge {
@@ -105,6 +112,7 @@ class SegmentedLog implements ChargeLog {
   readonly #segments: KeptSegments;
   readonly #writer: LogWriter;
   readonly #live: LiveIntents;
+  readonly lastCommits: Commit[] = [];
   readonly #waiting = new Map<string, Waiting>();
   #left: readonly LeftIntent[] = [];
   /** Epochs in which kept charges were committed. */
@@ -224,6 +232,8 @@ class SegmentedLog implements ChargeLog {
     this.#segments.add(...segments);
     this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
     for (const epoch of content.committed.values()) this.#epochs.add(epoch);
+    const [generationId, epoch] = [...content.committed].at(-1) ?? [];
+    if (generationId !== undefined && epoch !== undefined) this.lastCommits.push({ generationId, epoch });
     for (const charge of content.waiting.values()) this.#wait(charge);
     // If a crash interrupted an adoption, one log has the charges and the other has their commits.
     for (const generationId of content.committed.keys()) this.#endWait(generationId);
