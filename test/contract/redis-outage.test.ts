@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
@@ -77,6 +80,30 @@ requirement(missingRedis, () => {
       await setPassword('hunter3');
       await expect.poll(outcome).toContain('WRONGPASS');
       await setPassword('hunter2');
+      await expect.poll(outcome).toEqual({ allowed: true });
+    });
+
+    test('because its connections get an error refuses calls, without the password in their errors', async () => {
+      process.kill(redis.pid, 'SIGKILL');
+      const refusing = createServer((socket) => {
+        socket
+          .on('error', () => {})
+          .resume()
+          .end('-DENIED no password is configured\r\n');
+      });
+      const outcome = () => store.takeRead('key-1', 9, 0).catch((error: unknown) => error);
+      try {
+        await once(refusing.listen(redis.port, '127.0.0.1'), 'listening');
+        await expect.poll(async () => String(await outcome())).toContain('DENIED');
+        const error = await outcome();
+        expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
+        expect(error).toBeInstanceOf(StoreUnavailable);
+        const { result } = await timed(open(urlWith(':hunter2')));
+        expect(inspect(result, { depth: 9 })).not.toContain('hunter2');
+      } finally {
+        refusing.close();
+        await redis.restart();
+      }
       await expect.poll(outcome).toEqual({ allowed: true });
     });
 

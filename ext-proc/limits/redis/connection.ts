@@ -4,7 +4,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { within } from '#core/within.ts';
 import { redisAddress, type ServerInfo, visitMasters } from './masters.ts';
 import { CONNECT_MS, connectToAny, type NodeOptions, nodeOptions, retryAfterMs } from './node-connection.ts';
-import { asStoreError, RedisRefused } from './redis-errors.ts';
+import { asStoreError, RedisRefused, unavailable } from './redis-errors.ts';
 import { allShardKeys } from './redis-keys.ts';
 import { refuseMissingRights } from './rights.ts';
 import { callsOver, type ScriptCalls } from './script-calls.ts';
@@ -112,21 +112,21 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
  * Logs one line when Redis becomes unavailable and one when it is back, not one per attempt.
  * Returns why the last attempt to connect failed.
  */
-function logOutages(client: Redis, log: RedisLog): () => Error {
-  let unavailable = false;
+function logOutages(client: Redis, log: RedisLog): () => StoreUnavailable {
+  let isAway = false;
   const closed = new Error('the connection was closed');
   let reason = closed;
   client.on('error', (error: Error) => {
     reason = error;
   });
   client.on('close', () => {
-    if (!unavailable) log.warn({ reason: reason.message }, 'Redis is unavailable');
-    unavailable = true;
+    if (!isAway) log.warn({ reason: reason.message }, 'Redis is unavailable');
+    isAway = true;
   });
   client.on('ready', () => {
-    if (unavailable) log.info({}, 'Redis is back');
-    unavailable = false;
+    if (isAway) log.info({}, 'Redis is back');
+    isAway = false;
     reason = closed;
   });
-  return () => reason;
+  return () => unavailable(reason);
 }

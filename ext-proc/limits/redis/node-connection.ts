@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import type { RedisAddress, RedisTlsFiles } from '#core/config/redis-url.ts';
 import { present } from '#core/present.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
-import { asStoreError, RedisRefused } from './redis-errors.ts';
+import { asStoreError, RedisRefused, unavailable } from './redis-errors.ts';
 import { CLOSE_MS } from './script-calls.ts';
 
 export interface NodeOptions {
@@ -20,7 +20,7 @@ const RECONNECT = { firstMs: 50, longestMs: 1_000, jitter: 0.25 };
 
 /** Connects to the first node that can be reached. */
 export async function connectToAny(address: RedisAddress, options: NodeOptions): Promise<Redis> {
-  let problem: unknown;
+  let problem = new Error('the connection was closed');
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
       // One address may lead to several servers, which TLS distinguishes by name.
@@ -34,8 +34,8 @@ export async function connectToAny(address: RedisAddress, options: NodeOptions):
       retryStrategy: retryAfterMs,
     });
     // `connect()` hides the cause; the `error` event has it.
-    let reason: unknown;
-    redis.on('error', (error) => {
+    let reason: Error | undefined;
+    redis.on('error', (error: Error) => {
       reason = error;
     });
     try {
@@ -43,10 +43,10 @@ export async function connectToAny(address: RedisAddress, options: NodeOptions):
       return redis;
     } catch (error) {
       redis.disconnect();
-      problem = reason ?? error;
+      problem = reason ?? (error as Error);
     }
   }
-  throw asStoreError(problem);
+  throw unavailable(problem);
 }
 
 export function nodeOptions(

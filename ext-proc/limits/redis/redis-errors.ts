@@ -10,14 +10,19 @@ export class RedisRefused extends Error {
 const NOT_NOW =
   /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;
 
-/**
- * Turns every error but a script's own into StoreUnavailable. Only the message goes on: the error
- * itself carries the command, which may be an AUTH with its password.
- */
+/** Turns every error but a script's own into StoreUnavailable. */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (error instanceof StoreUnavailable || error instanceof RedisRefused) return error;
   if (error.name === 'ReplyError' && !NOT_NOW.test(error.message)) return error;
+  return unavailable(error);
+}
+
+/**
+ * Why there is no connection. Only the message goes on: the error itself carries the command, which
+ * may be an AUTH with its password.
+ */
+export function unavailable(error: Error): StoreUnavailable {
   return new StoreUnavailable(`Redis: ${tlsProblem(error) ?? error.message}`);
 }
 

@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
+import type { StoreUnavailable } from '#core/store-unavailable.ts';
 import { asStoreError, isNoScript } from './redis-errors.ts';
 import { SCRIPTS, type ScriptName } from './scripts.ts';
 
@@ -28,9 +29,9 @@ function writeTogether(client: Redis | Cluster): void {
 }
 
 /** `whyAway` has the cause, for a call of a client that is not connected. */
-export function callsOver(client: Redis | Cluster, oneSlot: boolean, whyAway?: () => Error): ScriptCalls {
+export function callsOver(client: Redis | Cluster, oneSlot: boolean, whyAway?: () => StoreUnavailable): ScriptCalls {
   const storeError = (error: unknown): unknown =>
-    asStoreError(client.status === 'ready' ? error : (whyAway?.() ?? error));
+    (client.status === 'ready' ? undefined : whyAway?.()) ?? asStoreError(error);
 
   async function run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const script = SCRIPTS[name];
