@@ -211,14 +211,7 @@ describe('the doctor without a database', () => {
         found: expect.stringMatching(why),
       });
       const skipped = findings.filter(({ verdict }) => verdict === 'skipped').map(({ check }) => check);
-      expect(skipped).toEqual([
-        'ledger',
-        'gateway processes',
-        'dashboard proxies',
-        'price lists',
-        'models of keys',
-        'disk',
-      ]);
+      expect(skipped.join()).toBe('ledger,gateway processes,dashboard proxies,price lists,models of keys,disk');
       expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(['secrets', 'models']));
       expect(shown).not.toContain('hush');
     }
@@ -226,11 +219,7 @@ describe('the doctor without a database', () => {
 
   it('exits with all findings as JSON, although a server never responds', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, '../../operator/main.ts'), 'doctor', '--json'], {
-      env: {
-        PATH: process.env.PATH,
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
-        ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }),
-      },
+      env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }) },
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 50_000,
     });
