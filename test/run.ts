@@ -31,7 +31,8 @@ const filters = process.argv.slice(2);
 
 const VITEST_RUNS: readonly VitestRun[] = [
   // CI has time for less parallelism, which lets tests disturb each other less.
-  { projects: ['unit', 'contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
+  { projects: ['contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
+  { projects: ['unit'], maxWorkers: 2 },
   { projects: ['browser', 'installations'], maxWorkers: 2, asked: true },
   { projects: ['clients'], maxWorkers: 2, asked: true },
   { projects: ['openapi'], maxWorkers: 1, asked: true },
@@ -40,6 +41,8 @@ const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['faults'], maxWorkers: 1, asked: true },
   { projects: ['long'], maxWorkers: 1, asked: true },
 ];
+/** Unit tests compute while the others wait. */
+const SIDE_BY_SIDE = inCi || filters.length > 0 ? 1 : 2;
 const RUN_TIMEOUT_MS = 45 * 60_000;
 /** If more files than this failed, none is rerun alone: so many failures are no disturbance. */
 const MOST_FILES_ALONE = 5;
@@ -67,7 +70,12 @@ function run(
   });
 }
 
-async function runVitest({ projects, maxWorkers }: Omit<VitestRun, 'asked'>, files: readonly string[]) {
+/** Without `isShown` its output is printed when it has ended. */
+async function runVitest(
+  { projects, maxWorkers }: Omit<VitestRun, 'asked'>,
+  files: readonly string[],
+  isShown = true,
+): Promise<readonly TestCounts[]> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const countsFile = join(folder, 'counts.json');
   const args = [
@@ -78,7 +86,10 @@ async function runVitest({ projects, maxWorkers }: Omit<VitestRun, 'asked'>, fil
     ...files,
   ];
   try {
-    const ok = await run('vitest', args, { env: { TEST_COUNTS: countsFile } });
+    const output: Buffer[] = [];
+    const kept = isShown ? {} : { onOutput: (piece: Buffer) => output.push(piece) };
+    const ok = await run('vitest', args, { env: { TEST_COUNTS: countsFile }, ...kept });
+    process.stdout.write(Buffer.concat(output));
     const counts = readCounts(countsFile);
     // A run that ended badly must count as failed, whatever it counted before.
     return ok || counts.some(({ failed }) => failed.length > 0) ? counts : [...counts, failure(projects.join(', '))];
@@ -160,11 +171,13 @@ function report(heading: string, tests: readonly NamedTest[]): void {
 }
 
 const runs = VITEST_RUNS.filter(({ asked }) => !asked || inCi || filters.length > 0);
-const [beside, ...others] = runs;
 const counts: TestCounts[] = (
-  await Promise.all([filters.length === 0 ? runChecks() : [], beside === undefined ? [] : runVitest(beside, filters)])
+  await Promise.all([
+    filters.length === 0 ? runChecks() : [],
+    ...runs.slice(0, SIDE_BY_SIDE).map((each, index) => runVitest(each, filters, index === 0)),
+  ])
 ).flat();
-for (const each of others) counts.push(...(await runVitest(each, filters)));
+for (const each of runs.slice(SIDE_BY_SIDE)) counts.push(...(await runVitest(each, filters)));
 
 const inQuarantine = ({ test }: NamedTest) => QUARANTINE.some((entry) => entry.test === test);
 const allFailed = counts.flatMap(({ failed }) => failed);
