@@ -121,6 +121,8 @@ const DATABASE = { globalSetup: ['test/harness/postgres-server.ts'] };
 const SHARING = {
   ...PATIENT,
   isolate: false,
+  // As in gateway processes. With the default of 16 MiB unit tests take an eighth more CPU.
+  execArgv: ['--max-semi-space-size=32'],
   setupFiles: ['test/harness/property-sizes.ts', 'test/harness/leak-check.ts'],
 };
 
