@@ -104,14 +104,15 @@ export class LedgerChanges {
   }
 
   /**
-   * Renews the epoch if the ledger lacks the newest charge that the log has from this epoch: a copy
-   * of the server's files that began without archive recovery, such as a snapshot of its disk,
+   * Renews the epoch if the ledger lacks a charge that is among the log's newest of this epoch: a
+   * copy of the server's files that began without archive recovery, such as a snapshot of its disk,
    * continues on the same timeline.
    */
   async #renewIfBehind(epoch: string): Promise<void> {
     const { ledger, chargeLog } = this.#options;
     const last = chargeLog.lastCommits.flatMap((commit) => (commit.epoch === epoch ? [commit.generationId] : []));
-    if ((await ledger.chargedAmong(last)).size < last.length) await ledger.renewEpochAfter(epoch);
+    const charged = await ledger.chargedAmong(last);
+    if (!last.every((generationId) => charged.has(generationId))) await ledger.renewEpochAfter(epoch);
   }
 
   /** Repeats the charges among these that the ledger lacks. Returns how many it accepted. */

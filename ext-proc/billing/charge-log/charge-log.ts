@@ -9,6 +9,7 @@ import type { Intent, LeftIntent } from './intent.ts';
 import { endEntry, entriesOf } from './intent-entries.ts';
 import { KeptSegments } from './kept-segments.ts';
 import { LiveIntents, type LoggedRequest } from './live-intents.ts';
+import type { Commit } from './log-content.ts';
 import { chargeEntry, chargeIn, committedEntry, hasStoredResponse } from './log-entries.ts';
 import { committedElsewhere } from './log-reading.ts';
 import { LogWriter } from './log-writer.ts';
@@ -24,7 +25,7 @@ import { eachOrphan } from './worker-lock.ts';
 export interface ChargeLog {
   /** Requests that former processes neither charged nor released. */
   readonly left: readonly LeftIntent[];
-  /** The newest commit of each log that was found at the start, and its ledger epoch. */
+  /** The newest commits of the segments that were found at the start, and their ledger epochs. */
   readonly lastCommits: readonly Commit[];
   /** Empties `left`, because these requests are settled. */
   leftSettled(): void;
@@ -56,11 +57,6 @@ export interface ChargeLog {
   /** True while the disk fails. Requests go on without the log. */
   isBehind(): boolean;
   close(): Promise<void>;
-}
-
-export interface Commit {
-  readonly generationId: string;
-  readonly epoch: string;
 }
 
 export interface WaitingCharge {
@@ -228,12 +224,11 @@ class SegmentedLog implements ChargeLog {
   }
 
   /** Adds the segments and charges of a former log. `leave` adds its requests. */
-  take({ content, segments }: FormerLog): void {
+  take({ content, segments, lastCommits }: FormerLog): void {
     this.#segments.add(...segments);
     this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
     for (const epoch of content.committed.values()) this.#epochs.add(epoch);
-    const [generationId, epoch] = [...content.committed].at(-1) ?? [];
-    if (generationId !== undefined && epoch !== undefined) this.lastCommits.push({ generationId, epoch });
+    this.lastCommits.push(...lastCommits);
     for (const charge of content.waiting.values()) this.#wait(charge);
     // If a crash interrupted an adoption, one log has the charges and the other has their commits.
     for (const generationId of content.committed.keys()) this.#endWait(generationId);

@@ -13,12 +13,19 @@ export interface PlacedCharge<S extends SegmentFile> {
   readonly bytes: number;
 }
 
+export interface Commit {
+  readonly generationId: string;
+  readonly epoch: string;
+}
+
 /** State of a log, built from its entries in order. */
 export class LogContent<S extends SegmentFile> {
   /** Charges that are neither committed nor given up, by generation id, in order of arrival. */
   readonly waiting = new Map<string, PlacedCharge<S>>();
   /** Epochs of the commits, by generation id. */
   readonly committed = new Map<string, string>();
+  /** Not of a charge that was sent again in another epoch: the ledger may have refused it. */
+  lastCommit: Commit | undefined;
   #left = new Map<string, IntentEntry[]>();
 
   take(segment: S, { text, position, bytes }: CheckedLine): void {
@@ -50,6 +57,7 @@ export class LogContent<S extends SegmentFile> {
     for (const generationId of generationIds) {
       this.waiting.delete(generationId);
       this.#left.delete(generationId);
+      if (epoch !== '' && !this.committed.has(generationId)) this.lastCommit = { generationId, epoch };
       if (epoch === '') this.committed.delete(generationId);
       else this.committed.set(generationId, epoch);
     }
