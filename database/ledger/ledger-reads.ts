@@ -14,7 +14,7 @@ const FIND_GENERATION = sql('find_generation')`
 
 const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
 
-/** Joins by id, so that each lookup touches only the partition of its time. */
+/** Archived generations still have their entries. */
 const CHARGED_AMONG = sql('charged_among')`
   select e.generation_id as id from unnest($1::text[]) as wanted (id) join ledger_entries e on e.generation_id = wanted.id collate "C"`;
 
