@@ -68,7 +68,7 @@ const PHONE = 390;
 const SMALL_PHONE = 360;
 const isThorough = process.env.CI === 'true' || process.env.PICTURES !== undefined;
 /** Each width takes 10 s of CPU. A narrow page breaks first. */
-const WIDTHS = isThorough ? [PHONE, 1280, 2560] : [PHONE];
+const WIDTHS = isThorough ? [PHONE, 768, 1280, 2560] : [PHONE];
 const SCHEMES = isThorough ? (['light', 'dark'] as const) : (['dark'] as const);
 
 requirement(NO_CHROMIUM, () => {
