@@ -50,7 +50,8 @@ export async function openAccounting(options: OpenAccountingOptions) {
     // With limits in memory no other process could send the charges.
     othersTakeMs: mirror === undefined ? 0 : OTHERS_TAKE_MS,
   });
-  // First: the newest charge of the log would be one that the ledger has after a commit.
+  // This comes first: after a commit of a waiting charge, the newest commit of the log is one that
+  // the ledger has.
   await untilDone(() => accounting.catchUp(), 'charges that the ledger may lack cannot be made again yet', log);
   await untilDone(() => accounting.shipper.ship(), 'charges of a former process could not be made yet', log);
   await untilDone(() => accounting.recover(chargeLog.left), 'a crash is not settled yet', log);
