@@ -84,7 +84,6 @@ requirement(missingRedis, () => {
     });
 
     test('because its connections get an error refuses calls, without the password in their errors', async () => {
-      process.kill(redis.pid, 'SIGKILL');
       const refusing = createServer((socket) => {
         socket
           .on('error', () => {})
@@ -92,7 +91,7 @@ requirement(missingRedis, () => {
           .end('-DENIED no password is configured\r\n');
       });
       const outcome = () => store.takeRead('key-1', 9, 0).catch((error: unknown) => error);
-      try {
+      await redis.restart(async () => {
         await once(refusing.listen(redis.port, '127.0.0.1'), 'listening');
         await expect.poll(async () => String(await outcome())).toContain('DENIED');
         const error = await outcome();
@@ -100,10 +99,8 @@ requirement(missingRedis, () => {
         expect(error).toBeInstanceOf(StoreUnavailable);
         const { result } = await timed(open(urlWith(':hunter2')));
         expect(inspect(result, { depth: 9 })).not.toContain('hunter2');
-      } finally {
         refusing.close();
-        await redis.restart();
-      }
+      });
       await expect.poll(outcome).toEqual({ allowed: true });
     });
 

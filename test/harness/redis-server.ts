@@ -16,8 +16,8 @@ export interface TestRedis {
   /** For changes that an operator or an accident makes. */
   readonly admin: Redis;
   empty(): Promise<void>;
-  /** Kills the server and starts an empty one on the same port. */
-  restart(): Promise<void>;
+  /** Kills the server and starts an empty one on the same port, which is free `meanwhile`. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,9 +48,13 @@ export async function startTestRedis({ password = '', settings = [] }: TestRedis
     empty: async () => {
       await admin.flushall();
     },
-    async restart() {
+    async restart(meanwhile) {
       await server.end('SIGKILL');
-      server = await start();
+      try {
+        await meanwhile?.();
+      } finally {
+        server = await start();
+      }
     },
     async stop() {
       admin.disconnect();
