@@ -60,6 +60,17 @@ requirement(NO_CHROMIUM, () => {
     await signIn(page, EMAIL, password);
   });
 
+  test('a request of a session that another tab has replaced does not end at the sign-in page', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/credits`, { waitUntil: 'networkidle' });
+    const keys = /\/api\/.*keys/;
+    await page.route(keys, (route) => route.fulfill({ status: 401 }), { times: 1 });
+    const served = page.waitForResponse((response) => keys.test(response.url()) && response.ok());
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await served;
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+  });
+
   test('after a new sign-in in one tab, another tab continues where it was', async () => {
     const { page } = owner;
     const other = await page.context().newPage();

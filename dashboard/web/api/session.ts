@@ -127,7 +127,10 @@ export function takeLuggage(): Luggage {
   return packed === null ? {} : JSON.parse(packed);
 }
 
-/** Calls once when the user has signed in in another tab, seen by its message or on return. */
+/**
+ * Calls once when the user has signed in in another tab, seen at once, by its message or on return.
+ * At once, because a request of the former session may be refused after the other tab's message.
+ */
 export function useSignedInElsewhere(onSession: (session: SessionView) => void): void {
   const found = useEffectEvent(onSession);
   useEffect(() => {
@@ -142,6 +145,7 @@ export function useSignedInElsewhere(onSession: (session: SessionView) => void):
     const onReturn = () => document.visibilityState === 'visible' && void look();
     document.addEventListener('visibilitychange', onReturn, { signal });
     otherTabs.addEventListener('message', () => void look(), { signal });
+    void look();
     return () => looking.abort();
   }, []);
 }
