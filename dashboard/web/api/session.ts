@@ -128,8 +128,9 @@ export function takeLuggage(): Luggage {
 }
 
 /**
- * Calls once when the user has signed in in another tab, seen at once, by its message or on return.
- * At once, because a request of the former session may be refused after the other tab's message.
+ * Calls once when the user has signed in in another tab. It looks when it begins, at a message of a
+ * tab, and when the page is shown again. It looks when it begins because a request of the former
+ * session may have been refused after the message.
  */
 export function useSignedInElsewhere(onSession: (session: SessionView) => void): void {
   const found = useEffectEvent(onSession);

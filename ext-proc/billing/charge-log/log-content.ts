@@ -24,7 +24,10 @@ export class LogContent<S extends SegmentFile> {
   readonly waiting = new Map<string, PlacedCharge<S>>();
   /** Epochs of the commits, by generation id. */
   readonly committed = new Map<string, string>();
-  /** Not of a charge that was sent again in another epoch: the ledger may have refused it. */
+  /**
+   * The newest first commit of a charge. A charge that was sent again in another epoch does not
+   * count, because the ledger may have refused it.
+   */
   lastCommit: Commit | undefined;
   #left = new Map<string, IntentEntry[]>();
 

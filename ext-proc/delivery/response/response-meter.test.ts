@@ -185,7 +185,7 @@ test('a prompt that is evicted during its count is counted once', async () => {
   expect((await meter.usage(chat, evicting, false)).usage.promptTokens).toBe(3);
 });
 
-test('long texts of a provider are not kept, of which the ledger gets the first characters', () => {
+test('of long texts of a provider only the first characters stay in memory', () => {
   const heldBytes = () => {
     collectGarbage();
     return process.memoryUsage().heapUsed;
