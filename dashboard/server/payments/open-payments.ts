@@ -8,7 +8,7 @@ import {
 } from '#database/payments/open-top-ups.ts';
 import { followSession } from './follow-session.ts';
 import { type PaymentDeps, reportMissedEvent, settleFromStripe } from './settle.ts';
-import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
+import { isKeyRefused, isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
 
 type OpenDeps = Pick<PaymentDeps, 'database' | 'log'>;
 
@@ -29,7 +29,10 @@ export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Pr
   }
 }
 
-/** Reads the payment of a user who returns from paying. It is no error if Stripe is unavailable. */
+/**
+ * Reads the payment of a user who returns from paying. It is no error if Stripe is unavailable or
+ * refuses the key.
+ */
 export async function checkTopUp(
   config: StripeConfig,
   deps: OpenDeps,
@@ -39,7 +42,7 @@ export async function checkTopUp(
   const open = await takeOneOpenTopUp(deps.database, organizationId, topUpId);
   if (open === undefined) return;
   await read(config, deps, open).catch((error: unknown) => {
-    if (!isStripeAway(error)) throw error;
+    if (!isStripeAway(error) && !isKeyRefused(error)) throw error;
     deps.log.warn({ topUpId, err: error }, 'a payment could not be read from Stripe');
   });
 }

@@ -27,7 +27,7 @@ import { actorOf, type OrganizationCall, type Route, route } from '../http/route
 import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
 import { detachUnusedCards } from '../payments/follow-session.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
-import { isStripeAway, stripeClient } from '../payments/stripe-client.ts';
+import { isKeyRefused, isStripeAway, stripeClient } from '../payments/stripe-client.ts';
 
 const PAGE_ROWS = 20;
 
@@ -116,8 +116,13 @@ async function atStripe<T>(
   try {
     return await work(stripe);
   } catch (error) {
-    if (!isStripeAway(error)) throw error;
-    return unavailable(`Stripe does not respond at the moment. ${advice}`);
+    if (isStripeAway(error)) return unavailable(`Stripe does not respond at the moment. ${advice}`);
+    if (!isKeyRefused(error)) throw error;
+    deps.log.error(
+      { error: (error as Error).message },
+      'Stripe refuses payments.stripe.secret_key, or it lacks a right',
+    );
+    return unavailable(`Stripe refuses the key of this gateway: tell its operator. ${advice}`);
   }
 }
 

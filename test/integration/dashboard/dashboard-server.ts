@@ -1,6 +1,6 @@
 import { systemClock } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
-import { createLog } from '#core/log/log.ts';
+import { createLog, type Log } from '#core/log/log.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import { createApp } from '#dashboard/server/app.ts';
 import { DashboardTurns } from '#dashboard/server/fairness/dashboard-turns.ts';
@@ -35,6 +35,7 @@ export interface TestDashboard {
   readonly entry: ReturnType<typeof openEntry>;
   readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
   readonly origin: string;
+  readonly log: Log;
   readonly settings: Settings;
   /** Sets settings for the following requests. All others get their defaults. */
   configure(change: Partial<Settings>): void;
@@ -114,6 +115,7 @@ export async function startDashboard(
     entry,
     administration,
     origin,
+    log,
     get settings() {
       return settings;
     },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { sql } from '../../harness/database.ts';
 import { paymentsScene } from './payments-scene.ts';
 
@@ -52,6 +52,34 @@ describe('a payment in Checkout', () => {
     stripe.away = false;
     expect([asked.status, await states()]).toEqual([503, ['failed']]);
   });
+
+  test.each([401, 403])(
+    'is not possible with a secret key that Stripe refuses with %s, and costs nothing',
+    async (status) => {
+      const open = await scene.begin();
+      const refused = {
+        status,
+        body: { error: { type: 'invalid_request_error', message: 'Expired API Key provided' } },
+      };
+      stripe.instead = () => refused;
+      const errors = vi.spyOn(dashboard.log, 'error');
+      for (const what of ['top-ups', 'card']) {
+        const asked = await scene.owner.send('POST', at(what), what === 'card' ? {} : { amountUsd: 10 });
+        expect([asked.status, asked.body.message]).toEqual([503, expect.stringMatching(/^Stripe refuses .* operator/)]);
+        expect(errors).toHaveBeenLastCalledWith(
+          expect.anything(),
+          expect.stringContaining('payments.stripe.secret_key'),
+        );
+      }
+      errors.mockRestore();
+      // The page asks this when the browser returns from paying.
+      expect((await scene.owner.send('POST', at(`top-ups/${open.id}/check`))).status).toBe(200);
+      stripe.instead = undefined;
+      stripe.world.complete(open.session);
+      await stripe.deliverAll();
+      expect([await balance(), await states()]).toEqual([10, ['failed', 'paid']]);
+    },
+  );
 });
 
 describe('money that is returned', () => {
