@@ -25,12 +25,15 @@ function mailAdvice(wrong: string): string {
   return 'Check mail.smtp_url, its user and password, and firewalls.';
 }
 
-/** Reads the issuer's metadata. */
+/** Reads the issuer's metadata, and shows the issuer the client's secret. */
 export async function lookAtIssuer(oidc: OidcConfig): Promise<readonly Finding[]> {
   const { checkIssuer } = await import('#dashboard/server/oidc/issuers.ts');
   const wrong = await checkIssuer(oidc);
-  if (wrong === undefined) return [ok('sign-in', `${oidc.issuer} describes itself as sign_in.oidc expects`)];
-  const advice = 'sign_in.oidc.issuer must be as the issuer writes it, to the last slash, and be reachable from here.';
+  if (wrong === undefined)
+    return [ok('sign-in', `${oidc.issuer} describes itself as sign_in.oidc expects, and does not refuse the client`)];
+  const advice = wrong.includes('client_secret')
+    ? 'Copy sign_in.oidc.client_id and client_secret again from the issuer.'
+    : 'sign_in.oidc.issuer must be as the issuer writes it, to the last slash, and be reachable from here.';
   return [problem('sign-in', `${oidc.issuer}: ${wrong}`, advice)];
 }
 

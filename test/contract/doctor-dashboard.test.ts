@@ -18,6 +18,9 @@ const SECRETS = {
   STRIPE_SECRET_KEY: 'sk_test_secret_sentinel',
   STRIPE_WEBHOOK_SECRET: 'whsec_webhook_sentinel',
 };
+/** The issuer's client, as in the header of a request for tokens. */
+const CLIENT = `gateway:${encodeURIComponent(SECRETS.OIDC_CLIENT_SECRET).replaceAll('-', '%2D')}`;
+const JSON_TYPE = { 'content-type': 'application/json' };
 const PASSWORD = 'mail-password-sentinel';
 let mail: MailServer;
 let stripe: ScriptedStripe;
@@ -29,11 +32,14 @@ let describedAs = '';
 beforeAll(async () => {
   mail = await startMailServer({ user: 'gateway', password: PASSWORD });
   stripe = await startScriptedStripe();
-  issuer = createServer((_request, response) => {
+  issuer = createServer((request, response) => {
+    const { authorization = '' } = request.headers;
+    const takesClient = Buffer.from(authorization.slice('Basic '.length), 'base64').toString() === CLIENT;
+    const error = takesClient ? 'invalid_grant' : 'invalid_client';
+    if (request.url === '/t') return void response.writeHead(400, JSON_TYPE).end(JSON.stringify({ error }));
     const at = (path: string) => `${origin}/${path}`;
     const endpoints = { authorization_endpoint: at('a'), token_endpoint: at('t'), jwks_uri: at('k') };
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ issuer: describedAs, ...endpoints }));
+    response.writeHead(200, JSON_TYPE).end(JSON.stringify({ issuer: describedAs, ...endpoints }));
   });
   await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
@@ -84,7 +90,7 @@ it('if all works, the doctor logs in to the mail server, discovers the issuer, a
   expect(await doctor({ ...SECRETS, SMTP_URL: smtpUrl() })).toEqual([
     'ok dashboard address: dashboard.url is https://dashboard.example.com/',
     `ok mail: 127.0.0.1:${mail.port} answers and takes the login`,
-    `ok sign-in: ${origin} describes itself as sign_in.oidc expects`,
+    `ok sign-in: ${origin} describes itself as sign_in.oidc expects, and does not refuse the client`,
     `ok payments: ${stripe.config.apiBase.host} takes the key, in test mode: no card is charged`,
   ]);
   expect([mail.mails.length, stripe.calls.length]).toEqual([before[0], (before[1] ?? 0) + 1]);
@@ -105,6 +111,13 @@ it('each failure is described in words', async () => {
     expect.stringMatching(/^problem sign-in: http:\S+: .*issuer/i),
     `problem payments: ${stripe.config.apiBase.host} does not answer`,
   ]);
+});
+
+it('a secret that the issuer no longer takes is found', async () => {
+  configure();
+  expect(await doctor({ ...SECRETS, SMTP_URL: smtpUrl(), OIDC_CLIENT_SECRET: 'replaced-sentinel' })).toContainEqual(
+    expect.stringMatching(/^problem sign-in: http:\S+: sign_in\.oidc\.client_id or client_secret is refused/),
+  );
 });
 
 it('check-config summarizes the sections; without their secrets doctor skips them, but not where the dashboard runs', async () => {

@@ -7,13 +7,15 @@ import {
   customFetch,
   discovery,
   enableNonRepudiationChecks,
+  genericGrantRequest,
+  ResponseBodyError,
 } from 'openid-client';
 import type { Clock } from '#core/clock.ts';
 import type { OidcConfig } from '#core/config/dashboard-config.ts';
 import type { Log } from '#core/log/log.ts';
 import { createWorkQueue } from '../fairness/work-queue.ts';
 import { boundedFetch } from './bounded-fetch.ts';
-import { explainFailure } from './explain-failure.ts';
+import { explainFailure, isClientRefused } from './explain-failure.ts';
 
 /** Time for each of up to four requests of a sign-in: together less than the page waits. */
 const REQUEST_SECONDS = 4;
@@ -63,9 +65,18 @@ export function createIssuers(log: Pick<Log, 'warn'>, clock: Pick<Clock, 'monoto
   };
 }
 
-/** Fetches the issuer's metadata. Returns the reason of a failure, with bounded length. */
+/**
+ * Fetches the issuer's metadata and redeems a code that does not exist, because only that shows
+ * whether the issuer takes the client's secret. Returns the reason of a failure, with bounded
+ * length.
+ */
 export async function checkIssuer(config: OidcConfig): Promise<string | undefined> {
-  return discoverIssuer(config).then(() => undefined, explainFailure);
+  try {
+    await genericGrantRequest(await discoverIssuer(config), 'authorization_code', { code: 'none' });
+    return undefined;
+  } catch (error) {
+    return error instanceof ResponseBodyError && !isClientRefused(error) ? undefined : explainFailure(error);
+  }
 }
 
 /** Enables signature checks. Without them the library relies on TLS alone for ID tokens. */

@@ -1,5 +1,6 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import type { SessionView } from '#contract/session.ts';
+import type { OidcConfig } from '#core/config/dashboard-config.ts';
 import { normalizeEmail } from '#core/email-address.ts';
 import { newId } from '#core/ids.ts';
 import { countChange } from '#database/audit/change-counts.ts';
@@ -55,7 +56,7 @@ const SIGN_IN_EXPIRED = problem('sign_in_expired', 'This sign-in has expired, or
 
 const EMAIL_UNVERIFIED = problem(
   'email_unverified',
-  'The identity provider has not verified your email address. Verify it there, then sign in again.',
+  'The identity provider has not verified your email address. Verify it there and sign in again, or ask the operator.',
 );
 
 /** Begins a sign-in at the issuer. The browser gets its secrets and is redirected there. */
@@ -91,12 +92,17 @@ export async function finishAtIssuer(call: EntryCall, query: string): Promise<Se
   try {
     user = await deps.issuers.ask(() => verifyResponse(issuer, oidc, flow, url));
   } catch (error) {
-    deps.issuers.log.warn({ issuer: oidc.issuer, reason: explainFailure(error) }, 'a sign-in at the issuer failed');
-    return problemOfFailure(error);
+    return failed(call, oidc, explainFailure(error), problemOfFailure(error));
   }
   if (user === 'busy') return BUSY;
   await forgetAttempts(deps.database, attempt.email, attempt);
   return enterAs(call, user, flow);
+}
+
+/** Writes the reason into the process log, because the page does not show it. */
+function failed({ deps }: EntryCall, { issuer }: OidcConfig, reason: string, shown: Problem): Problem {
+  deps.issuers.log.warn({ issuer, reason }, 'a sign-in at the issuer failed');
+  return shown;
 }
 
 async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise<SessionView | Problem> {
@@ -105,10 +111,12 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
   const stateHash = hashToken(flow.state);
   if (oidc === undefined || stateHash === undefined) return SIGN_IN_EXPIRED;
   const { claims, idToken, provedAt } = user;
-  if (!SUBJECT.test(claims.sub)) return IDENTITY_REFUSED;
+  if (!SUBJECT.test(claims.sub))
+    return failed(call, oidc, 'sub is not printable ASCII of up to 255 characters', IDENTITY_REFUSED);
   const email = typeof claims.email === 'string' ? normalizeEmail(claims.email) : undefined;
   // Amazon Cognito sends it as text.
-  if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean)) return EMAIL_UNVERIFIED;
+  if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean))
+    return failed(call, oidc, 'email is missing or not ASCII, or email_verified is not true', EMAIL_UNVERIFIED);
   const { issuer, operatorClaim } = oidc;
   const session = await findSignedIn(deps, cookies.session.value);
   const isFresh = session !== undefined && session.passwordAgeMs <= deps.settings().session.freshPasswordMs;

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { sql } from '../../harness/database.ts';
 import { untilQuarterIsYoung } from '../../harness/young-window.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
@@ -17,6 +17,8 @@ beforeEach(async () => {
   if (dashboards.length === 0) dashboards.push(dashboard);
   issuers.push(issuer);
   dashboard.configure({ signIn: issuer.signIn });
+  // All tests together fail more often than one address may.
+  await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
 });
 afterAll(async () => {
   for (const one of issuers) await one.close();
@@ -77,6 +79,39 @@ test.each<[string, unknown]>([
   const reply = await signInAt(dashboard.browser(), issuer, { ...SOMEBODY, email_verified });
   expect([reply.status, reply.body.problem]).toEqual([403, 'email_unverified']);
 });
+
+test.each<[string, object, string, RegExp]>([
+  ['no address', { email: undefined }, 'email_unverified', /^email is missing/],
+  ['an address that is not ASCII', { email: 'ü@example.com' }, 'email_unverified', /not ASCII/],
+  ['an address that is not verified', { email_verified: false }, 'email_unverified', /email_verified is not true/],
+  ['a subject that is too long', { sub: 'x'.repeat(256) }, 'identity_refused', /^sub is not/],
+])('%s is in the log with the reason, without the address', async (_, claims, shown, reason) => {
+  const reasons = loggedReasons();
+  const reply = await signInAt(dashboard.browser(), issuer, { ...SOMEBODY, ...claims });
+  expect([reply.status, reply.body.problem]).toEqual([403, shown]);
+  expect(reasons()).toEqual([expect.stringMatching(reason)]);
+  expect(reasons().join()).not.toContain('example.com');
+});
+
+test.each<[string, number, object, object, RegExp]>([
+  ['a secret', 401, {}, { error: 'invalid_client' }, /client_secret is refused.*invalid_client: status 401/],
+  ['a secret by a challenge', 401, { 'www-authenticate': 'Basic realm="x"' }, {}, /client_secret is refused.*401/],
+  ['a redirect URI', 400, {}, { error: 'invalid_request' }, /^OAUTH.*invalid_request: status 400/],
+  ['all by an error page', 502, {}, {}, /^OAUTH.*status 502/],
+])('an issuer that refuses %s is in the log with its error and status', async (_, status, headers, body, reason) => {
+  const reasons = loggedReasons();
+  issuer.instead.set('/token', (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  });
+  expect((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem).toBe('issuer_unavailable');
+  expect(reasons()).toEqual([expect.stringMatching(reason)]);
+});
+
+function loggedReasons(): () => readonly unknown[] {
+  const warn = vi.spyOn(dashboard.log, 'warn');
+  onTestFinished(() => warn.mockRestore());
+  return () => warn.mock.calls.map(([about]) => (about as unknown as { readonly reason: string }).reason);
+}
 
 test('a response that the browser did not request, or has already used, signs nobody in', async () => {
   const attacker = dashboard.browser();
@@ -181,7 +216,6 @@ test.each([
 
 test('wrong passwords from an address do not block single sign-on from there', async () => {
   await untilQuarterIsYoung();
-  await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
   const statuses = new Set<number>();
   for (let i = 0; i < 31; i++) {
     const wrong = { email: `nobody-${i}@example.com`, password: 'wrong' };
