@@ -96,7 +96,7 @@ export async function finishAtIssuer(call: EntryCall, query: string): Promise<Se
   }
   if (user === 'busy') return BUSY;
   await forgetAttempts(deps.database, attempt.email, attempt);
-  return enterAs(call, user, flow);
+  return enterAs(call, oidc, user, flow);
 }
 
 /** Writes the reason into the process log, because the page does not show it. */
@@ -105,11 +105,17 @@ function failed({ deps }: EntryCall, { issuer }: OidcConfig, reason: string, sho
   return shown;
 }
 
-async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise<SessionView | Problem> {
+/** `oidc` is the issuer that verified the user. The configuration may have another one by now. */
+async function enterAs(
+  call: EntryCall,
+  oidc: OidcConfig,
+  user: VerifiedUser,
+  flow: Flow,
+): Promise<SessionView | Problem> {
   const { deps, caller, cookies } = call;
-  const { password, oidc } = deps.settings().signIn;
+  const { signIn } = deps.settings();
   const stateHash = hashToken(flow.state);
-  if (oidc === undefined || stateHash === undefined) return SIGN_IN_EXPIRED;
+  if (signIn.oidc?.issuer !== oidc.issuer || stateHash === undefined) return SIGN_IN_EXPIRED;
   const { claims, idToken, provedAt } = user;
   if (!SUBJECT.test(claims.sub))
     return failed(call, oidc, 'sub is not printable ASCII of up to 255 characters', IDENTITY_REFUSED);
@@ -123,7 +129,7 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
   const result = await signInByIdentity(deps.database, {
     ...{ issuer, subject: claims.sub, email, stateHash },
     hasOperatorClaim: operatorClaim !== undefined && hasValue(claims[operatorClaim.name], operatorClaim.value),
-    passwordsSignIn: password,
+    passwordsSignIn: signIn.password,
     ...(session !== undefined && isFresh ? { provedUserId: session.user.id } : {}),
     newUserId: newId('usr', deps.nowMs()),
     address: caller.address,

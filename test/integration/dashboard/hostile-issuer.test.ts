@@ -214,6 +214,23 @@ test.each([
   expect(reply.status).toBe(503);
 });
 
+test('a subject of an issuer that is replaced during its sign-in is none of the next issuer', async () => {
+  const next = await startScriptedIssuer();
+  issuers.push(next);
+  dashboard.configure({ signIn: next.signIn });
+  await signInAt(dashboard.browser(), next, SOMEBODY);
+  dashboard.configure({ signIn: issuer.signIn });
+  const browser = dashboard.browser();
+  const query = await begin(browser, issuer, { ...SOMEBODY, email: 'another@example.com' });
+  issuer.instead.set('/userinfo', (_, response) => {
+    dashboard.configure({ signIn: next.signIn });
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ sub: SOMEBODY.sub }));
+  });
+  issuer.claims = { ...issuer.claims, groups: undefined };
+  expect((await finish(browser, query)).body.problem).toBe('sign_in_expired');
+  expect((await browser.get('/api/session')).status).toBe(401);
+});
+
 test('wrong passwords from an address do not block single sign-on from there', async () => {
   await untilQuarterIsYoung();
   const statuses = new Set<number>();
