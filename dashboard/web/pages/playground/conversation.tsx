@@ -12,8 +12,15 @@ import { formatCount, formatDollars, formatMoney } from '../../format/format.ts'
 import { PayButton, useMayPay } from '../../organizations/balance-banner.tsx';
 import { statusLabel, statusTone } from '../requests/request-labels.ts';
 import { CodeBlock, Markdown } from './markdown.tsx';
-import type { PlayFailure, PlayIds, PlayUsage } from './play.ts';
-import { isEmpty, isOpen, type Play, type PlayResponse } from './play-response.ts';
+import {
+  isEmpty,
+  isOpen,
+  type Play,
+  type PlayFailure,
+  type PlayIds,
+  type PlayResponse,
+  type PlayUsage,
+} from './play-response.ts';
 import styles from './playground.module.css';
 
 interface ConversationProps {

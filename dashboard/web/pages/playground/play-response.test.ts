@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { ApiProblem } from '../../api/api.ts';
-import { eventsIn } from './play.ts';
 import {
   messagesOf,
   NO_RESPONSE,
@@ -11,8 +10,8 @@ import {
 } from './play-response.ts';
 
 const after = (...events: readonly object[]): PlayResponse =>
-  events.flatMap((event) => eventsIn(JSON.stringify(event))).reduce(responseAfter, NO_RESPONSE);
-const done = (response: PlayResponse) => eventsIn('[DONE]').reduce(responseAfter, response);
+  events.map((event) => JSON.stringify(event)).reduce(responseAfter, NO_RESPONSE);
+const done = (response: PlayResponse) => responseAfter(response, '[DONE]');
 const delta = (value: object) => ({ choices: [{ index: 0, delta: value }] });
 const FAILURE = { error: { code: 'upstream_error', message: 'Broken.', metadata: { a: 1 } }, choices: [] };
 
@@ -52,7 +51,7 @@ test.each([
   ['a delta of another type', '{"choices":[{"delta":7}]}'],
   ['a content of another type', '{"choices":[{"delta":{"content":[1]}}]}'],
 ])('an event with %s is ignored', (_, data) => {
-  expect(eventsIn(data)).toEqual([]);
+  expect(responseAfter(NO_RESPONSE, data)).toEqual(NO_RESPONSE);
 });
 
 const play = (said: string, ...texts: readonly string[]): Play => ({

@@ -1,13 +1,32 @@
 import type { PlayMessage, PlayToolCall } from '#contract/playground.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import type { ApiProblem } from '../../api/api.ts';
-import type { PlayEvent, PlayFailure, PlayIds, PlayUsage } from './play.ts';
 
-/** `cut`: the stream had no last event, because the server ended it or the connection broke. */
-export type ResponseState = 'waiting' | 'streaming' | 'complete' | 'stopped' | 'failed' | 'cut';
+/** Ids of the request in the log. A refused request has no generation. */
+export interface PlayIds {
+  readonly requestId: string | undefined;
+  readonly generationId: string | undefined;
+}
+
+export interface PlayUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** The charged amount. */
+  readonly costUsd: number;
+}
+
+export interface PlayFailure {
+  /** Absent for an error within a stream. */
+  readonly status?: number;
+  readonly code?: string;
+  readonly message: string;
+  readonly metadata: JsonObject;
+}
 
 /** The response to one message, as far as it has arrived. */
 export interface PlayResponse {
-  readonly state: ResponseState;
+  /** `cut`: the stream had no last event, because the server ended it or the connection broke. */
+  readonly state: 'waiting' | 'streaming' | 'complete' | 'stopped' | 'failed' | 'cut';
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly PlayToolCall[];
@@ -35,38 +54,57 @@ export interface Play {
 
 export const NO_RESPONSE: PlayResponse = { state: 'waiting', text: '', reasoning: '', calls: [] };
 
-export function responseAfter(response: PlayResponse, event: PlayEvent): PlayResponse {
-  switch (event.kind) {
-    case 'begun':
-      return { ...response, ids: event.ids };
-    case 'text':
-      return { ...response, state: 'streaming', text: response.text + event.text };
-    case 'reasoning':
-      return { ...response, state: 'streaming', reasoning: response.reasoning + event.text };
-    case 'call':
-      return { ...response, state: 'streaming', calls: withCall(response.calls, event) };
-    case 'usage':
-      return { ...response, usage: event.usage };
-    case 'failed':
-      return { ...response, state: 'failed', failure: event.failure };
-    case 'complete':
-      // A stream that failed ends with the same event.
-      return response.state === 'failed' ? response : { ...response, state: 'complete' };
-  }
+/** Adds one event of the stream. Unknown members are skipped. */
+export function responseAfter(response: PlayResponse, data: string): PlayResponse {
+  // A stream that failed ends with the same event.
+  if (data === '[DONE]') return response.state === 'failed' ? response : { ...response, state: 'complete' };
+  const { error, choices, usage } = parseObject(data) ?? {};
+  if (isObject(error)) return { ...response, state: 'failed', failure: failureOf(error) };
+  const [choice] = Array.isArray(choices) ? (choices as unknown[]) : [];
+  const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : {};
+  const pieces = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+  const next = {
+    ...response,
+    text: response.text + textOf(delta.content) + textOf(delta.refusal),
+    reasoning: response.reasoning + textOf(delta.reasoning_content),
+    calls: pieces.reduce(withCall, response.calls),
+    ...(isObject(usage) && { usage: usageOf(usage) }),
+  };
+  const hasBegun = next.text !== '' || next.reasoning !== '' || next.calls.length > 0;
+  return { ...next, state: hasBegun ? 'streaming' : response.state };
 }
 
 /** Adds a piece of a tool call. Id and name come first, then its arguments. */
-function withCall(
-  calls: readonly PlayToolCall[],
-  { index, id, name, text }: Extract<PlayEvent, { kind: 'call' }>,
-): readonly PlayToolCall[] {
+function withCall(calls: readonly PlayToolCall[], piece: unknown): readonly PlayToolCall[] {
+  if (!isObject(piece) || !isObject(piece.function)) return calls;
+  const index = Number(piece.index) || 0;
   const { [index]: before = { id: '', type: 'function', function: { name: '', arguments: '' } } } = calls;
   const call: PlayToolCall = {
-    id: before.id || id,
+    id: before.id || textOf(piece.id),
     type: 'function',
-    function: { name: before.function.name || name, arguments: before.function.arguments + text },
+    function: {
+      name: before.function.name || textOf(piece.function.name),
+      arguments: before.function.arguments + textOf(piece.function.arguments),
+    },
   };
   return index >= calls.length ? [...calls, call] : calls.with(index, call);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function usageOf({ prompt_tokens, completion_tokens, cost }: JsonObject): PlayUsage {
+  return { promptTokens: Number(prompt_tokens), completionTokens: Number(completion_tokens), costUsd: Number(cost) };
+}
+
+export function failureOf(error: unknown): PlayFailure {
+  const { code, message, metadata } = isObject(error) ? error : {};
+  return {
+    ...(typeof code === 'string' ? { code } : {}),
+    message: typeof message === 'string' ? message : 'The gateway sent a response that cannot be read.',
+    metadata: isObject(metadata) ? metadata : {},
+  };
 }
 
 export function isOpen({ state }: PlayResponse): boolean {

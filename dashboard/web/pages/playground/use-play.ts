@@ -11,7 +11,6 @@ import {
   NO_RESPONSE,
   type Play,
   type PlayResponse,
-  responseAfter,
   responseAtEnd,
   stopped,
 } from './play-response.ts';
@@ -44,8 +43,10 @@ export function usePlay(organization: string) {
         its === id && place === column ? { ...answer, response: next(answer.response) } : answer,
       );
     try {
-      for await (const event of play(organization, input, signal)) change((response) => responseAfter(response, event));
-      change((response) => responseAtEnd(response));
+      for await (const arrived of play(organization, input, signal)) {
+        if (signal.aborted) return;
+        change(() => arrived);
+      }
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
