@@ -104,8 +104,8 @@ export function useAskPages<E extends PagedEndpoint>(
 }
 
 interface SendOptions<E extends SendEndpoint> {
-  /** Endpoints to refetch. Default: everything on the screen. */
-  readonly changes?: readonly AskEndpoint[];
+  /** Refetches nothing afterwards. Default: refetches everything on the screen. */
+  readonly changesNothing?: boolean | undefined;
   /** If it returns a promise, the request counts as pending until that resolves. */
   readonly onDone?: (response: ResponseOf<E>) => unknown;
   /** For requests of a button without room for an error message: `useFailureToast()`. */
@@ -115,7 +115,7 @@ interface SendOptions<E extends SendEndpoint> {
 /** `mutate(input)` sends. The result has `isPending`, `error` (an ApiProblem) and `reset()`. */
 export function useSend<E extends SendEndpoint>(
   endpoint: E,
-  { changes, onDone, onFailed }: SendOptions<E> = {},
+  { changesNothing = false, onDone, onFailed }: SendOptions<E> = {},
 ): UseMutationResult<ResponseOf<E>, ApiProblem, OnPage<SendInput<E>>> {
   const client = useQueryClient();
   const onPage = useOnPage(endpoint);
@@ -136,8 +136,7 @@ export function useSend<E extends SendEndpoint>(
     ...(onFailed && { onError: onFailed }),
     onSuccess: async (response) => {
       await onDone?.(response);
-      if (changes === undefined) await client.invalidateQueries();
-      else await Promise.all(changes.map((changed) => client.invalidateQueries({ queryKey: [changed] })));
+      if (!changesNothing) await client.invalidateQueries();
     },
   });
 }

@@ -20,7 +20,7 @@ export function ViewDialog({ views, what, onClose }: ViewDialogProps): ReactNode
   const { id, page, search } = what;
   const [name, setName] = useState(what.name ?? '');
   const path = viewsPath(organization);
-  const done = { changes: [`GET ${path}`] as const, onDone: onClose };
+  const done = { onDone: onClose };
   const create = useSend(`POST ${path}`, done);
   const change = useSend(`PATCH ${path}/:view`, done);
   const remove = useSend(`DELETE ${path}/:view`, { ...done, onFailed: useFailureToast() });

@@ -1,7 +1,6 @@
 import { type ReactNode, type RefObject, useId, useRef } from 'react';
 import type { ResponseOf } from '#contract/api.ts';
-import { present } from '#core/present.ts';
-import type { AskEndpoint, SendEndpoint, SendInput } from '../api/api.ts';
+import type { SendEndpoint, SendInput } from '../api/api.ts';
 import { type OnPage, useSend } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { useToast } from '../components/toast.tsx';
@@ -43,7 +42,6 @@ export function FormDialog(props: FormDialogProps): ReactNode {
 interface RequestDialogProps<E extends SendEndpoint> extends Omit<FormDialogProps, 'sending' | 'onSubmit'> {
   readonly endpoint: E;
   readonly input: OnPage<SendInput<E>>;
-  readonly changes?: readonly AskEndpoint[];
   /** Returns the message about the result, such as `Key revoked`. */
   readonly news?: (response: ResponseOf<E>) => string;
   /** Default: closes the dialog. */
@@ -54,7 +52,7 @@ interface RequestDialogProps<E extends SendEndpoint> extends Omit<FormDialogProp
 
 /** Asks for confirmation before it sends one request. */
 export function RequestDialog<E extends SendEndpoint>(props: RequestDialogProps<E>): ReactNode {
-  const { endpoint, input, changes, news, onDone = props.onClose, afterwards, ...dialog } = props;
+  const { endpoint, input, news, onDone = props.onClose, afterwards, ...dialog } = props;
   const finalFocus = useRef<HTMLElement>(null);
   const toast = useToast();
   const finish = (response: ResponseOf<E>) => {
@@ -62,7 +60,7 @@ export function RequestDialog<E extends SendEndpoint>(props: RequestDialogProps<
     if (news) toast({ tone: 'good', text: news(response) });
     onDone(response);
   };
-  const sending = useSend(endpoint, { onDone: finish, ...present({ changes }) });
+  const sending = useSend(endpoint, { onDone: finish });
   return (
     <ConfirmDialog
       {...dialog}

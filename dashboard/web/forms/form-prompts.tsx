@@ -79,7 +79,7 @@ function ProveAtIssuer({ issuer }: { readonly issuer: string }): ReactNode {
 
 function IssuerTab({ issuer }: { readonly issuer: string }): ReactNode {
   const begin = useSend('POST /api/oidc/authorization', {
-    changes: [],
+    changesNothing: true,
     onDone: ({ url }) => void window.open(url, '_blank', 'noopener'),
   });
   return (
@@ -95,7 +95,10 @@ function IssuerTab({ issuer }: { readonly issuer: string }): ReactNode {
 function TypePassword(): ReactNode {
   const { user } = useSession();
   const [password, setPassword] = useState('');
-  const confirm = useSend('POST /api/password/confirmation', { changes: [], onDone: () => passwordGiven(true) });
+  const confirm = useSend('POST /api/password/confirmation', {
+    changesNothing: true,
+    onDone: () => passwordGiven(true),
+  });
   const wrong = confirm.error?.fields.password;
   return (
     <Prompt
@@ -118,7 +121,7 @@ function SignInAgain({ issuer }: { readonly issuer: string | undefined }): React
   const client = useQueryClient();
   const leave = useLeave();
   const resume = (session: SessionView) => resumeSession(client, session);
-  const signIn = useSend('POST /api/session', { changes: [], onDone: resume });
+  const signIn = useSend('POST /api/session', { changesNothing: true, onDone: resume });
   useSignedInElsewhere(resume);
   const discard = () => {
     sessionGoesOn();

@@ -15,7 +15,7 @@ interface SingleSignOnProps extends Luggage {
 export function SingleSignOn({ issuer, label, tone = 'neutral', ...luggage }: SingleSignOnProps): ReactNode {
   const [isLeaving, setLeaving] = useState(false);
   const begin = useSend('POST /api/oidc/authorization', {
-    changes: [],
+    changesNothing: true,
     onDone: ({ url }) => {
       setLeaving(true);
       packLuggage(luggage);

@@ -168,7 +168,7 @@ export interface CreateOrganizationDialogProps {
 export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): ReactNode {
   const { draft, onDraft, onClose, onCreated } = props;
   const [reference] = useState(newReference);
-  const create = useSend('POST /api/organizations', { changes: ['GET /api/organizations'], onDone: onCreated });
+  const create = useSend('POST /api/organizations', { onDone: onCreated });
   const field = fieldsOf(draft, onDraft, create.error?.fields);
   return (
     <FormDialog

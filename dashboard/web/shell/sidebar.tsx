@@ -132,7 +132,7 @@ function AccountMenu(): ReactNode {
     onSelect: () => chooseTheme(value),
   });
   const signOut = useSend('DELETE /api/session', {
-    changes: [],
+    changesNothing: true,
     onFailed: useFailureToast(),
     onDone: ({ signOutUrl }) => leave(signOutUrl),
   });

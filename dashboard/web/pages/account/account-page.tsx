@@ -72,7 +72,6 @@ function ChangePassword(): ReactNode {
   const [draft, setDraft] = useState(EMPTY);
   const toast = useToast();
   const change = useSend('PUT /api/password', {
-    changes: ['GET /api/devices', 'GET /api/session'],
     onDone: () => {
       setDraft(EMPTY);
       toast({ tone: 'good', text: 'Password changed. Every other device was signed out.' });
@@ -134,7 +133,7 @@ function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
   const toast = useToast();
   const leave = useLeave();
   const end = useSend('DELETE /api/devices/:device', {
-    changes: device.current ? [] : ['GET /api/devices'],
+    changesNothing: device.current,
     onFailed: useFailureToast(),
     onDone: () => {
       if (device.current) leave();

@@ -19,16 +19,13 @@ interface AutomaticTopUpProps {
   readonly hasSaved: boolean;
 }
 
-const CHANGES = ['GET /api/organizations/:organization/top-ups'] as const;
-
 export function AutomaticTopUp({ payments, hasSaved }: AutomaticTopUpProps): ReactNode {
   const { card, automatic, stopped, offer } = payments;
   const [overlay, open] = useOverlay();
   const save = useSend('POST /api/organizations/:organization/card', {
-    changes: CHANGES,
     onDone: ({ url }) => leaveFor(url),
   });
-  const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES });
+  const set = useSend('PUT /api/organizations/:organization/automatic-top-up');
   const problem = save.error ?? set.error;
   const change = () => open((onClose) => <SettingsDialog offer={offer} settings={automatic} onClose={onClose} />);
   const remove = () => open((onClose) => <RemovalDialog onClose={onClose} />);
@@ -113,7 +110,7 @@ function SettingsDialog({ offer, settings, onClose }: SettingsDialogProps): Reac
   const [draft, setDraft] = useState<Partial<AutomaticTopUpView>>(
     settings ?? present({ belowUsd: leastUsd, amountUsd: presetsUsd[0], dailyUsd: presetsUsd[0] }),
   );
-  const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES, onDone: onClose });
+  const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { onDone: onClose });
   const field = fieldsOf(draft, setDraft, present({ amountUsd: set.error?.fields.settings }));
   return (
     <FormDialog
@@ -155,7 +152,6 @@ function RemovalDialog({ onClose }: Pick<SettingsDialogProps, 'onClose'>): React
     <RequestDialog
       endpoint="DELETE /api/organizations/:organization/card"
       input={{}}
-      changes={CHANGES}
       onClose={onClose}
       title="Remove the saved card?"
       submit="Remove card"

@@ -94,9 +94,7 @@ export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsPr
 
 /** Makes the server read the payment: Stripe's event may be late or never arrive. */
 function CheckButton({ topUp }: { readonly topUp: string }): ReactNode {
-  const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check', {
-    changes: ['GET /api/organizations/:organization/top-ups'],
-  });
+  const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check', {});
   return (
     <Button busy={check.isPending} onClick={() => check.mutate({ params: { topUp } })}>
       Check now
@@ -164,7 +162,7 @@ function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): Reac
 /** Fetches the invoice's URL when it is needed, because Stripe changes it from time to time. */
 function InvoiceButton({ topUp }: { readonly topUp: string }): ReactNode {
   const open = useSend('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
-    changes: [],
+    changesNothing: true,
     onDone: ({ url }) => leaveFor(url),
     onFailed: useFailureToast(),
   });
@@ -184,7 +182,6 @@ function TopUpDialog({ offer, onClose }: TopUpDialogProps): ReactNode {
   const { presetsUsd, leastUsd, mostUsd } = offer;
   const [amountUsd, setAmount] = useState(presetsUsd[0]);
   const begin = useSend('POST /api/organizations/:organization/top-ups', {
-    changes: ['GET /api/organizations/:organization/top-ups'],
     onDone: ({ url }) => leaveFor(url),
   });
   const choices = presetsUsd.map((preset) => ({ value: String(preset), label: `$${formatCount(preset)}` }));

@@ -29,7 +29,6 @@ export function ExtendKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode
   const finish = useFinish(onClose);
   const [expiresAtMs, setExpiresAtMs] = useState(() => expiryOf(USUAL, serverMs()));
   const extend = useSend('PATCH /api/organizations/:organization/keys/:key', {
-    changes: ['GET /api/organizations/:organization/keys'],
     onDone: (changed) =>
       finish(
         changed.expiresAtMs === undefined
@@ -64,7 +63,6 @@ export function ReplaceKeyDialog({ of: key, onClose, onCreated }: ReplaceKeyDial
   const [end, setEnd] = useState<ReplacementEnd>(() => (mayExtend(key, serverMs()) ? '90d' : 'same'));
   const hours = overlapHours(choice, customHours);
   const replace = useSend('POST /api/organizations/:organization/keys/:key/replacement', {
-    changes: ['GET /api/organizations/:organization/keys'],
     onDone: onCreated,
   });
   return (
@@ -129,7 +127,6 @@ export function RevokeKeyDialog({ of: key, ...dialog }: RevokeKeyDialogProps): R
       {...dialog}
       endpoint="POST /api/organizations/:organization/keys/:key/revocation"
       input={{ params: { key: key.id } }}
-      changes={['GET /api/organizations/:organization/keys']}
       news={({ name }) => `Key “${name}” revoked.`}
       title={`Revoke “${key.name}” now?`}
       submit="Revoke key"

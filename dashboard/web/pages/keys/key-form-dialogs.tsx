@@ -41,7 +41,6 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
   const { draft, onDraft, onClose, onCancel, onCreated } = props;
   const [problems, setProblems] = useState<KeyProblems>({});
   const create = useSend('POST /api/organizations/:organization/keys', {
-    changes: ['GET /api/organizations/:organization/keys'],
     onDone: onCreated,
   });
   const submit = () => {
@@ -77,7 +76,6 @@ export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const [draft, onDraft] = useState(() => draftOf(KEY_SETTINGS, key));
   const list = useAsk('GET /api/organizations/:organization/keys');
   const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
-    changes: ['GET /api/organizations/:organization/keys'],
     onDone: ({ name }) => finish(`Key “${name}” changed. The change applies to the next request.`),
   });
   const submit = () => {

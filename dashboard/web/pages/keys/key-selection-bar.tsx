@@ -97,7 +97,6 @@ function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
     <RequestDialog
       endpoint="POST /api/organizations/:organization/keys/revocation"
       input={{ body: { keys: keys.map(({ id }) => id) } }}
-      changes={['GET /api/organizations/:organization/keys']}
       news={({ revoked }) => `${countOf(revoked, 'key')} revoked.`}
       onDone={() => {
         onClose();

@@ -82,7 +82,7 @@ interface LinkProps {
 }
 
 function SignInByLink({ token, link, onEntered }: LinkProps): ReactNode {
-  const use = useSend('POST /api/sign-in-links/use', { changes: [], onDone: onEntered });
+  const use = useSend('POST /api/sign-in-links/use', { changesNothing: true, onDone: onEntered });
   return (
     <Form onSubmit={() => use.mutate({ body: { token } })} sending={use} submit="Sign in">
       <p>
@@ -94,7 +94,7 @@ function SignInByLink({ token, link, onEntered }: LinkProps): ReactNode {
 
 function PasswordForm({ token, link, onEntered }: LinkProps): ReactNode {
   const [password, setPassword] = useState('');
-  const use = useSend('POST /api/password-links/use', { changes: [], onDone: onEntered });
+  const use = useSend('POST /api/password-links/use', { changesNothing: true, onDone: onEntered });
   const { password: hasPasswords, issuer } = useSignInMethods();
   if (!hasPasswords && issuer !== undefined) {
     return (
@@ -164,14 +164,14 @@ function AcceptInvitation(props: LinkProps): ReactNode {
 }
 
 function AcceptSignedIn({ token, onEntered }: LinkProps): ReactNode {
-  const accept = useSend('POST /api/invitations/acceptance', { changes: [], onDone: onEntered });
+  const accept = useSend('POST /api/invitations/acceptance', { changesNothing: true, onDone: onEntered });
   return <Form onSubmit={() => accept.mutate({ body: { token } })} sending={accept} submit="Join" />;
 }
 
 function AcceptWithPassword({ token, link, onEntered }: LinkProps): ReactNode {
   const [account, setAccount] = useState<Account>('new');
   const [password, setPassword] = useState('');
-  const use = useSend('POST /api/password-links/use', { changes: [], onDone: onEntered });
+  const use = useSend('POST /api/password-links/use', { changesNothing: true, onDone: onEntered });
   const choose = (next: Account) => {
     setAccount(next);
     setPassword('');

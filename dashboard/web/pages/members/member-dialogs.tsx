@@ -49,7 +49,6 @@ export function NewLinkDialog(props: LinkDialogProps): ReactNode {
     <RequestDialog
       endpoint="POST /api/organizations/:organization/members/:user/invitation"
       input={{ params: { user: userId } }}
-      changes={[]}
       onDone={(link) => handOver(props.open, email, link)}
       onClose={props.onClose}
       title={`Make a new link for ${email}?`}
@@ -75,7 +74,6 @@ export function InviteDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | '
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<MemberView['role']>('member');
   const invite = useSend('POST /api/organizations/:organization/members', {
-    changes: ['GET /api/organizations/:organization/members'],
     onDone({ member: { email }, link }) {
       onClose();
       // There is no link for users who can sign in already.

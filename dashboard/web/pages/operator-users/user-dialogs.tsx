@@ -25,7 +25,6 @@ export function InviteUserDialog({ open, onClose }: Pick<LinkDialogProps, 'open'
   const [draft, setDraft] = useState<InviteDraft>({ email: '', as: 'owner', organizationId: undefined });
   const [lacking, setLacking] = useState(false);
   const invite = useSend('POST /api/users', {
-    changes: ['GET /api/users'],
     onDone({ user: { email }, link }) {
       onClose();
       handOver(open, email, link);
@@ -74,7 +73,6 @@ export function PasswordLinkDialog(props: LinkDialogProps): ReactNode {
     <RequestDialog
       endpoint="POST /api/users/:user/reset"
       input={{ params: { user: id } }}
-      changes={[]}
       onDone={(link) => handOver(props.open, email, link)}
       onClose={props.onClose}
       title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}

@@ -26,7 +26,7 @@ export function SignInPage(): ReactNode {
     startSession(client, session);
     router.history.push(backAddress(back));
   };
-  const signIn = useSend('POST /api/session', { changes: [], onDone: enter });
+  const signIn = useSend('POST /api/session', { changesNothing: true, onDone: enter });
   const field = fieldsOf(draft, setDraft, signIn.error?.fields);
   useSignedInElsewhere(enter);
   const { password: hasPasswords, issuer, resetsByMail } = useSignInMethods();
@@ -61,7 +61,7 @@ export function SignInPage(): ReactNode {
 /** Requests a mail with a link. The reply is the same whether or not there is an account. */
 export function ForgottenPasswordPage(): ReactNode {
   const [email, setEmail] = useState('');
-  const ask = useSend('POST /api/password-resets', { changes: [] });
+  const ask = useSend('POST /api/password-resets', { changesNothing: true });
   return (
     <FrontDoor title="Forgot password">
       {ask.isSuccess ? (
