@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type KeyChange, type KeyRestrictions, keyChange, keyRestrictions } from '#contract/keys.ts';
 import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { changeOf, draftOf, valuesOf } from '../../forms/draft.ts';
-import { draftProblems, expiryOf, type KeyDraft, NEW_KEY, replacementExpiry } from './key-draft.ts';
+import { expiryOf, type KeyDraft, replacementExpiry } from './key-draft.ts';
 
 const models = fc.uniqueArray(fc.constantFrom('gpt-5', 'gpt-5-mini', 'demo-chat', 'other/model'));
 const ipRanges = fc.uniqueArray(fc.constantFrom('10.0.0.0/8', '192.0.2.1', 'fd00::/8'));
@@ -101,23 +101,6 @@ describe('the form of a key', () => {
       ...{ note: null, models: null, requestsPerMinute: null, tokensPerMinute: 1000 },
       ...{ dailyBudgetNanoUsd: '0', monthlyBudgetNanoUsd: null, lifetimeBudgetNanoUsd: '7' },
     });
-  });
-});
-
-describe('draftProblems', () => {
-  it('requires a name, a scope and a future expiry', () => {
-    expect(draftProblems({ ...NEW_KEY, name: ' ', scopes: [], expiresAtMs: 10 }, 10)).toEqual({
-      name: 'Give the key a name.',
-      scopes: 'Choose at least one.',
-      expiresAtMs: 'Choose a time in the future.',
-    });
-    expect(draftProblems({ ...NEW_KEY, name: 'a', expiresAtMs: 11 }, 10)).toEqual({});
-  });
-
-  it('accepts the unchanged expiry of an expired key', () => {
-    const key = { name: 'a', scopes: ['chat' as const], expiresAtMs: 5 };
-    expect(draftProblems(draftOf(KEY_SETTINGS, key), 10, key)).toEqual({});
-    expect(draftProblems({ ...draftOf(KEY_SETTINGS, key), expiresAtMs: 6 }, 10, key)).toHaveProperty('expiresAtMs');
   });
 });
 

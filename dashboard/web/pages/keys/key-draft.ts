@@ -3,20 +3,8 @@ import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { type Draft, draftOf } from '../../forms/draft.ts';
 
 export type KeyDraft = Draft<KeyRestrictions>;
-export type KeyProblems = Partial<Record<keyof KeyDraft, string>>;
 
 export const NEW_KEY: KeyDraft = draftOf(KEY_SETTINGS, { name: '', scopes: ['chat'] });
-
-/** Problems in addition to those that fields report themselves. */
-export function draftProblems(draft: KeyDraft, nowMs: number, before?: KeyRestrictions): KeyProblems {
-  const { name = '', scopes = [], expiresAtMs } = draft;
-  const isPast = expiresAtMs !== undefined && expiresAtMs <= nowMs && expiresAtMs !== before?.expiresAtMs;
-  return {
-    ...(name.trim() === '' ? { name: 'Give the key a name.' } : {}),
-    ...(scopes.length === 0 ? { scopes: 'Choose at least one.' } : {}),
-    ...(isPast ? { expiresAtMs: 'Choose a time in the future.' } : {}),
-  };
-}
 
 const SPANS = { '30d': '30 days', '90d': '90 days', '1y': '1 year' } as const;
 

@@ -18,14 +18,7 @@ import { MultiCombobox } from '../../forms/multi-combobox.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { countLabel, SCOPE_LABELS } from '../../keys/key-labels.ts';
 import { modelChoice } from '../../models/model-labels.ts';
-import {
-  draftProblems,
-  EXPIRY_LABELS,
-  type ExpiryChoice,
-  expiryOf,
-  type KeyDraft,
-  type KeyProblems,
-} from './key-draft.ts';
+import { EXPIRY_LABELS, type ExpiryChoice, expiryOf, type KeyDraft } from './key-draft.ts';
 import styles from './keys.module.css';
 
 interface CreateKeyDialogProps {
@@ -39,16 +32,9 @@ interface CreateKeyDialogProps {
 
 export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
   const { draft, onDraft, onClose, onCancel, onCreated } = props;
-  const [problems, setProblems] = useState<KeyProblems>({});
   const create = useSend('POST /api/organizations/:organization/keys', {
     onDone: onCreated,
   });
-  const submit = () => {
-    const found = draftProblems(draft, serverMs());
-    setProblems(found);
-    if (Object.keys(found).length > 0) return;
-    create.mutate({ body: valuesOf(KEY_SETTINGS, draft) }, { onError: ({ fields }) => setProblems(fields) });
-  };
   return (
     <FormDialog
       onClose={onClose}
@@ -57,9 +43,9 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
       submit="Create key"
       sending={create}
       onCancel={onCancel}
-      onSubmit={submit}
+      onSubmit={() => create.mutate({ body: valuesOf(KEY_SETTINGS, draft) })}
     >
-      <KeyFields {...{ draft, onDraft, problems, setProblems }} />
+      <KeyFields draft={draft} onDraft={onDraft} problems={create.error?.fields} />
     </FormDialog>
   );
 }
@@ -72,23 +58,19 @@ export interface KeyDialogProps {
 
 export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
-  const [problems, setProblems] = useState<KeyProblems>({});
   const [draft, onDraft] = useState(() => draftOf(KEY_SETTINGS, key));
   const list = useAsk('GET /api/organizations/:organization/keys');
   const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
     onDone: ({ name }) => finish(`Key “${name}” changed. The change applies to the next request.`),
   });
   const submit = () => {
-    const found = draftProblems(draft, serverMs(), key);
-    setProblems(found);
-    if (Object.keys(found).length > 0) return;
     // Lists keep what others have added or removed since the dialog was opened.
     const saved = list.data?.keys.find(({ id }) => id === key.id) ?? key;
     const wanted = draftAfterSave(KEY_SETTINGS, saved, draftOf(KEY_SETTINGS, key), draft);
     // An unchanged limit above the organization's is accepted.
     const body = changeOf(KEY_SETTINGS, saved, wanted);
     if (Object.keys(body).length === 0) return onClose();
-    edit.mutate({ params: { key: key.id }, body }, { onError: ({ fields }) => setProblems(fields) });
+    edit.mutate({ params: { key: key.id }, body });
   };
   return (
     <FormDialog
@@ -99,7 +81,7 @@ export function EditKeyDialog({ of: key, onClose }: KeyDialogProps): ReactNode {
       sending={edit}
       onSubmit={submit}
     >
-      <KeyFields {...{ draft, onDraft, problems, setProblems }} />
+      <KeyFields draft={draft} onDraft={onDraft} problems={edit.error?.fields} />
     </FormDialog>
   );
 }
@@ -111,19 +93,12 @@ const AddressesField = asField(ChipsInput);
 interface KeyFieldsProps {
   readonly draft: KeyDraft;
   readonly onDraft: (draft: KeyDraft) => void;
-  readonly problems: KeyProblems;
-  readonly setProblems: (problems: KeyProblems) => void;
+  readonly problems: Readonly<Record<string, string>> | undefined;
 }
 
 /** All settings of a key: common ones first, restrictions in sections below. */
-function KeyFields({ draft, onDraft, problems, setProblems }: KeyFieldsProps): ReactNode {
-  /** A problem disappears when its field changes. */
-  const change = (next: KeyDraft) => {
-    const isOld = ([field]: [string, string]) => draft[field as keyof KeyDraft] === next[field as keyof KeyDraft];
-    setProblems(Object.fromEntries(Object.entries(problems).filter(isOld)));
-    onDraft(next);
-  };
-  const field = fieldsOf(draft, change, problems);
+function KeyFields({ draft, onDraft, problems = {} }: KeyFieldsProps): ReactNode {
+  const field = fieldsOf(draft, onDraft, problems);
   const { scopes = [] } = draft;
   const shared = { draft, field, problems };
   return (
@@ -159,7 +134,8 @@ function KeyFields({ draft, onDraft, problems, setProblems }: KeyFieldsProps): R
   );
 }
 
-interface SectionProps extends Pick<KeyFieldsProps, 'draft' | 'problems'> {
+interface SectionProps extends Pick<KeyFieldsProps, 'draft'> {
+  readonly problems: Readonly<Record<string, string>>;
   readonly field: ReturnType<typeof fieldsOf<KeyDraft>>;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inviteBody, lacksOrganization } from './invite-draft.ts';
+import { inviteBody } from './invite-draft.ts';
 
 it('invites a person to an organization', () => {
   expect(inviteBody({ email: ' a@example.com ', as: 'owner', organizationId: 'org-1' })).toEqual({
@@ -8,12 +8,6 @@ it('invites a person to an organization', () => {
     role: 'owner',
     organizationId: 'org-1',
   });
-});
-
-it('needs an organization, except for an operator', () => {
-  expect(lacksOrganization({ email: '', as: 'member', organizationId: undefined })).toBe(true);
-  expect(lacksOrganization({ email: '', as: 'member', organizationId: 'org-1' })).toBe(false);
-  expect(lacksOrganization({ email: '', as: 'operator', organizationId: undefined })).toBe(false);
 });
 
 it('ignores for an operator what was chosen before', () => {

@@ -8,11 +8,6 @@ export interface InviteDraft {
   readonly organizationId: string | undefined;
 }
 
-/** Everyone except operators needs an organization. */
-export function lacksOrganization({ as, organizationId }: InviteDraft): boolean {
-  return as !== 'operator' && organizationId === undefined;
-}
-
 /** Operators belong to all organizations, so an earlier choice is ignored. */
 export function inviteBody({ email, as, organizationId }: InviteDraft): Body<'POST /api/users'> {
   if (as === 'operator') return { email: email.trim(), operator: true };

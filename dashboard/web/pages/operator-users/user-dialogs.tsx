@@ -8,7 +8,7 @@ import { EmailField } from '../../forms/inputs.tsx';
 import type { OpenOverlay } from '../../overlays/dialog.tsx';
 import { handOver, INVITING } from '../../people/invitation.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
-import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
+import { type InviteDraft, inviteBody } from './invite-draft.ts';
 
 const ROLES = [
   { value: 'owner', label: 'Owner of an organization', hint: 'Manages its keys and members, and sees its audit log.' },
@@ -23,26 +23,25 @@ const OrganizationField = asField(OrganizationPicker);
 
 export function InviteUserDialog({ open, onClose }: Pick<LinkDialogProps, 'open' | 'onClose'>): ReactNode {
   const [draft, setDraft] = useState<InviteDraft>({ email: '', as: 'owner', organizationId: undefined });
-  const [lacking, setLacking] = useState(false);
   const invite = useSend('POST /api/users', {
     onDone({ user: { email }, link }) {
       onClose();
       handOver(open, email, link);
     },
   });
-  const submit = () => {
-    setLacking(lacksOrganization(draft));
-    if (!lacksOrganization(draft)) invite.mutate({ body: inviteBody(draft) });
-  };
   const change = (next: InviteDraft) => {
     setDraft(next);
-    setLacking(false);
     if (invite.error) invite.reset();
   };
   const problems = invite.error?.fields ?? {};
   const field = fieldsOf(draft, change, problems);
   return (
-    <FormDialog {...INVITING} onClose={onClose} sending={invite} onSubmit={submit}>
+    <FormDialog
+      {...INVITING}
+      onClose={onClose}
+      sending={invite}
+      onSubmit={() => invite.mutate({ body: inviteBody(draft) })}
+    >
       <EmailField {...field('email')} />
       <RadioGroup label="Invite as" {...field('as')} choices={ROLES} />
       {draft.as !== 'operator' && (
@@ -51,7 +50,7 @@ export function InviteUserDialog({ open, onClose }: Pick<LinkDialogProps, 'open'
           required
           placeholder="Choose an organization…"
           {...field('organizationId')}
-          error={lacking ? 'Choose an organization.' : (problems.organizationId ?? problems.role)}
+          error={problems.organizationId ?? problems.role}
         />
       )}
     </FormDialog>
