@@ -139,7 +139,7 @@ const otherPages = [
   inApp('/operator/mapping', () => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage', mappingSearch),
   inApp('/operator/system', () => import('./pages/operator-system/system-page.tsx'), 'SystemPage'),
   inApp('/operator/alerts', () => import('./pages/alerts/alerts-page.tsx'), 'OperatorAlertsPage'),
-  inApp('/operator/audit', () => import('./pages/audit/audit-page.tsx'), 'OperatorAuditPage', operatorAuditSearch),
+  inApp('/operator/audit', () => import('./pages/audit/audit-page.tsx'), 'AuditPage', operatorAuditSearch),
   inApp('/errors', () => import('./pages/errors/errors-page.tsx'), 'ErrorsPage', errorsSearch),
   inApp('/account', () => import('./pages/account/account-page.tsx'), 'AccountPage'),
 ] as const;

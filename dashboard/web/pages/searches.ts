@@ -1,4 +1,4 @@
-import { defineSearch, idOf, moment, oneOf, text } from '#contract/define-search.ts';
+import { defineSearch, idOf, moment, oneOf, type Search, text } from '#contract/define-search.ts';
 import { DAY_RANGES, LIST_RANGES } from '#contract/explore-search.ts';
 import { KEY_GROUPS } from '#core/key-filter.ts';
 import { ACTIONS } from '../audit/audit-labels.ts';
@@ -55,13 +55,13 @@ export const costsSearch = defineSearch(
 );
 
 /** `actor`: part of the actor's name. */
-export const auditSearch = defineSearch({ actor: text, action: oneOf(ACTIONS), ...TIMES });
-export const operatorAuditSearch = defineSearch(
-  { organization: idOf('org'), actor: text, action: oneOf(ACTIONS), ...TIMES },
-  {},
-);
+export const operatorAuditSearch = defineSearch({
+  ...{ organization: idOf('org'), actor: text, action: oneOf(ACTIONS) },
+  ...TIMES,
+});
+export type AuditState = ReturnType<typeof operatorAuditSearch>;
+export const auditSearch: Search<AuditState> = defineSearch({ actor: text, action: oneOf(ACTIONS), ...TIMES });
 
-export type AuditState = ReturnType<typeof auditSearch>;
 export type KeysState = ReturnType<typeof keysSearch>;
 export type CostsState = ReturnType<typeof costsSearch>;
 export type CostSubject = (typeof COST_SUBJECTS)[number];

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { LIST_RANGES } from '#contract/explore-search.ts';
 import type { AuditEventView } from '#contract/people.ts';
-import { useAskPages } from '../../api/queries.ts';
+import { useAskPages, useOrganizationOfPage } from '../../api/queries.ts';
 import {
   ACTIONS,
   actionChoice,
@@ -18,79 +18,52 @@ import { OptionalSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
 import { type Url, useBounds, useUrl } from '../../search/use-url.ts';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
-import { CsvLink, ListPage, type ListPageProps } from '../../table/list-page.tsx';
+import { CsvLink, ListPage } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import { type AuditState, auditSearch, operatorAuditSearch } from '../searches.ts';
 import styles from './audit.module.css';
 
+/** The log of the page's organization, or for operators of all organizations and users. */
 export function AuditPage(): ReactNode {
-  const url = useUrl(auditSearch);
-  const { actor, action } = url.search;
-  const query = { actor, action, ...useBounds(url.search) };
-  const pages = useAskPages('GET /api/organizations/:organization/audit', { query }, 'before', { keepPrevious: true });
-  return (
-    <ListPage
-      {...LIST}
-      description="Who changed what, when and from where."
-      besideFilters={<CsvLink table="audit" query={query} />}
-      url={url}
-      filters={<AuditFilters url={url} choices={CHOICES.filter(({ value }) => isOfOrganization(value))} />}
-      query={pages}
-      columns={[ACTION, CHANGES, ...BY]}
-      rows={pages.data?.pages.flatMap(({ events }) => events)}
-    />
-  );
-}
-
-export function OperatorAuditPage(): ReactNode {
-  const url = useUrl(operatorAuditSearch);
+  const isOfAll = useOrganizationOfPage() === undefined;
+  const url = useUrl(isOfAll ? operatorAuditSearch : auditSearch);
   const { organization, actor, action } = url.search;
   const query = { organization, actor, action, ...useBounds(url.search) };
-  const pages = useAskPages('GET /api/audit', { query }, 'before', { keepPrevious: true });
-  const picker = (
-    <OrganizationPicker
-      value={organization}
-      onChange={(id) => url.change({ organization: id })}
-      placeholder="All organizations"
-    />
-  );
+  const path = isOfAll ? 'GET /api/audit' : 'GET /api/organizations/:organization/audit';
+  const pages = useAskPages(path, { query }, 'before', { keepPrevious: true });
   return (
     <ListPage
-      {...LIST}
-      description="Who changed what, in all organizations and for all users."
-      besideFilters={<CsvLink table="audit" query={query} />}
+      title="Audit log"
+      description={
+        isOfAll ? 'Who changed what, in all organizations and for all users.' : 'Who changed what, when and from where.'
+      }
       url={url}
-      filters={<AuditFilters url={url} choices={CHOICES} more={picker} />}
+      filters={<AuditFilters url={url} isOfAll={isOfAll} />}
+      besideFilters={<CsvLink table="audit" query={query} />}
       query={pages}
-      columns={[ACTION, CHANGES, ORGANIZATION, ...BY]}
+      nouns={['event', 'events']}
+      more="Load older"
+      caption="Audit log, newest first"
+      columns={[ACTION, CHANGES, ...(isOfAll ? [ORGANIZATION] : []), ...BY]}
       rows={pages.data?.pages.flatMap(({ events }) => events)}
+      skeletonRows={12}
+      empty={
+        <EmptyState icon="audit" title="No changes yet">
+          Every change to keys, limits, members and money appears here, with who made it and the previous values.
+        </EmptyState>
+      }
     />
   );
 }
-
-const LIST = {
-  title: 'Audit log',
-  caption: 'Audit log, newest first',
-  nouns: ['event', 'events'],
-  more: 'Load older',
-  skeletonRows: 12,
-  empty: (
-    <EmptyState icon="audit" title="No changes yet">
-      Every change to keys, limits, members and money appears here, with who made it and the previous values.
-    </EmptyState>
-  ),
-} as const satisfies Partial<ListPageProps<AuditEventView>>;
 
 const CHOICES = ACTIONS.map(actionChoice).toSorted((a, b) => a.label.localeCompare(b.label, 'en'));
 
 interface AuditFiltersProps {
   readonly url: Url<AuditState>;
-  readonly choices: typeof CHOICES;
-  readonly more?: ReactNode;
+  readonly isOfAll: boolean;
 }
 
-function AuditFilters({ url, choices, more }: AuditFiltersProps): ReactNode {
-  const { search, change } = url;
+function AuditFilters({ url: { search, change }, isOfAll }: AuditFiltersProps): ReactNode {
   return (
     <>
       <SearchBox label="Search by user" value={search.actor} onSearch={(actor) => change({ actor })} />
@@ -99,10 +72,16 @@ function AuditFilters({ url, choices, more }: AuditFiltersProps): ReactNode {
         none="All actions"
         value={search.action}
         onChange={(action) => change({ action })}
-        choices={choices}
+        choices={CHOICES.filter(({ value }) => isOfAll || isOfOrganization(value))}
       />
-      {more}
-      <TimeChoice url={url} ranges={LIST_RANGES} usual="all" />
+      {isOfAll && (
+        <OrganizationPicker
+          value={search.organization}
+          onChange={(organization) => change({ organization })}
+          placeholder="All organizations"
+        />
+      )}
+      <TimeChoice url={{ search, change }} ranges={LIST_RANGES} usual="all" />
     </>
   );
 }
