@@ -4,16 +4,7 @@ import { DAY_MS } from '#core/clock.ts';
 import { queryText, readQuery } from './define-search.ts';
 import { LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from './explore.ts';
 import { exploreInput } from './explore-filter.ts';
-import {
-  boundsOf,
-  exploreSearch,
-  exploreSearchOfOne,
-  filterOf,
-  fromUsage,
-  RANGES,
-  type Range,
-  spanOf,
-} from './explore-search.ts';
+import { boundsOf, exploreSearch, exploreSearchOfOne, filterOf, RANGES, type Range, spanOf } from './explore-search.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const KEY = `key-${'0'.repeat(26)}`;
@@ -46,16 +37,6 @@ describe('the address of the explorer', () => {
       fromMs: fc.nat(),
     });
     fc.assert(fc.property(state, (given) => void expect(fromAddress(queryText(given))).toEqual(given)));
-  });
-
-  it('of former pages leads to the same requests', () => {
-    expect(fromAddress(`?key=${KEY}&status=429`)).toEqual({ key: [KEY], status: ['4xx'] });
-    expect(fromAddress('?status=499')).toEqual({ status: ['499'] });
-    expect(fromUsage({ by: 'day,key', from: '2026-11-01', to: '2026-11-02', model: 'gpt-5' })).toEqual({
-      ...{ by: 'key', model: ['gpt-5'], range: '30d' },
-      ...{ fromMs: Date.UTC(2026, 10, 1), toMs: Date.UTC(2026, 10, 3) },
-    });
-    expect(fromUsage({ range: 'month' })).toEqual({ by: 'model', range: 'month' });
   });
 });
 

@@ -21,6 +21,7 @@ import {
   LONGEST_EXPLORED_MS,
   MAX_DURATION_MS,
   SHORTEST_EXPLORED_MS,
+  STATUS_CLASSES,
 } from './explore.ts';
 import type { ExploreFilter } from './explore-filter.ts';
 
@@ -91,7 +92,7 @@ export const exploreSearch = defineSearch(
     key: list(idOf('key')),
     model: list(textOrNone),
     code: list(textOrNone),
-    status: list(statusClass),
+    status: list(oneOf(STATUS_CLASSES)),
     user: list(textOrNone),
     metadata: list((value) => (text(value)?.includes('=') ? text(value) : undefined)),
     provider: list(textOrNone),
@@ -130,12 +131,6 @@ export interface TimeState<Name extends string = string> {
   readonly range?: Name | undefined;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
-}
-
-/** Older addresses have single statuses, such as `429`. They become their class, here `4xx`. */
-function statusClass(value: unknown): string | undefined {
-  const given = text(value) ?? '';
-  return given === '499' ? given : /^[245]..$/.test(given) ? `${given[0]}xx` : undefined;
 }
 
 function grouping(value: unknown): ExploreGrouping | undefined {
@@ -195,20 +190,4 @@ export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 't
     minCostNanoUsd: cost?.toString(),
     minDurationMs: duration,
   });
-}
-
-/** Converts `from` and `to` (UTC days) of former pages' addresses to today's parameters. */
-export function withFormerDays({ from, to, ...others }: RawSearch): RawSearch {
-  const dayMs = (day: unknown) => (typeof day === 'string' ? Date.parse(`${day}T00:00:00Z`) : Number.NaN);
-  const [firstMs, lastMs] = [dayMs(from), dayMs(to)];
-  return Number.isNaN(firstMs) || Number.isNaN(lastMs) ? others : { ...others, fromMs: firstMs, toMs: lastMs + DAY_MS };
-}
-
-/** Converts an address of the former usage pages. */
-export function fromUsage(raw: RawSearch): ExploreState {
-  const by =
-    String(raw.by ?? 'model')
-      .split(',')
-      .find((name) => name !== 'day') ?? 'none';
-  return exploreSearch({ range: '30d', ...withFormerDays(raw), by });
 }

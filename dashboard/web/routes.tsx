@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { defineSearch, type RawSearch, text } from '#contract/define-search.ts';
-import { exploreSearch, exploreSearchOfOne, fromUsage, withFormerDays } from '#contract/explore-search.ts';
+import { exploreSearch, exploreSearchOfOne } from '#contract/explore-search.ts';
 import { ApiProblem } from './api/api.ts';
 import { loadSession } from './api/session.ts';
 import {
@@ -112,15 +112,6 @@ const organizationPages = [
   inOrganization('audit', () => import('./pages/audit/audit-page.tsx'), 'AuditPage', auditSearch),
 ] as const;
 
-/** The former usage page is now a view of the overview. */
-const usage = createRoute({
-  getParentRoute: () => organization,
-  path: 'usage',
-  beforeLoad: ({ params, search }) => {
-    throw redirect({ to: '/o/$organization/overview', params, search: fromUsage(search) });
-  },
-});
-
 const otherPages = [
   inApp('/operator', () => import('./pages/operator-home/operator-home-page.tsx'), 'OperatorHomePage', exploreSearch),
   inApp(
@@ -130,12 +121,7 @@ const otherPages = [
     organizationsSearch,
   ),
   inApp('/operator/users', () => import('./pages/operator-users/users-page.tsx'), 'UsersPage', usersSearch),
-  inApp(
-    '/operator/costs',
-    () => import('./pages/operator-costs/costs-page.tsx'),
-    'CostsPage',
-    (raw) => costsSearch(withFormerDays(raw)),
-  ),
+  inApp('/operator/costs', () => import('./pages/operator-costs/costs-page.tsx'), 'CostsPage', costsSearch),
   inApp('/operator/mapping', () => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage', mappingSearch),
   inApp('/operator/system', () => import('./pages/operator-system/system-page.tsx'), 'SystemPage'),
   inApp('/operator/alerts', () => import('./pages/alerts/alerts-page.tsx'), 'OperatorAlertsPage'),
@@ -149,5 +135,5 @@ const unknown = createRoute({ getParentRoute: () => app, path: '$', component: P
 
 export const routeTree = root.addChildren([
   ...pagesBefore,
-  app.addChildren([start, organization.addChildren([...organizationPages, usage]), ...otherPages, unknown]),
+  app.addChildren([start, organization.addChildren(organizationPages), ...otherPages, unknown]),
 ]);
