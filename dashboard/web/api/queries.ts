@@ -99,7 +99,8 @@ export function useAskPages<E extends PagedEndpoint>(
     enabled,
     ...(once ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
-    ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
+    // A refetch would load all pages, so only a single page is refreshed.
+    refetchInterval: ({ state }) => (state.data?.pages.length === 1 && refreshMs) || false,
   });
 }
 

@@ -35,7 +35,6 @@ interface ListProps<Row> extends TableProps<Row> {
   readonly nouns: readonly [one: string, several: string];
   /** Label of the button for the next page. */
   readonly more?: string;
-  readonly onMore?: () => void;
   /** Number of rows to announce. Default: all rows, if the list is loaded as a whole. */
   readonly found?: number | undefined;
   /** Shown above the table. */
@@ -45,7 +44,7 @@ interface ListProps<Row> extends TableProps<Row> {
 const STEP_ROWS = 100;
 
 /** A table with its errors, a button for more rows, and the number of rows for screen readers. */
-export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...table }: ListProps<Row>): ReactNode {
+export function List<Row>({ query, nouns, more = 'Load more', note, ...table }: ListProps<Row>): ReactNode {
   const [limit, setLimit] = useState(STEP_ROWS);
   const { rows } = table;
   const [one, several] = nouns;
@@ -55,10 +54,7 @@ export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...t
   const isStale = query.isPlaceholderData;
   const count = rows?.length ?? 0;
   const searchedToMs = pages?.data?.pages.at(-1)?.searchedToMs;
-  const loadNext = () => {
-    onMore?.();
-    void pages?.fetchNextPage();
-  };
+  const loadNext = () => void pages?.fetchNextPage();
   return (
     <UnlessFailed query={query}>
       {note}
@@ -67,7 +63,7 @@ export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...t
         {found !== undefined && !isStale && pages?.hasNextPage && ', and there are more'}
       </span>
       {/* Another element with rows than without: a note that comes with them would shift it. */}
-      <div key={String(!rows)} className={classNames(styles.table, isStale && styles.stale)} aria-busy={isStale}>
+      <Stale key={String(!rows)} isStale={isStale}>
         <Table
           {...table}
           rows={pages ? rows : rows?.slice(0, limit)}
@@ -89,7 +85,7 @@ export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...t
             )
           }
         />
-      </div>
+      </Stale>
       {pages && count > 0 && (
         <LoadMore
           busy={pages.isFetchingNextPage}

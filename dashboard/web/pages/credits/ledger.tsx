@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
 import { LIST_RANGES } from '#contract/explore-search.ts';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { useAskPages } from '../../api/queries.ts';
@@ -21,15 +21,9 @@ export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode 
   const { search, change } = url;
   const { kind } = search;
   const query = { kind, ...useBounds(search) };
-  // A refetch would load all pages, so only a single page is refreshed.
-  const [isLong, setLong] = useState(false);
-  const pages = useAskPages(
-    'GET /api/organizations/:organization/ledger',
-    { query },
-    'before',
-    isLong ? {} : { refreshMs: REFRESH_MS },
-  );
-  const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
+  const pages = useAskPages('GET /api/organizations/:organization/ledger', { query }, 'before', {
+    refreshMs: REFRESH_MS,
+  });
   return (
     <>
       <FilterBar url={url} actions={<CsvLink table="ledger" query={query} />}>
@@ -44,10 +38,9 @@ export function Ledger({ url }: { readonly url: Url<CreditsState> }): ReactNode 
       <List
         query={pages}
         nouns={['entry', 'entries']}
-        onMore={() => setLong(true)}
         caption="Ledger"
         columns={COLUMNS}
-        rows={entries}
+        rows={pages.data?.pages.flatMap(({ entries }) => entries)}
         rowKey={({ sequence }) => String(sequence)}
         skeletonRows={12}
         empty={
