@@ -132,9 +132,7 @@ function isWhole(value: number): boolean {
 
 /** All digits of a price (`$0.125`): pico-dollars a token are micro-dollars a million tokens. */
 export function formatPricePerMillion(picoUsd: string): string {
-  const text = formatUsd(BigInt(picoUsd) * 1000n);
-  const [whole = '', fraction = ''] = text.split('.');
-  return `$${BigInt(whole).toLocaleString('en-US')}.${fraction.padEnd(2, '0')}`;
+  return formatMoneyInFull((BigInt(picoUsd) * 1000n).toString());
 }
 
 /** `$5`, `$0.25`, `$1,000`: an amount without zero cents. */

@@ -34,7 +34,7 @@ export function FilterBar({ children, url, actions }: FilterBarProps): ReactNode
   );
 }
 
-export interface SearchBoxProps {
+interface SearchBoxProps {
   readonly label: string;
   readonly value: string | undefined;
   /** Called on Enter, paste, blur and clear, not for each letter. `undefined`: it is empty. */
@@ -79,4 +79,18 @@ export function SearchBox({ label, value = '', onSearch, live = false }: SearchB
       />
     </form>
   );
+}
+
+interface SearchFilterProps {
+  readonly label: string;
+  readonly url: {
+    readonly search: { readonly search?: string | undefined };
+    readonly change: (next: { readonly search: string | undefined }) => void;
+  };
+}
+
+/** Searches a list with every letter. Only spaces count as no search. */
+export function SearchFilter({ label, url: { search, change } }: SearchFilterProps): ReactNode {
+  const onSearch = (text?: string) => change({ search: text?.trim() ? text : undefined });
+  return <SearchBox label={label} value={search.search} live onSearch={onSearch} />;
 }

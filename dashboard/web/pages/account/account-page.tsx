@@ -4,10 +4,8 @@ import { useAsk, useSend } from '../../api/queries.ts';
 import { useLeave, useSession, useSignInMethods } from '../../api/session.ts';
 import { IconButton } from '../../components/button.tsx';
 import { Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
-import { chooseTheme, useTheme } from '../../components/theme.ts';
 import { useFailureToast, useToast } from '../../components/toast.tsx';
 import { Badge, Instant } from '../../components/values.tsx';
-import { SegmentedControl } from '../../forms/choices.tsx';
 import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
 import { HiddenEmail, NewPasswordField, PasswordField } from '../../forms/inputs.tsx';
@@ -18,21 +16,10 @@ import { deviceName } from './device-name.ts';
 export function AccountPage(): ReactNode {
   const { user, invitations, signedInBy } = useSession();
   const { issuer } = useSignInMethods();
-  const theme = useTheme();
   return (
     <>
       <PageHeader title="Account" description={`Signed in as ${user.email}.`} />
       {invitations !== undefined && <PendingInvitations invitations={invitations} />}
-      <Card title="Appearance">
-        <div>
-          <SegmentedControl
-            label="Theme"
-            value={theme}
-            onChange={chooseTheme}
-            choices={{ system: 'System', light: 'Light', dark: 'Dark' }}
-          />
-        </div>
-      </Card>
       {signedInBy === 'password' && <ChangePassword />}
       <Devices />
       {/* Shown last, because it is known later and must not move the others. */}

@@ -154,7 +154,7 @@ function AcceptInvitation(props: LinkProps): ReactNode {
       ) : (
         <>
           {issuer !== undefined && (
-            <SingleSignOn issuer={issuer} linkToken={token} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
+            <SingleSignOn issuer={issuer} linkToken={token} tone={hasPasswords ? 'neutral' : 'primary'} />
           )}
           {hasPasswords && <AcceptWithPassword {...props} />}
         </>

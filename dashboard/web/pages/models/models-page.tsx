@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/panels.tsx';
 import { Count } from '../../components/values.tsx';
 import { formatPricePerMillion } from '../../format/format.ts';
 import { OptionalSelect } from '../../forms/choices.tsx';
+import { SearchFilter } from '../../forms/filter-bar.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
 import { Abilities, ModelState } from '../../models/model-facts.tsx';
 import {
@@ -17,7 +18,6 @@ import {
   OTHER_PRICES,
   SORTABLE_MODELS,
 } from '../../models/model-labels.ts';
-import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
 import { tableSorting } from '../../table/sorting.ts';
@@ -56,12 +56,8 @@ export function ModelsPage(): ReactNode {
           <OptionalSelect
             label="Key"
             none="Any key"
-            value={search.key}
-            choices={withChosen(
-              offered.map((one) => ({ value: one.id, label: `For ${one.name} (${maskedKey(one)})` })),
-              search.key,
-              'An unknown key',
-            )}
+            value={key?.id}
+            choices={offered.map((one) => ({ value: one.id, label: `For ${one.name} (${maskedKey(one)})` }))}
             onChange={(next) => change({ key: next })}
           />
         </>

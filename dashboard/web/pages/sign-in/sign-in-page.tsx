@@ -32,9 +32,7 @@ export function SignInPage(): ReactNode {
   const { password: hasPasswords, issuer, resetsByMail } = useSignInMethods();
   return (
     <FrontDoor title="Sign in">
-      {issuer !== undefined && (
-        <SingleSignOn issuer={issuer} back={back} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
-      )}
+      {issuer !== undefined && <SingleSignOn issuer={issuer} back={back} tone={hasPasswords ? 'neutral' : 'primary'} />}
       {hasPasswords && (
         <Form
           onSubmit={() => signIn.mutate({ body: { ...draft, email: draft.email.trim() } })}
