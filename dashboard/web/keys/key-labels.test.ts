@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { restrictionLabels } from './key-labels.ts';
+import { describe, expect, it, test } from 'vitest';
+import { restrictionLabels, spentFraction } from './key-labels.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DECEMBER_3 = Date.UTC(2026, 11, 3, 12);
@@ -48,4 +48,9 @@ describe('restrictionLabels', () => {
       'expired Dec 3',
     ]);
   });
+});
+
+test('a budget of zero is used up', () => {
+  expect(spentFraction('25', '100')).toBe(0.25);
+  expect(spentFraction('0', '0')).toBe(1);
 });

@@ -35,19 +35,18 @@ export function keyChoice({ id, name, last4 }: KeyView): { readonly value: strin
   return { value: id, label: `${name} (${maskedKey({ last4 })})` };
 }
 
-/** Spend and budget of a period, with the words behind the budget. Absent: unknown, or none. */
-export function spendOf(
-  key: KeyView,
-  period: 'day' | 'month' | 'lifetime',
-): { readonly spentNanoUsd?: string | undefined; readonly budgetNanoUsd?: string | undefined; readonly words: string } {
-  switch (period) {
-    case 'day':
-      return { spentNanoUsd: key.spentTodayNanoUsd, budgetNanoUsd: key.dailyBudgetNanoUsd, words: '/day' };
-    case 'month':
-      return { spentNanoUsd: key.spentThisMonthNanoUsd, budgetNanoUsd: key.monthlyBudgetNanoUsd, words: '/month' };
-    case 'lifetime':
-      return { spentNanoUsd: key.spentInLifetimeNanoUsd, budgetNanoUsd: key.lifetimeBudgetNanoUsd, words: ' in total' };
-  }
+/** Fields of the spend and budget of a period, and the words behind the budget. */
+const PERIODS = {
+  day: { spent: 'spentTodayNanoUsd', budget: 'dailyBudgetNanoUsd', words: '/day' },
+  month: { spent: 'spentThisMonthNanoUsd', budget: 'monthlyBudgetNanoUsd', words: '/month' },
+  lifetime: { spent: 'spentInLifetimeNanoUsd', budget: 'lifetimeBudgetNanoUsd', words: ' in total' },
+} as const;
+export type Period = keyof typeof PERIODS;
+
+/** Spend and budget of a period. Absent: unknown, or none. */
+export function spendOf(key: KeyView, period: Period) {
+  const { spent, budget, words } = PERIODS[period];
+  return { spentNanoUsd: key[spent], budgetNanoUsd: key[budget], words };
 }
 
 /** A budget of zero counts as used up. */

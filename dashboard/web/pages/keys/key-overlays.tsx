@@ -7,7 +7,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';
 import { CodeLines, Count, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
-import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
+import { maskedKey, type Period, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Dialog, useOverlay } from '../../overlays/dialog.tsx';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import type { Url } from '../../search/use-url.ts';
@@ -17,7 +17,7 @@ import { NEW_KEY } from './key-draft.ts';
 import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
 import { mayExtend, mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
-import { EXTEND, type KeyActions, KeySpend, type KeySpendProps, KeyState } from './keys-columns.tsx';
+import { EXTEND, type KeyActions, KeySpend, KeyState } from './keys-columns.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface KeyOverlaysProps {
@@ -142,7 +142,8 @@ function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
 
 function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
   const { note, scopes, models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress } = key;
-  const spend = (period: KeySpendProps['period']) =>
+  const { requestsPerMinute, tokensPerMinute } = KEY_SETTINGS;
+  const spend = (period: Period) =>
     spendOf(key, period).spentNanoUsd !== undefined && <KeySpend of={key} period={period} />;
   return (
     <Facts
@@ -161,7 +162,9 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
         Models: models === undefined ? <Muted>All models</Muted> : <CodeLines of={models} />,
         Addresses: ipRanges === undefined ? <Muted>Any address</Muted> : <CodeLines of={ipRanges} />,
         Expires: expiresAtMs === undefined ? <Muted>Never</Muted> : <Instant atMs={expiresAtMs} show="full" />,
-        Limits: <Limits of={key} />,
+        [requestsPerMinute.label]: key.requestsPerMinute !== undefined && <Count value={key.requestsPerMinute} />,
+        [tokensPerMinute.label]: key.tokensPerMinute !== undefined && <Count value={key.tokensPerMinute} />,
+        Limits: briefSettings(KEY_SETTINGS, key).length === 0 && <Muted>Same as the organization</Muted>,
         [key.state === 'revoked' ? 'Revoked' : 'To be revoked']: revokedAtMs !== undefined && (
           <Instant atMs={revokedAtMs} show="full" />
         ),
@@ -170,26 +173,5 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
         Id: <code>{key.id}</code>,
       }}
     />
-  );
-}
-
-function Limits({ of: key }: { readonly of: KeyView }): ReactNode {
-  const { requestsPerMinute, tokensPerMinute } = key;
-  if (requestsPerMinute === undefined && tokensPerMinute === undefined) {
-    return <Muted>{briefSettings(KEY_SETTINGS, key).length === 0 ? 'Same as the organization' : 'Budgets only'}</Muted>;
-  }
-  return (
-    <ul className="stack">
-      {requestsPerMinute !== undefined && (
-        <li>
-          <Count value={requestsPerMinute} /> requests per minute
-        </li>
-      )}
-      {tokensPerMinute !== undefined && (
-        <li>
-          <Count value={tokensPerMinute} /> tokens per minute
-        </li>
-      )}
-    </ul>
   );
 }

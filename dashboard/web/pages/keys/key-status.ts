@@ -1,5 +1,5 @@
 import type { KeyStateName, KeyView } from '#contract/keys.ts';
-import { isExpiring, isInGroup, KEY_GROUPS, type KeyGroup, matchesSearch } from '#core/key-filter.ts';
+import { isExpiring, isInGroup, matchesSearch } from '#core/key-filter.ts';
 import { hasEnded } from '../../keys/key-labels.ts';
 import type { KeysState } from '../searches.ts';
 
@@ -42,9 +42,7 @@ export function mayExtend(key: KeyView, nowMs: number): boolean {
 
 export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysState, nowMs: number) {
   const found = keys.filter((key) => matchesSearch(key, search));
-  const group = (name: KeyGroup) => found.filter((key) => isInGroup(key, name, nowMs));
-  const counts = Object.fromEntries(KEY_GROUPS.map((name) => [name, group(name).length]));
-  return { shown: group(show), counts: counts as Record<KeyGroup, number> };
+  return { shown: found.filter((key) => isInGroup(key, show, nowMs)), found: found.length };
 }
 
 const UNUSED_DAYS = 90;

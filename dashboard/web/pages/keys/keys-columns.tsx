@@ -4,7 +4,14 @@ import { serverMs } from '../../api/server-clock.ts';
 import { Badge, Detailed, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
 import { formatMoney, shortMoney } from '../../format/format.ts';
 import { Checkbox } from '../../forms/choices.tsx';
-import { maskedKey, restrictionLabels, SCOPE_LABELS, spendOf, spentFraction } from '../../keys/key-labels.ts';
+import {
+  maskedKey,
+  type Period,
+  restrictionLabels,
+  SCOPE_LABELS,
+  spendOf,
+  spentFraction,
+} from '../../keys/key-labels.ts';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import { actionsColumn, type Column } from '../../table/table.tsx';
 import type { Selection } from './key-selection-bar.tsx';
@@ -129,9 +136,9 @@ export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-export interface KeySpendProps {
+interface KeySpendProps {
   readonly of: KeyView;
-  readonly period: 'day' | 'month' | 'lifetime';
+  readonly period: Period;
 }
 
 /** Spend of a period and its budget, if any. Without one only the day's spend is known. */
@@ -158,7 +165,7 @@ export function KeySpend({ of: key, period }: KeySpendProps): ReactNode {
 }
 
 /** Spend of every known period, for a cell of the list. */
-export function KeySpends({ of: key }: { readonly of: KeyView }): ReactNode {
+function KeySpends({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <div className={styles.spends}>
       <span>

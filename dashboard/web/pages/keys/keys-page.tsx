@@ -84,7 +84,7 @@ export function KeysPage(): ReactNode {
       onOpen={({ id }) => change({ key: id }, 'step')}
       openKey={search.key}
       noMatch={false}
-      empty={filtered && <NoKeys url={url} counts={filtered.counts} total={keys.length} onCreate={onCreate} />}
+      empty={filtered && <NoKeys url={url} found={filtered.found} total={keys.length} onCreate={onCreate} />}
     >
       {overlays}
     </ListPage>
@@ -145,14 +145,14 @@ function ExpiryBanner({ keys, url: { search, change }, actionsOf }: ExpiryBanner
 
 interface NoKeysProps {
   readonly url: Url<KeysState>;
-  readonly counts: Readonly<Record<KeyGroup, number>>;
+  /** Number of keys that match the search in any state. */
+  readonly found: number;
   readonly total: number;
   readonly onCreate: () => void;
 }
 
 /** Replaces an empty list. Shows the reason and what to do. */
-function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProps): ReactNode {
-  const matching = search.search === undefined ? '' : 'matching ';
+function NoKeys({ url: { search, change }, found, total, onCreate }: NoKeysProps): ReactNode {
   if (total === 0) {
     return (
       <EmptyState
@@ -168,7 +168,7 @@ function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProp
       </EmptyState>
     );
   }
-  if (counts.all === 0) {
+  if (found === 0) {
     return (
       <EmptyState
         icon="search"
@@ -179,27 +179,14 @@ function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProp
       </EmptyState>
     );
   }
-  if (search.show === 'expiring') {
-    return (
-      <EmptyState
-        icon="check"
-        title={`No ${matching}key expires soon`}
-        action={<Button onClick={() => change({ show: undefined })}>Show usable keys</Button>}
-      >
-        Keys that expire within 7 days appear here, so you can extend or replace them.
-      </EmptyState>
-    );
-  }
-  const [here, there] = search.show === 'ended' ? ['revoked or expired', 'usable'] : ['usable', 'revoked or expired'];
-  const isOne = counts.all === 1;
+  const state = GROUP_LABELS[search.show ?? 'usable'].toLowerCase();
   return (
     <EmptyState
       icon="key"
-      title={`No ${matching}${here} key`}
-      action={<Button onClick={() => change({ show: 'all' })}>{isOne ? 'Show it' : 'Show them'}</Button>}
+      title={`No ${search.search === undefined ? '' : 'matching '}${state} key`}
+      action={<Button onClick={() => change({ show: 'all' })}>{found === 1 ? 'Show it' : 'Show them'}</Button>}
     >
-      There {isOne ? `is 1 ${there} key` : `are ${counts.all} ${there} keys`}
-      {search.search !== undefined && ` for “${search.search}”`}.
+      {countOf(found, 'key is', 'keys are')} in another state.
     </EmptyState>
   );
 }

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
 import { serverMs } from '../../api/server-clock.ts';
 import { Stat, StatRow } from '../../components/panels.tsx';
 import { Money, ProgressBar } from '../../components/values.tsx';
 import { formatMoney, localMinute } from '../../format/format.ts';
+import { spentFraction } from '../../keys/key-labels.ts';
 import { BalanceEnd } from '../../organizations/balance-end.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
-import { dayBudget, nextResetMs } from './day-budget.ts';
 import styles from './overview.module.css';
 
 export function BalanceStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
@@ -39,13 +40,13 @@ export function BalanceStats({ organization }: { readonly organization: Organiza
 
 /** A budget's day ends at midnight UTC. That moment is shown in the reader's zone. */
 function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
-  const resetMs = nextResetMs(serverMs());
+  const resetMs = (utcDay(serverMs()) + 1) * DAY_MS;
   const hint = `The day ends at 00:00 UTC, which is ${localMinute.format(resetMs)} in your zone`;
-  if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
-  const budget = dayBudget(spentTodayNanoUsd, limits.dailyBudgetNanoUsd);
+  const { dailyBudgetNanoUsd: budget } = limits;
+  if (budget === undefined) return <span data-hint={hint}>No daily budget</span>;
   return (
     <>
-      of <Money nanoUsd={budget.budgetNanoUsd} /> ·{' '}
+      of <Money nanoUsd={budget} /> ·{' '}
       <span data-hint={hint}>
         resets {localMinute.format(resetMs)}
         <span className="visually-hidden"> in your zone, 00:00 UTC</span>
@@ -53,8 +54,8 @@ function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
       <div className={styles.bar}>
         <ProgressBar
           label="Spent today of the daily budget"
-          fraction={budget.fraction}
-          text={`${formatMoney(budget.spentNanoUsd)} of ${formatMoney(budget.budgetNanoUsd)}, ${formatMoney(budget.leftNanoUsd)} left`}
+          fraction={spentFraction(spentTodayNanoUsd, budget)}
+          text={`${formatMoney(spentTodayNanoUsd)} of ${formatMoney(budget)}`}
         />
       </div>
     </>
