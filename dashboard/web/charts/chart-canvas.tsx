@@ -74,7 +74,7 @@ function ChartTip({ at, plot, kind, series, startsMs, step, format, before, hidd
       style={isRight ? { right: plot.width - leftPx + 14 } : { left: leftPx + 14 }}
       aria-hidden="true"
     >
-      <span className={styles.when}>{formatStep(startsMs[at] ?? 0, step, stepLengthMs(startsMs, step))}</span>
+      <span className={styles.when}>{formatStep({ startsMs, step }, at)}</span>
       {series.map((one, index) => {
         const value = one.values[at];
         if (!shown.includes(one) || value === 0) return null;
@@ -101,7 +101,7 @@ function ChartTip({ at, plot, kind, series, startsMs, step, format, before, hidd
 }
 
 function describe({ series, startsMs, step, format, hidden }: DrawnChart, at: number): string {
-  const when = formatStep(startsMs[at] ?? 0, step, stepLengthMs(startsMs, step));
+  const when = formatStep({ startsMs, step }, at);
   const shown = series.filter((one) => !hidden?.has(one.id) && !isNothing(one));
   return `${when}: ${shown.map(({ label, values }) => `${label} ${valueText(values[at], format)}`).join(', ')}`;
 }

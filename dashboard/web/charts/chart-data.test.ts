@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { stack, stepLengthMs } from './chart-data.ts';
 
 const HOUR_MS = 3_600_000;
+const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -24,12 +25,12 @@ describe('a step of a chart', () => {
 
   it('of hours is shown in the zone of the reader, with its end', async () => {
     const formatStep = await formatIn('Asia/Tokyo');
-    expect(formatStep(Date.UTC(2026, 10, 21, 12), 'hour', 6 * HOUR_MS)).toBe('Nov 21, 21:00 – 03:00');
+    expect(formatStep({ startsMs: [NOON_MS, NOON_MS + 6 * HOUR_MS], step: 'hour' }, 0)).toBe('Nov 21, 21:00 – 03:00');
   });
 
   it('of a day is a UTC day in any zone', async () => {
     const formatStep = await formatIn('America/Los_Angeles');
-    expect(formatStep(Date.UTC(2026, 10, 21), 'day', 24 * HOUR_MS)).toBe('Sat, Nov 21 UTC');
+    expect(formatStep({ startsMs: [Date.UTC(2026, 10, 21)], step: 'day' }, 0)).toBe('Sat, Nov 21 UTC');
   });
 });
 

@@ -55,9 +55,10 @@ export function stepLengthMs(startsMs: readonly number[], step: 'hour' | 'day'):
 }
 
 /** `Nov 21, 14:00 – 15:00` in the reader's zone, or `Fri, Nov 21` for a UTC day. */
-export function formatStep(startMs: number, step: 'hour' | 'day', lengthMs: number): string {
+export function formatStep({ startsMs, step }: Pick<DrawnChart, 'startsMs' | 'step'>, at: number): string {
+  const startMs = startsMs[at] ?? 0;
   if (step === 'day') return `${day.format(startMs)} UTC`;
-  return `${localMoment.format(startMs)} – ${localMinute.format(startMs + lengthMs)}`;
+  return `${localMoment.format(startMs)} – ${localMinute.format(startMs + stepLengthMs(startsMs, step))}`;
 }
 
 export function valueText(value: ChartValue, format: (value: number) => string): string {

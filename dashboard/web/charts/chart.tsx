@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { Skeleton } from '../components/panels.tsx';
 import styles from './chart.module.css';
-import { type ChartProps, type DrawnChart, formatStep, stepLengthMs, valueText } from './chart-data.ts';
+import { type ChartProps, type DrawnChart, formatStep, valueText } from './chart-data.ts';
 
 // uPlot and its CSS are a fifth of the page's code, so they are loaded on demand.
 const load = () => import('./chart-canvas.tsx');
@@ -36,7 +36,6 @@ export function Chart(props: ChartProps): ReactNode {
 
 /** The values of the chart for screen readers. */
 function ChartTable({ label, startsMs, series, format, step }: DrawnChart): ReactNode {
-  const stepMs = stepLengthMs(startsMs, step);
   return (
     <div className="visually-hidden">
       <table>
@@ -54,7 +53,7 @@ function ChartTable({ label, startsMs, series, format, step }: DrawnChart): Reac
         <tbody>
           {startsMs.map((startMs, index) => (
             <tr key={startMs}>
-              <th scope="row">{formatStep(startMs, step, stepMs)}</th>
+              <th scope="row">{formatStep({ startsMs, step }, index)}</th>
               {series.map(({ id, values }) => (
                 <td key={id}>{valueText(values[index], format)}</td>
               ))}

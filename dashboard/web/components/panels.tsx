@@ -3,6 +3,7 @@ import { useLocation } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext, useEffect, useId, useRef } from 'react';
 import type { ApiProblem } from '../api/api.ts';
 import { Button, LinkButton } from './button.tsx';
+import { classNames } from './class-names.ts';
 import { Icon, type IconName } from './icon.tsx';
 import styles from './panels.module.css';
 import { PRODUCT } from './product.ts';
@@ -217,6 +218,20 @@ export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): 
         {skeleton}
       </div>
     </UnlessFailed>
+  );
+}
+
+interface StaleProps {
+  readonly isStale: boolean;
+  readonly children: ReactNode;
+}
+
+/** Dims what belongs to the former choice while that of the new one loads. */
+export function Stale({ isStale, children }: StaleProps): ReactNode {
+  return (
+    <div className={classNames(styles.fresh, isStale && styles.stale)} aria-busy={isStale}>
+      {children}
+    </div>
   );
 }
 

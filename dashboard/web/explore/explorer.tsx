@@ -5,7 +5,7 @@ import { DAY_MS } from '#core/clock.ts';
 import { Chart } from '../charts/chart.tsx';
 import { useHiddenSeries } from '../charts/hidden-series.ts';
 import { classNames } from '../components/class-names.ts';
-import { Banner, Card, Skeleton, UnlessFailed } from '../components/panels.tsx';
+import { Banner, Card, Skeleton, Stale, UnlessFailed } from '../components/panels.tsx';
 import { Count, Instant, Money } from '../components/values.tsx';
 import { formatPercent } from '../format/format.ts';
 import type { Url } from '../search/use-url.ts';
@@ -45,7 +45,7 @@ export function Explorer({ query, url, usual, onSpan, heightPx = 260, actions }:
   );
   return (
     <UnlessFailed query={query}>
-      <Figures query={query}>
+      <Stale isStale={query.isPlaceholderData}>
         <Tiles
           tiles={shownMeasures(data?.totals).map((id) => ({
             ...{ id, label: MEASURE_VIEWS[id].label },
@@ -81,22 +81,8 @@ export function Explorer({ query, url, usual, onSpan, heightPx = 260, actions }:
             {...hiding}
           />
         </Card>
-      </Figures>
+      </Stale>
     </UnlessFailed>
-  );
-}
-
-interface FiguresProps {
-  readonly query: Pick<ExploreQuery, 'isPlaceholderData'>;
-  readonly children: ReactNode;
-}
-
-/** Dims figures of the former choice while those of the new one load. */
-export function Figures({ query: { isPlaceholderData }, children }: FiguresProps): ReactNode {
-  return (
-    <div className={classNames(styles.figures, isPlaceholderData && styles.stale)} aria-busy={isPlaceholderData}>
-      {children}
-    </div>
   );
 }
 

@@ -2,7 +2,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { ExploreGroup, ExploreGrouping, ExploreRank } from '#contract/explore.ts';
 import { type ExploreState, LISTS, type ListName } from '#contract/explore-search.ts';
 import { Button } from '../components/button.tsx';
-import { EmptyState } from '../components/panels.tsx';
+import { EmptyState, Stale } from '../components/panels.tsx';
 import { Money } from '../components/values.tsx';
 import { formatCount } from '../format/format.ts';
 import type { Url } from '../search/use-url.ts';
@@ -10,7 +10,7 @@ import { sortRows, tableSorting } from '../table/sorting.ts';
 import { type Column, figureColumn, Table } from '../table/table.tsx';
 import styles from './explore.module.css';
 import { daysLeft, MEASURE_VIEWS, shownMeasures } from './explore-figures.ts';
-import { Figure, Figures } from './explorer.tsx';
+import { Figure } from './explorer.tsx';
 import { groupsCsv } from './groups-csv.ts';
 import type { Explored, ExploreQuery } from './use-explore.ts';
 
@@ -47,7 +47,7 @@ export function GroupTable({ query, by: asked, url }: GroupTableProps): ReactNod
   if (by === 'none') return null;
   const isBalance = data?.groups.some(({ balanceNanoUsd }) => balanceNanoUsd !== undefined) ?? false;
   return (
-    <Figures query={query}>
+    <Stale isStale={query.isPlaceholderData}>
       <Table
         caption="Groups"
         columns={columnsFor(by, data, { isBalance, rangeMs, narrow })}
@@ -64,7 +64,7 @@ export function GroupTable({ query, by: asked, url }: GroupTableProps): ReactNod
           them.
         </p>
       )}
-    </Figures>
+    </Stale>
   );
 }
 

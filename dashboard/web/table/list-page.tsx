@@ -6,13 +6,13 @@ import { countOf } from '#core/count-of.ts';
 import { present } from '#core/present.ts';
 import { useOrganizationOfPage } from '../api/queries.ts';
 import { Button, ButtonAnchor } from '../components/button.tsx';
-import { classNames } from '../components/class-names.ts';
 import {
   Banner,
   EmptyState,
   PageHeader,
   type PageHeaderProps,
   type Query,
+  Stale,
   UnlessFailed,
 } from '../components/panels.tsx';
 import { Instant } from '../components/values.tsx';

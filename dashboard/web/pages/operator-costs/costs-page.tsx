@@ -6,9 +6,9 @@ import { useAsk } from '../../api/queries.ts';
 import { serverMs } from '../../api/server-clock.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { useHiddenSeries } from '../../charts/hidden-series.ts';
-import { Banner, Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
+import { Banner, Card, EmptyState, PageHeader, Stale, UnlessFailed } from '../../components/panels.tsx';
 import { Count, Dash, Money } from '../../components/values.tsx';
-import { Figures, Tiles } from '../../explore/explorer.tsx';
+import { Tiles } from '../../explore/explorer.tsx';
 import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatDollars, formatUtcDay } from '../../format/format.ts';
 import { Select } from '../../forms/choices.tsx';
@@ -67,7 +67,7 @@ export function CostsPage(): ReactNode {
         <Select label="Group by" value={by} onChange={(next) => change({ by: next })} choices={GROUPS} />
       </FilterBar>
       <UnlessFailed query={costs}>
-        <Figures query={costs}>
+        <Stale isStale={costs.isPlaceholderData}>
           <Tiles
             tiles={COST_MEASURES.map((id) => ({
               ...{ id, label: MEASURES[id] },
@@ -76,7 +76,7 @@ export function CostsPage(): ReactNode {
             chosen={show}
             onChoose={(next) => change({ show: next })}
           />
-        </Figures>
+        </Stale>
         <CostsChart days={days} daily={daily} by={by} show={show} />
         <CostsTable query={costs} by={by} url={url} />
       </UnlessFailed>
@@ -114,7 +114,7 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
   const title = `${MEASURES[show]} by day`;
   return (
     <UnlessFailed query={query}>
-      <Figures query={query}>
+      <Stale isStale={query.isPlaceholderData}>
         <Card title={title}>
           {series.length === 0 && hasUnknown ? (
             <EmptyState icon="usage" title="No known costs on these days" />
@@ -139,7 +139,7 @@ function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
             <p className="muted small">Too many {by}s over too many days to show separately, so this is their total.</p>
           )}
         </Card>
-      </Figures>
+      </Stale>
     </UnlessFailed>
   );
 }
