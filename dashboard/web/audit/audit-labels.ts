@@ -59,15 +59,8 @@ export function actionChoice(action: string): { readonly value: string; readonly
   return { value: action, label: general.replace('{}', 'somebody') };
 }
 
-/** The text of an event, with the subject's name in the middle. */
-export interface ActionLabel {
-  readonly before: string;
-  /** Absent for events without a subject. */
-  readonly name?: string;
-  readonly after: string;
-}
-
-export function actionLabel({ action, subjectName, subjectId, changes }: AuditEventView): ActionLabel {
+/** The text of an event, with the subject's name in the middle if it has one. */
+export function actionLabel({ action, subjectName, subjectId, changes }: AuditEventView) {
   const template = action === 'organization.credited' ? creditLabel(changes) : (WORDS[action] ?? `${action}: {}`);
   const [before = '', after] = template.split('{}');
   return after === undefined ? { before, after: '' } : { before, name: subjectName ?? subjectId ?? '?', after };
@@ -86,14 +79,6 @@ export type ChangedValue =
   | { readonly kind: 'instant'; readonly atMs: number }
   | { readonly kind: 'none'; readonly text: string };
 
-export interface ChangeLine {
-  readonly field: string;
-  readonly label: string;
-  /** Absent for a new object, or if `after` lists additions and removals. */
-  readonly before?: ChangedValue;
-  readonly after: ChangedValue;
-}
-
 const FIELDS: Readonly<Record<string, Pick<Setting, 'label' | 'none'>>> = AUDIT_FIELDS;
 
 /** Fields that are already implied by the action. */
@@ -102,7 +87,8 @@ const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
 const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
 const ORDER = Object.keys(FIELDS);
 
-export function changeLines({ action, changes }: AuditEventView): readonly ChangeLine[] {
+/** `before` is absent for a new object, or if `after` lists additions and removals. */
+export function changeLines({ action, changes }: AuditEventView) {
   const isNew = action.endsWith('.created');
   return Object.entries(changes)
     .filter(([field, change]) => !SAID.has(field) && !(isNew && (isNothing(change) || field === 'name')))

@@ -22,14 +22,11 @@ const PLACE = /^(\w+?)(?:\.from\.(\d{4}-\d\d-\d\d)(?:T[\d:.+-]+Z?)?)?(?:\.hours\
 /** A tier, a prompt length, and a kind of price. Without a kind the whole entry is missing. */
 const ENTRY = /^(?:service_tiers\.([\w-]+)(?:\.|$))?(?:above\.(\d+)\.)?(\w+)?$/;
 
-export interface DifferenceLabel {
-  readonly what: string;
-  /** The price entry, unless it is the base entry. */
-  readonly entry?: string;
-}
-
-/** Text for a difference. Fields of a newer release are shown by their own name. */
-export function differenceLabel({ field }: Pick<Difference, 'field'>): DifferenceLabel {
+/**
+ * Text for a difference, with its price entry unless that is the base entry. Fields of a newer
+ * release are shown by their own name.
+ */
+export function differenceLabel({ field }: Pick<Difference, 'field'>): { what: string; entry?: string } {
   if (field === SHUTDOWN) return { what: 'Shutdown' };
   const limit = LIMITS[field];
   if (limit !== undefined) return { what: limit };
@@ -64,7 +61,7 @@ export function differenceValue(field: string, value: number | string | null): s
   return field in LIMITS ? formatCount(value) : formatPricePerMillion(String(Math.round(value * 1e6)));
 }
 
-export interface HealthLabel {
+interface HealthLabel {
   readonly tone: 'neutral' | 'good' | 'warn' | 'bad';
   readonly state: string;
   readonly detail: string;

@@ -4,26 +4,8 @@ import { byPrice, PRICE_FIELDS, PRICE_KINDS } from '#core/price-kinds.ts';
 import type { PricesJson } from '#core/price-table-text.ts';
 import { chargeNanoUsd, type Prices, tokensAt } from '#core/pricing.ts';
 
-/** Tokens that were charged at the same price. */
-export interface ChargeLine {
-  readonly kind: string;
-  readonly tokens: number;
-  readonly picoUsd: string;
-  /** Exact amount in USD. */
-  readonly usd: string;
-}
-
-export interface ChargeSum {
-  /** Exact amount in USD. */
-  readonly usd: string;
-  readonly roundedNanoUsd: string;
-  /** True if a fraction of a nano-dollar was rounded up. */
-  readonly isRounded: boolean;
-  readonly cutTo?: 'hold' | 'balance';
-}
-
-/** Token kinds with their amounts. Kinds without tokens are left out. */
-export function chargeLines({ prices, usage }: ChargeView): readonly ChargeLine[] {
+/** Token kinds with their exact amounts in USD. Kinds without tokens are left out. */
+export function chargeLines({ prices, usage }: ChargeView) {
   return PRICE_FIELDS.map((price) => {
     const tokens = tokensAt(price, usage);
     const usd = formatPico(BigInt(tokens) * BigInt(prices[price]));
@@ -31,7 +13,7 @@ export function chargeLines({ prices, usage }: ChargeView): readonly ChargeLine[
   }).filter(({ tokens }) => tokens > 0);
 }
 
-export function chargeSum(charge: ChargeView): ChargeSum {
+export function chargeSum(charge: ChargeView) {
   const { prices, usage, costNanoUsd, holdNanoUsd } = charge;
   const picoUsd = PRICE_FIELDS.reduce((sum, price) => sum + BigInt(tokensAt(price, usage)) * BigInt(prices[price]), 0n);
   const roundedNanoUsd = chargeNanoUsd(exactPrices(prices), usage).toString();
@@ -39,8 +21,9 @@ export function chargeSum(charge: ChargeView): ChargeSum {
   return {
     usd: formatPico(picoUsd),
     roundedNanoUsd,
+    /** True if a fraction of a nano-dollar was rounded up. */
     isRounded: BigInt(roundedNanoUsd) * 1000n !== picoUsd,
-    ...(isCut ? { cutTo: costNanoUsd === holdNanoUsd ? 'hold' : 'balance' } : {}),
+    ...(isCut && { cutTo: costNanoUsd === holdNanoUsd ? ('hold' as const) : ('balance' as const) }),
   };
 }
 
