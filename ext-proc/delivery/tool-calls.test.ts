@@ -10,7 +10,7 @@ import { OutputOrder, piecesOf } from '../doors/responses/output-order.ts';
 import { admittedRequest } from './admitted-request.fixture.ts';
 import { gathered, isOneAfterAnother, messagesRequest, readStream, responsesRequest } from './at-door.fixture.ts';
 import { ChunkRepairs } from './response/repairs.ts';
-import { streamWriter } from './stream/stream-writer.ts';
+import { StreamWriter } from './stream/stream-writer.ts';
 
 interface Called {
   readonly id: string;
@@ -77,7 +77,7 @@ function expectNamedOnce(text: string): void {
 /** What a client of the API gathers from a provider's deltas of tool calls. */
 async function callsAt(api: keyof typeof CLIENTS, deltas: readonly JsonObject[]): Promise<Called[]> {
   const { admitted, calls } = CLIENTS[api];
-  const writer = streamWriter(await admitted(), false);
+  const writer = new StreamWriter(await admitted(), false);
   const repairs = new ChunkRepairs('gen-1');
   const chunks = [
     ...deltas.map((call) => ({ index: 0, delta: { role: 'assistant', tool_calls: [call] }, finish_reason: null })),
@@ -95,7 +95,7 @@ async function callsAt(api: keyof typeof CLIENTS, deltas: readonly JsonObject[])
     const repaired = repairs.repair(text, completion ?? { choices: [] });
     return writer.chunk(repaired.text, repaired.completion);
   });
-  return calls(events.join('') + writer.ended({ metered: { usageCounted: false, usage: NO_USAGE }, costUsd: 0 }));
+  return calls(events.join('') + writer.ended({ usageCounted: false, usage: NO_USAGE, costUsd: 0 }));
 }
 
 const called = (name: string | null | undefined, args: unknown) => ({

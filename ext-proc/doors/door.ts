@@ -2,10 +2,10 @@ import type { DoorApi } from '#core/config/apis.ts';
 import type { ProviderApi } from '#core/config/provider-api.ts';
 import type { Envelope } from '#core/errors/refusal.ts';
 import type { JsonObject } from '#core/json-object.ts';
-import type { TokenUsage } from '#core/pricing.ts';
 import type { JsonKind } from '../chat/json/json-cursor.ts';
 import type { Completion } from '../dialects/completion.ts';
 import type { MemberEdits } from '../dialects/json-members.ts';
+import type { MeteredUsage } from '../hold/delivery-hold.ts';
 
 /**
  * An API beside chat completions that clients may speak. The rest of the gateway knows chat
@@ -119,9 +119,7 @@ export interface ResponseNames {
   readonly asked: JsonObject;
 }
 
-export interface ChargedUsage {
-  readonly usage: TokenUsage;
-  readonly serviceTier?: string | undefined;
+export interface ChargedUsage extends MeteredUsage {
   readonly costUsd: number;
 }
 

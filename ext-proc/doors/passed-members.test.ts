@@ -16,7 +16,7 @@ const MESSAGE = { type: 'message', ...SECRET, content: [{ type: 'output_text', t
 const CALL = { type: 'function_call', name: 'f', arguments: SAID, ...SECRET };
 const USE = { type: 'tool_use', id: 't', name: 'f', input: { cost: 'said' }, ...SECRET };
 
-const CHARGED = { usage: NO_USAGE, costUsd: 0.25 };
+const CHARGED = { usage: NO_USAGE, usageCounted: false, costUsd: 0.25 };
 
 function eventText(event: JsonObject): string {
   return `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`;

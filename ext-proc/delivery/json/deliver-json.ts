@@ -33,11 +33,11 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   if (response.measured) meter.takeMeasured(response.measured);
   meter.take(response.completion);
   const metered = await meter.usage(admitted.chat, delivery.countTokens, false);
-  const { usage, usageCounted, serviceTier } = metered;
+  const { usage, usageCounted } = metered;
   describeResponse(admitted, meter, usage);
   const costUsd = delivery.hold.costUsd(metered);
   const usageOf = doorApiOf(admitted) === 'embeddings' ? embeddingsUsage : admitted.atDoor?.door.usage;
-  const charged = usageOf?.({ usage, serviceTier, costUsd });
+  const charged = usageOf?.({ ...metered, costUsd });
   const last = `,"usage":${charged ?? usageJson(usageCounted ? undefined : response.usage, usage, costUsd)}}`;
   // A large response is not copied.
   const body =

@@ -8,7 +8,7 @@ import { brokenStreamRefusal, FAILURES } from '../provider/provider-failure.ts';
 import type { ClientStream } from './client-stream.ts';
 import { ResponseRecord } from './response-record.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
-import { streamWriter } from './stream-writer.ts';
+import { StreamWriter } from './stream-writer.ts';
 
 /** Relays a stream, charges for it, then writes its end (docs/design.md, "Invariants", 4 and 5). */
 export async function deliverStream(
@@ -30,7 +30,7 @@ export async function deliverStream(
     const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, relayed.isCut);
     describeResponse(admitted, relayed.meter, metered.usage);
     delivery.hold.outputEnded(metered);
-    const charged = { metered, costUsd: delivery.hold.costUsd(metered) };
+    const charged = { ...metered, costUsd: delivery.hold.costUsd(metered) };
     const whole = complete ? writer.ended(charged) : '';
     if (writer.bug) complete = false;
     const failed =
@@ -114,7 +114,7 @@ export async function endWithoutEvent(
   const { admitted, attempts, exchange } = delivery;
   await delivery.hold.release();
   const isOpen = await client.open(lastBytesMs(delivery));
-  const inTime = isOpen && (await client.end(streamWriter(admitted, false).failed(refusal)));
+  const inTime = isOpen && (await client.end(new StreamWriter(admitted, false).failed(refusal)));
   return { status: 200, refusal, attempts, clientGone: !inTime || exchange.gone.aborted };
 }
 
@@ -123,6 +123,6 @@ export async function endWithoutEvent(
  * must not be cut off without a word (docs/design.md, "Invariants", 5).
  */
 export async function endAfterBug(delivery: ActiveDelivery, client: ClientStream): Promise<void> {
-  const writer = client.writer ?? streamWriter(delivery.admitted, false);
+  const writer = client.writer ?? new StreamWriter(delivery.admitted, false);
   await client.end(writer.failed(refuse('internal_error')));
 }

@@ -1,4 +1,4 @@
-import { envelopeOf, type Refusal } from '#core/errors/refusal.ts';
+import type { Envelope } from '#core/errors/refusal.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 
 export const DONE_EVENT = 'data: [DONE]\n\n';
@@ -8,10 +8,10 @@ export const DONE_EVENT = 'data: [DONE]\n\n';
  * tested: with `error` first and the role `error` every client library that was tried reports it,
  * while some ignore an error beside an ordinary delta.
  */
-export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): string {
+export function failureEvent(admitted: AdmittedRequest, error: Envelope['error']): string {
   return dataEvent(
     JSON.stringify({
-      error: envelopeOf(refusal).error,
+      error,
       id: admitted.generationId,
       object: 'chat.completion.chunk',
       created: admitted.createdAtSeconds,

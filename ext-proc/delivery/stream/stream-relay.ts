@@ -15,7 +15,7 @@ import { MEMORY_STEP_BYTES } from '../response/stream-source.ts';
 import type { ClientStream } from './client-stream.ts';
 import { ContentTemplate } from './content-template.ts';
 import type { ResponseRecord } from './response-record.ts';
-import { type GuardedWriter, streamWriter } from './stream-writer.ts';
+import { StreamWriter } from './stream-writer.ts';
 
 /** How a provider's stream ended, with what the charge and the end of the client's stream need. */
 export interface RelayedStream {
@@ -28,7 +28,7 @@ export interface RelayedStream {
   readonly meter: ResponseMeter;
   /** The message whose reasoning is kept. Absent: none is. */
   readonly message?: ProducedMessage;
-  readonly writer: GuardedWriter;
+  readonly writer: StreamWriter;
   /** Absent: the client has left. */
   readonly client?: ClientStream;
   readonly lastEventMs: number;
@@ -74,7 +74,7 @@ class StreamRelay {
   readonly #delivery: ActiveDelivery;
   readonly #opened: OpenedStream;
   readonly #record: ResponseRecord | undefined;
-  readonly #writer: GuardedWriter;
+  readonly #writer: StreamWriter;
   /** Memory of what the writer keeps. */
   readonly #memory: MemoryReservation;
   readonly #meter: ResponseMeter;
@@ -101,7 +101,7 @@ class StreamRelay {
     this.#delivery = delivery;
     this.#opened = opened;
     this.#record = record;
-    this.#writer = streamWriter(admitted, opened.isPassed);
+    this.#writer = new StreamWriter(admitted, opened.isPassed);
     this.#memory = memory;
     this.#repairs = new ChunkRepairs(admitted.generationId);
     this.#meter = new ResponseMeter(admitted);

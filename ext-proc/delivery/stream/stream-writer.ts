@@ -1,226 +1,96 @@
-import type { Refusal } from '#core/errors/refusal.ts';
-import { isObject } from '#core/json-object.ts';
+import { envelopeOf, type Refusal } from '#core/errors/refusal.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import type { ChargedUsage, DoorStream, EndedStream, PassedStream } from '../../doors/door.ts';
+import type { ChargedUsage, Door, EndedStream, PassedStream } from '../../doors/door.ts';
 import { errorAtDoor } from '../../doors/refusal-at-door.ts';
-import type { RequestAtDoor } from '../../doors/request-at-door.ts';
-import type { MeteredUsage } from '../../hold/delivery-hold.ts';
 import { type AdmittedRequest, namesAtDoor } from '../provider/admitted-request.ts';
 import type { ProviderEvent } from '../response/stream-source.ts';
-import { ChunkRewriter } from './chunk-rewriter.ts';
-import { DONE_EVENT, dataEvent, failureEvent } from './final-event.ts';
-import { UsageFrame } from './usage-frame.ts';
+import { ChatStream } from './chat-stream.ts';
 
-export interface Charged {
-  readonly metered: MeteredUsage;
-  readonly costUsd: number;
+/** A stream in the API that the client speaks. If it is passed on, the chat form is only measured. */
+interface WrittenStream extends EndedStream, Partial<Pick<PassedStream, 'event' | 'several'>> {
+  chunk?(completion: Completion, text: string): string;
+  content?(content: string, events: string): string;
+  rest?(): string;
 }
 
-/** Writes the events of a stream, as text, in the API that the client speaks. */
-export interface StreamWriter {
-  /** Characters of the stream that the writer keeps now. */
-  readonly keptCharacters: number;
-  /** Events for a chunk, of which `text` is the JSON. */
-  chunk(text: string, completion: Completion): string;
-  /** Events for chunks that only add content. `events`: those for a client of chat completions. */
-  content(content: string, events: string): string;
-  /** Events for the client from those of the provider that are passed on. */
-  passed(events: readonly ProviderEvent[]): string;
-  /** Events for output that still waits, of a stream that failed. */
-  rest(): string;
-  /** Last events of a complete stream. `failed` may be called after it. */
-  ended(charged: Charged): string;
-  /** Last events of a stream that failed. `charged` is absent where nothing was charged. */
-  failed(refusal: Refusal, charged?: Charged): string;
-}
-
-/** `isPassed`: the provider's own events are passed on. */
-export function streamWriter(admitted: AdmittedRequest, isPassed: boolean): GuardedWriter {
-  return new GuardedWriter(unguarded(admitted, isPassed));
-}
-
-function unguarded(admitted: AdmittedRequest, isPassed: boolean): StreamWriter {
-  const { atDoor } = admitted;
-  if (atDoor === undefined) return new ChatWriter(admitted);
-  const names = namesAtDoor(admitted, atDoor);
-  return isPassed
-    ? new PassedWriter(atDoor, atDoor.door.passedStream(names))
-    : new DoorWriter(atDoor, atDoor.door.stream(names));
-}
-
-/** Contains a writer's bug: nothing more is written, but output before it is charged. */
-export class GuardedWriter implements StreamWriter {
-  readonly #writer: StreamWriter;
+/**
+ * Writes the events of a stream for the client, as text. It contains a bug of the stream: nothing
+ * more is written, but output before it is charged.
+ */
+export class StreamWriter {
+  readonly #stream: WrittenStream;
+  readonly #door: Door | undefined;
   bug: { readonly error: unknown } | undefined;
 
-  constructor(writer: StreamWriter) {
-    this.#writer = writer;
+  /** `isPassed`: the provider's own events are passed on. */
+  constructor(admitted: AdmittedRequest, isPassed: boolean) {
+    const { atDoor } = admitted;
+    this.#door = atDoor?.door;
+    if (atDoor === undefined) this.#stream = new ChatStream(admitted);
+    else {
+      const names = namesAtDoor(admitted, atDoor);
+      this.#stream = isPassed ? atDoor.door.passedStream(names) : atDoor.door.stream(names);
+    }
   }
 
+  /** Characters of the stream that are kept now. */
   get keptCharacters(): number {
-    return this.#writer.keptCharacters;
+    return this.#stream.keptCharacters;
   }
 
+  /** Events for a chunk, of which `text` is the JSON. */
   chunk(text: string, completion: Completion): string {
-    return this.#guarded(() => this.#writer.chunk(text, completion));
+    return this.#guarded(() => this.#stream.chunk?.(completion, text));
   }
 
+  /** Events for chunks that only add content. `events`: those for a client of chat completions. */
   content(content: string, events: string): string {
-    return this.#guarded(() => this.#writer.content(content, events));
+    return this.#guarded(() => this.#stream.content?.(content, events));
   }
 
+  /** Events for the client from those of the provider that are passed on. */
   passed(events: readonly ProviderEvent[]): string {
-    return this.#guarded(() => this.#writer.passed(events));
+    const stream = this.#stream;
+    return this.#guarded(() => {
+      let out = '';
+      for (const event of events)
+        out += (typeof event === 'string' ? stream.several?.(event) : stream.event?.(event.type, event.data)) ?? '';
+      return out;
+    });
   }
 
+  /** Events for output that still waits, of a stream that failed. */
   rest(): string {
-    return this.#guarded(() => this.#writer.rest());
+    return this.#guarded(() => this.#stream.rest?.());
   }
 
-  ended(charged: Charged): string {
-    return this.#guarded(() => this.#writer.ended(charged));
+  /** Last events of a complete stream. `failed` may be called after it. */
+  ended(charged: ChargedUsage): string {
+    return this.#guarded(() => this.#stream.ended(charged));
   }
 
-  /** Is called after a bug too, so that the client learns of the failure. */
-  failed(refusal: Refusal, charged?: Charged): string {
+  /**
+   * Last events of a stream that failed, after a bug too. `charged` is absent where nothing was
+   * charged.
+   */
+  failed(refusal: Refusal, charged?: ChargedUsage): string {
     const { bug } = this;
     this.bug = undefined;
-    const events = this.#guarded(() => this.#writer.failed(refusal, charged));
+    const events = this.#guarded(() => {
+      const error = this.#door ? errorAtDoor(refusal, this.#door) : envelopeOf(refusal).error;
+      return this.#stream.failed(error, charged);
+    });
     this.bug = bug ?? this.bug;
     return events;
   }
 
-  #guarded(write: () => string): string {
+  #guarded(write: () => string | undefined): string {
     if (this.bug !== undefined) return '';
     try {
-      return write();
+      return write() ?? '';
     } catch (error) {
       this.bug = { error };
       return '';
     }
   }
-}
-
-class ChatWriter implements StreamWriter {
-  readonly keptCharacters = 0;
-  readonly #admitted: AdmittedRequest;
-  readonly #rewriter: ChunkRewriter;
-  readonly #usageFrame: UsageFrame;
-
-  constructor(admitted: AdmittedRequest) {
-    this.#admitted = admitted;
-    this.#rewriter = new ChunkRewriter(admitted.generationId, admitted.model.id);
-    this.#usageFrame = new UsageFrame(admitted);
-  }
-
-  chunk(text: string, completion: Completion): string {
-    const { usage, choices } = completion;
-    if (isObject(usage)) {
-      const alone = choices.length === 0;
-      this.#usageFrame.keep(text, alone ? completion : undefined);
-      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
-    }
-    // The gateway always requests the usage, so providers add `"usage":null` to other chunks. The
-    // client sees it only if it requested the usage itself; other values are invalid and removed.
-    const isExpected = usage === undefined || (usage === null && this.#admitted.chat.includeUsage);
-    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
-    return dataEvent(this.#rewriter.rewrite(text, completion));
-  }
-
-  content(_content: string, events: string): string {
-    return events;
-  }
-
-  passed(): string {
-    return '';
-  }
-
-  rest(): string {
-    return '';
-  }
-
-  ended(charged: Charged): string {
-    return this.#usage(charged) + DONE_EVENT;
-  }
-
-  failed(refusal: Refusal, charged?: Charged): string {
-    return (charged ? this.#usage(charged) : '') + failureEvent(this.#admitted, refusal) + DONE_EVENT;
-  }
-
-  #usage({ metered, costUsd }: Charged): string {
-    return this.#admitted.chat.includeUsage ? this.#usageFrame.event(metered, costUsd) : '';
-  }
-}
-
-/** Writes for a client of a door. Translated and passed-on streams end in the same way. */
-abstract class WriterAtDoor<Stream extends EndedStream> implements StreamWriter {
-  readonly #atDoor: RequestAtDoor;
-  protected readonly stream: Stream;
-
-  constructor(atDoor: RequestAtDoor, stream: Stream) {
-    this.#atDoor = atDoor;
-    this.stream = stream;
-  }
-
-  get keptCharacters(): number {
-    return this.stream.keptCharacters;
-  }
-
-  abstract chunk(text: string, completion: Completion): string;
-  abstract content(content: string): string;
-  abstract passed(events: readonly ProviderEvent[]): string;
-  abstract rest(): string;
-
-  ended(charged: Charged): string {
-    return this.stream.ended(usageOf(charged));
-  }
-
-  failed(refusal: Refusal, charged?: Charged): string {
-    return this.stream.failed(errorAtDoor(refusal, this.#atDoor.door), charged && usageOf(charged));
-  }
-}
-
-/** Writes the chat stream as events of a door. */
-class DoorWriter extends WriterAtDoor<DoorStream> {
-  chunk(_text: string, completion: Completion): string {
-    return this.stream.chunk(completion);
-  }
-
-  content(content: string): string {
-    return this.stream.content(content);
-  }
-
-  passed(): string {
-    return '';
-  }
-
-  rest(): string {
-    return this.stream.rest();
-  }
-}
-
-/** Passes on events of a provider. The chat stream is only measured. */
-class PassedWriter extends WriterAtDoor<PassedStream> {
-  chunk(): string {
-    return '';
-  }
-
-  content(): string {
-    return '';
-  }
-
-  passed(events: readonly ProviderEvent[]): string {
-    let out = '';
-    for (const event of events)
-      out += typeof event === 'string' ? this.stream.several(event) : this.stream.event(event.type, event.data);
-    return out;
-  }
-
-  rest(): string {
-    return '';
-  }
-}
-
-function usageOf({ metered, costUsd }: Charged): ChargedUsage {
-  return { usage: metered.usage, serviceTier: metered.serviceTier, costUsd };
 }

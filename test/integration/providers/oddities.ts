@@ -27,7 +27,7 @@ export const ODDITIES = {
     remedy: 'It is always asked for, and hidden from a client that did not ask.',
     by: [
       ['ext-proc/chat/provider-body.ts', 'usageOptions'],
-      ['ext-proc/delivery/stream/usage-frame.ts', 'UsageFrame'],
+      ['ext-proc/delivery/stream/chat-stream.ts', 'ChatStream'],
     ],
     sources: ['https://platform.openai.com/docs/api-reference/chat/create'],
   },
@@ -36,7 +36,7 @@ export const ODDITIES = {
     remedy: 'The last one counts, and is sent alone before the end.',
     by: [
       ['ext-proc/delivery/response/response-meter.ts', 'ResponseMeter'],
-      ['ext-proc/delivery/stream/usage-frame.ts', 'UsageFrame'],
+      ['ext-proc/delivery/stream/chat-stream.ts', 'ChatStream'],
     ],
     sources: ['https://discuss.ai.google.dev/t/127400'],
   },
