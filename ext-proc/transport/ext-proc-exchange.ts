@@ -1,14 +1,7 @@
 import type { MemoryReservation } from '../fairness/shared-budget.ts';
 import type { BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream, WholeResponse } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc/ext-proc-server.ts';
-import {
-  ACCEPT_TRAILERS,
-  END_OF_RESPONSE,
-  inPlaceResponse,
-  NO_BODY,
-  ON_EVERY_RESPONSE,
-  routeToStream,
-} from './ext-proc/replies.ts';
+import { ACCEPT_TRAILERS, END_OF_RESPONSE, inPlaceResponse, NO_BODY, routeToStream } from './ext-proc/replies.ts';
 import type { RequestHead } from './ext-proc/request-head.ts';
 import type { BodyPiece } from './ext-proc/request-message.ts';
 import { type BodyRoom, RequestBody } from './request-body.ts';
@@ -35,7 +28,7 @@ export interface ExchangeSurroundings extends BodyRoom {
   readonly streamClusterName: string;
   deadlineMs(): number;
   /** Called when the headers of the request have arrived. */
-  onBegin(exchange: ExtProcExchange): void;
+  onBegin(exchange: ExtProcExchange, head: RequestHead): void;
   /** Called when handler, ext_proc stream and response have all ended. */
   onDone(exchange: ExtProcExchange): void;
 }
@@ -76,14 +69,6 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   get peerAddress(): string {
     return this.#head?.peerAddress ?? '';
-  }
-
-  get oversized(): boolean {
-    return this.#head?.oversized === true;
-  }
-
-  get hasOneHost(): boolean {
-    return this.#head?.hasOneHost === true;
   }
 
   get gone(): AbortSignal {
@@ -139,7 +124,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
     if (!this.#mayRespond()) return Promise.resolve(undefined);
-    const checkedHead = checkHead(head.status, head.headers, ON_EVERY_RESPONSE);
+    const checkedHead = checkHead(head.status, head.headers);
     this.#body?.abandon();
     this.#openParts++;
     return new Promise((resolve) => {
@@ -174,7 +159,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     if (head.bodiless) this.#endBody();
     else this.#stream.pause();
     this.#openParts++;
-    this.#around.onBegin(this);
+    this.#around.onBegin(this, head);
   }
 
   receiveBody({ bytes, start, end, endOfStream }: BodyPiece): void {

@@ -1,9 +1,9 @@
-import { refuse, renderRefusal } from '#core/errors/refusal.ts';
+import { type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
 import type { TcpAddress } from '#core/net/unix-socket.ts';
 import { type BudgetRefusal, SharedBudget } from '../fairness/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
-import { HEADER_LIMIT } from './ext-proc/request-head.ts';
+import { HEADER_LIMIT, type RequestHead } from './ext-proc/request-head.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
 import { StreamListener } from './streams/stream-listener.ts';
 import { UploadPlaces } from './upload-places.ts';
@@ -64,11 +64,12 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     streams,
     streamClusterName: options.streamClusterName,
     deadlineMs: options.exchangeDeadlineMs,
-    onBegin(exchange: ExtProcExchange) {
+    onBegin(exchange: ExtProcExchange, head: RequestHead) {
       const full = inFlight.size >= mostInFlight && !places.makeRoom();
       inFlight.add(exchange);
-      const refusing = full ? refuseForCapacity : refusingHead(exchange);
-      void run(exchange, refusing ?? options.handler, options.onFault);
+      const refusal = full ? NO_CAPACITY : refusalOf(head);
+      const handler = refusal ? () => exchange.respond(renderRefusal(refusal)) : options.handler;
+      void run(exchange, handler, options.onFault);
     },
     onDone(exchange: ExtProcExchange) {
       inFlight.delete(exchange);
@@ -136,20 +137,14 @@ function respondInternalError(exchange: ExtProcExchange): Promise<void> {
   return exchange.respond(renderRefusal(refuse('internal_error')));
 }
 
-const refuseForCapacity: ExchangeHandler = (exchange) => exchange.respond(renderRefusal(refuse('no_capacity')));
+const NO_CAPACITY = refuse('no_capacity');
+const LARGE_HEAD = refuse('request_too_large', { limit: HEADER_LIMIT });
+const NOT_ONE_HOST = refuse('invalid_request', { problem: 'A request names one host, once.' }, { param: 'host' });
 
-const refuseHeaders: ExchangeHandler = (exchange) =>
-  exchange.respond(renderRefusal(refuse('request_too_large', { limit: HEADER_LIMIT })));
-
-const refuseHost: ExchangeHandler = (exchange) =>
-  exchange.respond(
-    renderRefusal(refuse('invalid_request', { problem: 'A request names one host, once.' }, { param: 'host' })),
-  );
-
-/** Returns the handler for a request that HTTP does not allow or whose headers are too large. */
-function refusingHead(exchange: ExtProcExchange): ExchangeHandler | undefined {
-  if (exchange.oversized) return refuseHeaders;
-  return exchange.hasOneHost ? undefined : refuseHost;
+/** Refuses a request that HTTP does not allow or whose headers are too large. */
+function refusalOf({ oversized, hasOneHost }: RequestHead): Refusal | undefined {
+  if (oversized) return LARGE_HEAD;
+  return hasOneHost ? undefined : NOT_ONE_HOST;
 }
 
 function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOptions): void {

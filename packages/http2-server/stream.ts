@@ -53,10 +53,6 @@ export class Http2Stream implements TurnTaker {
     this.#reader = reader;
   }
 
-  get closed(): boolean {
-    return this.#closed;
-  }
-
   /** Stops the client when its window is used up, until `resume`. */
   pause(): void {
     this.#paused = true;

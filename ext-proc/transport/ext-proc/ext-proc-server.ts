@@ -21,17 +21,6 @@ const STATUS_CANCELLED = 1;
 const STATUS_RESOURCE_EXHAUSTED = 8;
 const STATUS_UNIMPLEMENTED = 12;
 
-/** Envoy's end of one ext_proc stream. */
-export interface ProcessingStream {
-  write(bytes: Buffer): void;
-  /** Ends with OK. Only after a whole response: without one Envoy would let the request pass. */
-  finish(): void;
-  /** Ends with an error, so that Envoy refuses the request. */
-  fail(status: number): void;
-  pause(): void;
-  resume(): void;
-}
-
 /** Receives the messages of the stream. Throws on a message that is invalid at that point. */
 export interface ProcessingPeer extends RequestListener {
   /** Called when Envoy has ended its side. Returns true if the request has a response. */
@@ -40,15 +29,13 @@ export interface ProcessingPeer extends RequestListener {
   closed(): void;
 }
 
-export type ExtProcServer = Http2Server;
-
 export function startExtProcServer(
   where: string | TcpAddress,
   accept: (stream: ProcessingStream) => ProcessingPeer,
   onFault: (error: Error) => void,
-): Promise<ExtProcServer> {
+): Promise<Http2Server> {
   const serve = (stream: Http2Stream, path: string): StreamReader => {
-    if (path === METHOD) return new GrpcStream(stream, accept, onFault);
+    if (path === METHOD) return new ProcessingStream(stream, accept, onFault);
     stream.end(statusOnly(STATUS_UNIMPLEMENTED));
     return NO_READER;
   };
@@ -56,7 +43,7 @@ export function startExtProcServer(
 }
 
 /** One call of the method: messages on one side, its HTTP/2 stream on the other. */
-class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
+export class ProcessingStream implements StreamReader, MessageListener {
   readonly #stream: Http2Stream;
   readonly #onFault: (error: Error) => void;
   readonly #messages: GrpcMessageReader;
@@ -81,10 +68,12 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
     this.#stream.sendData(bytes);
   }
 
+  /** Ends with OK. Only after a whole response: without one Envoy would let the request pass. */
   finish(): void {
     this.#end(STATUS_OK);
   }
 
+  /** Ends with an error, so that Envoy refuses the request. */
   fail(status: number): void {
     this.#failed = true;
     this.#end(status);

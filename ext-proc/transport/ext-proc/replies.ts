@@ -32,7 +32,7 @@ export function inPlaceResponse(response: InPlaceResponse, method: string, ended
   for (const name in response.headers) headers.push(name, response.headers[name] ?? '');
   headers.push('content-length', String(response.body.length));
   const bodyless = method === 'HEAD' || response.body.length === 0;
-  return encodeResponse({ headers, body: bodyless ? undefined : response.body, ended });
+  return encodeResponse(headers, bodyless ? undefined : response.body, ended);
 }
 
 /** The end of a response that was sent without an end. */
@@ -52,19 +52,11 @@ export function routeToStream(
   clientHeaders: Iterable<string>,
   withinMs: number,
 ): Buffer {
-  return encodeRoute({
-    setHeaders: [
-      ':path',
-      '/',
-      STREAM_HEADER,
-      streamId,
-      CLUSTER_HEADER,
-      clusterName,
-      'x-envoy-upstream-rq-timeout-ms',
-      String(Math.max(1, Math.ceil(withinMs))),
-    ],
-    removeHeaders: [...clientHeaders].filter(isRemovable),
-  });
+  const timeoutMs = String(Math.max(1, Math.ceil(withinMs)));
+  return encodeRoute(
+    [':path', '/', STREAM_HEADER, streamId, CLUSTER_HEADER, clusterName, 'x-envoy-upstream-rq-timeout-ms', timeoutMs],
+    [...clientHeaders].filter(isRemovable),
+  );
 }
 
 /** Headers that Envoy needs: the id for the response, host and scheme to find the route. */

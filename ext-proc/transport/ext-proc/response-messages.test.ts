@@ -27,7 +27,7 @@ const asRead = HEADERS.map(([key, value]) => ({ key, rawValue: Buffer.from(value
 test.each([1, 110, 120, 127, 128, 16_370, 16_384, 256 * 1024])('an answer with %i bytes of body', (bytes) => {
   const body = Buffer.alloc(bytes, 0xe9);
   for (const ended of [true, false]) {
-    const [head, rest, ...more] = read(encodeResponse({ headers: HEADERS.flat(), body, ended }));
+    const [head, rest, ...more] = read(encodeResponse(HEADERS.flat(), body, ended));
     expect(head?.headersResponse?.headers?.headers).toEqual(asRead);
     expect(head?.headersResponse?.endOfStream ?? false).toBe(false);
     expect(body.equals(rest?.bodyResponse?.body ?? Buffer.alloc(0))).toBe(true);
@@ -38,7 +38,7 @@ test.each([1, 110, 120, 127, 128, 16_370, 16_384, 256 * 1024])('an answer with %
 
 test('an answer without a body is one message', () => {
   for (const ended of [true, false]) {
-    const messages = read(encodeResponse({ headers: HEADERS.flat(), body: undefined, ended }));
+    const messages = read(encodeResponse(HEADERS.flat(), undefined, ended));
     expect(messages.map((message) => message?.headersResponse?.endOfStream ?? false)).toEqual([ended]);
     expect(messages[0]?.headersResponse?.headers?.headers).toEqual(asRead);
   }

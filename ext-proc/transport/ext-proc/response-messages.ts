@@ -1,15 +1,5 @@
 import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
-/** Messages of a response on the ext_proc stream, hand-encoded: nearly every request has them. */
-export interface ResponseMessages {
-  /** Alternating names in ASCII and values in Latin-1, `:status` among them. */
-  readonly headers: readonly string[];
-  /** Absent: a response without a body. */
-  readonly body: Buffer | undefined;
-  /** Marks the end of the response. */
-  readonly ended: boolean;
-}
-
 /** Tags with the field numbers of ext_proc.proto. Wire type 2 has a length, 0 is a number. */
 const RESPONSE_STREAMED_IMMEDIATE = (11 << 3) | 2;
 const IMMEDIATE_HEADERS = (1 << 3) | 2;
@@ -22,8 +12,12 @@ const HEADER_RAW_VALUE = (3 << 3) | 2;
 const BODY_BYTES = (1 << 3) | 2;
 const BODY_END_OF_STREAM = 2 << 3;
 
-/** Returns one or two gRPC frames. */
-export function encodeResponse({ headers, body, ended }: ResponseMessages): Buffer {
+/**
+ * Encodes a response on the ext_proc stream, which nearly every request has, as one or two gRPC
+ * frames. `headers`: alternating names in ASCII and values in Latin-1, `:status` among them.
+ * `ended`: the response ends here.
+ */
+export function encodeResponse(headers: readonly string[], body: Buffer | undefined, ended: boolean): Buffer {
   const endsHere = body === undefined && ended;
   let mapBytes = 0;
   for (let at = 0; at < headers.length; at += 2) mapBytes += fieldBytes(headerBytes(headers, at));

@@ -28,7 +28,7 @@ test('what is written is what the generated code writes', () => {
       }));
       const response = { headerMutation: { setHeaders, removeHeaders }, clearRouteCache: true };
       const generated = ProcessingResponse.encode({ requestHeaders: { response } }).finish();
-      expect(encodeRoute({ setHeaders: set.flat(), removeHeaders }).equals(frame(generated))).toBe(true);
+      expect(encodeRoute(set.flat(), removeHeaders).equals(frame(generated))).toBe(true);
     }),
   );
 });

@@ -1,12 +1,5 @@
 import { fieldBytes, headerBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
-/** The reply that routes a request, encoded by hand, because every stream begins with it. */
-export interface RouteMessage {
-  /** Alternating names (ASCII) and values (Latin-1), which replace the request's own. */
-  readonly setHeaders: readonly string[];
-  readonly removeHeaders: readonly string[];
-}
-
 /** Tags with the field numbers of ext_proc.proto. Wire type 2 has a length, 0 is a number. */
 const RESPONSE_REQUEST_HEADERS = (1 << 3) | 2;
 const HEADERS_COMMON = (1 << 3) | 2;
@@ -20,8 +13,11 @@ const OVERWRITE_IF_EXISTS_OR_ADD = 2;
 const HEADER_KEY = (1 << 3) | 2;
 const HEADER_RAW_VALUE = (3 << 3) | 2;
 
-/** Returns one gRPC frame. */
-export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer {
+/**
+ * Encodes the reply that routes a request, with which every stream begins, as one gRPC frame.
+ * `setHeaders`: alternating names (ASCII) and values (Latin-1), which replace the request's own.
+ */
+export function encodeRoute(setHeaders: readonly string[], removeHeaders: readonly string[]): Buffer {
   let mutationBytes = 0;
   for (let at = 0; at < setHeaders.length; at += 2) mutationBytes += fieldBytes(optionBytes(setHeaders, at));
   for (const name of removeHeaders) mutationBytes += fieldBytes(name.length);

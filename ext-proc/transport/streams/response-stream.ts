@@ -1,4 +1,5 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import { ON_EVERY_RESPONSE } from '../ext-proc/replies.ts';
 
 /** A head that Node will write unchanged. */
 export interface CheckedHead {
@@ -12,12 +13,8 @@ export interface CheckedHead {
  * in chunks. Throws if a name or value is invalid, so that this bug shows before the request is
  * routed.
  */
-export function checkHead(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  onEveryResponse: readonly string[],
-): CheckedHead {
-  const list = [...onEveryResponse];
+export function checkHead(status: number, headers: Readonly<Record<string, string>>): CheckedHead {
+  const list = [...ON_EVERY_RESPONSE];
   for (const name in headers) {
     const value = headers[name] ?? '';
     validateHeaderName(name);
