@@ -18,12 +18,8 @@ import type { RequestMemory } from './request-memory.ts';
 import type { RestingTargets } from './resting-targets.ts';
 import type { Random } from './target-order.ts';
 
-/** Delivery in progress, with everything that its steps need. */
-export interface ActiveDelivery {
-  readonly admitted: AdmittedRequest;
-  readonly exchange: Exchange;
-  readonly requestMemory: RequestMemory;
-  readonly hold: DeliveryHold;
+/** What all deliveries of a process share. */
+export interface DeliveryParts {
   readonly clock: Clock;
   readonly providers: ProviderClient;
   readonly pickers: EndpointPickers;
@@ -31,6 +27,7 @@ export interface ActiveDelivery {
   readonly identify: Identify;
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
+  /** Memory of all JSON responses together. */
   readonly responseBudget: SharedBudget;
   /** Memory of the bodies that Envoy keeps. */
   readonly keptBodies: SharedBudget;
@@ -39,8 +36,17 @@ export interface ActiveDelivery {
   /** Providers that Envoy could not reach in their last attempt. */
   readonly unreachable: WeakSet<Provider>;
   readonly resting: RestingTargets;
+  /** Source of the order of weighted targets. */
   readonly random: Random;
   readonly uncharged: UnchargedRecorder;
+}
+
+/** Delivery in progress, with everything that its steps need. */
+export interface ActiveDelivery extends DeliveryParts {
+  readonly admitted: AdmittedRequest;
+  readonly exchange: Exchange;
+  readonly requestMemory: RequestMemory;
+  readonly hold: DeliveryHold;
   /** On the monotonic clock. */
   readonly startedMs: number;
   /** Start on the wall clock. */

@@ -29,31 +29,37 @@ export async function sendLarge(
   reservation: MemoryReservation,
   sending: Sending,
 ): Promise<void> {
+  let stream: ResponseStream | undefined;
+  const unread: Unread = {
+    isGivenUp: false,
+    evict() {
+      unread.isGivenUp = true;
+      stream?.abort();
+    },
+  };
+  if (sending.isKept) reservation.makeEvictable(unread);
   // The transport bounds this wait.
-  const stream = await exchange.openStream({
-    status,
-    headers: { ...headers, 'content-length': String(bytesOf(body)) },
-  });
+  stream = await exchange.openStream({ status, headers: { ...headers, 'content-length': String(bytesOf(body)) } });
   if (stream === undefined) return;
-  if (!(await settlesWithin(sendPieces(stream, body, reservation, sending), sending.timeoutMs))) stream.abort();
+  const isSent =
+    !unread.isGivenUp &&
+    (await settlesWithin(sendPieces(stream, body, reservation, unread, sending), sending.timeoutMs));
+  if (!isSent) stream.abort();
+}
+
+interface Unread extends Evictable {
+  isGivenUp: boolean;
 }
 
 async function sendPieces(
   stream: ResponseStream,
   body: readonly Buffer[],
   reservation: MemoryReservation,
+  unread: Unread,
   { isKept, stalledMs = STALLED_MS }: Sending,
 ): Promise<void> {
-  let isGivenUp = false;
-  const unread: Evictable = {
-    evict() {
-      isGivenUp = true;
-      stream.abort();
-    },
-  };
-  if (isKept) reservation.makeEvictable(unread);
   for (const piece of body.flatMap(slices)) {
-    if (isGivenUp) break;
+    if (unread.isGivenUp) break;
     if (stream.write(piece)) continue;
     const drained = stream.drained();
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));

@@ -22,20 +22,11 @@ export async function sendRead(
     return undefined;
   }
   const reservation = budget.open(organizationId);
-  let isGivenUp = false;
-  const evict = () => {
-    isGivenUp = true;
-  };
   // Evictable from the beginning: paid responses have priority.
-  reservation.makeEvictable({ evict });
+  reservation.makeEvictable({ evict: () => undefined });
   try {
     if (!reservation.take(response.body.length)) return refuse('no_capacity');
-    const openStream: Exchange['openStream'] = async (head) => {
-      const stream = await exchange.openStream(head);
-      if (isGivenUp) stream?.abort();
-      return isGivenUp ? undefined : stream;
-    };
-    await sendLarge({ openStream }, response, [response.body], reservation, { isKept: true, timeoutMs });
+    await sendLarge(exchange, response, [response.body], reservation, { isKept: true, timeoutMs });
     return undefined;
   } finally {
     reservation.release();
