@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { isApi } from '#core/config/apis.ts';
 import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
-import { isApi, ROUTES } from '#ext-proc/access/route.ts';
+import { ROUTES } from '#ext-proc/access/route.ts';
 import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
 import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/dialects/shown-members.ts';
 import { rateLimitHeaders } from '#ext-proc/requests/admit.ts';

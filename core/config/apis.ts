@@ -8,7 +8,7 @@ export const APIS = ['chat', ...DOOR_APIS] as const;
 /** The API that a client speaks. */
 export type Api = (typeof APIS)[number];
 
-/** The API of a route. Absent: the route makes no output of a model. */
-export function routeApi(route: string): Api | undefined {
-  return APIS.find((api) => api === route);
+/** True if a route, which has the name of its API, is for output of a model. */
+export function isApi(route: string): route is Api {
+  return APIS.some((api) => api === route);
 }

@@ -1,5 +1,5 @@
 import type { ChargeView, RequestDetail, RequestView } from '#contract/request-log.ts';
-import { routeApi } from '#core/config/apis.ts';
+import { isApi } from '#core/config/apis.ts';
 import { idMoment } from '#core/ids.ts';
 import { present } from '#core/present.ts';
 
@@ -43,10 +43,14 @@ export const REQUEST_COLUMNS = Object.entries(COLUMNS)
 export function requestView(row: RequestRow): RequestView {
   const { keyLast4: _, requestId: _id, generationId: _generation, userAgent: _agent, ...shown } = row;
   const { replayed: _replayed, clientGone: _gone, reasoningTokens: _tokens, metadata: _metadata, ...view } = shown;
-  return { ...view, atMs: idMoment(row.id), ...present({ api: routeApi(row.route) }) };
+  return { ...view, atMs: idMoment(row.id), ...present({ api: isApi(row.route) ? row.route : undefined }) };
 }
 
 export function requestDetail({ metadata, ...row }: RequestRow, charge?: ChargeView): RequestDetail {
-  const more = { api: routeApi(row.route), metadata: metadata && JSON.stringify(metadata), charge };
+  const more = {
+    api: isApi(row.route) ? row.route : undefined,
+    metadata: metadata && JSON.stringify(metadata),
+    charge,
+  };
   return { ...row, atMs: idMoment(row.id), ...present(more) };
 }

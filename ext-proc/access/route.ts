@@ -1,4 +1,4 @@
-import { APIS, type Api, DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
+import { type Api, DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
 import { LONGEST_ECHO, type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Scope } from '#core/principal.ts';
 
@@ -30,11 +30,6 @@ export const ROUTES: ReadonlyMap<string, Omit<Route, 'query' | 'model'>> = new M
   ['GET /v1/generation', { name: 'generation', scope: 'usage:read' }],
   ['GET /v1/usage', { name: 'usage', scope: 'usage:read' }],
 ]);
-
-/** True for a route for output of a model. The others are reads. */
-export function isApi(name: RouteName): name is Api {
-  return APIS.some((api) => api === name);
-}
 
 /** The door that a route belongs to. `undefined`: the route is always there. */
 export function doorApiOfRoute(name: RouteName): DoorApi | undefined {

@@ -1,13 +1,11 @@
 import { at, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 
-type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
-
 /**
  * `tools`: functions, and custom tools, which accept free text. Providers show definitions to the
  * model in a form of their own, so each definition is counted as a whole.
  */
-export const checkTools: Rule = (cursor, facts, field) => {
+export const checkTools: FieldRule = (cursor, facts, field) => {
   if (cursor.kind() !== 'array') return invalidField(field, 'must be an array of tools');
   return cursor.eachElement((index) => {
     facts.hasTools = true;
@@ -63,7 +61,7 @@ function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule>
 const TOOL_CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
 /** A mode, or an object of `type` function, custom or allowed_tools with a member of that name. */
-export const checkToolChoice: Rule = (cursor, _facts, field) => {
+export const checkToolChoice: FieldRule = (cursor, _facts, field) => {
   if (cursor.kind() === 'string') {
     return TOOL_CHOICES.has(cursor.word())
       ? undefined
@@ -94,7 +92,7 @@ export const checkToolChoice: Rule = (cursor, _facts, field) => {
 const RESPONSE_FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'json_schema']);
 
 /** All types but `text` are JSON. Some models are shown the schema, so it is counted as a tool. */
-export const checkResponseFormat: Rule = (cursor, facts, field) => {
+export const checkResponseFormat: FieldRule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const { start, end } = cursor;
   let type = '';

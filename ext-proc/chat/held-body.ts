@@ -1,6 +1,6 @@
 import { freeMemory } from '../fairness/growing-bytes.ts';
 import type { Steps } from '../fairness/steps.ts';
-import type { CalledMessage, CalledMessages, Heard, ReasoningMember } from './called-messages.ts';
+import type { CalledMessage, Heard, ReasoningMember } from './called-messages.ts';
 import type { ProviderFields } from './chat-request.ts';
 import { heardDigest, promptHead, promptTexts } from './prompt-text.ts';
 import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';
@@ -23,77 +23,65 @@ export interface ReadBody {
   readonly fields: readonly BodyField[];
 }
 
-/** Holds the only reference to an accepted body's bytes, so that they can be freed. */
-export class HeldBody {
-  #body: ReadBody | undefined;
+/**
+ * What a request does with its body. Nothing else refers to the accepted body's bytes, so they can
+ * be freed. `textEstimate`: of the prompt's whole text.
+ */
+export function holdBody(read: ReadBody, facts: SentFacts, textEstimate: number) {
+  const { called } = facts;
+  let body: ReadBody | undefined = read;
   /** The part of the prompt's text that is kept once the bytes are free. */
-  #text: Buffer = NOTHING;
-  #tokensOmitted = 0;
-
-  constructor(body: ReadBody) {
-    this.#body = body;
-  }
-
-  *wholeEstimate(): Steps<number> {
-    // Measured as plain: only a ceiling depends on normalization, whose bound would take as long
-    // again.
-    const { estimate } = yield* tallyInput({ ...this.#whole(), isPlain: true }, false);
-    return estimate;
-  }
-
-  promptText(): readonly string[] {
-    if (this.#body === undefined) return [this.#text.toString()];
-    const texts = promptTexts(this.#body.bytes, this.#body.prompt, true);
-    return this.#body.prompt.inputs > 0 ? texts : [texts.join('\n')];
-  }
-
-  promptTexts(): readonly string[] {
-    const { bytes, prompt } = this.#whole();
-    return promptTexts(bytes, prompt, false);
-  }
-
-  calledMessages(called: CalledMessages, members: ReadonlySet<ReasoningMember>): readonly CalledMessage[] {
-    const { bytes } = this.#whole();
-    return called.lacking(members).map(({ message, lacks, toolCalls: { start, end }, heard, lacksDetails: sent }) => ({
-      ...{ message, lacks, toolCalls: bytes.subarray(start, end), heard: this.digestOf(heard) },
-      ...(typeof sent === 'object' ? { details: bytes.subarray(sent.start, sent.end) } : {}),
-    }));
-  }
-
-  digestOf(heard: Heard | undefined): string {
-    const { bytes, prompt } = this.#whole();
-    return heard === undefined ? '' : heardDigest(bytes, prompt, heard);
-  }
-
-  encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
-    const { bytes, fields, prompt } = this.#whole();
-    return providerBody({ bytes, fields, roles: prompt.roles }, facts, provider);
-  }
-
-  /** As ChatRequest.keepText(). `estimate`: of the whole text. */
-  keepText(mostBytes: number, estimate: number): number {
-    if (mostBytes === 0) {
-      this.#tokensOmitted =
-        this.#body === undefined ? this.#tokensOmitted + estimateTokens(this.#text.toString()) : estimate;
-      if (this.#body !== undefined) freeMemory(this.#body.bytes);
-      this.#text = NOTHING;
-    } else if (this.#body !== undefined) {
-      const head = promptHead(this.#body.bytes, this.#body.prompt, mostBytes);
-      this.#text = head.text;
-      this.#tokensOmitted = head.restTokens;
-    }
-    this.#body = undefined;
-    return this.#text.length;
-  }
-
-  tokensOmitted(): number {
-    return this.#tokensOmitted;
-  }
-
-  #whole(): ReadBody {
-    if (this.#body === undefined) throw new Error('the body of a request is free already');
-    return this.#body;
-  }
+  let text = NOTHING;
+  let tokensOmitted = 0;
+  const whole = () => {
+    if (body === undefined) throw new Error('the body of a request is free already');
+    return body;
+  };
+  const digestOf = (heard: Heard | undefined) =>
+    heard === undefined ? '' : heardDigest(whole().bytes, whole().prompt, heard);
+  return {
+    *wholeEstimate(): Steps<number> {
+      // Measured as plain: only a ceiling depends on normalization, whose bound would take as long
+      // again.
+      const { estimate } = yield* tallyInput({ ...whole(), isPlain: true }, false);
+      return estimate;
+    },
+    promptText(): readonly string[] {
+      if (body === undefined) return [text.toString()];
+      const texts = promptTexts(body.bytes, body.prompt, true);
+      return body.prompt.inputs > 0 ? texts : [texts.join('\n')];
+    },
+    promptTexts: () => promptTexts(whole().bytes, whole().prompt, false),
+    messagesWithoutReasoning: called.contentPlaces().length,
+    calledMessages(members: ReadonlySet<ReasoningMember>): readonly CalledMessage[] {
+      const { bytes } = whole();
+      return called
+        .lacking(members)
+        .map(({ message, lacks, toolCalls: { start, end }, heard, lacksDetails: sent }) => ({
+          ...{ message, lacks, toolCalls: bytes.subarray(start, end), heard: digestOf(heard) },
+          ...(typeof sent === 'object' ? { details: bytes.subarray(sent.start, sent.end) } : {}),
+        }));
+    },
+    lastHeard: () => digestOf(called.heard),
+    encodeFor(provider: ProviderFields) {
+      const { bytes, fields, prompt } = whole();
+      return providerBody({ bytes, fields, roles: prompt.roles }, facts, provider);
+    },
+    keepText(mostBytes: number) {
+      if (mostBytes === 0) {
+        tokensOmitted = body === undefined ? tokensOmitted + estimateTokens(text.toString()) : textEstimate;
+        if (body !== undefined) freeMemory(body.bytes);
+        text = NOTHING;
+      } else if (body !== undefined) {
+        const head = promptHead(body.bytes, body.prompt, mostBytes);
+        text = head.text;
+        tokensOmitted = head.restTokens;
+      }
+      body = undefined;
+      return text.length;
+    },
+    tokensOmitted: () => tokensOmitted,
+  };
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Heard } from './called-messages.ts';
-import { BACKSLASH, LETTER_U } from './json/json-bytes.ts';
-import { escapedCodePoint, unescapeInto } from './json/json-text.ts';
+import { BACKSLASH } from './json/json-bytes.ts';
+import { escapedCharacter, escapeEnd, unescapeInto } from './json/json-text.ts';
 import { JSON_TEXT, type PromptRecord } from './tokens/prompt-record.ts';
 import { TextMeter } from './tokens/text-meter.ts';
 
@@ -71,15 +71,11 @@ const LINE_END = 0x0a;
 function wholeCharacters(bytes: Buffer, start: number, mostBytes: number, isEscaped: boolean): number {
   const most = start + mostBytes;
   for (let pos = start; ; ) {
-    const next = pos + (isEscaped && bytes[pos] === BACKSLASH ? escapeBytes(bytes, pos) : utf8Bytes(bytes[pos] ?? 0));
+    const isEscape = isEscaped && bytes[pos] === BACKSLASH;
+    const next = isEscape ? escapeEnd(bytes, pos, escapedCharacter(bytes, pos)) : pos + utf8Bytes(bytes[pos] ?? 0);
     if (next > most) return pos;
     pos = next;
   }
-}
-
-function escapeBytes(bytes: Buffer, pos: number): number {
-  if (bytes[pos + 1] !== LETTER_U) return 2;
-  return escapedCodePoint(bytes, pos) > 0xffff ? 12 : 6;
 }
 
 function utf8Bytes(first: number): number {

@@ -6,7 +6,7 @@ import { type ChatFacts, type FieldRule, invalidField, newChatFacts } from './ch
 import { CHAT_FIELDS, CURES } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';
-import { HeldBody, type ReadBody, tallyInput } from './held-body.ts';
+import { holdBody, type ReadBody, tallyInput } from './held-body.ts';
 import { JsonCursor, type Span } from './json/json-cursor.ts';
 import type { ScannedObject } from './json/json-scan.ts';
 import type { BodyField, SentFacts } from './provider-body.ts';
@@ -176,8 +176,8 @@ function chatRequest(
   const { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, called } = facts;
   const sent: SentFacts = { stream, otherStreamOptions, identities, edits, hasTools, serviceTier, called };
   const { givenTokens = 0 } = inputTokens.inputs ?? {};
-  const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
+    ...holdBody(read, sent, inputTokens.estimate - givenTokens),
     model,
     stream,
     includeUsage: facts.includeUsage,
@@ -189,15 +189,6 @@ function chatRequest(
     hasMedia: facts.hasImages || facts.fileParam !== undefined,
     identities,
     inputTokens,
-    wholeEstimate: () => held.wholeEstimate(),
-    promptText: () => held.promptText(),
-    promptTexts: () => held.promptTexts(),
-    messagesWithoutReasoning: called.contentPlaces().length,
-    calledMessages: (members) => held.calledMessages(called, members),
-    lastHeard: () => held.digestOf(called.heard),
-    encodeFor: (provider) => held.encodeFor(sent, provider),
-    keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate - givenTokens),
-    tokensOmitted: () => held.tokensOmitted(),
     unsentTokens: () => 0,
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;

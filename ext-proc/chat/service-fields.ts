@@ -1,9 +1,7 @@
 import { withoutKeys } from '#core/key-secret.ts';
 import { noteCacheWrites } from './cache-writes.ts';
-import { type ChatFacts, type FieldRule, invalidField } from './chat-facts.ts';
+import { type FieldRule, invalidField } from './chat-facts.ts';
 import { shortText } from './value-rules.ts';
-
-type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
 /** Refuses a field with any value. `why` ends the sentence that begins with the field. */
 export const notOffered =
@@ -12,7 +10,7 @@ export const notOffered =
     invalidField(field, why);
 
 /** Stored prompts would be in the operator's account, where the customer cannot delete them. */
-export const checkStore: Rule = (cursor, _facts, field) => {
+export const checkStore: FieldRule = (cursor, _facts, field) => {
   if (cursor.kind() !== 'boolean') return invalidField(field, 'must be true or false');
   return cursor.boolean() ? invalidField(field, 'must be false: completions are not stored at providers') : undefined;
 };
@@ -23,7 +21,7 @@ const LONGEST_NAME = 64;
 const LONGEST_VALUE = 512;
 
 /** `metadata` is stored in the request log, without API keys and NUL (for PostgreSQL), not sent. */
-export const checkMetadata: Rule = (cursor, facts, field) => {
+export const checkMetadata: FieldRule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const members = new Map<string, string>();
   const refusal = cursor.eachMember(() => {
@@ -50,7 +48,7 @@ const LONGEST_TIER = 64;
  * `auto` would let the operator's project at the provider choose a tier with another price, so it
  * is sent as `default`. check-model.ts checks other tiers.
  */
-export const checkServiceTier: Rule = (cursor, facts, field) => {
+export const checkServiceTier: FieldRule = (cursor, facts, field) => {
   const tier = shortText(cursor, LONGEST_TIER);
   if (tier === undefined) return invalidField(field, `must be a string of at most ${LONGEST_TIER} characters`);
   facts.serviceTier = tier === 'auto' ? 'default' : tier;
@@ -59,14 +57,14 @@ export const checkServiceTier: Rule = (cursor, facts, field) => {
 
 /** A field that requests cache writes, for which a model needs a price. */
 export function cacheRule(kind: 'object' | 'string'): FieldRule {
-  return (cursor: Parameters<FieldRule>[0], facts: ChatFacts, field: string) => {
+  return (cursor, facts, field) => {
     if (cursor.kind() !== kind) return invalidField(field, `must be ${kind === 'object' ? 'an object' : 'a string'}`);
     return noteCacheWrites(facts, cursor, field);
   };
 }
 
 /** `["text"]` is the default, and is not sent. */
-export const checkModalities: Rule = (cursor, _facts, field) => {
+export const checkModalities: FieldRule = (cursor, _facts, field) => {
   const requirement = 'must be ["text"]: completions are text';
   if (cursor.kind() !== 'array') return invalidField(field, requirement);
   let elements = 0;

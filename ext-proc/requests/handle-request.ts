@@ -1,4 +1,5 @@
 import { utcDay } from '#core/clock.ts';
+import { isApi } from '#core/config/apis.ts';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import { configAt } from '#core/config/prices-in-force.ts';
 import type { TracingConfig } from '#core/config/tracing.ts';
@@ -10,7 +11,7 @@ import type { Principal } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
-import { doorApiOfRoute, findRoute, isApi, type Route } from '../access/route.ts';
+import { doorApiOfRoute, findRoute, type Route } from '../access/route.ts';
 import type { Door } from '../doors/door.ts';
 import { doorOf } from '../doors/reading/doors.ts';
 import { headersAtDoor, renderAtDoor } from '../doors/refusal-at-door.ts';

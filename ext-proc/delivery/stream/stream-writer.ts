@@ -6,7 +6,7 @@ import { type AdmittedRequest, namesAtDoor } from '../provider/admitted-request.
 import type { ProviderEvent } from '../response/stream-source.ts';
 import { ChatStream } from './chat-stream.ts';
 
-/** A stream in the API that the client speaks. If it is passed on, the chat form is only measured. */
+/** A stream in the client's API. If a provider's is passed on, its chat form is only measured. */
 interface WrittenStream extends EndedStream, Partial<Pick<PassedStream, 'event' | 'several'>> {
   chunk?(completion: Completion, text: string): string;
   content?(content: string, events: string): string;
