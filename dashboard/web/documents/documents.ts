@@ -91,7 +91,7 @@ function pageOf(
       <nav aria-label="Documentation"><ul>${others.join('')}<li><a href="/docs/${OPENAPI}">OpenAPI</a></li></ul></nav>
       ${contents === '' ? '' : `<nav class="beside" aria-label="On this page">${contents}</nav>`}
     </header>
-    <main id="text">
+    <main id="text" class="markdown">
       <h1>${escapeHtml(title)}</h1>
       ${contents === '' ? '' : `<details><summary>On this page</summary><nav aria-label="On this page">${contents}</nav></details>`}
 ${body}
