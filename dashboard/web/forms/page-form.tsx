@@ -31,13 +31,18 @@ export function usePageForm<Values extends object>(settings: Settings<Values>, i
   return { before, draft, setDraft, isChanged: Object.keys(change).length > 0, beginSave, onSaved };
 }
 
-/** Asks before the page is left with changes that are not saved. */
-export function UnsavedChanges({ isChanged }: { readonly isChanged: boolean }): ReactNode {
-  const blocker = useBlocker({
-    shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
-    enableBeforeUnload: () => isChanged && mayAskBeforeLeaving(),
+/** Keeps the user on the page, until the blocker proceeds or is reset. */
+export function useLeaveBlocker(isBlocking: boolean) {
+  return useBlocker({
+    shouldBlockFn: ({ current, next }) => isBlocking && current.pathname !== next.pathname,
+    enableBeforeUnload: () => isBlocking && mayAskBeforeLeaving(),
     withResolver: true,
   });
+}
+
+/** Asks before the page is left with changes that are not saved. */
+export function UnsavedChanges({ isChanged }: { readonly isChanged: boolean }): ReactNode {
+  const blocker = useLeaveBlocker(isChanged);
   // Saved meanwhile. The page stays, because it may show a secret now.
   useEffect(() => {
     if (!isChanged) blocker.reset?.();

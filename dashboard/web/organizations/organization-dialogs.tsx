@@ -54,7 +54,7 @@ function LoadedDialog({ id, of: Of, onClose }: LoadedDialogProps): ReactNode {
   // which the focus returns.
   if (query.error === null) return null;
   return (
-    <Dialog open onClose={onClose} title="Organization" size="small">
+    <Dialog onClose={onClose} title="Organization" size="small">
       <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
     </Dialog>
   );

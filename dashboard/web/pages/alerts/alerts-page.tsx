@@ -127,7 +127,6 @@ function NewSecretButton({ onSecret }: Pick<AlertsFormProps, 'onSecret'>): React
 function SecretDialog({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }): ReactNode {
   return (
     <Dialog
-      open
       mustAnswer
       onClose={onClose}
       title="Webhook secret"

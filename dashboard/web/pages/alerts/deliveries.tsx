@@ -60,7 +60,7 @@ function DeliveryDrawer({ delivery, of, onClose }: DeliveryDrawerProps): ReactNo
     </Button>
   );
   return (
-    <Dialog open asDrawer onClose={onClose} title={deliveryTitle(kind)} footer={send}>
+    <Dialog asDrawer onClose={onClose} title={deliveryTitle(kind)} footer={send}>
       <State of={delivery} />
       {body === undefined ? (
         <p className="muted">The link in this mail is made when the mail is sent, and is not shown here.</p>

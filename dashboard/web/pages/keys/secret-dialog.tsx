@@ -1,11 +1,10 @@
-import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
-import { mayAskBeforeLeaving } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyBox } from '../../components/copy.tsx';
 import { Connect } from '../../connect/connect.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
+import { useLeaveBlocker } from '../../forms/page-form.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 
 interface SecretDialogProps {
@@ -21,15 +20,10 @@ export function SecretDialog({ created, onClose, finalFocus }: SecretDialogProps
   // Only text with the secret counts. The base URL and code that reads the key from the environment
   // do not.
   const noteCopied = (text: string) => text.includes(created.secret) && setCopied(true);
-  const blocker = useBlocker({
-    shouldBlockFn: ({ current, next }) => !copied && current.pathname !== next.pathname,
-    enableBeforeUnload: () => !copied && mayAskBeforeLeaving(),
-    withResolver: true,
-  });
+  const blocker = useLeaveBlocker(!copied);
   const blocked = blocker.status === 'blocked';
   return (
     <Dialog
-      open
       mustAnswer
       size="large"
       finalFocus={finalFocus}

@@ -8,7 +8,7 @@ import { RadioGroup, SelectField } from '../../forms/choices.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
 import type { OpenOverlay } from '../../overlays/dialog.tsx';
-import { handOver, INVITING } from '../../people/invitation.tsx';
+import { handOver, INVITING } from '../../people/people.tsx';
 import { canSignIn } from './member-status.ts';
 
 interface MemberDialogProps {

@@ -8,7 +8,7 @@ import { Badge, Instant, LastTime } from '../../components/values.tsx';
 import { SearchFilter } from '../../forms/filter-bar.tsx';
 import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
-import { Person, PersonState } from '../../people/person.tsx';
+import { Person, PersonState } from '../../people/people.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { ListPage } from '../../table/list-page.tsx';

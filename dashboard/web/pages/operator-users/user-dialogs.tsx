@@ -6,7 +6,7 @@ import { asField, fieldsOf } from '../../forms/field.tsx';
 import { FormDialog, RequestDialog } from '../../forms/form-dialog.tsx';
 import { EmailField } from '../../forms/inputs.tsx';
 import type { OpenOverlay } from '../../overlays/dialog.tsx';
-import { handOver, INVITING } from '../../people/invitation.tsx';
+import { handOver, INVITING } from '../../people/people.tsx';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { type InviteDraft, inviteBody } from './invite-draft.ts';
 

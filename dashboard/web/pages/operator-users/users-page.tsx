@@ -8,7 +8,7 @@ import { EmptyState } from '../../components/panels.tsx';
 import { Badge, Instant, LastTime } from '../../components/values.tsx';
 import { SearchFilter } from '../../forms/filter-bar.tsx';
 import { type OpenOverlay, useOverlay } from '../../overlays/dialog.tsx';
-import { Person, PersonState } from '../../people/person.tsx';
+import { Person, PersonState } from '../../people/people.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { ListPage } from '../../table/list-page.tsx';
 import { actionsColumn, type Column } from '../../table/table.tsx';

@@ -6,7 +6,7 @@ import { Stat, StatRow } from '../../components/panels.tsx';
 import { Money, ProgressBar } from '../../components/values.tsx';
 import { formatMoney, localMinute } from '../../format/format.ts';
 import { spentFraction } from '../../keys/key-labels.ts';
-import { BalanceEnd } from '../../organizations/balance-end.tsx';
+import { BalanceEnd } from '../../organizations/balance-banner.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import styles from './overview.module.css';
 
