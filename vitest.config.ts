@@ -5,6 +5,7 @@ import { CountReporter } from './test/count-reporter.ts';
 import { PATIENCE_MS } from './test/fixtures/patience.ts';
 import { chooseLauncher } from './test/launchers/choose.ts';
 import { makeMemoryFolder } from './test/launchers/memory-folder.ts';
+import { SPECIAL } from './test/special.ts';
 
 const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`);
 
@@ -53,8 +54,8 @@ const INSTALLATIONS = named(
   'integration/security/unreadable-secrets',
 );
 
-/** Agent SDKs: they run in `clients`, not in `integration`. */
-const AGENTS = ['test/sdk/*-agent.test.ts'];
+/** Client libraries and agents: they run in `clients`, not in `integration`. */
+const CLIENTS = ['test/sdk/{*-agent,sdks}.test.ts'];
 
 /** Long tests, and tests of rare events. They run alone. */
 const LONG = named(
@@ -75,6 +76,9 @@ const LONG = named(
   'bench/footprint',
   'contract/stripe-orders-many',
 );
+
+/** Files of folders of `unit`, `contract` and `integration` that are in projects of their own. */
+const ELSEWHERE = [...INSTALLATIONS, ...SPECIAL, ...LONG];
 
 /**
  * Tests that need Docker, Helm or a Kubernetes. In CI they are left out if the program is missing;
@@ -158,7 +162,7 @@ export default defineConfig({
             'test/launchers/{choose,free-ports}.test.ts',
             'test/provider/*.test.ts',
           ],
-          exclude: [...INSTALLATIONS, ...LONG],
+          exclude: ELSEWHERE,
         },
       },
       {
@@ -167,7 +171,7 @@ export default defineConfig({
           ...SHARING,
           ...DATABASE,
           include: ['test/contract/**/*.test.ts'],
-          exclude: [...INSTALLATIONS, ...LONG],
+          exclude: ELSEWHERE,
         },
       },
       {
@@ -182,19 +186,12 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [
-            ...INSTALLATIONS,
-            ...MEASURING,
-            ...LONG,
-            ...AGENTS,
-            ...CONTAINERS,
-            ...CLUSTER,
-            ...(withoutHelm ? HELM : []),
-          ],
+          exclude: [...ELSEWHERE, ...MEASURING, ...CLIENTS, ...CONTAINERS, ...CLUSTER, ...(withoutHelm ? HELM : [])],
         },
       },
       { test: { name: 'browser', ...SHARING, ...DATABASE, include: BROWSER, exclude: BROWSER_IN_SHORT } },
       { test: { name: 'installations', ...SHARING, ...DATABASE, include: INSTALLATIONS } },
+      { test: { name: 'special', ...SHARING, ...DATABASE, include: SPECIAL } },
       { test: { name: 'faults', ...ALONE, include: ['test/faults/**/*.test.ts'], exclude: LONG } },
       { test: { name: 'measuring', ...ALONE, include: MEASURING } },
       {
@@ -215,7 +212,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxConcurrency: 3,
-          include: ['test/clients/*.test.ts', 'test/agents/*.test.ts', ...AGENTS],
+          include: ['test/clients/*.test.ts', 'test/agents/*.test.ts', ...CLIENTS],
         },
       },
     ],

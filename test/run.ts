@@ -33,7 +33,7 @@ const VITEST_RUNS: readonly VitestRun[] = [
   // CI has time for less parallelism, which lets tests disturb each other less.
   { projects: ['contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
   { projects: ['unit'], maxWorkers: 2 },
-  { projects: ['browser', 'installations'], maxWorkers: 2, asked: true },
+  { projects: ['browser', 'installations', 'special'], maxWorkers: 2, asked: true },
   { projects: ['clients'], maxWorkers: 2, asked: true },
   { projects: ['openapi'], maxWorkers: 1, asked: true },
   { projects: ['stripe'], maxWorkers: 1, asked: true },
@@ -149,7 +149,7 @@ function runChecks(): Promise<readonly TestCounts[]> {
   const checks = [
     types('all'),
     [...types('web'), '-p', 'dashboard/web'],
-    ['biome', 'check', '.'],
+    ['node', 'test/lint.ts'],
     ['node', 'scripts/check-prose.ts'],
     ['node', 'test/architecture/function-lengths.ts'],
   ];
@@ -187,7 +187,7 @@ const alone = inCi ? await passedAlone(counts) : new Set<string>();
 report(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
 if (runs.length < VITEST_RUNS.length) {
   process.stdout.write(
-    '\nNot run: the projects browser, installations, clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
+    '\nNot run: the projects browser, installations, special, clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
   );
 }
 report('In quarantine, failed, not counted', allFailed.filter(inQuarantine));
