@@ -12,7 +12,8 @@ import { createKeyLookup } from './keys/key-lookup.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import { addDeadLetter } from './ledger/dead-letters.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import { chargedAmong, credits, findGeneration, ledgerEpoch } from './ledger/ledger-reads.ts';
+import { ledgerEpoch } from './ledger/ledger-epoch.ts';
+import { chargedAmong, credits, findGeneration } from './ledger/ledger-reads.ts';
 import { addLosses, tellLosses } from './ledger/loss-rows.ts';
 import {
   createClaimedSettlementWriter,
@@ -49,7 +50,7 @@ export interface PoolSizes {
    * through them, which must not delay lookups or commits.
    */
   readonly idempotency: number;
-  /** Connections for administration, usage, generations, credits: these must not delay requests. */
+  /** Connections for usage, generations, credits and other reads: these must not delay requests. */
   readonly administration: number;
 }
 

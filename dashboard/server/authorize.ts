@@ -1,4 +1,5 @@
 import type { Role } from '#contract/session.ts';
+import { findOrganization } from '#database/organizations/organization-rows.ts';
 import type { SignedIn } from '#database/sign-in/sessions.ts';
 import { notFound, type Problem, problem } from './http/problem.ts';
 import type { Access, Deps } from './http/route.ts';
@@ -14,7 +15,7 @@ export interface Granted {
 const RANK: Readonly<Record<Role, number>> = { member: 1, owner: 2, operator: 3 };
 
 export async function authorize(
-  { administration }: Pick<Deps, 'administration'>,
+  { entry }: Pick<Deps, 'entry'>,
   access: Access,
   session: SignedIn | undefined,
   organizationId: string | undefined,
@@ -28,7 +29,7 @@ export async function authorize(
   const role = roleIn(session, organizationId);
   // Only members of an organization and operators may learn whether it exists.
   if (role === undefined) return notFound('organization');
-  if (role === 'operator' && !(await administration.organization(organizationId))) return notFound('organization');
+  if (role === 'operator' && !(await findOrganization(entry, organizationId))) return notFound('organization');
   if (access !== 'user' && RANK[role] < RANK[access]) return problem('not_allowed', `Only an ${access} may do this.`);
   return { session, organizationId, role };
 }

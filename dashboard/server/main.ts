@@ -14,9 +14,9 @@ import { compareModels } from '#core/model-catalogue/model-differences.ts';
 import { refuseToStart } from '#core/process-end.ts';
 import { reportListening } from '#core/report-listening.ts';
 import { collectStartGarbage } from '#core/start-garbage.ts';
-import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
 import { recordProxy } from '#database/process-reports/seen-proxies.ts';
+import { prepareDatabase } from '#database/schema/prepare.ts';
 import { explainUnavailable, untilUsable } from '#database/until-usable.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
@@ -54,29 +54,38 @@ const load = () => loadConfig(path, process.env, { secrets: 'dashboard' });
 async function main(): Promise<void> {
   const loaded = await load();
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
-  const { postgres, postgresPool: pool, postgresTimeouts: timeouts } = loaded.config.stores;
+  const { postgres } = loaded.config.stores;
   if (postgres.kind === 'embedded') {
     return refuseToStart(
       'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
     );
   }
   const log = createLog(process.env.LOG_LEVEL).child({ process: 'dashboard' });
-  const connections = pool.administration;
-  const open = () => openAdministration({ url: postgres.url, log, timeouts, connections });
+  const open = () => openPrepared(postgres.url, log);
   // In a container the first process has no default signal handlers, and it may be waiting for the
   // database.
   const endAtOnce = () => process.exit(0);
   process.once('SIGTERM', endAtOnce);
   const opening = process.connected ? open() : untilUsable(open, log);
-  const stores = await opening.catch(explainUnavailable);
+  const prepared = await opening.catch(explainUnavailable);
   process.off('SIGTERM', endAtOnce);
-  await serve(loaded, postgres.url, stores, log);
+  await serve(loaded, postgres.url, prepared, log);
+}
+
+/** Prepares the database, with the connections of alerts and payments. */
+async function openPrepared(url: string, log: Log) {
+  const background = openBackground(url, log);
+  const stopPreparing = await prepareDatabase(url, background, log).catch(async (error: unknown) => {
+    await background.end();
+    throw error;
+  });
+  return { background, stopPreparing };
 }
 
 async function serve(
   loaded: LoadedConfig<DashboardProcessConfig>,
   databaseUrl: string,
-  stores: OpenAdministration,
+  { background, stopPreparing }: Awaited<ReturnType<typeof openPrepared>>,
   log: Log,
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);
@@ -89,7 +98,6 @@ async function serve(
     entry,
     turns: new DashboardTurns(),
     changeLimits: CHANGE_LIMITS,
-    administration: stores.administration,
     playground: new Playground(),
     tables: new Places(TABLE_PLACES),
     settings: () => settingsOf(config.current()),
@@ -102,7 +110,6 @@ async function serve(
     issuers: createIssuers(log, systemClock),
     untrustedProxies: watchProxies(log, systemClock, (address) => recordProxy(database, address)),
   };
-  const background = openBackground(databaseUrl, log);
   const alerts = sendAlerts(background, deps, log);
   const payments = watchPayments({ database: background, nowMs: deps.nowMs, log }, () => config.current().stripe);
   const app = createApp(ROUTES, deps, await loadStaticFiles(PAGE_FOLDER), log);
@@ -116,7 +123,8 @@ async function serve(
     await Promise.all([listener.close(), alerts.close(), payments.close()]);
     await responsesDone();
     config.close();
-    await Promise.all([database.end(), entry.end(), background.end(), stores.close()]);
+    stopPreparing();
+    await Promise.all([database.end(), entry.end(), background.end()]);
   });
   // Flushed now, because a process that is killed later does not flush at its exit. With the cache
   // the next start needs half the CPU.

@@ -4,7 +4,7 @@ import { type IdPrefix, isIdOf } from '#core/id-form.ts';
 import type { Log } from '#core/log/log.ts';
 import { type Changer, countChange } from '#database/audit/change-counts.ts';
 import { authorize, type Granted } from './authorize.ts';
-import { storesInTurn } from './fairness/stores-in-turn.ts';
+import { databaseInTurn } from './fairness/database-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
 import { type BodyBounds, readBody } from './http/bodies.ts';
 import type { Bound } from './http/bound.ts';
@@ -142,7 +142,7 @@ const PASSWORD_NEEDED = problem('password_needed', 'Confirm your password first:
 /** Requests without a session use the entry connections. Signed-in users take turns. */
 function storesFor(deps: Deps, { access }: Route, { session, ...place }: Granted): Partial<Deps> {
   if (access === 'anyone' || session === undefined) return { database: deps.entry };
-  return storesInTurn(deps, takerOf({ session, ...place }));
+  return { database: databaseInTurn(deps, takerOf({ session, ...place })) };
 }
 
 /** No other site can read it. Our own page gets it behind a proxy that changes the address. */

@@ -1,5 +1,5 @@
 import type { Log } from '#core/log/log.ts';
-import { storesInTurn } from './fairness/stores-in-turn.ts';
+import { databaseInTurn } from './fairness/database-in-turn.ts';
 import { type BodyBounds, readBody, refuseBody } from './http/bodies.ts';
 import { isProblem, notFound, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
@@ -19,7 +19,7 @@ export async function serveStripeWebhook(
   if (signature === undefined) return sendProblem(context, refuseBody(context, bodies, FORGED));
   const body = await readBody(context, bodies);
   if (isProblem(body)) return sendProblem(context, body);
-  const { database } = storesInTurn(deps, { userId: 'stripe' });
+  const database = databaseInTurn(deps, { userId: 'stripe' });
   return respond(context, await takeStripeEvent(stripe, { database, nowMs: deps.nowMs, log }, body, signature));
 }
 

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { records, run, sql } from '../connection/connection-pool.ts';
 import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { Credits, Generation } from './ledger.ts';
@@ -11,8 +10,6 @@ const FIND_GENERATION = sql('find_generation')`
       ${USAGE_JSON} as usage, usage_counted as "usageCounted", cost_nano_usd as "costNanoUsd", first_event_ms::float8 as "firstEventMs",
       generation_time_ms::float8 as "generationTimeMs"
     from generations where id = $1 and organization_id = $2`;
-
-const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
 
 /** Archived generations still have their entries. */
 const CHARGED_AMONG = sql('charged_among')`
@@ -29,12 +26,6 @@ export async function findGeneration(
   generationId: string,
 ): Promise<Generation | undefined> {
   return (await records<Generation>(pool, FIND_GENERATION, [generationId, organizationId], ['costNanoUsd']))[0];
-}
-
-export async function ledgerEpoch(pool: pg.Pool): Promise<string> {
-  const [row] = await run<{ epoch: string }>(pool, EPOCH, []);
-  if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
-  return row.epoch;
 }
 
 export async function chargedAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<ReadonlySet<string>> {

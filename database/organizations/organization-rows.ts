@@ -134,7 +134,7 @@ export async function setSuspended(
   });
 }
 
-export async function credit(
+export async function creditOrganization(
   pool: pg.Pool,
   organizationId: string,
   entry: CreditEntry,

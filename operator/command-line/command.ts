@@ -3,7 +3,7 @@ import type { Environment } from '#core/config/load.ts';
 import { isIdOf } from '#core/id-form.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type { FlagSpec } from './arguments.ts';
-import { type Database, withDatabase } from './database.ts';
+import { type Pool, withDatabase } from './database.ts';
 import { createValueReader, type ValueReader } from './flag-values.ts';
 import { type Result, refused } from './result.ts';
 
@@ -30,21 +30,21 @@ export interface CommandCall {
 export async function onDatabase<T>(
   call: CommandCall,
   readValues: (values: ValueReader) => T,
-  use: (database: Database, values: T) => Promise<Result>,
+  use: (pool: Pool, values: T) => Promise<Result>,
 ): Promise<Result> {
   const reader = createValueReader(call.flags);
   const values = readValues(reader);
   if (reader.problems.length > 0) return { kind: 'usage', message: reader.problems.join('\n') };
-  return withDatabase(call.env, (database) => use(database, values));
+  return withDatabase(call.env, (pool) => use(pool, values));
 }
 
 export function flaglessCommand(
   name: string,
   summary: string,
   positionals: readonly string[],
-  use: (database: Database, positionals: readonly string[]) => Promise<Result>,
+  use: (pool: Pool, positionals: readonly string[]) => Promise<Result>,
 ): Command {
-  const run = (call: CommandCall) => withDatabase(call.env, (database) => use(database, call.positionals));
+  const run = (call: CommandCall) => withDatabase(call.env, (pool) => use(pool, call.positionals));
   return { name, summary, positionals, run };
 }
 

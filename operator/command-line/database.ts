@@ -3,34 +3,25 @@ import { configPath, embeddedDatabaseUrl, runtimePaths } from '#core/config/runt
 import { socketFolderProblem } from '#core/config/socket-folder.ts';
 import { exists } from '#core/exists.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { DatabaseUnprepared, missingRight, serverWords } from '#database/connection/unavailable.ts';
+import { prepareDatabase } from '#database/schema/prepare.ts';
 import { type Result, refused } from './result.ts';
 
-/** Connections for tables outside of Administration: users, memberships and passwords. */
 export type Pool = ReturnType<typeof createPool>;
 
-export interface Database extends OpenAdministration {
-  readonly pool: Pool;
-}
-
 /** Runs `use` on DATABASE_URL's database, else the configured one, else that of GATEWAY_DATA. */
-export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
+export async function withDatabase(env: Environment, use: (pool: Pool) => Promise<Result>): Promise<Result> {
   return withPool(env, async (pool, url) => {
-    let database: OpenAdministration;
+    let stopPreparing: () => void;
     try {
-      database = await openAdministration({ url, log: QUIET, timeouts: TIMEOUTS, connections: CONNECTIONS });
+      stopPreparing = await prepareDatabase(url, pool, QUIET);
     } catch (error) {
       if (error instanceof StoreUnavailable || missingRight(error)) throw error;
       // The schema is from another release, or the URL is malformed. The message contains advice.
       return refused(error instanceof Error ? error.message : String(error));
     }
-    try {
-      return await use({ ...database, pool });
-    } finally {
-      await database.close();
-    }
+    return use(pool).finally(stopPreparing);
   });
 }
 
@@ -38,7 +29,7 @@ export async function withDatabase(env: Environment, use: (database: Database) =
 export async function withPool(env: Environment, use: (pool: Pool, url: string) => Promise<Result>): Promise<Result> {
   const found = await findDatabase(env);
   if ('kind' in found) return found;
-  const pool = createPool(found.url, 1, TIMEOUTS, QUIET);
+  const pool = createPool(found.url, CONNECTIONS, TIMEOUTS, QUIET);
   try {
     return await use(pool, found.url);
   } catch (error) {

@@ -1,10 +1,13 @@
 import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
-import type { Administration } from '#database/administration/administration.ts';
+import { ledgerEpoch } from '#database/ledger/ledger-epoch.ts';
+import { unaccountedAmong } from '#database/ledger/unaccounted.ts';
+import { organizationsById } from '#database/organizations/organization-rows.ts';
 import { countDamagedLines } from '#ext-proc/billing/charge-log/damaged-lines.ts';
 import { chargesOfOtherEpochs, readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { isWorkerAlive, workersIn } from '#ext-proc/billing/charge-log/worker-lock.ts';
+import type { Pool } from '../command-line/database.ts';
 
 /** Counts of charges in the files of a data folder that the database lacks. */
 export interface ChargesInFiles {
@@ -19,8 +22,6 @@ export interface ChargesInFiles {
 
 /** `missing`: there is no data folder. `unreadable`: the reason why it cannot be read. */
 export type DataFolder = ChargesInFiles | 'missing' | { readonly unreadable: string };
-
-type Looks = Pick<Administration, 'unaccountedAmong' | 'organizationsById' | 'ledgerEpoch'>;
 
 interface Found {
   readonly waiting: ReadonlySet<string>;
@@ -37,13 +38,13 @@ const MADE_MEANWHILE_MS = 3_000;
  * Finds charges that the next process would make. Only reads, so processes may be writing the
  * files. If it finds any, it looks again after a pause and counts those that remain.
  */
-export async function lookForCharges(paths: RuntimePaths, database: Looks): Promise<DataFolder> {
+export async function lookForCharges(paths: RuntimePaths, pool: Pool): Promise<DataFolder> {
   try {
-    const first = await findIn(paths, database);
+    const first = await findIn(paths, pool);
     if (first === 'missing') return first;
     if (first.waiting.size + first.open.size + first.recent.size + first.damagedLines === 0) return countsOf(first);
     await sleep(MADE_MEANWHILE_MS);
-    const then = await findIn(paths, database);
+    const then = await findIn(paths, pool);
     if (then === 'missing') return then;
     return countsOf({
       waiting: both(first.waiting, then.waiting),
@@ -58,7 +59,7 @@ export async function lookForCharges(paths: RuntimePaths, database: Looks): Prom
   }
 }
 
-async function findIn({ dataDir, chargeLogDir }: RuntimePaths, database: Looks): Promise<Found | 'missing'> {
+async function findIn({ dataDir, chargeLogDir }: RuntimePaths, pool: Pool): Promise<Found | 'missing'> {
   if (!(await exists(dataDir))) return 'missing';
   if (!(await exists(chargeLogDir))) return { waiting: new Set(), open: new Set(), recent: new Set(), damagedLines: 0 };
   const waiting = new Set<string>();
@@ -68,10 +69,10 @@ async function findIn({ dataDir, chargeLogDir }: RuntimePaths, database: Looks):
   for (const index of await workersIn(chargeLogDir)) {
     const { waiting: charges, left, damagedLines: damaged } = await readWorkerLog(chargeLogDir, index);
     damagedLines += damaged;
-    for (const id of await unaccountedAmong(charges, database)) waiting.add(id);
+    for (const id of await missingAmong(charges, pool)) waiting.add(id);
     const requests = left.map(({ generationId }) => generationId);
-    const unsettled = (await unaccountedAmong(requests, database)).filter((id) => !waiting.has(id));
-    const lacking = await findRecent(chargeLogDir, index, database);
+    const unsettled = (await missingAmong(requests, pool)).filter((id) => !waiting.has(id));
+    const lacking = await findRecent(chargeLogDir, index, pool);
     // Requests of a live process are in flight, and it repeats charges within a second. The lock is
     // tried only if needed, because a starting process may be about to take it.
     if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(chargeLogDir, index))) continue;
@@ -82,21 +83,21 @@ async function findIn({ dataDir, chargeLogDir }: RuntimePaths, database: Looks):
 }
 
 /** Skips organizations that this database never had: nothing is charged there again. */
-async function findRecent(folder: string, index: number, database: Looks): Promise<readonly string[]> {
+async function findRecent(folder: string, index: number, pool: Pool): Promise<readonly string[]> {
   const organizations = new Map<string, string>();
-  const epoch = await database.ledgerEpoch();
+  const epoch = await ledgerEpoch(pool);
   for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch))
     organizations.set(generationId, organizationId);
-  const lacking = await unaccountedAmong([...organizations.keys()], database);
+  const lacking = await missingAmong([...organizations.keys()], pool);
   const owners = [...new Set(lacking.map((id) => organizations.get(id) ?? ''))];
-  const known = new Set((await database.organizationsById(owners)).map(({ id }) => id));
+  const known = new Set((await organizationsById(pool, owners)).map(({ id }) => id));
   return lacking.filter((id) => known.has(organizations.get(id) ?? ''));
 }
 
-async function unaccountedAmong(generationIds: readonly string[], database: Looks): Promise<readonly string[]> {
+async function missingAmong(generationIds: readonly string[], pool: Pool): Promise<readonly string[]> {
   const unaccounted: string[] = [];
   for (let at = 0; at < generationIds.length; at += ASKED_AT_ONCE)
-    unaccounted.push(...(await database.unaccountedAmong(generationIds.slice(at, at + ASKED_AT_ONCE))));
+    unaccounted.push(...(await unaccountedAmong(pool, generationIds.slice(at, at + ASKED_AT_ONCE))));
   return unaccounted;
 }
 

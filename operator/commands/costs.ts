@@ -29,7 +29,7 @@ const report: Command = {
         untilMs: values.moment('until'),
         by: values.oneOf('by', GROUPS) ?? 'model',
       }),
-      async ({ pool }, { sinceMs, untilMs, by }) => {
+      async (pool, { sinceMs, untilMs, by }) => {
         if (untilMs !== undefined && untilMs < sinceMs) return { kind: 'usage', message: '--until is before --since.' };
         const rows = await costReport(pool, { sinceMs, by, ...(untilMs === undefined ? {} : { untilMs }) });
         const json = rows.map((row) => ({ [MEMBER[by]]: row.subject, ...amountsOf(row) }));
@@ -70,7 +70,7 @@ const reconciliation: Command = {
     return onDatabase(
       call,
       (values) => values.name('provider'),
-      async ({ pool }, provider) => {
+      async (pool, provider) => {
         const query = { ...extentOf(bill.usage), ...(provider === undefined ? {} : { provider }) };
         const usage = await providerUsage(pool, query);
         const problem = usage.length > 0 ? undefined : await providerProblem(provider, call);

@@ -5,6 +5,7 @@ import { MAX_NOTE_CHARACTERS, MAX_REVOKED_AT_ONCE } from '#core/field-bounds.ts'
 import { keyStateAt } from '#core/key-state.ts';
 import { formatUsd } from '#core/money.ts';
 import { present } from '#core/present.ts';
+import { updateKey } from '#database/keys/key-changes.ts';
 import type {
   AboveOrganization,
   KeyChange,
@@ -12,6 +13,8 @@ import type {
   KeyRestrictions,
   KeySettings,
 } from '#database/keys/key-records.ts';
+import { findKey, listKeys } from '#database/keys/key-rows.ts';
+import { revokeKeys } from '#database/keys/revoke-keys.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
 import { withDatabase } from '../command-line/database.ts';
@@ -19,7 +22,7 @@ import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
 import { table } from '../command-line/table.ts';
-import { type CreateKeyOutcome, createKey, keyJson, keyLines, keysCsv } from '../records/keys.ts';
+import { type CreateKeyOutcome, createKeyWithSecret, keyJson, keyLines, keysCsv } from '../records/keys.ts';
 
 const RESTRICTION_FLAGS: readonly FlagSpec[] = [
   { name: 'models', value: 'a,b' },
@@ -45,8 +48,7 @@ const create: Command = {
     return onDatabase(
       call,
       (values) => readSettings(organizationId, values),
-      async ({ administration }, settings) =>
-        created(await createKey(administration, settings, operatorHere()), organizationId),
+      async (pool, settings) => created(await createKeyWithSecret(pool, settings, operatorHere()), organizationId),
     );
   },
 };
@@ -62,8 +64,8 @@ const list: Command = {
     return onDatabase(
       call,
       (values) => values.isOn('csv') === true,
-      async ({ administration, pool }, asCsv) => {
-        const keys = await administration.keys(organizationId);
+      async (pool, asCsv) => {
+        const keys = await listKeys(pool, organizationId);
         if (!keys) return unknown('org', organizationId);
         const nowMs = Date.now();
         const json = { keys: keys.map((key) => keyJson(key, nowMs)) };
@@ -91,8 +93,8 @@ const show: Command = {
     const [id = ''] = call.positionals;
     const problem = idProblem('key', id);
     if (problem) return problem;
-    return withDatabase(call.env, async ({ administration }) => {
-      const key = await administration.key(undefined, id);
+    return withDatabase(call.env, async (pool) => {
+      const key = await findKey(pool, undefined, id);
       return key ? shown(key) : unknown('key', id);
     });
   },
@@ -112,10 +114,10 @@ const update: Command = {
     const [id = ''] = call.positionals;
     const problem = idProblem('key', id);
     if (problem) return problem;
-    return onDatabase(call, readChange, async ({ administration }, change) => {
-      const key = await administration.key(undefined, id);
+    return onDatabase(call, readChange, async (pool, change) => {
+      const key = await findKey(pool, undefined, id);
       if (!key) return unknown('key', id);
-      const result = await administration.updateKey(key.organizationId, id, change, operatorHere());
+      const result = await updateKey(pool, key.organizationId, id, change, operatorHere());
       switch (result.kind) {
         case 'updated':
           return shown(result.key);
@@ -139,8 +141,8 @@ const revoke: Command = {
     if (ids.length > MAX_REVOKED_AT_ONCE) return refused(`At most ${MAX_REVOKED_AT_ONCE} keys at once.`);
     const problem = ids.map((id) => idProblem('key', id)).find((one) => one !== undefined);
     if (problem) return problem;
-    return withDatabase(call.env, async ({ administration }) => {
-      const result = await administration.revokeKeys({ ids }, operatorHere());
+    return withDatabase(call.env, async (pool) => {
+      const result = await revokeKeys(pool, { ids }, operatorHere());
       if (result.kind === 'unknown_key') return unknown('key', result.id);
       if (result.kind === 'not_allowed') throw new Error('an operator may revoke every key');
       const [key, ...others] = result.keys;

@@ -1,6 +1,8 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
 import { checkpointKeyPath, openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
+import { listCheckpoints } from '#database/checkpoints/checkpoint-rows.ts';
+import { writeCheckpoints } from '#database/checkpoints/checkpoint-writer.ts';
 import { rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import { type Command, onDatabase } from '../command-line/command.ts';
 import { refused } from '../command-line/result.ts';
@@ -15,13 +17,13 @@ const list: Command = {
     onDatabase(
       call,
       (values) => ({ sinceMs: values.moment('since') ?? 0, writes: values.isOn('write') === true }),
-      async ({ checkpoints }, { sinceMs, writes }) => {
+      async (pool, { sinceMs, writes }) => {
         if (writes) {
           const privateKey = await openKey(runtimePaths(call.env));
           if (typeof privateKey === 'string') return refused(privateKey);
-          await checkpoints.write({ privateKey, everyMs: 0 });
+          await writeCheckpoints(pool, { privateKey, everyMs: 0 });
         }
-        const json = (await checkpoints.since(sinceMs)).map(checkpointJson);
+        const json = (await listCheckpoints(pool, sinceMs)).map(checkpointJson);
         return { kind: 'done', json, text: json.map((one) => JSON.stringify(one)).join('\n') };
       },
     ),

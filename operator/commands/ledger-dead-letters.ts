@@ -1,5 +1,6 @@
 import { formatUsd, usdJson } from '#core/money.ts';
 import type { ResolvedLetter } from '#database/ledger/dead-letter-store.ts';
+import { forgiveDeadLetter, listDeadLetters, retryDeadLetter } from '#database/ledger/dead-letters.ts';
 import { type Command, flaglessCommand, operatorHere } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
@@ -8,8 +9,8 @@ const list = flaglessCommand(
   'ledger dead-letters list',
   'List charges that the ledger refused and that wait for a decision.',
   [],
-  async ({ administration }) => {
-    const letters = await administration.deadLetters();
+  async (pool) => {
+    const letters = await listDeadLetters(pool);
     const json = letters.map(({ generationId, organizationId, model, dueNanoUsd, delivered, reason, createdAtMs }) => ({
       generation_id: generationId,
       organization_id: organizationId,
@@ -52,14 +53,14 @@ const retry = flaglessCommand(
   'ledger dead-letters retry',
   'Charge a dead letter again, after its cause is corrected.',
   ['ID'],
-  async ({ administration }, [id = '']) => resultOf(id, await administration.retryDeadLetter(id, operatorHere())),
+  async (pool, [id = '']) => resultOf(id, await retryDeadLetter(pool, id, operatorHere())),
 );
 
 const forgive = flaglessCommand(
   'ledger dead-letters forgive',
   'Book a dead letter as a loss and charge nothing.',
   ['ID'],
-  async ({ administration }, [id = '']) => resultOf(id, await administration.forgiveDeadLetter(id, operatorHere())),
+  async (pool, [id = '']) => resultOf(id, await forgiveDeadLetter(pool, id, operatorHere())),
 );
 
 export const DEAD_LETTER_COMMANDS: readonly Command[] = [list, retry, forgive];

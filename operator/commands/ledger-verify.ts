@@ -9,6 +9,7 @@ import {
   type VerifiedBefore,
   type VerifyOptions,
 } from '#database/ledger-verification/ledger-report.ts';
+import { verifyLedger } from '#database/ledger-verification/ledger-verification.ts';
 import type { Command, CommandCall } from '../command-line/command.ts';
 import { withDatabase } from '../command-line/database.ts';
 import { createValueReader } from '../command-line/flag-values.ts';
@@ -27,10 +28,10 @@ export const VERIFY: Command = {
   async run(call) {
     const options = await readOptions(call);
     if ('kind' in options) return options;
-    return withDatabase(call.env, async ({ administration }) => {
+    return withDatabase(call.env, async (pool) => {
       const paths = runtimePaths(call.env);
-      const report = administration.verifyLedger(options);
-      const [verified, folder] = await Promise.all([report, lookForCharges(paths, administration)]);
+      const report = verifyLedger(pool, options);
+      const [verified, folder] = await Promise.all([report, lookForCharges(paths, pool)]);
       return told(verified, folder, paths);
     });
   },

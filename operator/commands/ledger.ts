@@ -1,4 +1,6 @@
 import { formatUsd, usdJson } from '#core/money.ts';
+import { renewLedgerEpoch } from '#database/ledger/ledger-epoch.ts';
+import { listLosses } from '#database/ledger/loss-rows.ts';
 import { type Command, flaglessCommand, onDatabase, operatorHere } from '../command-line/command.ts';
 import { table } from '../command-line/table.ts';
 
@@ -6,8 +8,8 @@ const renewEpoch = flaglessCommand(
   'ledger renew-epoch',
   'After restoring a backup: make running gateways discard what they know of the database.',
   [],
-  async ({ administration }) => {
-    const epoch = await administration.renewLedgerEpoch(operatorHere());
+  async (pool) => {
+    const epoch = await renewLedgerEpoch(pool, operatorHere());
     return { kind: 'done', json: { epoch }, text: `The ledger epoch is now ${epoch}.` };
   },
 );
@@ -20,8 +22,8 @@ const losses: Command = {
     onDatabase(
       call,
       (values) => values.moment('since') ?? 0,
-      async ({ administration }, sinceMs) => {
-        const lost = await administration.losses(sinceMs);
+      async (pool, sinceMs) => {
+        const lost = await listLosses(pool, sinceMs);
         const json = lost.map(({ generationId, organizationId, reason, amountNanoUsd, createdAtMs }) => ({
           generation_id: generationId,
           organization_id: organizationId,

@@ -7,6 +7,13 @@ import { formatUsd, usdJson } from '#core/money.ts';
 import { present } from '#core/present.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
 import type { OrganizationRecord, OrganizationSettings } from '#database/organizations/organization-records.ts';
+import {
+  creditOrganization,
+  findOrganization,
+  listOrganizations,
+  setSuspended,
+  updateOrganization,
+} from '#database/organizations/organization-rows.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import {
   type Command,
@@ -16,12 +23,12 @@ import {
   operatorHere,
   unknown,
 } from '../command-line/command.ts';
-import { declaredHere, withDatabase } from '../command-line/database.ts';
+import { declaredHere, type Pool, withDatabase } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
 import { table } from '../command-line/table.ts';
-import { createOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
+import { openOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
 
 const SETTING_FLAGS: readonly FlagSpec[] = [
   ...settingFlags(ORGANIZATION_SETTINGS),
@@ -58,8 +65,8 @@ const create: Command = {
           values.text('reference', MAX_REFERENCE);
           return { creditNanoUsd, ...changed<OrganizationSettings>({ name, ...DEFAULT_RULES }, readChange(values)) };
         },
-        async ({ administration }, settings) => {
-          const created = await createOrganization(administration, { reference, ...settings }, operatorHere());
+        async (pool, settings) => {
+          const created = await openOrganization(pool, { reference, ...settings }, operatorHere());
           decide();
           return created.kind === 'created'
             ? one(call, created.organization)
@@ -74,8 +81,8 @@ const list: Command = {
   name: 'org list',
   summary: 'List all organizations, oldest first.',
   run: ({ env }) =>
-    withDatabase(env, async ({ administration }) => {
-      const organizations = await administration.organizations();
+    withDatabase(env, async (pool) => {
+      const organizations = await listOrganizations(pool);
       const warningOf = await listWarnings(env, organizations);
       const rows = organizations.map(({ id, name, balanceNanoUsd, suspendedAtMs }) => [
         id,
@@ -99,8 +106,8 @@ const list: Command = {
     }),
 };
 
-const show = onOrganization('org show', 'Show one organization.', [], nothing, (call, administration) =>
-  administration.organization(call),
+const show = onOrganization('org show', 'Show one organization.', [], nothing, (id, pool) =>
+  findOrganization(pool, id),
 );
 
 const update = onOrganization(
@@ -108,7 +115,7 @@ const update = onOrganization(
   'Change settings; "none" clears a limit, --allow-n or the price list.',
   [{ name: 'name', value: 'NAME' }, ...SETTING_FLAGS],
   (values) => ({ ...readChange(values), ...present({ name: values.name('name') }) }),
-  (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
+  (id, pool, change) => updateOrganization(pool, id, change, operatorHere()),
 );
 
 const suspend = onOrganization(
@@ -116,15 +123,11 @@ const suspend = onOrganization(
   'Refuse all requests of an organization from the next one on.',
   [],
   nothing,
-  (id, administration) => administration.setSuspended(id, true, operatorHere()),
+  (id, pool) => setSuspended(pool, id, true, operatorHere()),
 );
 
-const resume = onOrganization(
-  'org resume',
-  'Serve a suspended organization again.',
-  [],
-  nothing,
-  (id, administration) => administration.setSuspended(id, false, operatorHere()),
+const resume = onOrganization('org resume', 'Serve a suspended organization again.', [], nothing, (id, pool) =>
+  setSuspended(pool, id, false, operatorHere()),
 );
 
 const credit: Command = {
@@ -148,9 +151,9 @@ const credit: Command = {
       return present({ note: values.text('note', MAX_NOTE_CHARACTERS) });
     };
     return booking(reference, (decide) =>
-      onDatabase(call, readValues, async ({ administration }, { note }) => {
+      onDatabase(call, readValues, async (pool, { note }) => {
         const entry = { amountNanoUsd, reference, ...present({ note }) };
-        const result = await administration.credit(id, entry, operatorHere());
+        const result = await creditOrganization(pool, id, entry, operatorHere());
         decide();
         switch (result.kind) {
           case 'unknown_organization':
@@ -181,11 +184,7 @@ function onOrganization<T>(
   summary: string,
   flags: readonly FlagSpec[],
   readValues: (values: ValueReader) => T,
-  change: (
-    id: string,
-    administration: Parameters<typeof createOrganization>[0],
-    values: T,
-  ) => Promise<OrganizationRecord | undefined>,
+  change: (id: string, pool: Pool, values: T) => Promise<OrganizationRecord | undefined>,
 ): Command {
   return {
     name,
@@ -196,8 +195,8 @@ function onOrganization<T>(
       const [id = ''] = call.positionals;
       const problem = idProblem('org', id);
       if (problem) return problem;
-      return onDatabase(call, readValues, async ({ administration }, values) => {
-        const organization = await change(id, administration, values);
+      return onDatabase(call, readValues, async (pool, values) => {
+        const organization = await change(id, pool, values);
         if (organization === undefined) return unknown('org', id);
         return one(call, organization);
       });

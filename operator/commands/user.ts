@@ -15,7 +15,7 @@ import {
   operatorHere,
   unknown,
 } from '../command-line/command.ts';
-import type { Database, Pool } from '../command-line/database.ts';
+import type { Pool } from '../command-line/database.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
@@ -48,7 +48,7 @@ const create: Command = {
         isOperator: values.isOn('operator') ?? false,
         role: values.oneOf('role', ['owner', 'member']) ?? ('owner' as const),
       }),
-      async ({ pool }, { email, isOperator, role }) => {
+      async (pool, { email, isOperator, role }) => {
         const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
         // The person who runs the command sees the password.
         const user = { email, isOperator, passwordHandedOut: true, ...membership } as const;
@@ -68,7 +68,7 @@ const create: Command = {
   },
 };
 
-const list = flaglessCommand('user list', 'List all users by e-mail address.', [], async ({ pool }) => {
+const list = flaglessCommand('user list', 'List all users by e-mail address.', [], async (pool) => {
   const users = await everybody(pool);
   const rows = users.map((user) => [user.email, userState(user), rights(user), user.id]);
   return {
@@ -81,7 +81,7 @@ const list = flaglessCommand('user list', 'List all users by e-mail address.', [
 const reset = onUser(
   'user reset-password',
   'Set a new random password, show it once, and end all sessions of the user.',
-  async ({ pool }, email) => {
+  async (pool, email) => {
     const done = await resetPassword(pool, email, operatorHere());
     return done && withPassword(done.user, done.password);
   },
@@ -90,19 +90,19 @@ const reset = onUser(
 const disable = onUser(
   'user disable',
   'End all sessions of a user, refuse new ones, and revoke the keys of the user unless --keep-keys is given.',
-  ({ pool }, email, values) => disableOrEnable(pool, email, true, values.isOn('keep-keys') ? 'keep' : 'revoke'),
+  (pool, email, values) => disableOrEnable(pool, email, true, values.isOn('keep-keys') ? 'keep' : 'revoke'),
   [{ name: 'keep-keys' }],
 );
 
-const enable = onUser('user enable', 'Let a disabled user sign in again.', (database, email) =>
-  disableOrEnable(database.pool, email, false),
+const enable = onUser('user enable', 'Let a disabled user sign in again.', (pool, email) =>
+  disableOrEnable(pool, email, false),
 );
 
 /** Access if passwords are off, or if the issuer does not respond. */
 const link = onUser(
   'user sign-in-link',
   'Make a link that signs in as the user once, within 15 minutes, and show it once.',
-  async ({ pool }, email) => {
+  async (pool, email) => {
     const user = await findUserByEmail(pool, email);
     if (!user) return undefined;
     const { token, tokenHash } = newToken();
@@ -120,7 +120,7 @@ const link = onUser(
 const unbind = onUser(
   'user unbind',
   'Unbind a user from the account at the issuer, and end all sessions. The next sign-in there binds the user again.',
-  async ({ pool }, email) => {
+  async (pool, email) => {
     const user = await findUserByEmail(pool, email);
     if (!user) return undefined;
     const removed = await removeIdentities(pool, user.id, operatorHere());
@@ -138,7 +138,7 @@ export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, 
 function onUser(
   name: string,
   summary: string,
-  change: (database: Database, email: string, values: ValueReader) => Promise<Result | undefined>,
+  change: (pool: Pool, email: string, values: ValueReader) => Promise<Result | undefined>,
   flags: readonly FlagSpec[] = [],
 ): Command {
   return {
@@ -154,7 +154,7 @@ function onUser(
       return onDatabase(
         call,
         (values) => values,
-        async (database, values) => (await change(database, email, values)) ?? nobody,
+        async (pool, values) => (await change(pool, email, values)) ?? nobody,
       );
     },
   };

@@ -3,9 +3,9 @@ import { csvLines } from '#core/csv-lines.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { keyStateAt } from '#core/key-state.ts';
 import { present } from '#core/present.ts';
-import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type { CreateKeyResult, KeyRecord, KeySettings } from '#database/keys/key-records.ts';
+import { createKey } from '#database/keys/key-rows.ts';
 import { KEY_CSV_COLUMNS, readKeyTable } from '#database/keys/key-table.ts';
 import type { Pool } from '../command-line/database.ts';
 import { settingLines, settingsJson } from '../command-line/setting-flags.ts';
@@ -19,13 +19,9 @@ export interface CreatedKey {
 
 export type CreateKeyOutcome = CreatedKey | Exclude<CreateKeyResult, { kind: 'created' }>;
 
-export async function createKey(
-  administration: Administration,
-  settings: KeySettings,
-  by: Actor,
-): Promise<CreateKeyOutcome> {
+export async function createKeyWithSecret(pool: Pool, settings: KeySettings, by: Actor): Promise<CreateKeyOutcome> {
   const { secret, identity } = newKeySecret(Date.now());
-  const result = await administration.createKey({ ...settings, ...identity }, by);
+  const result = await createKey(pool, { ...settings, ...identity }, by);
   return result.kind === 'created' ? { ...result, secret } : result;
 }
 

@@ -2,13 +2,14 @@ import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd, type NanoUsd, usdJson } from '#core/money.ts';
 import { DEFAULT_RULES } from '#core/principal.ts';
-import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type {
   CreateOrganizationResult,
   OrganizationRecord,
   OrganizationSettings,
 } from '#database/organizations/organization-records.ts';
+import { createOrganization } from '#database/organizations/organization-rows.ts';
+import type { Pool } from '../command-line/database.ts';
 import { settingLines, settingsJson } from '../command-line/setting-flags.ts';
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
@@ -19,14 +20,15 @@ export interface CreateOrganizationOptions extends Partial<OrganizationSettings>
   readonly reference?: string;
 }
 
-export function createOrganization(
-  administration: Administration,
+export function openOrganization(
+  pool: Pool,
   options: CreateOrganizationOptions,
   by: Actor,
 ): Promise<CreateOrganizationResult> {
   const { creditNanoUsd = 0n, reference, ...settings } = options;
   const credit = { amountNanoUsd: creditNanoUsd, note: 'Opening credit', ...(reference && { reference }) };
-  return administration.createOrganization(
+  return createOrganization(
+    pool,
     { id: newId('org', Date.now()), ...DEFAULT_RULES, ...settings },
     by,
     creditNanoUsd === 0n ? undefined : credit,

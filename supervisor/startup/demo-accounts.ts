@@ -1,10 +1,10 @@
 import { NANO_PER_USD } from '#core/money.ts';
 import { SCOPES } from '#core/principal.ts';
-import { openAdministration } from '#database/administration/administration.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
+import { listOrganizations } from '#database/organizations/organization-rows.ts';
 import { findUserByEmail, listUsers } from '#database/users/user-rows.ts';
-import { createKey } from '#operator/records/keys.ts';
-import { createOrganization } from '#operator/records/organizations.ts';
+import { createKeyWithSecret } from '#operator/records/keys.ts';
+import { openOrganization } from '#operator/records/organizations.ts';
 import { createUserWithPassword, DEMO_EMAIL } from '#operator/records/users.ts';
 
 const CREDIT_USD = 10n;
@@ -21,14 +21,13 @@ export type Customer =
 
 /** Creates the demo organization if it is wanted and there is no organization. */
 export async function findCustomer(databaseUrl: string, wantDemo: boolean): Promise<Customer> {
-  const database = await openAdministration({ url: databaseUrl, log: QUIET, timeouts: TIMEOUTS, connections: 1 });
+  const pool = createPool(databaseUrl, 1, TIMEOUTS, QUIET);
   try {
-    const { administration } = database;
-    const oldest = (await administration.organizations())[0];
+    const [oldest] = await listOrganizations(pool);
     if (oldest !== undefined) return { kind: 'existing', organizationId: oldest.id };
     if (!wantDemo) return { kind: 'none' };
-    const made = await createOrganization(
-      administration,
+    const made = await openOrganization(
+      pool,
       { name: 'Demo', requestsPerMinute: REQUESTS_PER_MINUTE, creditNanoUsd: CREDIT_USD * NANO_PER_USD },
       BY,
     );
@@ -36,12 +35,12 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
     if (made.kind !== 'created') throw new Error('the demo organization was refused');
     const { organization } = made;
     const key = { organizationId: organization.id, name: 'Demo', scopes: SCOPES };
-    const created = await createKey(administration, key, BY);
+    const created = await createKeyWithSecret(pool, key, BY);
     return created.kind === 'created'
       ? { kind: 'demo', organizationId: organization.id, key: created.secret }
       : { kind: 'existing', organizationId: organization.id };
   } finally {
-    await database.close();
+    await pool.end();
   }
 }
 

@@ -44,7 +44,6 @@ export const AREAS: readonly Area[] = [
       'ledger',
       'checkpoints',
       'ledger-verification',
-      'administration',
       '',
     ],
   },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { Administration } from '#database/administration/administration.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
+import type { Administration } from '../harness/administration.ts';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';

@@ -4,11 +4,11 @@ import { inject } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { NanoUsd } from '#core/money.ts';
 import { DEFAULT_RULES, type RateLimits } from '#core/principal.ts';
-import { type Administration, createAdministration } from '#database/administration/administration.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '#database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
+import { type Administration, createAdministration } from './administration.ts';
 import { newDatabase } from './new-database.ts';
 
 /** A new database on the PostgreSQL server of the test run, or on a server of the test's own. */

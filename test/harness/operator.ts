@@ -2,10 +2,12 @@ import { hash, randomBytes } from 'node:crypto';
 import { newId } from '#core/ids.ts';
 import { formatUsd, parseUsd } from '#core/money.ts';
 import { DEFAULT_RULES, type Scope } from '#core/principal.ts';
-import { type Administration, openAdministration } from '#database/administration/administration.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
 import type { KeySettings } from '#database/keys/key-records.ts';
 import type { OrganizationSettings } from '#database/organizations/organization-records.ts';
+import { prepareDatabase } from '#database/schema/prepare.ts';
 import { PATIENT } from '../fixtures/patience.ts';
+import { type Administration, createAdministration } from './administration.ts';
 
 /**
  * An operator's changes, made directly on the database while the gateway runs. The command line has
@@ -46,9 +48,9 @@ export interface Customer {
 
 /** `shipped` resolves when the gateway processes have shipped their charges. */
 export async function openOperator(databaseUrl: string, shipped = async (): Promise<void> => {}): Promise<Operator> {
-  const options = { url: databaseUrl, log: silent, timeouts: PATIENT, connections: 4 };
-  const database = await openAdministration(options);
-  const { administration } = database;
+  const pool = createPool(databaseUrl, 4, PATIENT, silent);
+  const stopPreparing = await prepareDatabase(databaseUrl, pool, silent);
+  const administration = createAdministration(pool);
   const credit = async (organizationId: string, usd: string): Promise<void> => {
     const amountNanoUsd = parseUsd(usd);
     if (amountNanoUsd === undefined) throw new Error(`not an amount: ${usd}`);
@@ -78,7 +80,10 @@ export async function openOperator(databaseUrl: string, shipped = async (): Prom
       const { differences } = await administration.verifyLedger();
       if (differences.length > 0) throw new Error(`the ledger disagrees: ${JSON.stringify(differences)}`);
     },
-    close: () => database.close(),
+    close: () => {
+      stopPreparing();
+      return pool.end();
+    },
   };
 }
 

@@ -16,7 +16,9 @@ import { DEFAULT_RULES } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { readRequests } from '#dashboard/server/routes/requests-routes.ts';
-import { openAdministration } from '#database/administration/administration.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { createKey } from '#database/keys/key-rows.ts';
+import { createOrganization } from '#database/organizations/organization-rows.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
 import { countOmitted } from '#database/request-log/omitted-count.ts';
 import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
@@ -154,15 +156,15 @@ async function fill(): Promise<void> {
 
 async function addOrganization(nowMs: number): Promise<string> {
   const timeouts = { connectMs: 5_000, statementMs: 60_000 };
-  const { administration, close } = await openAdministration({ url: databaseUrl, log: LOG, timeouts, connections: 2 });
+  const pool = createPool(databaseUrl, 1, timeouts, LOG);
   const id = newId('org', nowMs);
   const settings = { name: 'Acme', ...DEFAULT_RULES };
-  await administration.createOrganization({ ...settings, id }, BY);
+  await createOrganization(pool, { ...settings, id }, BY);
   for (let number = 0; number < KEYS; number++) {
     const key = { name: `Key ${number}`, scopes: ['chat'] as const, hash: randomBytes(32), last4: 'load' };
-    await administration.createKey({ ...key, id: newId('key', nowMs), organizationId: id }, BY);
+    await createKey(pool, { ...key, id: newId('key', nowMs), organizationId: id }, BY);
   }
-  await close();
+  await pool.end();
   return id;
 }
 

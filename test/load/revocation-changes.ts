@@ -1,4 +1,4 @@
-import type { Administration } from '#database/administration/administration.ts';
+import type { Administration } from '../harness/administration.ts';
 import { BY, type Customer, type Operator } from '../harness/operator.ts';
 
 /** A change after which a key is refused, and the change that undoes it. */

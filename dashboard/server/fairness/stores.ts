@@ -14,7 +14,7 @@ const BACKGROUND_CONNECTIONS = 2;
 const ENTRY_STATEMENT_MS = 3_000;
 
 export const openDatabase = opensPool(TURN_LIMITS.atOnce, STATEMENT_MS);
-/** Alerts have connections of their own, so that they do not take any from users. */
+/** Alerts and payments have connections of their own, so that they do not take any from users. */
 export const openBackground = opensPool(BACKGROUND_CONNECTIONS, STATEMENT_MS);
 export const openEntry = opensPool(ENTRY_CONNECTIONS, ENTRY_STATEMENT_MS);
 

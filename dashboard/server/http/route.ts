@@ -5,7 +5,6 @@ import type { CatalogueComparison } from '#contract/operator.ts';
 import type { Role } from '#contract/session.ts';
 import type { TurnTaker } from '#core/fairness/turns.ts';
 import type { Log } from '#core/log/log.ts';
-import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
 import type { ChangeLimits } from '#database/audit/change-counts.ts';
 import type { SignedIn } from '#database/sign-in/sessions.ts';
@@ -31,13 +30,12 @@ export type Access = 'anyone' | 'user' | Role;
 
 export interface Deps {
   readonly log: Log;
-  /** Statements of one route take turns with those of others (stores-in-turn.ts). */
+  /** Statements of one route take turns with those of others (database-in-turn.ts). */
   readonly database: Database;
   /** Connections for sessions and routes without one. Signed-in users cannot exhaust them. */
   readonly entry: Database;
   readonly turns: DashboardTurns;
   readonly changeLimits: ChangeLimits;
-  readonly administration: Administration;
   readonly settings: () => Settings;
   /** Names of the price lists in the configuration file. */
   readonly priceLists: () => readonly string[];

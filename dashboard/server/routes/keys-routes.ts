@@ -14,8 +14,11 @@ import { isInGroup, KEY_GROUPS, matchesSearch } from '#core/key-filter.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import { databaseClock } from '#database/connection/database-clock.ts';
+import { replaceKey, updateKey } from '#database/keys/key-changes.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
+import { createKey, findKey } from '#database/keys/key-rows.ts';
 import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/key-table.ts';
+import { revokeKey, revokeKeys } from '#database/keys/revoke-keys.ts';
 import type { Database } from '../fairness/stores.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, csvRoute, type OrganizationCall, type Route, route } from '../http/route.ts';
@@ -50,7 +53,7 @@ export const KEY_ROUTES: readonly Route[] = [
       if (wrong) return wrong;
       const { secret, identity } = newKeySecret(deps.nowMs());
       const settings = { organizationId, ...storedAmounts(input), ...identity };
-      const result = await deps.administration.createKey(settings, actorOf(call));
+      const result = await createKey(deps.database, settings, actorOf(call));
       if (result.kind === 'unknown_organization') return notFound('organization');
       if (result.kind === 'above_organization') return aboveOrganization(result);
       return { key: await keyView(call, result.key), secret };
@@ -59,7 +62,7 @@ export const KEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/keys/:key', {
     access: 'member',
     async handle(call) {
-      const key = await call.deps.administration.key(call.organizationId, call.params.key);
+      const key = await findKey(call.deps.database, call.organizationId, call.params.key);
       return key === undefined ? notFound('key') : keyView(call, key);
     },
   }),
@@ -73,7 +76,7 @@ export const KEY_ROUTES: readonly Route[] = [
     endsAccess: true,
     handle: (call) =>
       managing(call, async ({ id }) => {
-        const key = await call.deps.administration.revokeKey(id, actorOf(call), call.organizationId);
+        const key = await revokeKey(call.deps.database, id, actorOf(call), call.organizationId);
         return key === undefined ? notFound('key') : keyView(call, key);
       }),
   }),
@@ -84,7 +87,7 @@ export const KEY_ROUTES: readonly Route[] = [
     async handle(call) {
       const { deps, organizationId, input } = call;
       const revocation = { ids: input.keys, organizationId, allows: (key: KeyRecord) => mayManage(call, key) };
-      const result = await deps.administration.revokeKeys(revocation, actorOf(call));
+      const result = await revokeKeys(deps.database, revocation, actorOf(call));
       if (result.kind === 'unknown_key') return notFound('key');
       return result.kind === 'not_allowed' ? NOT_YOURS : { revoked: result.newlyRevoked };
     },
@@ -101,7 +104,8 @@ export const KEY_ROUTES: readonly Route[] = [
         const { secret, identity } = newKeySecret(nowMs);
         const { revokeOldAfterHours: hours, expiresAtMs } = input;
         const later = hours === 0 ? {} : { oldRevokedAtMs: (await databaseClock(deps.database)) + hours * HOUR_MS };
-        const result = await deps.administration.replaceKey(
+        const result = await replaceKey(
+          deps.database,
           organizationId,
           id,
           { ...identity, ...later, ...present({ expiresAtMs }) },
@@ -120,7 +124,7 @@ export const KEY_ROUTES: readonly Route[] = [
 
 /** Members may manage only their own keys. */
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
-  const key = await call.deps.administration.key(call.organizationId, call.params.key);
+  const key = await findKey(call.deps.database, call.organizationId, call.params.key);
   if (key === undefined) return notFound('key');
   if (!mayManage(call, key)) return NOT_YOURS;
   return work(key);
@@ -141,7 +145,7 @@ async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise
   const moved = wanted.expiresAtMs === key.expiresAtMs ? undefined : checkExpiry(call, wanted);
   const wrong = moved ?? (await checkModels(deps, wanted.models, key.models));
   if (wrong) return wrong;
-  const result = await deps.administration.updateKey(organizationId, key.id, storedAmounts(wanted), actorOf(call));
+  const result = await updateKey(deps.database, organizationId, key.id, storedAmounts(wanted), actorOf(call));
   switch (result.kind) {
     case 'updated':
       return keyView(call, result.key);

@@ -4,13 +4,14 @@ import { DAY_MS, utcDay } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { type OrganizationMoney, organizationMoney } from '#database/organizations/organization-reads.ts';
 import type { OrganizationRecord } from '#database/organizations/organization-records.ts';
+import { findOrganization } from '#database/organizations/organization-rows.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../http/route.ts';
 import { shownAmounts, shownSettings } from './amounts.ts';
 
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
   const [record, money] = await Promise.all([
-    deps.administration.organization(organizationId),
+    findOrganization(deps.database, organizationId),
     organizationMoney(deps.database, organizationId, utcDay(deps.nowMs())),
   ]);
   if (record === undefined || money === undefined) return notFound('organization');

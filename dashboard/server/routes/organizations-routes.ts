@@ -20,6 +20,13 @@ import type {
   OrganizationRecord,
   ReferenceElsewhere,
 } from '#database/organizations/organization-records.ts';
+import {
+  createOrganization,
+  creditOrganization,
+  searchOrganizations,
+  setSuspended,
+  updateOrganization,
+} from '#database/organizations/organization-rows.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { shownAmounts, storedAmounts } from './amounts.ts';
@@ -31,7 +38,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     access: 'operator',
     input: z.strictObject({ search: text(200).exactOptional(), after: idOf('org').exactOptional() }),
     async handle({ deps, input: { search, after } }) {
-      const found = await deps.administration.searchOrganizations({
+      const found = await searchOrganizations(deps.database, {
         ...present({ search, beforeId: after }),
         limit: PAGE + 1,
       });
@@ -52,7 +59,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { creditNanoUsd = 0, reference, ...settings } = input;
       const amountNanoUsd = BigInt(creditNanoUsd);
       const credit = { amountNanoUsd, note: 'Opening credit', ...present({ reference }) };
-      const created = await deps.administration.createOrganization(
+      const created = await createOrganization(
+        deps.database,
         { id: newId('org', deps.nowMs()), ...DEFAULT_RULES, ...storedAmounts(settings) },
         actorOf(call),
         amountNanoUsd === 0n ? undefined : credit,
@@ -69,7 +77,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { deps, organizationId, input } = call;
       const unknown = unknownList(call);
       if (unknown) return unknown;
-      await deps.administration.updateOrganization(organizationId, storedAmounts(input), actorOf(call));
+      await updateOrganization(deps.database, organizationId, storedAmounts(input), actorOf(call));
       return organizationView(deps, organizationId);
     },
   }),
@@ -95,7 +103,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { amountNanoUsd: given, ...rest } = input;
       const amountNanoUsd = BigInt(given);
       if (amountNanoUsd === 0n) return wrongField('amountNanoUsd', 'This must not be zero.');
-      const result = await deps.administration.credit(organizationId, { amountNanoUsd, ...rest }, actorOf(call));
+      const result = await creditOrganization(deps.database, organizationId, { amountNanoUsd, ...rest }, actorOf(call));
       return result.kind === 'applied' ? organizationView(deps, organizationId) : notCredited(result);
     },
   }),
@@ -111,7 +119,7 @@ function unknownList({
 
 async function suspend(call: OrganizationCall, suspended: boolean): Promise<OrganizationView | Problem> {
   const { deps, organizationId } = call;
-  await deps.administration.setSuspended(organizationId, suspended, actorOf(call));
+  await setSuspended(deps.database, organizationId, suspended, actorOf(call));
   return organizationView(deps, organizationId);
 }
 

@@ -4,6 +4,7 @@ import { csvLines } from '#core/csv-lines.ts';
 import { present } from '#core/present.ts';
 import type { PriceList } from '#core/price-list.ts';
 import { ledgerPage } from '#database/ledger/ledger-pages.ts';
+import { findOrganization, updateOrganization } from '#database/organizations/organization-rows.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
 import { actorOf, csvRoute, type Route, route } from '../http/route.ts';
@@ -25,20 +26,20 @@ export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('GET /api/organizations/:organization/settings', {
     access: 'owner',
-    handle: async ({ deps, organizationId }) => ownSettings(await deps.administration.organization(organizationId)),
+    handle: async ({ deps, organizationId }) => ownSettings(await findOrganization(deps.database, organizationId)),
   }),
   route('PATCH /api/organizations/:organization/settings', {
     access: 'owner',
     input: ownChange,
     async handle(call) {
       const { deps, organizationId, input } = call;
-      return ownSettings(await deps.administration.updateOrganization(organizationId, input, actorOf(call)));
+      return ownSettings(await updateOrganization(deps.database, organizationId, input, actorOf(call)));
     },
   }),
   route('GET /api/organizations/:organization/models', {
     access: 'member',
     async handle({ deps, organizationId }) {
-      const organization = await deps.administration.organization(organizationId);
+      const organization = await findOrganization(deps.database, organizationId);
       const configuration = await currentConfiguration(deps.database, organization?.priceList);
       const list = priceListOf(configuration?.priceLists, organization?.priceList);
       return { models: configuration?.models.map((model) => modelView(model, list, deps.nowMs())) ?? [] };

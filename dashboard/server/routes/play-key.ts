@@ -2,6 +2,8 @@ import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import type { KeyRestrictions } from '#database/keys/key-records.ts';
+import { findKey } from '#database/keys/key-rows.ts';
+import { createPlaygroundKey } from '#database/keys/playground-keys.ts';
 import { isProblem, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall } from '../http/route.ts';
 import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type PlaygroundKey } from '../playground/playground-keys.ts';
@@ -22,7 +24,7 @@ export async function restrictionsOf(
   { deps, organizationId }: OrganizationCall,
   { chat, beside = chat.model, likeKey }: Pick<PlayInput, 'beside' | 'likeKey'> & { chat: Pick<PlayChat, 'model'> },
 ): Promise<PlayRestrictions | Problem> {
-  const like = likeKey === undefined ? undefined : await deps.administration.key(organizationId, likeKey);
+  const like = likeKey === undefined ? undefined : await findKey(deps.database, organizationId, likeKey);
   if (likeKey !== undefined && like === undefined) return notFound('key');
   if (like && (like.revoked || (like.expiresAtMs !== undefined && like.expiresAtMs <= deps.nowMs()))) {
     return wrongField('likeKey', 'This key has been revoked, or has expired.');
@@ -59,7 +61,7 @@ export async function playSecret(call: OrganizationCall, restrictions: PlayRestr
 
 /** An owner may have revoked the key, or another dashboard may have made a newer one. */
 async function isUsable({ deps, organizationId }: OrganizationCall, id: string): Promise<boolean> {
-  const key = await deps.administration.key(organizationId, id);
+  const key = await findKey(deps.database, organizationId, id);
   if (key === undefined || key.revoked) return false;
   return key.expiresAtMs !== undefined && key.expiresAtMs - deps.nowMs() > LEAST_LEFT_MS;
 }
@@ -75,6 +77,6 @@ async function makeKey(
   const { secret, identity } = newKeySecret(nowMs);
   const expiresAtMs = nowMs + KEY_LIFETIME_MS;
   const key = { ...identity, organizationId, name: NAME, ...restrictions, expiresAtMs };
-  const made = await deps.administration.createPlaygroundKey(key, { ...actorOf(call), userId: session.user.id });
+  const made = await createPlaygroundKey(deps.database, key, { ...actorOf(call), userId: session.user.id });
   return made === undefined ? notFound('organization') : { id: made.id, secret };
 }

@@ -12,6 +12,7 @@ import { NANO_PER_USD, nanoUsdOfCents } from '#core/money.ts';
 import { pageOf } from '#core/page-of.ts';
 import { present } from '#core/present.ts';
 import { findMember } from '#database/members/member-rows.ts';
+import { findOrganization } from '#database/organizations/organization-rows.ts';
 import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { listTopUps, paidSession, stateOfTopUp, type TopUpRecord } from '#database/payments/top-ups.ts';
 import {
@@ -145,7 +146,7 @@ function stored({ belowUsd, amountUsd, dailyUsd }: AutomaticTopUpView) {
 
 async function checkoutFor(call: OrganizationCall): Promise<CheckoutFor | Problem> {
   const { deps, organizationId, session, caller } = call;
-  const organization = await deps.administration.organization(organizationId);
+  const organization = await findOrganization(deps.database, organizationId);
   if (!organization) return notFound('organization');
   const { id: userId, email } = session.user;
   const isMember = call.role !== 'operator' || (await findMember(deps.database, organizationId, userId)) !== undefined;

@@ -99,7 +99,7 @@ export async function startDashboard(
   const untrustedProxies = watchProxies(log, systemClock, (address) => recordProxy(database, address));
   const turns = new DashboardTurns();
   const deps = {
-    ...{ log, database, entry, administration, turns, changeLimits },
+    ...{ log, database, entry, turns, changeLimits },
     ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, systemClock) },
     playground: new Playground(),
     tables: new Places(TABLE_PLACES),
