@@ -122,10 +122,11 @@ export interface CompletionHead {
 /** Head of a stream that has not named its response. */
 export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
 
+/** If the provider gives no time of creation, the present is taken. */
 export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
   return {
     id: typeof id === 'string' ? cutText(id, LONGEST_NAME) : '',
-    created: typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0,
+    created: Math.floor(typeof created === 'number' && Number.isFinite(created) ? created : Date.now() / 1000),
     model: typeof model === 'string' ? cutText(model, LONGEST_NAME) : '',
   };
 }

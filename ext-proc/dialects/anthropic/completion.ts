@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { BLANK_LINE, NO_COMPLETION, toolCall, WholeMessage, wholeCompletion } from '../chat-message.ts';
+import { BLANK_LINE, headOf, NO_COMPLETION, toolCall, WholeMessage, wholeCompletion } from '../chat-message.ts';
 import { callArguments } from './call-input.ts';
-import { failureOf, finishReason, headOf, refusalOf } from './outcome.ts';
+import { failureOf, finishReason, refusalOf } from './outcome.ts';
 import { servedTier } from './service-tier.ts';
 import { redactedDetail, thinkingDetail } from './thinking-details.ts';
 import { chatUsage } from './usage.ts';

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import { BLANK_LINE, MessageItems, toolCall } from '../chat-message.ts';
+import { BLANK_LINE, headOf, MessageItems, toolCall } from '../chat-message.ts';
 import { ChunkText } from '../chunk-text.ts';
 import { DeltaTemplate } from '../delta-template.ts';
 import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
@@ -7,7 +7,7 @@ import { callArguments } from './call-input.ts';
 import { callId } from './completion.ts';
 import { chatError } from './errors.ts';
 import { type OpenBlock, OpenBlocks } from './open-blocks.ts';
-import { failureOf, finishReason, headOf, refusalOf } from './outcome.ts';
+import { failureOf, finishReason, refusalOf } from './outcome.ts';
 import { servedTier } from './service-tier.ts';
 import { redactedDetail, thinkingDetail } from './thinking-details.ts';
 import { chatUsage, mergedUsage, usageSoFar } from './usage.ts';

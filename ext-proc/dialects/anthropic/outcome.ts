@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { type CompletionHead, headOf as namedHead } from '../chat-message.ts';
 import { chatError } from './errors.ts';
 
 export function failureOf({ type, error }: JsonObject): JsonObject | undefined {
@@ -23,9 +22,4 @@ export function finishReason(stopReason: unknown, hasCalls: boolean): string {
 export function refusalOf(details: unknown): string | undefined {
   const explanation = isObject(details) ? details.explanation : undefined;
   return typeof explanation === 'string' && explanation !== '' ? explanation : undefined;
-}
-
-/** Anthropic gives no time of creation, so the present is taken. */
-export function headOf(message: JsonObject): CompletionHead {
-  return namedHead({ ...message, created_at: Date.now() / 1000 });
 }

@@ -29,6 +29,14 @@ describe('a whole response', () => {
     } satisfies ChatCompletion);
   });
 
+  test('without a time of creation has the present', () => {
+    const before = Math.floor(Date.now() / 1000);
+    const { created_at: _, ...response } = scenarios.TEXT;
+    const { created } = completionOf(response);
+    expect(created).toBeGreaterThanOrEqual(before);
+    expect(created).toBeLessThanOrEqual(Date.now() / 1000);
+  });
+
   test('has its calls, reasoning and phase in one message', () => {
     const [choice] = completionOf(scenarios.CALL_AFTER_TEXT).choices;
     expect(choice).toMatchObject({ finish_reason: 'tool_calls' });
