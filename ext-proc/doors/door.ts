@@ -44,7 +44,7 @@ export interface Door {
    */
   read(body: JsonObject, model: AskedModel): ReadBody | InvalidField;
   /** True if a body that is passed on asks for reasoning, even of a model without efforts. */
-  asksToReason?(asked: JsonObject): boolean;
+  asksToReason?(asked: Asked): boolean;
   /** Edits of the top-level members of a body that is passed on. */
   passedEdits(sent: PassedFields): MemberEdits;
   /** Name of a chat field as clients of the door know it. Other names are returned unchanged. */
@@ -65,10 +65,21 @@ export interface ReadBody {
   /** The place of each message and tool of the chat body in the client's body. */
   readonly messages: readonly MessagePlace[];
   readonly tools: readonly string[];
-  /** What the response repeats of the request, or depends on. */
-  readonly asked: JsonObject;
+  readonly asked: Asked;
   /** False: the body has something that a target of the door's API must not get. */
   readonly mayPass: boolean;
+}
+
+/** What the response repeats of the request, or depends on. It can be sent to a thread. */
+export interface Asked {
+  /** Members of a response of Responses. */
+  readonly repeated?: JsonObject;
+  /** True if a client of Responses asked for reasoning that it can send back. */
+  readonly wantsReasoning?: boolean;
+  /** Namespace and name of called tools by their name in chat. */
+  readonly namespaces?: Readonly<Record<string, readonly [namespace: string, name: string]>>;
+  /** Of Messages. `omitted`: blocks of thinking have a signature and no text. Absent: none. */
+  readonly thinking?: 'omitted' | 'shown';
 }
 
 /** What a door must know of the model that a body names. It can be sent to a thread. */
@@ -110,13 +121,13 @@ export interface PassedFields {
   readonly identities: ReadonlyMap<string, string>;
 }
 
-/** Ids and names of a response for its client, and what it repeats of the request. */
+/** Ids and names of a response for its client. */
 export interface ResponseNames {
   readonly generationId: string;
   readonly requestId: string;
   readonly model: string;
   readonly createdAtSeconds: number;
-  readonly asked: JsonObject;
+  readonly asked: Asked;
 }
 
 export interface ChargedUsage extends MeteredUsage {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type InvalidField, invalid } from './door.ts';
 
 /** Clients may write null for a member that they leave out. */
 export function isGiven(value: unknown): boolean {
@@ -19,4 +20,18 @@ export const NOT_AN_ELEMENT = `must be an object of at most ${MOST_MEMBERS} memb
  */
 export function isElement(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).length <= MOST_MEMBERS;
+}
+
+/** Takes the elements of a list in order, until one is refused. */
+export function eachElement(
+  list: readonly unknown[],
+  place: string,
+  take: (element: JsonObject, at: string) => InvalidField | undefined,
+): InvalidField | undefined {
+  for (const [index, element] of list.entries()) {
+    const at = `${place}[${index}]`;
+    const refused = isElement(element) ? take(element, at) : invalid(at, NOT_AN_ELEMENT);
+    if (refused) return refused;
+  }
+  return undefined;
 }

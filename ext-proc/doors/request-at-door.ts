@@ -1,10 +1,9 @@
 import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { ProviderApi } from '#core/config/provider-api.ts';
-import type { JsonObject } from '#core/json-object.ts';
 import type { BodyField } from '../chat/provider-body.ts';
 import { changesRoles, shapeMembers } from '../chat/request-shaping.ts';
 import { freeMemory } from '../fairness/growing-bytes.ts';
-import type { Door, PassedFields } from './door.ts';
+import type { Asked, Door, PassedFields } from './door.ts';
 
 /** The client's own body. */
 interface DoorBody {
@@ -14,9 +13,8 @@ interface DoorBody {
 }
 
 /** Facts of a request beside its body. */
-interface Asked {
-  /** What the response repeats of the request, or depends on. */
-  readonly asked: JsonObject;
+interface DoorFacts {
+  readonly asked: Asked;
   readonly mayPass: boolean;
   /** True if tool results have images or files, which chat does not allow (tool-media.ts). */
   readonly hasToolMedia: boolean;
@@ -27,14 +25,14 @@ interface Asked {
 /** What the gateway knows of a request at a door, in addition to its chat form. */
 export class RequestAtDoor {
   readonly door: Door;
-  readonly asked: JsonObject;
+  readonly asked: Asked;
   readonly hasToolMedia: boolean;
   /** The client's headers that are sent with its body. */
   readonly headers: ReadonlyMap<string, string>;
   readonly #mayPass: boolean;
   #body: DoorBody | undefined;
 
-  constructor(door: Door, { asked, mayPass, hasToolMedia, headers }: Asked, body: DoorBody) {
+  constructor(door: Door, { asked, mayPass, hasToolMedia, headers }: DoorFacts, body: DoorBody) {
     this.door = door;
     this.asked = asked;
     this.hasToolMedia = hasToolMedia;

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type ParamNames, renamedParam } from '../renamed-param.ts';
 
 export function chatErrorBody(body: unknown): unknown {
   if (!isObject(body) || !isObject(body.error)) return body;
@@ -47,7 +48,7 @@ function chatErrorMembers(error: JsonObject) {
 }
 
 /** Fields of Messages, each with the field of a chat completion from which it was made. */
-const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [
+const PARAMS: ParamNames = [
   // The turns are not the messages, so an index would mislead.
   [/^(?:messages|system)\b.*$/, 'messages'],
   [/^tools\.(\d+)\b.*$/, 'tools[$1]'],
@@ -68,7 +69,5 @@ const FIELD = /^(?:([a-z_]+(?:\.[\w-]+)*): |`([a-z_]+(?:\.[\w-]+)*)`)/;
 /** The field is named where the message begins: `tools.0.name: …`, or in backticks. */
 function paramIn(message: string): string | null {
   const [, path, quoted] = FIELD.exec(message.slice(0, LONGEST_FIELD)) ?? [];
-  const named = path ?? quoted ?? '';
-  for (const [there, here] of PARAMS) if (there.test(named)) return named.replace(there, here);
-  return null;
+  return renamedParam(PARAMS, path ?? quoted ?? '') ?? null;
 }

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type ParamNames, renamedParam } from '../renamed-param.ts';
 
 /** Parameters of Responses, each with the field of a chat completion from which it was made. */
-const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [
+const PARAMS: ParamNames = [
   [/^max_output_tokens$/, 'max_completion_tokens'],
   [/^text\.format\.(name|schema|strict|description)/, 'response_format.json_schema.$1'],
   [/^text\.format/, 'response_format'],
@@ -19,8 +20,7 @@ export function chatErrorBody(body: unknown): unknown {
 }
 
 function chatParam(param: string): string {
-  for (const [there, here] of PARAMS) if (there.test(param)) return param.replace(there, here);
-  return param;
+  return renamedParam(PARAMS, param) ?? param;
 }
 
 /**

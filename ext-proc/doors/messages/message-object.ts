@@ -4,11 +4,10 @@ import { callInput } from '../../dialects/anthropic/call-input.ts';
 import { errorBody } from '../../dialects/anthropic/error-body.ts';
 import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import type { ChargedUsage, ResponseNames } from '../door.ts';
+import type { Asked, ChargedUsage, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { type CarriedReasoning, carry } from '../responses/carried-reasoning.ts';
 import { type ChatCall, chatCall, reasoningOf, spokenText } from '../responses/output-items.ts';
-import { type AskedThinking, readAsked } from './asked.ts';
 import { messageUsage } from './usage.ts';
 
 /** The members of a message that do not depend on the model's output. */
@@ -48,9 +47,8 @@ export function messageOf({ choices: [choice] }: Completion, names: ResponseName
 }
 
 /** All blocks, in the order in which models write. Thinking precedes the item of its index. */
-function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
+function contentOf(message: JsonObject, { asked }: ResponseNames): JsonObject[] {
   const { refusal, tool_calls: calls } = message;
-  const asked = readAsked(names.asked);
   const thoughts = reasoningOf(message);
   const blocks: JsonObject[] = [];
   let place = 0;
@@ -78,8 +76,8 @@ function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
  * Reasoning as blocks. Reasoning of a target with the same API is unchanged. Other reasoning has as
  * its signature everything that the client must send back.
  */
-function thinkingBlocks(thought: CarriedReasoning, { thinking }: AskedThinking): JsonObject[] {
-  if (thinking === 'none') return [];
+function thinkingBlocks(thought: CarriedReasoning, { thinking }: Asked): JsonObject[] {
+  if (thinking === undefined) return [];
   const known = thought.details.map(thinkingBlock);
   const own = known.filter((block) => block !== undefined);
   if (own.length > 0 && own.length === known.length) return own;

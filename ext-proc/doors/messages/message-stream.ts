@@ -7,15 +7,10 @@ import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
 import { addDetail, carry, continuesReasoning } from '../responses/carried-reasoning.ts';
 import { type CallPiece, OutputOrder, type Piece, piecesOf } from '../responses/output-order.ts';
-import { type AskedThinking, readAsked } from './asked.ts';
 import { endOf, failureEvents, messageHead, toolUse } from './message-object.ts';
 import { messageUsage, NO_USAGE } from './usage.ts';
 
-type OpenBlock = TextBlock | ThinkingBlock | CallBlock;
-
-interface TextBlock {
-  readonly kind: 'text';
-}
+type OpenBlock = { readonly kind: 'text' | 'call' } | ThinkingBlock;
 
 interface ThinkingBlock {
   readonly kind: 'thought';
@@ -24,14 +19,9 @@ interface ThinkingBlock {
   detailCharacters: number;
 }
 
-interface CallBlock {
-  readonly kind: 'call';
-}
-
 /** Writes a chat stream as events of Messages. */
 export class MessageStream implements DoorStream {
   readonly #names: ResponseNames;
-  readonly #asked: AskedThinking;
   #open: OpenBlock | undefined;
   #index = -1;
   readonly #order = new OutputOrder((piece) => this.#write(piece));
@@ -44,7 +34,6 @@ export class MessageStream implements DoorStream {
 
   constructor(names: ResponseNames) {
     this.#names = names;
-    this.#asked = readAsked(names.asked);
   }
 
   get keptCharacters(): number {
@@ -96,7 +85,7 @@ export class MessageStream implements DoorStream {
       case 'text':
         return piece.text !== '';
       case 'thought':
-        return this.#asked.thinking !== 'none';
+        return this.#names.asked.thinking !== undefined;
       case 'call':
         return piece.begun?.type !== 'custom_tool_call';
     }
@@ -139,7 +128,7 @@ export class MessageStream implements DoorStream {
     block.text += text;
     for (const entry of details) addDetail(block.details, entry);
     if (details.length > 0) block.detailCharacters += JSON.stringify(details).length;
-    const isShown = text !== '' && this.#asked.thinking === 'shown';
+    const isShown = text !== '' && this.#names.asked.thinking === 'shown';
     return isShown ? events + this.#delta({ type: 'thinking_delta', thinking: text }) : events;
   }
 

@@ -1,9 +1,9 @@
 import { errorBody } from '../../dialects/anthropic/error-body.ts';
 import { tierMembers } from '../../dialects/anthropic/service-tier.ts';
 import type { MemberEdits } from '../../dialects/json-members.ts';
+import { type ParamNames, renamedParam } from '../../dialects/renamed-param.ts';
 import type { Door, PassedFields } from '../door.ts';
 import { sentEvent } from '../events.ts';
-import { readAsked } from './asked.ts';
 import { MESSAGES_MEMBERS } from './known-members.ts';
 import { messageOf } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';
@@ -12,7 +12,7 @@ import { MESSAGES_FIELDS, readMessagesBody } from './read-body.ts';
 import { messageUsage } from './usage.ts';
 
 /** Fields of chat, each with the field of Messages from which it was made. */
-const PARAMS: readonly (readonly [chat: RegExp, here: string])[] = [
+const PARAMS: ParamNames = [
   [/^max_(?:completion_)?tokens$/, 'max_tokens'],
   [/^stop\b/, 'stop_sequences'],
   [/^user$/, 'metadata.user_id'],
@@ -47,12 +47,9 @@ export const MESSAGES_DOOR: Door = {
   idHeader: 'request-id',
   heartbeat: sentEvent('ping'),
   read: readMessagesBody,
-  asksToReason: (asked) => readAsked(asked).thinking !== 'none',
+  asksToReason: ({ thinking }) => thinking !== undefined,
   passedEdits,
-  param(chatParam) {
-    for (const [chat, here] of PARAMS) if (chat.test(chatParam)) return chatParam.replace(chat, here);
-    return chatParam;
-  },
+  param: (chatParam) => renamedParam(PARAMS, chatParam) ?? chatParam,
   error: errorBody,
   response: messageOf,
   passedResponse: passedMessage,

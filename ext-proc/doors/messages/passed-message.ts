@@ -1,23 +1,15 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
-import { hidingWithin, isHidden, shownWithin } from '../../dialects/shown-members.ts';
+import { editObject, type MemberEdits } from '../../dialects/json-members.ts';
+import { hidingWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { eachEvent, passedEvent, sentEvent } from '../events.ts';
+import { editedWithin, passedEdits } from '../passed-edits.ts';
 import { endOf, failureEvents } from './message-object.ts';
 import { messageUsage, shownUsage } from './usage.ts';
 
-/** Sets the names of a provider's message, and removes members that are not for the client. */
-export function passedMessage(message: JsonObject, { generationId, model }: ResponseNames): MemberEdits {
-  // Without a prototype: a member may be called `__proto__`.
-  const edits = Object.create(null) as Record<string, string | undefined>;
-  edits.usage = undefined;
-  for (const name of Object.keys(message)) if (isHidden(name)) edits[name] = undefined;
-  const content = shownWithin(message.content);
-  if (content !== undefined) edits.content = JSON.stringify(content);
-  edits.id = JSON.stringify(generationId);
-  edits.model = JSON.stringify(model);
-  return edits;
+export function passedMessage(message: JsonObject, names: ResponseNames): MemberEdits {
+  return passedEdits(message, 'content', names);
 }
 
 /** Passes on the events of a provider that speaks Messages. Most of them are not changed. */
@@ -84,16 +76,11 @@ export class PassedMessageStream implements PassedStream {
     return passedEvent('message_delta', editObject(data, { ...hidden, usage: JSON.stringify(usage) }));
   }
 
-  /** The event with its message edited, and without members that are not for the client. */
   #begun(data: string, event: JsonObject, message: JsonObject): string {
     this.#hasBegun = true;
-    const members = membersOf(data);
-    const given = members.findLast(({ name }) => name === 'message');
-    if (given === undefined) return '';
     const usage = JSON.stringify(isObject(message.usage) ? shownUsage(message.usage) : {});
     const edits = { ...passedMessage(message, this.#names), usage };
-    const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
-    return passedEvent('message_start', editObject(data, { ...hidingWithin(event, []), message: edited }, members));
+    return passedEvent('message_start', editedWithin(data, event, 'message', edits));
   }
 
   /** The event without members that are not for the client. */

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { LONGEST_STOP, MAX_STOPS } from '../../chat/chat-fields.ts';
-import { type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
+import { type Asked, type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
 import { givenMembers, isGiven } from '../given-members.ts';
-import { askedOf } from './asked.ts';
 import { ASKED_EFFORTS, effortOf } from './effort.ts';
 import { ChatTools, readToolChoice } from './read-tools.ts';
 import { ChatMessages } from './read-turns.ts';
@@ -72,10 +71,15 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
     chat,
     messages: messages.places,
     tools: tools.places,
-    asked: { ...askedOf(thinking) },
+    asked: askedOf(thinking),
     // Chat cannot express a choice without tools.
     mayPass: !messages.hasUnread && (choice === undefined || tools.tools.length > 0),
   };
+}
+
+function askedOf(thinking: unknown): Asked {
+  if (!isObject(thinking) || thinking.type === 'disabled') return {};
+  return { thinking: thinking.display === 'omitted' ? 'omitted' : 'shown' };
 }
 
 function isStop(stop: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid } from '../door.ts';
-import { givenMembers, isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
+import { eachElement, givenMembers, isGiven } from '../given-members.ts';
 
 const HOSTED = "must be custom: Anthropic's own tools are not offered";
 
@@ -12,14 +12,10 @@ export class ChatTools {
   /** `referenced`: names of loaded deferred tools. Others are left out: chat cannot defer them. */
   add(tools: unknown, place: string, referenced: ReadonlySet<unknown>): InvalidField | undefined {
     if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
-    for (const [index, tool] of tools.entries()) {
-      const at = `${place}[${index}]`;
-      if (!isElement(tool)) return invalid(at, NOT_AN_ELEMENT);
+    return eachElement(tools, place, (tool, at) => {
       const isUnloaded = tool.defer_loading === true && !referenced.has(tool.name);
-      const refused = isUnloaded ? refusedType(tool, at) : this.addTool(tool, at);
-      if (refused) return refused;
-    }
-    return undefined;
+      return isUnloaded ? refusedType(tool, at) : this.addTool(tool, at);
+    });
   }
 
   addTool(tool: JsonObject, place: string): InvalidField | undefined {

@@ -4,7 +4,7 @@ import { redactedDetail, thinkingDetail } from '../../dialects/anthropic/thinkin
 import { WholeMessage } from '../../dialects/chat-message.ts';
 import { asContent } from '../../dialects/content-of-texts.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
-import { isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
+import { eachElement, isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
 import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
 import { ASKED_EFFORTS } from './effort.ts';
 import { type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
@@ -20,12 +20,7 @@ export class ChatMessages {
   hasUnread = false;
 
   add(turns: readonly unknown[], tools: ChatTools): InvalidField | undefined {
-    for (const [index, turn] of turns.entries()) {
-      const place = `messages[${index}]`;
-      const refused = isElement(turn) ? this.#addTurn(turn, place, tools) : invalid(place, NOT_AN_ELEMENT);
-      if (refused) return refused;
-    }
-    return undefined;
+    return eachElement(turns, 'messages', (turn, place) => this.#addTurn(turn, place, tools));
   }
 
   addSystemPrompt(system: unknown): InvalidField | undefined {
@@ -121,11 +116,8 @@ export class ChatMessages {
 
   #addAssistant(blocks: readonly unknown[], place: string): InvalidField | undefined {
     const turn = new AssistantTurn();
-    for (const [index, block] of blocks.entries()) {
-      const at = `${place}.content[${index}]`;
-      const refused = isElement(block) ? turn.take(block, at) : invalid(at, NOT_AN_ELEMENT);
-      if (refused) return refused;
-    }
+    const refused = eachElement(blocks, `${place}.content`, (block, at) => turn.take(block, at));
+    if (refused) return refused;
     this.hasUnread ||= turn.hasCarried;
     const message = turn.message();
     if (message !== undefined)

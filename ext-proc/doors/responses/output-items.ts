@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import type { ResponseNames } from '../door.ts';
-import { type AskedResponse, readAsked } from './asked.ts';
+import type { Asked, ResponseNames } from '../door.ts';
 import { type CarriedReasoning, carry } from './carried-reasoning.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -51,11 +50,11 @@ export const NO_ARGUMENTS = '{}';
 export class OutputItems {
   readonly items: OutputItem[] = [];
   readonly #generationId: string;
-  readonly #asked: AskedResponse;
+  readonly #asked: Asked;
 
   constructor({ generationId, asked }: ResponseNames) {
     this.#generationId = generationId;
-    this.#asked = readAsked(asked);
+    this.#asked = asked;
   }
 
   addMessage(phase?: string): MessageItem {
@@ -67,7 +66,7 @@ export class OutputItems {
   }
 
   addCall({ type, id, name, input }: ChatCall): CallItem {
-    const { namespaces } = this.#asked;
+    const { namespaces = {} } = this.#asked;
     // A model may name a tool `constructor`.
     const known = Object.hasOwn(namespaces, name) ? namespaces[name] : undefined;
     const [namespace, ownName] = known ?? [undefined, name];

@@ -1,26 +1,18 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
-import { hidingWithin, isHidden, shownWithin } from '../../dialects/shown-members.ts';
+import { editObject, type MemberEdits } from '../../dialects/json-members.ts';
+import { hidingWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { eachEvent, passedEvent, sentEvent } from '../events.ts';
-import { readAsked } from './asked.ts';
+import { editedWithin, passedEdits } from '../passed-edits.ts';
 import { failureEvents, responseHead, responsesUsage } from './response-object.ts';
 
 /** Members of which the provider does not get the client's value. The response has that value. */
 const OWN = ['metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'max_output_tokens'] as const;
 
-/** Sets the names of a provider's response, and removes members that are not for the client. */
 export function passedResponse(response: JsonObject, names: ResponseNames): MemberEdits {
-  const { repeated } = readAsked(names.asked);
-  // Without a prototype: a member may be called `__proto__`.
-  const edits = Object.create(null) as Record<string, string | undefined>;
-  edits.usage = undefined;
-  for (const name of Object.keys(response)) if (isHidden(name)) edits[name] = undefined;
-  const output = shownWithin(response.output);
-  if (output !== undefined) edits.output = JSON.stringify(output);
-  edits.id = JSON.stringify(names.generationId);
-  edits.model = JSON.stringify(names.model);
+  const { repeated = {} } = names.asked;
+  const edits = passedEdits(response, 'output', names);
   edits.store = 'false';
   for (const name of OWN) if (name in response) edits[name] = JSON.stringify(repeated[name] ?? null);
   return edits;
@@ -97,13 +89,7 @@ export class PassedResponseStream implements PassedStream {
     return { sequence_number: this.#sequence, response: { ...responseHead(this.#names), ...members } };
   }
 
-  /** The event with its response edited, and without members that are not for the client. */
   #edited(data: string, event: JsonObject, response: JsonObject, usage = 'null'): string {
-    const members = membersOf(data);
-    const given = members.findLast(({ name }) => name === 'response');
-    if (given === undefined) return data;
-    const edits = { ...passedResponse(response, this.#names), usage };
-    const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
-    return editObject(data, { ...hidingWithin(event, []), response: edited }, members);
+    return editedWithin(data, event, 'response', { ...passedResponse(response, this.#names), usage });
   }
 }

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, type ReadBody } from '../door.ts';
 import { givenMembers, isGiven } from '../given-members.ts';
-import { askedOf } from './asked.ts';
 import { ChatMessages } from './read-items.ts';
 import { ChatTools, isInvalidChoice, readToolChoice, refuseWebSearch } from './read-tools.ts';
+import { repeatedMembers } from './repeated-members.ts';
 
 /** Fields that are the same in both APIs. */
 const SAME = [
@@ -69,7 +69,7 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
     chat,
     messages: messages.places,
     tools: places,
-    asked: { ...askedOf(body, { wantsReasoning, namespaces }) },
+    asked: { repeated: repeatedMembers(body), wantsReasoning, namespaces },
     mayPass: !messages.hasOtherReasoning && webSearch === undefined,
   };
 }

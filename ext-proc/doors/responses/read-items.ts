@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { reasoningDetail } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
-import { givenMembers, isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
+import { eachElement, givenMembers, isGiven } from '../given-members.ts';
 import { carriedIn, isCarried } from './carried-reasoning.ts';
 import { readContent } from './read-content.ts';
 import { type ChatTools, nameWithin } from './read-tools.ts';
@@ -35,13 +35,9 @@ export class ChatMessages {
   }
 
   add(items: readonly unknown[]): InvalidField | undefined {
-    for (const [index, item] of items.entries()) {
-      const place = `input[${index}]`;
-      const refused = isElement(item) ? this.#addItem(item, place) : invalid(place, NOT_AN_ELEMENT);
-      if (refused) return refused;
-    }
+    const refused = eachElement(items, 'input', (item, place) => this.#addItem(item, place));
     this.#close();
-    return undefined;
+    return refused;
   }
 
   #addItem(item: JsonObject, place: string): InvalidField | undefined {

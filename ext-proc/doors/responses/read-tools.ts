@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, isInvalid } from '../door.ts';
-import { givenMembers, isElement, NOT_AN_ELEMENT } from '../given-members.ts';
+import { eachElement, givenMembers } from '../given-members.ts';
 
 /** Tools of a request in chat's form. */
 export class ChatTools {
@@ -16,15 +16,10 @@ export class ChatTools {
   /** Adds the tools of `tools`, of an item of the input, or of a namespace. */
   add(tools: unknown, place: string, namespace = ''): InvalidField | undefined {
     if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
-    for (const [index, tool] of tools.entries()) {
-      const refused = this.#addTool(tool, `${place}[${index}]`, namespace);
-      if (refused) return refused;
-    }
-    return undefined;
+    return eachElement(tools, place, (tool, at) => this.#addTool(tool, at, namespace));
   }
 
-  #addTool(tool: unknown, place: string, namespace: string): InvalidField | undefined {
-    if (!isElement(tool)) return invalid(place, NOT_AN_ELEMENT);
+  #addTool(tool: JsonObject, place: string, namespace: string): InvalidField | undefined {
     switch (tool.type) {
       case 'function':
         return this.#push(functionTool(tool), place, namespace);

@@ -3,7 +3,6 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import type { ChargedUsage, ResponseNames } from '../door.ts';
 import { sentEvent } from '../events.ts';
-import { readAsked } from './asked.ts';
 import { OutputItems } from './output-items.ts';
 
 /** The members of a response that do not depend on the model's output. */
@@ -16,7 +15,7 @@ export function responseHead({ generationId, model, createdAtSeconds, asked }: R
     error: null,
     incomplete_details: null,
     model,
-    ...readAsked(asked).repeated,
+    ...asked.repeated,
     output: [],
     usage: null,
   };

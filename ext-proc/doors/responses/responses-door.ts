@@ -1,3 +1,4 @@
+import { type ParamNames, renamedParam } from '../../dialects/renamed-param.ts';
 import type { Door } from '../door.ts';
 import { RESPONSES_MEMBERS } from './known-members.ts';
 import { PassedResponseStream, passedResponse } from './passed-response.ts';
@@ -6,14 +7,13 @@ import { responseOf, responsesUsage } from './response-object.ts';
 import { ResponseStream } from './response-stream.ts';
 
 /** Fields of chat, each with the field of Responses from which it was made. */
-const PARAMS: readonly (readonly [chat: RegExp, here: string])[] = [
+const PARAMS: ParamNames = [
   [/^max_(?:completion_)?tokens$/, 'max_output_tokens'],
   // The messages that a provider got are not the items, so an index would mislead.
   [/^messages\b.*$/, 'input'],
   [/^reasoning_effort$/, 'reasoning.effort'],
   [/^verbosity$/, 'text.verbosity'],
-  [/^response_format\.json_schema/, 'text.format'],
-  [/^response_format/, 'text.format'],
+  [/^response_format(?:\.json_schema)?/, 'text.format'],
   [/^((?:tools|input)\[.*\])\.(?:function|custom)\b/, '$1'],
   [/^(tool_choice)\.(?:function|custom|allowed_tools)\b/, '$1'],
   [/^(input\[.*\])\.image_url\.url$/, '$1.image_url'],
@@ -46,10 +46,7 @@ export const RESPONSES_DOOR: Door = {
     ...(serviceTier === undefined ? {} : { service_tier: JSON.stringify(serviceTier) }),
     ...Object.fromEntries([...identities].map(([name, value]) => [name, JSON.stringify(value)])),
   }),
-  param(chatParam) {
-    for (const [chat, here] of PARAMS) if (chat.test(chatParam)) return chatParam.replace(chat, here);
-    return chatParam;
-  },
+  param: (chatParam) => renamedParam(PARAMS, chatParam) ?? chatParam,
   error: (error) => ({ error }),
   response: responseOf,
   passedResponse,
