@@ -2,21 +2,21 @@ import type { Target } from '#core/config/gateway-config.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
 import { present } from '#core/present.ts';
-import { listNanoUsd, priced } from '#core/pricing.ts';
 import { tierIn, tierWord } from '#core/service-tiers.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
-import { type AnySettlement, dueNanoUsd } from '#database/ledger/ledger.ts';
+import { dueNanoUsd } from '#database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
 import type { MeteredUsage, OutputSoFar, ProviderOutput, SentPrompt } from '../hold/delivery-hold.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
-import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
+import { attemptDueNanoUsd } from './attempt-amounts.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
 import type { HoldOwner } from './charge-committer.ts';
 import type { AskedTarget } from './charge-log/intent.ts';
 import type { LoggedRequest } from './charge-log/live-intents.ts';
 import type { DurableCharges } from './durable-charges.ts';
 import { keyInFlight } from './idempotency/idempotency-key.ts';
+import { settlementOf } from './settlement-of.ts';
 import { providerAttempt } from './uncharged.ts';
 
 /** Parts of the process that every hold uses. */
@@ -85,9 +85,13 @@ export class OpenHold implements BillableHold {
     this.#state = 'charging';
     const { claim } = this.#terms;
     const sealed = claim && response ? await claim.seal(response) : undefined;
-    const settlement = settlementOf(this.#terms, produced, this.#asked, sealed);
+    const settlement = settlementOf(this.#terms, produced, this.#asked);
     const step = this.#trace?.step('settle');
-    const outcome = await this.#parts.charges.charge(settlement, claim).finally(() => this.#logged.settled());
+    const ended = claim && {
+      claim: { keyHash: claim.keyHash, bodyHash: claim.bodyHash, ...present({ response: sealed }) },
+    };
+    const charging = this.#parts.charges.charge({ ...settlement, ...ended }, claim);
+    const outcome = await charging.finally(() => this.#logged.settled());
     step?.set('gateway.settlement.outcome', outcome);
     step?.end();
     if (outcome === 'lost') return refuse('no_capacity');
@@ -125,29 +129,6 @@ export class OpenHold implements BillableHold {
     // Neither prices nor costs have an entry for the tier that served the request.
     metrics.unknownTier(model, tierWord(serviceTier));
   }
-}
-
-function settlementOf(
-  terms: HoldTerms,
-  produced: ProviderOutput,
-  asked: Pick<AskedTarget, 'costTable' | 'sentTier'> = {},
-  sealed?: Buffer,
-): AnySettlement {
-  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, claim } = terms;
-  const settlement = {
-    ...produced,
-    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
-    ...priced({ ...terms, sentTier: asked.sentTier }, produced),
-    ...present({
-      user: terms.user,
-      api: terms.api,
-      providerCostNanoUsd: providerCostNanoUsd(asked, produced),
-      listNanoUsd: listNanoUsd(terms, asked.sentTier, produced),
-    }),
-  };
-  if (claim === undefined) return settlement;
-  const { keyHash, bodyHash } = claim;
-  return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { response: sealed } : {}) } };
 }
 
 /** True if the usage was counted here. A client that left before the first event got none. */

@@ -1,14 +1,16 @@
 import type { Log } from '#core/log/log.ts';
 import { present } from '#core/present.ts';
-import { listNanoUsd, NO_USAGE, priced, type ServedUsage } from '#core/pricing.ts';
+import { NO_USAGE, type ServedUsage } from '#core/pricing.ts';
 import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
-import type { AnySettlement, Ledger, Settlement } from '#database/ledger/ledger.ts';
+import type { AnySettlement, Ledger } from '#database/ledger/ledger.ts';
+import type { ProviderOutput } from '../hold/delivery-hold.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
 import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
 import type { Delivered, LeftIntent } from './charge-log/intent.ts';
 import type { LateOutcome } from './durable-charges.ts';
+import { settlementOf } from './settlement-of.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
 export interface RecoveryOptions {
@@ -34,7 +36,7 @@ export function createRecovery(options: RecoveryOptions): (left: readonly LeftIn
 
   async function chargeOne(left: LeftIntent, isCharged: boolean): Promise<void> {
     const { claim } = left;
-    const settlement = settlementOf(left);
+    const settlement = settlementOf(left, deliveredOutput(left), left.asked);
     // A repeated charge changes nothing, and releases the hold with the current balance.
     if (isCharged) await charge(settlement);
     else if (!left.streamed || left.delivered === undefined) {
@@ -85,29 +87,14 @@ function usedOf({ delivered, asked: { promptTokens }, mostOutputTokens }: LeftIn
   return { usage: { ...usage, completionTokens: Math.max(usage.completionTokens, completionTokens) }, serviceTier };
 }
 
-function settlementOf(left: LeftIntent): Settlement {
-  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd } = left;
-  const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
-  const used = usedOf(left);
+function deliveredOutput(left: LeftIntent): ProviderOutput {
+  const { asked, createdAtMs, delivered } = left;
+  const { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs }: Partial<Delivered> = delivered ?? {};
+  const { usage, serviceTier } = usedOf(left);
   return {
-    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
-    provider: asked.provider,
-    providerModel: asked.providerModel,
-    cancelled: false,
-    finishReason: 'error',
-    usageCounted: ended?.usageCounted ?? true,
-    usage: used.usage,
-    ...priced({ ...left, sentTier: asked.sentTier }, used),
-    ...present({
-      upstreamId,
-      user: left.user,
-      api: left.api,
-      serviceTier: used.serviceTier,
-      providerCostNanoUsd: providerCostNanoUsd(asked, used),
-      listNanoUsd: listNanoUsd(left, asked.sentTier, used),
-    }),
-    firstEventMs: firstAtMs - createdAtMs,
-    generationTimeMs: lastAtMs - firstAtMs,
+    ...{ provider: asked.provider, providerModel: asked.providerModel, cancelled: false, finishReason: 'error' },
+    ...{ usage, usageCounted: ended?.usageCounted ?? true, ...present({ upstreamId, serviceTier }) },
+    ...{ firstEventMs: firstAtMs - createdAtMs, generationTimeMs: lastAtMs - firstAtMs },
   };
 }
 

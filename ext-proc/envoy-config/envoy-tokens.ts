@@ -4,12 +4,7 @@ import { tokenClusterName } from './provider-auth-filters.ts';
 import { clusterOf } from './provider-cluster.ts';
 
 /** Access tokens that Envoy fetches for providers with `auth.oauth2`. */
-export interface ProviderTokens {
-  /** True if Envoy has a token, or failed to get one. */
-  isSettled(provider: Provider): Promise<boolean>;
-  /** Reason why Envoy rejected a request for this provider. */
-  whyNone(provider: Provider): Promise<WhyNoToken>;
-}
+export type ProviderTokens = Pick<EnvoyTokens, keyof EnvoyTokens>;
 
 /** `refused`: the token endpoint does not accept the credentials. */
 export type WhyNoToken = 'pending' | 'refused' | 'unavailable';
@@ -28,7 +23,7 @@ interface Known {
 }
 
 /** Reads from Envoy's statistics whether it has a provider's token. */
-export class EnvoyTokens implements ProviderTokens {
+export class EnvoyTokens {
   readonly #adminSocket: string;
   readonly #settled = new WeakSet<Provider>();
   readonly #asking = new WeakMap<Provider, Promise<TokenCounts | undefined>>();
@@ -38,6 +33,7 @@ export class EnvoyTokens implements ProviderTokens {
     this.#adminSocket = adminSocket;
   }
 
+  /** True if Envoy has a token, or failed to get one. */
   async isSettled(provider: Provider): Promise<boolean> {
     if (this.#settled.has(provider)) return true;
     const counts = await this.#counts(provider);
@@ -48,6 +44,7 @@ export class EnvoyTokens implements ProviderTokens {
     return true;
   }
 
+  /** Reason why Envoy rejected a request for this provider. */
   async whyNone(provider: Provider): Promise<WhyNoToken> {
     const counts = await this.#counts(provider);
     if (counts === undefined) return 'unavailable';

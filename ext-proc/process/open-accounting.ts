@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import { Accounting } from '../billing/accounting.ts';
-import { type ChargeLog, openChargeLog, type WaitingCharge } from '../billing/charge-log/charge-log.ts';
+import { ChargeLog, type WaitingCharge } from '../billing/charge-log/charge-log.ts';
 import { countDamagedFiles } from '../billing/charge-log/damaged-lines.ts';
 import { freeBytesAt, watchLogRoom } from '../billing/charge-log/log-room.ts';
 import { lockWorker } from '../billing/charge-log/worker-lock.ts';
@@ -99,7 +99,7 @@ export async function openAccounting(options: OpenAccountingOptions) {
 }
 
 function openOwnLog({ paths, workerIndex, clock, log }: GatewayContext): Promise<ChargeLog> {
-  return openChargeLog({
+  return ChargeLog.open({
     ...{ folder: paths.chargeLogDir, workerIndex, clock },
     onFailure: (error) =>
       log.error({ err: error }, 'the charge log cannot be written: what a crash would cut off now is not charged'),

@@ -12,15 +12,7 @@ import { sharedFile } from '#core/shared-file.ts';
  * does not exist. It passes Envoy, ext_proc and the key lookup in PostgreSQL, and must get our own
  * 401.
  */
-export interface Readiness {
-  notReady(): Promise<string | undefined>;
-  /** When the certificate ends that Envoy last served. `undefined`: none, or not seen yet. */
-  certificateExpiresAtMs(): Promise<number | undefined>;
-  /** True for a probe of this deployment's gateway processes, which gets no access line. */
-  isProbe(authorization: string | undefined): boolean;
-  /** Notes that the process drains. It is never ready again. */
-  drain(): void;
-}
+export type Readiness = ReturnType<typeof createReadiness>;
 
 const PROBE_TIMEOUT_MS = 2000;
 /** Lifetime of a cached result, so that a load balancer that checks often causes no load. */
@@ -37,7 +29,7 @@ export interface ReadinessOptions {
   completionsRefused(): Promise<string | undefined>;
 }
 
-export function createReadiness(options: ReadinessOptions): Readiness {
+export function createReadiness(options: ReadinessOptions) {
   const { listen, probeKey, completionsRefused } = options;
   const host = options.envoyHost ?? loopbackFor(listen.api.host);
   const authorization = `Bearer ${probeKey}`;
@@ -59,13 +51,19 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   }
   return {
     notReady,
-    async certificateExpiresAtMs() {
+    /** When the certificate ends that Envoy last served. `undefined`: none, or not seen yet. */
+    async certificateExpiresAtMs(): Promise<number | undefined> {
       await notReady();
       return expiresAtMs;
     },
-    // A customer's key has another length, so it costs one comparison of numbers.
-    isProbe: (value) => value?.length === authorization.length && isSame(value, authorization),
-    drain() {
+    /**
+     * True for a probe of this deployment's gateway processes, which gets no access line. A
+     * customer's key has another length, so it costs one comparison of numbers.
+     */
+    isProbe: (value: string | undefined): boolean =>
+      value?.length === authorization.length && isSame(value, authorization),
+    /** Notes that the process drains. It is never ready again. */
+    drain(): void {
       draining = true;
     },
   };

@@ -5,12 +5,7 @@ import type { FinishedTrace } from './request-trace.ts';
 import type { TraceMetrics } from './trace-metrics.ts';
 
 /** Sends finished traces to the operator's collector, in the background. */
-export interface SpanExporter {
-  /** Adds a trace, or drops it when too many spans wait. */
-  add(trace: FinishedTrace): void;
-  /** Sends the waiting spans, and ends. Those not sent within this time, in ms, are dropped. */
-  close(withinMs: number): Promise<void>;
-}
+export type SpanExporter = ReturnType<typeof createSpanExporter>;
 
 export interface SpanExporterOptions {
   /** The collector as it is configured now. `undefined`: tracing is off. */
@@ -43,7 +38,7 @@ const REPEATABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
  * OpenTelemetry's own batch processor and exporter give up a batch after 10 s, and cannot be
  * stopped. Here a batch waits for an unavailable collector for as long as the buffer has room.
  */
-export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
+export function createSpanExporter(options: SpanExporterOptions) {
   const { target, encode, metrics, log } = options;
   const bounds: ExportBounds = { ...BOUNDS, ...options.bounds };
   let isRefused = false;
@@ -76,8 +71,10 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   });
   metrics.watchSpans(() => writer.waiting());
   return {
-    add: (trace) => writer.add(trace),
-    close: async (withinMs) => void (await writer.close(withinMs)),
+    /** Adds a trace, or drops it when too many spans wait. */
+    add: (trace: FinishedTrace): void => writer.add(trace),
+    /** Sends the waiting spans, and ends. Those not sent within this time, in ms, are dropped. */
+    close: async (withinMs: number): Promise<void> => void (await writer.close(withinMs)),
   };
 }
 

@@ -3,19 +3,12 @@ import type { Clock } from '#core/clock.ts';
 import type { TracingConfig } from '#core/config/tracing.ts';
 import type { Log } from '#core/log/log.ts';
 import type { FinishedTrace, RequestTrace, RequestTracer } from './request-trace.ts';
-import { createSpanExporter, type SpanExporter } from './span-exporter.ts';
+import { createSpanExporter } from './span-exporter.ts';
 import { readTraceContext } from './trace-context.ts';
 import type { TraceMetrics } from './trace-metrics.ts';
 
 /** Decides which requests are traced, and exports their traces. */
-export interface Tracing {
-  /** Loads OpenTelemetry for a configuration with tracing, before the configuration is active. */
-  prepare(config: TracingConfig | undefined): Promise<void>;
-  /** `undefined`: this request is not traced. */
-  begin(request: TracedRequest, config: TracingConfig): RequestTrace | undefined;
-  /** Ends the trace of a request, and exports it. */
-  end(trace: RequestTrace): void;
-}
+export type Tracing = Awaited<ReturnType<typeof openTracing>>;
 
 export interface TracedRequest {
   header(name: string): string | undefined;
@@ -23,17 +16,12 @@ export interface TracedRequest {
   isTrusted(): boolean;
 }
 
-/** The decision to trace a request. `parent`: the sender's span, if it sent one. */
-export interface Decision {
-  readonly parent: ReturnType<typeof readTraceContext>;
-}
-
 /**
  * Decides whether a request is traced. A client's trace is continued, but the operator pays for the
  * record, so only the flag of a trusted proxy decides. For all others the decision is random, and
- * not derived from a trace id that they choose.
+ * not derived from a trace id that they choose. `parent`: the sender's span, if it sent one.
  */
-export function decide(request: TracedRequest, { sampleRatio }: TracingConfig): Decision | undefined {
+export function decide(request: TracedRequest, { sampleRatio }: TracingConfig) {
   const parent = readTraceContext(request.header('traceparent'), request.header('tracestate'));
   const isDecided = parent !== undefined && request.isTrusted();
   const isSampled = isDecided ? parent.sampled : Math.random() < sampleRatio;
@@ -51,7 +39,7 @@ export interface OpeningTracing {
 }
 
 /** Resolves when requests can be traced, if the configuration says so. */
-export async function openTracing(options: OpeningTracing): Promise<Tracing & Pick<SpanExporter, 'close'>> {
+export async function openTracing(options: OpeningTracing) {
   const { target, workerIndex, version, clock, metrics, log } = options;
   const resource = {
     'service.name': 'inference-gateway',
@@ -65,6 +53,7 @@ export async function openTracing(options: OpeningTracing): Promise<Tracing & Pi
   };
   const exporter = createSpanExporter({ target, encode, metrics, log });
 
+  /** Loads OpenTelemetry for a configuration with tracing, before the configuration is active. */
   async function prepare(config: TracingConfig | undefined): Promise<void> {
     if (config === undefined || tracer !== undefined) return;
     const { openRequestTracer } = await import('./request-trace.ts');
@@ -74,11 +63,13 @@ export async function openTracing(options: OpeningTracing): Promise<Tracing & Pi
   await prepare(target());
   return {
     prepare,
-    begin(request, config) {
+    /** `undefined`: this request is not traced. */
+    begin(request: TracedRequest, config: TracingConfig): RequestTrace | undefined {
       const decision = decide(request, config);
       return decision && tracer?.begin(decision.parent);
     },
-    end(trace) {
+    /** Ends the trace of a request, and exports it. */
+    end(trace: RequestTrace): void {
       if (tracer) exporter.add(tracer.end(trace));
     },
     close: exporter.close,

@@ -1,6 +1,6 @@
 import type { ClaimedSettlement } from '#database/ledger/ledger.ts';
 import { settlement } from '../settlement.fixture.ts';
-import { type ChargeLog, type ChargeLogOptions, openChargeLog } from './charge-log.ts';
+import { ChargeLog, type ChargeLogOptions } from './charge-log.ts';
 import { DISK, type Disk } from './segment.ts';
 
 /** What a log has told its owner. */
@@ -19,7 +19,7 @@ export function openLog(
   { failures, damage, adopted }: Told = told(),
   options: Partial<ChargeLogOptions> = {},
 ): Promise<ChargeLog> {
-  return openChargeLog({
+  return ChargeLog.open({
     ...{ folder, workerIndex: 0 },
     clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
     onFailure: (error) => void failures.push(error),

@@ -17,48 +17,6 @@ import { DISK, type Disk, type Place } from './segment.ts';
 import { readAt, segmentFile } from './segment-files.ts';
 import { eachOrphan } from './worker-lock.ts';
 
-/**
- * The log of a process on its disk: requests that it has sent to providers, their charges, and
- * which of them PostgreSQL has (docs/design.md, "Invariants", 4). Entries of requests survive a
- * crash of the process. Charges also survive a crash of the machine.
- */
-export interface ChargeLog {
-  /** Requests that former processes neither charged nor released. */
-  readonly left: readonly LeftIntent[];
-  /** The newest commits of the segments that were found at the start, and their ledger epochs. */
-  readonly lastCommits: readonly Commit[];
-  /** Empties `left`, because these requests are settled. */
-  leftSettled(): void;
-  /** Logs a request from its first call of a provider to its charge or release. */
-  open(intent: Intent): LoggedRequest;
-  /**
-   * Appends a charge, which ends its request in the log. It replaces a waiting charge of the same
-   * generation. Resolves after the fdatasync. Rejects if the disk fails, and cuts the line off. The
-   * next process finds the line only if this process is killed before a cut succeeds.
-   */
-  append(settlement: AnySettlement): Promise<void>;
-  /** Charges that are durable here, but not known to be in PostgreSQL, in order of arrival. */
-  waiting(): readonly WaitingCharge[];
-  /**
-   * Reads a charge that waits. `undefined`: no such charge waits, or its line is damaged and was
-   * moved aside. Rejects if the disk fails.
-   */
-  read(generationId: string): Promise<AnySettlement | undefined>;
-  /** Notes that the ledger of this epoch has these charges. `undefined`: they are never made. */
-  committed(generationIds: readonly string[], epoch: string | undefined): void;
-  /**
-   * Sends the charges of the last minutes that were committed in another epoch, in groups of 200,
-   * and then notes them as committed in this one. If `send` rejects, this rejects too, and the next
-   * call repeats that group. Returns their number.
-   */
-  sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
-  /** Tries to write a line durably. Rejects if the disk fails. */
-  prove(): Promise<void>;
-  /** True while the disk fails. Requests go on without the log. */
-  isBehind(): boolean;
-  close(): Promise<void>;
-}
-
 export interface WaitingCharge {
   readonly generationId: string;
   readonly organizationId: string;
@@ -86,28 +44,16 @@ type Waiting = WaitingCharge & Place;
 const SENT_AT_ONCE = 200;
 
 /**
- * Opens the log of this worker, and adopts those of workers whose processes have ended. The caller
- * must have the lock of this worker (worker-lock.ts).
+ * The log of a process on its disk: requests that it has sent to providers, their charges, and
+ * which of them PostgreSQL has (docs/design.md, "Invariants", 4). Entries of requests survive a
+ * crash of the process. Charges also survive a crash of the machine.
  */
-export async function openChargeLog(options: ChargeLogOptions): Promise<ChargeLog> {
-  const { folder, workerIndex, clock, onDamage, onNotAdopted } = options;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const log = new SegmentedLog(options);
-  const own = await readFormerLog(folder, workerIndex, clock, onDamage);
-  log.take(own);
-  log.leave(own.left);
-  await syncFolder(dirname(folder));
-  await eachOrphan(folder, workerIndex, (index) =>
-    log.adopt(index).catch((error: unknown) => onNotAdopted(index, error)),
-  );
-  return log;
-}
-
-class SegmentedLog implements ChargeLog {
+export class ChargeLog {
   readonly #options: ChargeLogOptions;
   readonly #segments: KeptSegments;
   readonly #writer: LogWriter;
   readonly #live: LiveIntents;
+  /** The newest commits of the segments that were found at the start, and their ledger epochs. */
   readonly lastCommits: Commit[] = [];
   readonly #waiting = new Map<string, Waiting>();
   #left: readonly LeftIntent[] = [];
@@ -115,7 +61,25 @@ class SegmentedLog implements ChargeLog {
   #epochs = new Set<string>();
   #lastNumber = 0;
 
-  constructor(options: ChargeLogOptions) {
+  /**
+   * Opens the log of this worker, and adopts those of workers whose processes have ended. The caller
+   * must have the lock of this worker (worker-lock.ts).
+   */
+  static async open(options: ChargeLogOptions): Promise<ChargeLog> {
+    const { folder, workerIndex, clock, onDamage, onNotAdopted } = options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const log = new ChargeLog(options);
+    const own = await readFormerLog(folder, workerIndex, clock, onDamage);
+    log.#take(own);
+    log.#leave(own.left);
+    await syncFolder(dirname(folder));
+    await eachOrphan(folder, workerIndex, (index) =>
+      log.#adopt(index).catch((error: unknown) => onNotAdopted(index, error)),
+    );
+    return log;
+  }
+
+  private constructor(options: ChargeLogOptions) {
     const { folder, workerIndex, clock, onFailure, disk = DISK } = options;
     this.#options = options;
     this.#segments = new KeptSegments(clock);
@@ -131,20 +95,28 @@ class SegmentedLog implements ChargeLog {
     this.#live = new LiveIntents(clock, (entry) => this.#writer.add(entry));
   }
 
+  /** Requests that former processes neither charged nor released. */
   get left(): readonly LeftIntent[] {
     return this.#left;
   }
 
+  /** Empties `left`, because these requests are settled. */
   leftSettled(): void {
     const settled = this.#left;
     this.#left = [];
     for (const { generationId } of settled) this.#writer.add(endEntry(generationId));
   }
 
+  /** Logs a request from its first call of a provider to its charge or release. */
   open(intent: Intent): LoggedRequest {
     return this.#live.open(intent);
   }
 
+  /**
+   * Appends a charge, which ends its request in the log. It replaces a waiting charge of the same
+   * generation. Resolves after the fdatasync. Rejects if the disk fails, and cuts the line off. The
+   * next process finds the line only if this process is killed before a cut succeeds.
+   */
   async append(settlement: AnySettlement): Promise<void> {
     const { generationId, organizationId } = settlement;
     this.#live.charging(generationId, true);
@@ -159,10 +131,15 @@ class SegmentedLog implements ChargeLog {
     }
   }
 
+  /** Charges that are durable here, but not known to be in PostgreSQL, in order of arrival. */
   waiting(): readonly WaitingCharge[] {
     return [...this.#waiting.values()];
   }
 
+  /**
+   * Reads a charge that waits. `undefined`: no such charge waits, or its line is damaged and was
+   * moved aside. Rejects if the disk fails.
+   */
   async read(generationId: string): Promise<AnySettlement | undefined> {
     const charge = this.#waiting.get(generationId);
     if (charge === undefined) return undefined;
@@ -176,11 +153,17 @@ class SegmentedLog implements ChargeLog {
     return undefined;
   }
 
+  /** Notes that the ledger of this epoch has these charges. `undefined`: they are never made. */
   committed(generationIds: readonly string[], epoch: string | undefined): void {
     const ended = generationIds.filter((generationId) => this.#endWait(generationId));
     if (ended.length > 0) this.#note(ended, epoch);
   }
 
+  /**
+   * Sends the charges of the last minutes that were committed in another epoch, in groups of 200,
+   * and then notes them as committed in this one. If `send` rejects, this rejects too, and the next
+   * call repeats that group. Returns their number.
+   */
   async sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
     const former = this.#epochs;
     if ([...former].every((one) => one === epoch)) return 0;
@@ -209,10 +192,12 @@ class SegmentedLog implements ChargeLog {
     return sent;
   }
 
+  /** Tries to write a line durably. Rejects if the disk fails. */
   prove(): Promise<void> {
     return this.#writer.prove();
   }
 
+  /** True while the disk fails. Requests go on without the log. */
   isBehind(): boolean {
     return this.#writer.isBehind;
   }
@@ -223,8 +208,8 @@ class SegmentedLog implements ChargeLog {
     await this.#segments.tidy();
   }
 
-  /** Adds the segments and charges of a former log. `leave` adds its requests. */
-  take({ content, segments, lastCommits }: FormerLog): void {
+  /** Adds the segments and charges of a former log. `#leave` adds its requests. */
+  #take({ content, segments, lastCommits }: FormerLog): void {
     this.#segments.add(...segments);
     this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
     for (const epoch of content.committed.values()) this.#epochs.add(epoch);
@@ -234,7 +219,7 @@ class SegmentedLog implements ChargeLog {
     for (const generationId of content.committed.keys()) this.#endWait(generationId);
   }
 
-  leave(left: readonly LeftIntent[]): void {
+  #leave(left: readonly LeftIntent[]): void {
     this.#left = [...this.#left, ...left];
   }
 
@@ -242,14 +227,14 @@ class SegmentedLog implements ChargeLog {
    * Adopts the log of a process that has ended. Its requests are written to this log before its
    * segments are renamed, so that a crash in between loses none.
    */
-  async adopt(index: number): Promise<void> {
+  async #adopt(index: number): Promise<void> {
     const { folder, workerIndex, clock, onDamage, onAdopted } = this.#options;
     const former = await readFormerLog(folder, index, clock, onDamage);
     const { segments, content, left } = former;
     if (segments.length === 0) return;
     let number = this.#lastNumber;
     this.#lastNumber += segments.length;
-    this.leave(left);
+    this.#leave(left);
     this.#writer.rotate();
     await this.#writer.prove();
     for (const segment of segments) {
@@ -258,7 +243,7 @@ class SegmentedLog implements ChargeLog {
       Object.assign(segment, own);
     }
     await syncFolder(folder);
-    this.take(former);
+    this.#take(former);
     onAdopted(index, content.waiting.size);
   }
 

@@ -4,16 +4,7 @@ import type { MeteredUsage, OutputSoFar } from '../../hold/delivery-hold.ts';
 import type { Asked, AskedTarget, Delivered, Intent } from './intent.ts';
 import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from './intent-entries.ts';
 
-export interface LoggedRequest {
-  /** Notes that a provider is about to be called. */
-  asked(target: AskedTarget): void;
-  /** Notes that delivery of the stream begins. `output` is read every 100 ms until its end. */
-  delivers(output: () => OutputSoFar): void;
-  /** Notes that the stream has ended and is about to be charged. */
-  outputEnded(ended: MeteredUsage): void;
-  /** Notes that the request ended without a charge. Changes nothing after its charge. */
-  settled(): void;
-}
+export type LoggedRequest = ReturnType<LiveIntents['open']>;
 
 interface Live {
   readonly intent: Intent;
@@ -40,11 +31,12 @@ export class LiveIntents {
     this.#add = add;
   }
 
-  open(intent: Intent): LoggedRequest {
+  open(intent: Intent) {
     const { generationId } = intent;
     let live: Live | undefined;
     return {
-      asked: (target) => {
+      /** Notes that a provider is about to be called. */
+      asked: (target: AskedTarget): void => {
         const asked = { ...target, attempt: (live?.asked.attempt ?? 0) + 1, askedAtMs: this.#clock.nowMs() };
         if (live === undefined) live = this.#begin(intent, asked);
         else {
@@ -52,13 +44,16 @@ export class LiveIntents {
           this.#add(askedAgainEntry(generationId, asked));
         }
       },
-      delivers: (output) => {
+      /** Notes that delivery of the stream begins. `output` is read every 100 ms until its end. */
+      delivers: (output: () => OutputSoFar): void => {
         if (live) live.output = output;
       },
-      outputEnded: (ended) => {
+      /** Notes that the stream has ended and is about to be charged. */
+      outputEnded: (ended: MeteredUsage): void => {
         if (live?.output) this.#note(live, this.#clock.nowMs(), ended);
       },
-      settled: () => {
+      /** Notes that the request ended without a charge. Changes nothing after its charge. */
+      settled: (): void => {
         if (live && this.#live.delete(generationId)) this.#add(endEntry(generationId));
       },
     };
