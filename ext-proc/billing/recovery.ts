@@ -1,17 +1,16 @@
 import type { Log } from '#core/log/log.ts';
 import { present } from '#core/present.ts';
 import { NO_USAGE, type ServedUsage } from '#core/pricing.ts';
-import type { ProviderAttempts, UnchargedAttemptRow } from '#database/costs/provider-attempts.ts';
+import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { AnySettlement, Ledger } from '#database/ledger/ledger.ts';
 import type { ProviderOutput } from '../hold/delivery-hold.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { allOnceSettled } from './all-once-settled.ts';
-import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
 import type { Delivered, LeftIntent } from './charge-log/intent.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import { settlementOf } from './settlement-of.ts';
-import { unchargedSettlement } from './uncharged.ts';
+import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
 export interface RecoveryOptions {
   readonly ledger: Pick<Ledger, 'chargedAmong'>;
@@ -58,9 +57,12 @@ export function createRecovery(options: RecoveryOptions): (left: readonly LeftIn
   }
 
   function uncharged(left: LeftIntent, reason: 'crash' | 'taken_over'): void {
-    attempts.record(unchargedAttempt(left, reason));
+    const { generationId, delivered } = left;
+    const { promptTokens: _, ...asked } = left.asked;
+    const tokens = { ...usedOf(left), source: 'estimated' } as const;
+    const crashed = { ...asked, ...present({ upstreamId: delivered?.upstreamId }), result: 'crash', tokens };
+    attempts.record(providerAttempt(left, { ...crashed, work: 'some' }, reason));
     metrics.recovered('uncharged');
-    const { generationId, asked } = left;
     log.warn({ generation_id: generationId, provider: asked.provider, reason }, 'a crash ended a request: not charged');
   }
 
@@ -95,20 +97,5 @@ function deliveredOutput(left: LeftIntent): ProviderOutput {
     ...{ provider: asked.provider, providerModel: asked.providerModel, cancelled: false, finishReason: 'error' },
     ...{ usage, usageCounted: ended?.usageCounted ?? true, ...present({ upstreamId, serviceTier }) },
     ...{ firstEventMs: firstAtMs - createdAtMs, generationTimeMs: lastAtMs - firstAtMs },
-  };
-}
-
-function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): UnchargedAttemptRow {
-  const { generationId, organizationId, keyId, model, delivered } = left;
-  const { costTable, sentTier, promptTokens: _, ...asked } = left.asked;
-  const used = usedOf(left);
-  const costNanoUsd = providerCostNanoUsd({ costTable, sentTier }, used);
-  return {
-    ...{ generationId, organizationId, keyId, model, ...asked },
-    result: 'crash',
-    reason: 'crash',
-    tokens: { usage: used.usage, source: 'estimated' },
-    ...present({ upstreamId: delivered?.upstreamId, costNanoUsd }),
-    loss: { reason, amountNanoUsd: attemptDueNanoUsd(left, sentTier, used) },
   };
 }

@@ -4,7 +4,7 @@ import type { UnchargedAttemptRow, UnchargedReason } from '#database/costs/provi
 import type { Settlement } from '#database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../hold/attempt.ts';
 import { attemptDueNanoUsd, providerCostNanoUsd } from './attempt-amounts.ts';
-import type { HoldTerms } from './billable-hold.ts';
+import type { Intent } from './charge-log/intent.ts';
 
 /**
  * The reason for each result of an attempt on which a provider worked
@@ -21,6 +21,7 @@ const REASONS: Readonly<Record<string, UnchargedReason>> = {
   process_ends: 'process_ends',
   abandoned: 'client_left',
   ok: 'not_charged',
+  crash: 'crash',
 };
 
 /** Losses by result: our own bounds withheld the response from the customer. */
@@ -47,9 +48,12 @@ export function unchargedSettlement(settlement: Settlement): UnchargedAttemptRow
 }
 
 /** Describes an uncharged attempt with its loss: the price, at most the hold. */
-export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): UnchargedAttemptRow {
+export function providerAttempt(
+  terms: Omit<Intent, 'claim'>,
+  attempt: UnchargedAttempt,
+  lossReason = LOSSES[attempt.result],
+): UnchargedAttemptRow {
   const { work, costTable, sentTier, tokens, ...facts } = attempt;
-  const lossReason = LOSSES[attempt.result];
   const dueForTokens = tokens && attemptDueNanoUsd(terms, sentTier, tokens);
   const costNanoUsd = providerCostNanoUsd(attempt, tokens);
   return {

@@ -26,18 +26,12 @@ export async function readClusterState(socketPath: string): Promise<ClusterState
   return {
     version: stat('version_text'),
     refusals: Number(stat('update_rejected')) + Number(stat('update_failure')),
-    active: clusterNames(JSON.parse(dump)),
+    active: new Set((JSON.parse(dump) as ClusterDump).configs?.flatMap(({ cluster }) => cluster?.name ?? [])),
   };
 }
 
-function clusterNames(dump: {
+interface ClusterDump {
   readonly configs?: readonly { readonly cluster?: { readonly name?: string } }[];
-}): Set<string> {
-  const names = new Set<string>();
-  for (const { cluster } of dump.configs ?? []) {
-    if (cluster?.name !== undefined) names.add(cluster.name);
-  }
-  return names;
 }
 
 /** State of Envoy, and the clusters that it does not use now. */
@@ -98,6 +92,7 @@ interface ServerInfo {
   readonly state?: string;
   /** `12s` */
   readonly uptime_current_epoch?: string;
+  readonly command_line_options?: { readonly drain_time?: string };
 }
 
 interface ClusterStatuses {
@@ -142,13 +137,8 @@ export async function drainIngress(socketPath: string): Promise<number | undefin
   const info = await askAdmin(socketPath, '/server_info');
   const asked = await askAdmin(socketPath, '/drain_listeners?inboundonly&graceful', 'POST');
   if (info === undefined || asked === undefined) return undefined;
-  const { command_line_options: { drain_time = '600s' } = {} }: DrainInfo = JSON.parse(info);
+  const { command_line_options: { drain_time = '600s' } = {} }: ServerInfo = JSON.parse(info);
   return Number.parseFloat(drain_time) * 1000;
-}
-
-interface DrainInfo {
-  /** `600s` */
-  readonly command_line_options?: { readonly drain_time?: string };
 }
 
 /**

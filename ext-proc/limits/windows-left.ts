@@ -4,32 +4,28 @@ import type { AdmissionRequest, Window, Windows } from './limit-store.ts';
 export interface WindowUse {
   readonly requests: number;
   readonly tokens: number;
-  readonly resetsAtMs: number;
 }
 
 /** Computes what is left of each limit. Of key and organization the one with less left counts. */
 export function windowsLeft(
-  { organizationLimits: ofOrganization, keyLimits: ofKey }: Pick<AdmissionRequest, 'organizationLimits' | 'keyLimits'>,
+  { organizationLimits, keyLimits }: Pick<AdmissionRequest, 'organizationLimits' | 'keyLimits'>,
   organization: WindowUse,
   key: WindowUse,
+  resetsAtMs: number,
 ): Windows {
+  const left = (limit: number | undefined, used: number): Window[] =>
+    limit === undefined ? [] : [{ limit, remaining: Math.max(0, limit - used), resetsAtMs }];
   const requests = tightest([
-    left(ofKey.requestsPerMinute, key.requests, key.resetsAtMs),
-    left(ofOrganization.requestsPerMinute, organization.requests, organization.resetsAtMs),
+    ...left(keyLimits.requestsPerMinute, key.requests),
+    ...left(organizationLimits.requestsPerMinute, organization.requests),
   ]);
   const tokens = tightest([
-    left(ofKey.tokensPerMinute, key.tokens, key.resetsAtMs),
-    left(ofOrganization.tokensPerMinute, organization.tokens, organization.resetsAtMs),
+    ...left(keyLimits.tokensPerMinute, key.tokens),
+    ...left(organizationLimits.tokensPerMinute, organization.tokens),
   ]);
   return { ...(requests ? { requests } : {}), ...(tokens ? { tokens } : {}) };
 }
 
-function left(limit: number | undefined, used: number, resetsAtMs: number): Window | undefined {
-  return limit === undefined ? undefined : { limit, remaining: Math.max(0, limit - used), resetsAtMs };
-}
-
-function tightest(windows: readonly (Window | undefined)[]): Window | undefined {
-  let least: Window | undefined;
-  for (const window of windows) if (window && (!least || window.remaining < least.remaining)) least = window;
-  return least;
+function tightest([first, other]: readonly Window[]): Window | undefined {
+  return other && first && other.remaining < first.remaining ? other : first;
 }

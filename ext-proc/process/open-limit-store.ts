@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import type { StoresConfig } from '#core/config/stores.ts';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Postgres } from '#database/open.ts';
 import type { ChargeMirror } from '../limits/charge-mirror.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../limits/reasoning/memory-reasoning-store.ts';
 import type { ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import type { RedisLog } from '../limits/redis/connection.ts';
@@ -68,16 +67,10 @@ async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitSt
   // Store and process end together, so no lease is needed to free the holds of a dead process. A
   // lease could expire because the wall clock jumped or the process stood still, and would then
   // free the hold of a live request.
-  const limits = createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY });
+  const limits = new MemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY, opensInMs });
   return {
     kind: 'open',
-    limits: {
-      ...limits,
-      async admit(request) {
-        if (opensInMs() > 0) throw new StoreUnavailable('the former owner of the limits may still charge');
-        return limits.admit(request);
-      },
-    },
+    limits,
     opensInMs: async () => opensInMs(),
     closedShards: () => 0,
     keepReasoning: createMemoryReasoningStore,

@@ -7,7 +7,7 @@ import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
 import { checkModel } from '../chat/check-model.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { type Admission, type AdmissionInput, admit } from './admit.ts';
 
 const DAY = 20_000;
@@ -39,7 +39,7 @@ async function admission({ balanceNanoUsd, fields = {}, model = {}, more = {} }:
   if (isRefusal(choice)) throw new Error(choice.code);
   const readAgain = async () => principal;
   const chooseByCount = async () => undefined;
-  const limits = createMemoryLimitStore({ leaseMs: 60_000 });
+  const limits = new MemoryLimitStore({ leaseMs: 60_000 });
   const given = { generationId: 'gen-1', principal, config, chat, choice, readAgain, chooseByCount, ...more };
   const metrics = { admissionRefused: (rule: string) => void refusedRules.push(rule) };
   return admit({ limits, metrics, clock: CLOCK }, given);

@@ -12,7 +12,7 @@ import { HoldKeeper } from '../billing/hold-keeper.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { ValidationTurns } from '../fairness/validation-turns.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import type { ExchangeHandler } from '../transport/exchange.ts';
 import { createRequestHandler, type RequestHandlerDeps } from './handle-request.ts';
@@ -54,7 +54,7 @@ export function gatewayInMemory(options: GatewayInMemoryOptions): GatewayInMemor
   const ledger = createMemoryLedger();
   ledger.addKey(organization.id, key.id);
   ledger.credit(organization.id, CREDIT_NANO_USD);
-  const limits = createMemoryLimitStore({ leaseMs: LEASE_MS });
+  const limits = new MemoryLimitStore({ leaseMs: LEASE_MS });
   const holds = new HoldKeeper({ limits, clock, ...LEASES });
   const accounting = new Accounting({
     ...{ ledger, limits, holds, clock, metrics, log, othersTakeMs: 0 },

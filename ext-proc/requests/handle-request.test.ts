@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '#core/clock.ts';
 import { configWith } from '#test/fixtures/gateway-config.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { createRequestHandler, type RequestHandlerDeps } from './handle-request.ts';
@@ -9,7 +9,7 @@ import { createRequestHandler, type RequestHandlerDeps } from './handle-request.
 test('the access line of an unknown route has the address of the client, but no route', async () => {
   const lines: object[] = [];
   const handle = createRequestHandler({
-    ...{ limits: createMemoryLimitStore({ leaseMs: 1000 }), clock: systemClock, metrics: createMetrics() },
+    ...{ limits: new MemoryLimitStore({ leaseMs: 1000 }), clock: systemClock, metrics: createMetrics() },
     config: () => ({ ...configWith(), trustedProxies: ['10.0.0.1'] }),
     log: { info: (line: object) => lines.push(line) },
     requestLog: { addRefused: () => true },

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 const START = 30_000_000 * MINUTE_MS;
-const store = () => createMemoryLimitStore({ leaseMs: 1000 });
+const store = () => new MemoryLimitStore({ leaseMs: 1000 });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** How many were counted of so many. */

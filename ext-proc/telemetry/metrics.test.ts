@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { AdmissionRequest } from '../limits/limit-store.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { hostMetrics } from './host-metrics.ts';
 import { createMetrics } from './metrics.ts';
 import { watchLimitStore } from './watch-limit-store.ts';
@@ -108,12 +108,12 @@ describe('metrics of the limit store', () => {
   it('time every call, and count failed calls', async () => {
     const metrics = createMetrics();
     let nowMs = 0;
-    const store = createMemoryLimitStore({ leaseMs: 1_000 });
+    const store = new MemoryLimitStore({ leaseMs: 1_000 });
     const away = () => {
       nowMs += 40;
       return Promise.reject(new StoreUnavailable('away'));
     };
-    const limits = watchLimitStore({ ...store, admit: away }, metrics, { monotonicMs: () => nowMs });
+    const limits = watchLimitStore(Object.assign(store, { admit: away }), metrics, { monotonicMs: () => nowMs });
     expect(await limits.heldNanoUsd('org-1', 0)).toBe(0n);
     await expect(limits.admit({} as AdmissionRequest)).rejects.toThrow('away');
     expect((await limits.takeRead('key-1', 1, 0)).allowed).toBe(true);

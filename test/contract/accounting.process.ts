@@ -10,7 +10,7 @@ import { watchLogRoom } from '#ext-proc/billing/charge-log/log-room.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
 import { Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
 import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { type Customer, DAY, type TestStore } from '../harness/database.ts';
 
@@ -46,7 +46,7 @@ export interface AccountingScene {
 
 /** Starts the accounting of a process that keeps limits in memory. */
 export async function startAccounting({ store, customer, folder, durableIn, changes }: AccountingScene) {
-  const limits = createMemoryLimitStore({ leaseMs: 60_000 });
+  const limits = new MemoryLimitStore({ leaseMs: 60_000 });
   const holds = new HoldKeeper({ limits, clock, ...LEASES });
   const chargeLog = await openLog(folder);
   const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };

@@ -4,7 +4,7 @@ import { newId } from '#core/ids.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { ChargeRefused } from '#database/ledger/ledger.ts';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, type Customer, settlementOf, sql } from '../harness/database.ts';
 import { migratedFor } from '../harness/database-logins.ts';
@@ -144,7 +144,7 @@ describe('what an undecided dead letter owes', () => {
   });
 
   it('refuses a request that needs it, also with a snapshot that was read before', async () => {
-    const limits = createMemoryLimitStore({ leaseMs: 60_000 });
+    const limits = new MemoryLimitStore({ leaseMs: 60_000 });
     const rules = { concurrency: 10, organizationLimits: {}, keyLimits: {}, tokens: 1, totalTimeoutMs: 60_000 };
     const admit = (holdId: string, holdNanoUsd: bigint, snapshot: AccountSnapshot) =>
       limits.admit({ ...customer, ...rules, holdId, holdNanoUsd, snapshot, nowMs: Date.now() });

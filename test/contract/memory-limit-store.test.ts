@@ -1,6 +1,6 @@
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { limitStoreProperties } from './limit-store.properties.ts';
 
-limitStoreContract('memory', async ({ leaseMs }) => createMemoryLimitStore({ leaseMs }));
-limitStoreProperties('memory', async ({ leaseMs, idleMs }) => createMemoryLimitStore({ leaseMs, idleMs }));
+limitStoreContract('memory', async ({ leaseMs }) => new MemoryLimitStore({ leaseMs }));
+limitStoreProperties('memory', async ({ leaseMs, idleMs }) => new MemoryLimitStore({ leaseMs, idleMs }));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { organizationKeys } from '#ext-proc/limits/redis/redis-keys.ts';
 import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
@@ -63,7 +63,7 @@ describe('the money machine, whatever happens in whatever order', () => {
     'holds for one process with limits in memory',
     async () => {
       const leaseMs = Number.POSITIVE_INFINITY;
-      const mode: Mode = { processes: 1, leaseMs, open: async () => createMemoryLimitStore({ leaseMs }) };
+      const mode: Mode = { processes: 1, leaseMs, open: async () => new MemoryLimitStore({ leaseMs }) };
       const { completed, late } = await playAll(() => mode, HISTORIES);
       expect(completed).toBeGreaterThan(HISTORIES);
       expect(late).toBe(0);
@@ -77,7 +77,7 @@ describe('the money machine, whatever happens in whatever order', () => {
       const mode: Mode = {
         processes: 2,
         leaseMs: LEASE_MS,
-        open: async () => createMemoryLimitStore({ leaseMs: LEASE_MS }),
+        open: async () => new MemoryLimitStore({ leaseMs: LEASE_MS }),
       };
       const { completed } = await playAll(() => mode, HISTORIES);
       expect(completed).toBeGreaterThan(HISTORIES);
@@ -92,7 +92,7 @@ describe('the money machine, whatever happens in whatever order', () => {
       const open = async (): Promise<Mode> => ({
         processes: 2,
         leaseMs: LEASE_MS,
-        open: async () => createMemoryLimitStore({ leaseMs: LEASE_MS }),
+        open: async () => new MemoryLimitStore({ leaseMs: LEASE_MS }),
         ...(await moneyIn(store)),
       });
       try {

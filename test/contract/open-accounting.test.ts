@@ -8,7 +8,7 @@ import { runtimePaths } from '#core/config/runtime-paths.ts';
 import type { Log } from '#core/log/log.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { openAccounting } from '#ext-proc/process/open-accounting.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { addCustomer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
@@ -40,7 +40,7 @@ describe('a process that starts on a ledger without the newest charge of its log
 
   async function start(): Promise<void> {
     const { close, closeLog } = await openAccounting({
-      stores: { database: store, limits: createMemoryLimitStore({ leaseMs: 60_000 }), mirror: undefined },
+      stores: { database: store, limits: new MemoryLimitStore({ leaseMs: 60_000 }), mirror: undefined },
       ...{ paths, workerIndex: 0, clock, metrics: createMetrics(), log: silent },
       config: () => ({ chargesDurableIn: 'log' }) as GatewayConfig,
       attempts: { record: () => undefined },

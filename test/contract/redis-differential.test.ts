@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import type { AccountSnapshot, KeyLimits, RateLimits } from '#core/principal.ts';
 import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { opened } from '../harness/opened.ts';
 import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
@@ -240,7 +240,7 @@ requirement(missingRedis, () => {
     const results = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 60 }), async (commands) => {
-        const memory = createMemoryLimitStore({ leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });
+        const memory = new MemoryLimitStore({ leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });
         const inRedis = await openEmptyStore(redis, { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });
         try {
           for (const ask of questions(commands)) {

@@ -9,7 +9,8 @@ import type { Ledger } from '#database/ledger/ledger.ts';
 import { Accounting } from '#ext-proc/billing/accounting.ts';
 import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
+import { MemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import type { AuthorizedRequest } from '#ext-proc/requests/authorized-request.ts';
 import { showCredits } from '#ext-proc/requests/credits.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
@@ -51,9 +52,9 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
     charge: (settlement) => slowly(() => memory.charge(settlement)),
     credits: (organizationId) => slowly(() => memory.credits(organizationId)),
   };
-  const store = createMemoryLimitStore({ leaseMs: 60_000 });
+  const store = new MemoryLimitStore({ leaseMs: 60_000 });
   const limits = {
-    ...store,
+    renew: store.renew.bind(store),
     release: (release: Parameters<typeof store.release>[0]) => slowly(() => store.release(release)),
     heldNanoUsd: (...of: Parameters<typeof store.heldNanoUsd>) => slowly(() => store.heldNanoUsd(...of)),
   };
@@ -97,7 +98,7 @@ async function play({ requests, delaysMs }: typeof SCENE extends fc.Arbitrary<in
 
 interface Stores {
   readonly memory: ReturnType<typeof createMemoryLedger>;
-  readonly store: ReturnType<typeof createMemoryLimitStore>;
+  readonly store: MemoryLimitStore;
   readonly day: number;
 }
 
@@ -112,7 +113,7 @@ async function openHold(process: ReturnType<typeof startProcess> | undefined, { 
   return process.accounting.open({ ...of, ...asked, generationId, day });
 }
 
-function startProcess(ledger: Ledger, limits: ReturnType<typeof createMemoryLimitStore>) {
+function startProcess(ledger: Ledger, limits: Pick<LimitStore, 'renew' | 'release'>) {
   const leases = { renewEveryMs: 60_000, renewWithinMs: 60_000, onProblem: () => undefined };
   const holds = new HoldKeeper({ limits, clock, ...leases });
   const accounting = new Accounting({
@@ -162,12 +163,12 @@ test('a process closes after the limit store has replied to the releases of its 
   const memory = createMemoryLedger();
   memory.addKey(ORGANIZATION, KEY);
   memory.credit(ORGANIZATION, CREDIT);
-  const store = createMemoryLimitStore({ leaseMs: 60_000 });
+  const store = new MemoryLimitStore({ leaseMs: 60_000 });
   const release = async (given: Parameters<typeof store.release>[0]) => {
     await sleep(20);
     await store.release(given);
   };
-  const process = startProcess(memory, { ...store, release });
+  const process = startProcess(memory, { renew: store.renew.bind(store), release });
   const hold = await openHold(process, { memory, store, day: utcDay(clock.nowMs()) });
   await hold.charge(produced(10));
   await process.close();

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Anthropic refuses all other ids, which other models may have made. */
 const ACCEPTED = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -15,7 +15,7 @@ export class CallIds {
 
   call(id: string): string {
     let sent = accepted(id);
-    if (this.#used.has(sent)) sent = hashOf(`${id} ${this.#used.size}`);
+    if (this.#used.has(sent)) sent = hash('sha256', `${id} ${this.#used.size}`);
     this.#used.add(sent);
     this.#sent.set(id, sent);
     return sent;
@@ -37,9 +37,5 @@ export class CallIds {
 }
 
 function accepted(id: string): string {
-  return ACCEPTED.test(id) ? id : hashOf(id);
-}
-
-function hashOf(id: string): string {
-  return createHash('sha256').update(id).digest('hex');
+  return ACCEPTED.test(id) ? id : hash('sha256', id);
 }

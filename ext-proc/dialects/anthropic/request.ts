@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { present } from '#core/present.ts';
 import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest, type Unsayable } from '../dialect.ts';
 import { conversationOf } from './conversation.ts';
 import { closedSchema } from './output-schema.ts';
@@ -20,7 +21,7 @@ export function messagesRequest(chat: JsonObject, sent: SentFields): TranslatedR
   const { system, turns } = conversationOf(chat.messages);
   const { thinking, effort } = thinkingSettings(chat, sent, turns, tools.isForced);
   const isThinking = thinking !== undefined && thinking.type !== 'disabled';
-  const output = outputSettings(chat, effort);
+  const output = present({ effort, format: outputFormat(chat.response_format) });
   const stops = stopSequences(chat.stop);
   const user = sent.identities.get('safety_identifier') ?? sent.identities.get('user');
   const body: JsonObject = {
@@ -31,7 +32,7 @@ export function messagesRequest(chat: JsonObject, sent: SentFields): TranslatedR
     ...(sent.stream ? { stream: true } : {}),
     ...tools.members,
     ...(thinking === undefined ? {} : { thinking }),
-    ...(output === undefined ? {} : { output_config: output }),
+    ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
     ...(stops.length > 0 ? { stop_sequences: stops } : {}),
     ...(isThinking ? {} : samplingSettings(chat)),
     ...(user === undefined ? {} : { metadata: { user_id: user } }),
@@ -65,19 +66,11 @@ function stopSequences(stop: unknown): unknown[] {
   return all.filter((text) => typeof text === 'string' && /\S/.test(text));
 }
 
-function outputSettings({ response_format: format }: JsonObject, effort: string | undefined): JsonObject | undefined {
-  const schema = isObject(format) ? schemaOf(format) : undefined;
-  if (schema === undefined && effort === undefined) return undefined;
-  return {
-    ...(effort === undefined ? {} : { effort }),
-    ...(schema === undefined ? {} : { format: { type: 'json_schema', schema } }),
-  };
-}
-
 const ANY_OBJECT: JsonObject = { type: 'object' };
 
-function schemaOf({ type, json_schema: described }: JsonObject): JsonObject | undefined {
-  if (type === 'json_object') return ANY_OBJECT;
-  if (type !== 'json_schema' || !isObject(described)) return undefined;
-  return isObject(described.schema) ? closedSchema(described.schema) : ANY_OBJECT;
+function outputFormat(format: unknown): JsonObject | undefined {
+  const { type, json_schema: described }: JsonObject = isObject(format) ? format : {};
+  if (type !== 'json_object' && (type !== 'json_schema' || !isObject(described))) return undefined;
+  const given = type === 'json_schema' && isObject(described) ? described.schema : undefined;
+  return { type: 'json_schema', schema: isObject(given) ? closedSchema(given) : ANY_OBJECT };
 }

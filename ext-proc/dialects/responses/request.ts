@@ -1,5 +1,6 @@
 import { LEAST_OUTPUT_TOKENS } from '#core/config/provider-api.ts';
 import type { JsonObject } from '#core/json-object.ts';
+import { present } from '#core/present.ts';
 import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest } from '../dialect.ts';
 import { inputItems } from './input-items.ts';
 import { responsesToolChoice, responsesTools, textFormat } from './tools.ts';
@@ -22,7 +23,7 @@ export function responsesRequest(chat: JsonObject, sent: SentFields): Translated
     ...(chat.logprobs === true ? ['message.output_text.logprobs'] : []),
   ];
   const tools = responsesTools(chat.tools);
-  const text = textSettings(chat);
+  const text = present({ format: textFormat(chat.response_format), verbosity: chat.verbosity });
   const reasoning = reasoningSettings(chat, sent);
   const body: JsonObject = {
     model: sent.model,
@@ -32,7 +33,7 @@ export function responsesRequest(chat: JsonObject, sent: SentFields): Translated
     ...(sent.stream ? streamSettings(chat) : {}),
     ...(include.length > 0 ? { include } : {}),
     ...(reasoning === undefined ? {} : { reasoning }),
-    ...(text === undefined ? {} : { text }),
+    ...(Object.keys(text).length > 0 ? { text } : {}),
     ...(tools.length > 0 ? { tools } : {}),
     ...(chat.tool_choice === undefined ? {} : { tool_choice: responsesToolChoice(chat.tool_choice) }),
     ...(sent.serviceTier === undefined ? {} : { service_tier: sent.serviceTier }),
@@ -42,12 +43,6 @@ export function responsesRequest(chat: JsonObject, sent: SentFields): Translated
     if (Object.hasOwn(chat, name)) body[name] = chat[name];
   }
   return { kind: 'body', body };
-}
-
-function textSettings({ response_format, verbosity }: JsonObject): JsonObject | undefined {
-  const format = textFormat(response_format);
-  if (format === undefined && verbosity === undefined) return undefined;
-  return { ...(format === undefined ? {} : { format }), ...(verbosity === undefined ? {} : { verbosity }) };
 }
 
 /** A summary is the only part of the reasoning that a client can read. */

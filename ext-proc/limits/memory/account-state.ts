@@ -41,35 +41,17 @@ export interface Spent {
   readonly nanoUsd: NanoUsd;
 }
 
+function newAccount(): AccountState {
+  return { trusted: false, spent: new Map(), holds: 0, heldByDay: new Map(), window: emptyWindow(), usedAtMs: 0 };
+}
+
 export function newOrganization(): OrganizationState {
-  return {
-    epoch: undefined,
-    trusted: false,
-    sequence: -1,
-    balanceNanoUsd: 0n,
-    spent: new Map(),
-    keys: new Map(),
-    slots: 0,
-    holds: 0,
-    heldNanoUsd: 0n,
-    heldByDay: new Map(),
-    window: emptyWindow(),
-    usedAtMs: 0,
-  };
+  const funds = { epoch: undefined, sequence: -1, balanceNanoUsd: 0n, heldNanoUsd: 0n };
+  return { ...newAccount(), ...funds, keys: new Map(), slots: 0 };
 }
 
 export function newKey(): KeyState {
-  return {
-    trusted: false,
-    askedToRead: new Set(),
-    spent: new Map(),
-    monthSpent: new Map(),
-    lifetimeSpent: undefined,
-    holds: 0,
-    heldByDay: new Map(),
-    window: emptyWindow(),
-    usedAtMs: 0,
-  };
+  return { ...newAccount(), askedToRead: new Set(), monthSpent: new Map(), lifetimeSpent: undefined };
 }
 
 /** Applies the snapshot of an admission. False: not trusted, so the caller has to read again. */

@@ -1,9 +1,8 @@
 import { DAY_MS, firstOfMonth, firstOfNextMonth, type UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import type { AdmissionRequest, FundsRule, Refused, Windows } from '../limit-store.ts';
-import { type WindowUse, windowsLeft } from '../windows-left.ts';
+import type { AdmissionRequest, FundsRule, Refused } from '../limit-store.ts';
 import type { KeyState, OrganizationState, Spent } from './account-state.ts';
-import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
+import { endOf, hasRequest, hasTokens } from './minute-window.ts';
 
 /** Finds the first failing rule in the documented order, with windows at the request's minute. */
 export function failingRule(
@@ -72,11 +71,6 @@ function heldWithin({ heldByDay }: KeyState, first: UtcDay, end: UtcDay): NanoUs
   let sum = 0n;
   for (const [day, nanoUsd] of heldByDay) if (day >= first && day < end) sum += nanoUsd;
   return sum;
-}
-
-export function windowsOf(request: AdmissionRequest, organization: OrganizationState, key: KeyState): Windows {
-  const use = (window: MinuteWindow): WindowUse => ({ ...window, resetsAtMs: endOf(window) });
-  return windowsLeft(request, use(organization.window), use(key.window));
 }
 
 /** Compares a day's budget with the spend and the holds of that day. */

@@ -1,12 +1,18 @@
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
+import { type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
-/** Hold in the sums of its organization and key. It has a slot while it is live and not owed. */
-export interface StoredHold {
+type TakenHold = Pick<Hold, 'holdId' | 'day' | 'holdNanoUsd' | 'totalTimeoutMs'>;
+
+/** The accounts of one API key. */
+export interface Accounts {
   readonly organization: OrganizationState;
   readonly key: KeyState;
+}
+
+/** Hold in the sums of its organization and key. It has a slot while it is live and not owed. */
+export interface StoredHold extends Accounts {
   readonly day: UtcDay;
   readonly minute: number | undefined;
   tokens: number;
@@ -36,20 +42,19 @@ export class HoldTable {
     return this.#live.get(holdId) ?? this.#withoutSlot.get(holdId);
   }
 
-  take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void {
-    const { tokens, holdNanoUsd: nanoUsd, nowMs, holdId } = request;
-    const { minute } = organization.window;
-    const isOwed = false;
-    this.#add(holdId, { organization, key, day, minute, tokens, nanoUsd, isOwed, ...this.#times(request, nowMs) });
-  }
-
-  /** Registers an unknown hold, without its tokens, because their window may be lost too. */
-  takeBack(live: Hold, nowMs: number, organization: OrganizationState, key: KeyState): void {
-    const { holdId, day, holdNanoUsd, owedNanoUsd } = live;
-    const hold = { organization, key, day, minute: undefined, tokens: 0, nanoUsd: holdNanoUsd, isOwed: false };
-    const added = { ...hold, ...this.#times(live, nowMs) };
-    this.#add(holdId, added);
-    if (owedNanoUsd !== undefined) this.owe(holdId, added, owedNanoUsd, nowMs);
+  /** `counted`: the tokens of the hold, and the minute in whose windows they are. */
+  take(taken: TakenHold, nowMs: number, accounts: Accounts, counted: Pick<StoredHold, 'minute' | 'tokens'>): void {
+    const { holdId, day, holdNanoUsd: nanoUsd } = taken;
+    const ms = quarantineMs(taken);
+    const times = { quarantineMs: ms, requestEndsAtMs: nowMs + ms, endsAtMs: nowMs + this.#leaseMs };
+    this.#live.set(holdId, { ...accounts, ...counted, day, nanoUsd, isOwed: false, ...times });
+    const { organization, key } = accounts;
+    for (const subject of [organization, key]) {
+      subject.holds += 1;
+      addTo(subject.heldByDay, day, nanoUsd);
+    }
+    organization.heldNanoUsd += nanoUsd;
+    organization.slots += 1;
   }
 
   free(holdId: string, hold: StoredHold): void {
@@ -103,26 +108,11 @@ export class HoldTable {
     }
   }
 
-  #add(holdId: string, hold: StoredHold): void {
-    for (const subject of [hold.organization, hold.key]) {
-      subject.holds += 1;
-      addTo(subject.heldByDay, hold.day, hold.nanoUsd);
-    }
-    hold.organization.heldNanoUsd += hold.nanoUsd;
-    hold.organization.slots += 1;
-    this.#live.set(holdId, hold);
-  }
-
   #hold(hold: StoredHold, nanoUsd: NanoUsd): void {
     const more = nanoUsd - hold.nanoUsd;
     for (const { heldByDay } of [hold.organization, hold.key]) addTo(heldByDay, hold.day, more);
     hold.organization.heldNanoUsd += more;
     hold.nanoUsd = nanoUsd;
-  }
-
-  #times(request: Pick<Hold, 'totalTimeoutMs'>, nowMs: number) {
-    const ms = quarantineMs(request);
-    return { quarantineMs: ms, requestEndsAtMs: nowMs + ms, endsAtMs: nowMs + this.#leaseMs };
   }
 
   /** Frees the slot. The money stays held until the quarantine after this expiry of the lease. */

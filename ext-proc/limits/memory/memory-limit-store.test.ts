@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MINUTE_MS } from '#core/clock.ts';
 import { collectGarbage } from '#test/fixtures/collect-garbage.ts';
-import { createMemoryLimitStore } from './memory-limit-store.ts';
+import { MemoryLimitStore } from './memory-limit-store.ts';
 
 /** Behaviour of this store alone; test/contract has that of every limit store. */
 describe('the limit store in memory', () => {
@@ -28,7 +28,7 @@ describe('the limit store in memory', () => {
   }
 
   it('evicts organizations without holds after a while, and then trusts no old snapshot of them', async () => {
-    const store = createMemoryLimitStore({ leaseMs: 3_600_000, idleMs: 60_000 });
+    const store = new MemoryLimitStore({ leaseMs: 3_600_000, idleMs: 60_000 });
     for (const organization of [1, 2]) {
       const request = requestOf(organization, START);
       expect(await store.admit(request)).toMatchObject({ kind: 'read_again' });
@@ -44,7 +44,7 @@ describe('the limit store in memory', () => {
   });
 
   it('does not grow with organizations, keys and reads that come and go', async () => {
-    const store = createMemoryLimitStore({ leaseMs: 1_000, idleMs: 60_000 });
+    const store = new MemoryLimitStore({ leaseMs: 1_000, idleMs: 60_000 });
     const heapAfter = async (round: number) => {
       for (let i = 0; i < 5_000; i++) {
         const nowMs = START + round * 10 * MINUTE_MS;
@@ -64,7 +64,7 @@ describe('the limit store in memory', () => {
   });
 
   it('counts a call that read the clock just before the minute ended in the newer minute', async () => {
-    const store = createMemoryLimitStore({ leaseMs: 1_000 });
+    const store = new MemoryLimitStore({ leaseMs: 1_000 });
     expect(await store.takeRead('key', 1, START + MINUTE_MS)).toEqual({ allowed: true });
     expect(await store.takeRead('key', 1, START + MINUTE_MS - 1)).toEqual({
       allowed: false,

@@ -1,5 +1,6 @@
 import { firstOfMonth, MINUTE_MS, utcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type {
   AdmissionRequest,
   AdmissionResult,
@@ -10,6 +11,7 @@ import type {
   RefusedCount,
   Renewal,
 } from '../limit-store.ts';
+import { windowsLeft } from '../windows-left.ts';
 import {
   deleteDaysBefore,
   distrust,
@@ -20,8 +22,8 @@ import {
   type OrganizationState,
   trustSnapshot,
 } from './account-state.ts';
-import { failingRule, scarcestFunds, windowsOf } from './admission-rules.ts';
-import { HoldTable } from './hold-table.ts';
+import { failingRule, scarcestFunds } from './admission-rules.ts';
+import { type Accounts, HoldTable } from './hold-table.ts';
 import {
   addRequest,
   createMinuteClock,
@@ -37,28 +39,20 @@ export interface MemoryLimitStoreOptions {
   readonly leaseMs: number;
   /** Organizations and keys without holds are evicted after this long without a request. */
   readonly idleMs?: number;
+  /** Nothing is admitted while this is above 0: a former owner of the limits may still charge. */
+  readonly opensInMs?: () => number;
 }
 
 const IDLE_MS = 600_000;
 const SWEEP_EVERY_MS = MINUTE_MS;
 
-/** A LimitStore for the only gateway process of a database. */
-export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
-  const limits = new MemoryLimits(options);
-  return {
-    admit: async (request) => limits.admit(request),
-    release: async (hold) => limits.release(hold),
-    renew: async (live, nowMs) => limits.renew(live, nowMs),
-    heldNanoUsd: async (organizationId, nowMs) => limits.held(organizationId, nowMs),
-    takeRead: async (keyId, readsPerMinute, nowMs) => limits.takeRead(keyId, readsPerMinute, nowMs),
-    countRefused: async (id, requests, nowMs) => limits.countRefused(id, requests, nowMs),
-    close: async () => {},
-  };
-}
-
-/** Every method runs to its end without yielding, so it is atomic. */
-class MemoryLimits {
+/**
+ * A LimitStore for the only gateway process of a database. Every method runs to its end without
+ * yielding, so it is atomic.
+ */
+export class MemoryLimitStore implements LimitStore {
   readonly #idleMs: number;
+  readonly #opensInMs: () => number;
   readonly #holds: HoldTable;
   readonly #organizations = new Map<string, OrganizationState>();
   readonly #reads = new Map<string, MinuteWindow>();
@@ -66,42 +60,43 @@ class MemoryLimits {
   readonly #minuteOf = createMinuteClock();
   #sweptAtMs = 0;
 
-  constructor({ leaseMs, idleMs = IDLE_MS }: MemoryLimitStoreOptions) {
+  constructor({ leaseMs, idleMs = IDLE_MS, opensInMs = () => 0 }: MemoryLimitStoreOptions) {
     this.#idleMs = idleMs;
+    this.#opensInMs = opensInMs;
     this.#holds = new HoldTable(leaseMs);
   }
 
-  admit(request: AdmissionRequest): AdmissionResult {
+  async admit(request: AdmissionRequest): Promise<AdmissionResult> {
+    if (this.#opensInMs() > 0) throw new StoreUnavailable('the former owner of the limits may still charge');
     const { nowMs, holdId } = request;
     this.#holds.expire(nowMs);
     this.#sweep(nowMs);
     const day = utcDay(nowMs);
-    const organization = entry(this.#organizations, request.organizationId, newOrganization);
-    const key = entry(organization.keys, request.keyId, newKey);
-    organization.usedAtMs = nowMs;
-    key.usedAtMs = nowMs;
+    const accounts = this.#accountsOf(request, nowMs);
+    const { organization, key } = accounts;
     const { snapshot } = request;
     const isOfToday = snapshot.organization.day === day && snapshot.key.day === day;
     const minute = this.#minuteOf(nowMs);
     moveTo(organization.window, minute);
     moveTo(key.window, minute);
+    const windows = () => windowsLeft(request, organization.window, key.window, endOf(key.window));
     const held = this.#holds.find(holdId);
-    if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
+    if (held) return { kind: 'admitted', day: held.day, windows: windows() };
     if (!trustSnapshot(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
 
     const funds = scarcestFunds(request, day, organization, key);
     const failing = failingRule(request, day, organization, key, funds);
     if (failing) {
       const { availableNanoUsd } = funds;
-      return { kind: 'refused', ...failing, availableNanoUsd, windows: windowsOf(request, organization, key) };
+      return { kind: 'refused', ...failing, availableNanoUsd, windows: windows() };
     }
-    addRequest(organization.window, request.tokens);
-    addRequest(key.window, request.tokens);
-    this.#holds.take(request, day, organization, key);
-    return { kind: 'admitted', day, windows: windowsOf(request, organization, key) };
+    const { tokens } = request;
+    for (const { window } of [organization, key]) addRequest(window, tokens);
+    this.#holds.take({ ...request, day }, nowMs, accounts, { minute, tokens });
+    return { kind: 'admitted', day, windows: windows() };
   }
 
-  release(given: HoldRelease): void {
+  async release(given: HoldRelease): Promise<void> {
     const { holdId, organizationId, keyId, nowMs, snapshot, tokensUsed, owedNanoUsd } = given;
     this.#holds.expire(nowMs);
     const organization = this.#organizations.get(organizationId);
@@ -117,41 +112,51 @@ class MemoryLimits {
     hold.tokens = tokensUsed;
   }
 
-  renew(live: readonly Hold[], nowMs: number): Renewal {
+  async renew(live: readonly Hold[], nowMs: number): Promise<Renewal> {
     this.#holds.expire(nowMs);
     const takenBack: string[] = [];
     for (const hold of live) {
       if (this.#holds.renew(hold.holdId, nowMs) || hold.owedNanoUsd !== undefined) continue;
       takenBack.push(hold.holdId);
-      const organization = entry(this.#organizations, hold.organizationId, newOrganization);
-      const key = entry(organization.keys, hold.keyId, newKey);
-      organization.usedAtMs = nowMs;
-      key.usedAtMs = nowMs;
-      this.#holds.takeBack(hold, nowMs, organization, key);
+      // Without its tokens, because their window may be lost too.
+      this.#holds.take(hold, nowMs, this.#accountsOf(hold, nowMs), { minute: undefined, tokens: 0 });
     }
     return { takenBack, exposed: takenBack, failed: [] };
   }
 
-  held(organizationId: string, nowMs: number): NanoUsd {
+  async heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd> {
     this.#holds.expire(nowMs);
     return this.#organizations.get(organizationId)?.heldNanoUsd ?? 0n;
   }
 
-  takeRead(keyId: string, readsPerMinute: number, nowMs: number): ReadResult {
-    this.#sweep(nowMs);
-    const window = entry(this.#reads, keyId, emptyWindow);
-    moveTo(window, this.#minuteOf(nowMs));
+  async takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult> {
+    const window = this.#windowOf(this.#reads, keyId, nowMs);
     if (!hasRequest(window, readsPerMinute)) return { allowed: false, resetsAtMs: endOf(window) };
     window.requests += 1;
     return { allowed: true };
   }
 
-  countRefused(id: string, requests: number, nowMs: number): RefusedCount {
-    this.#sweep(nowMs);
-    const window = entry(this.#refused, id, emptyWindow);
-    moveTo(window, this.#minuteOf(nowMs));
+  async countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount> {
+    const window = this.#windowOf(this.#refused, id, nowMs);
     window.requests += requests;
     return { refused: window.requests, resetsAtMs: endOf(window) };
+  }
+
+  async close(): Promise<void> {}
+
+  #windowOf(windows: Map<string, MinuteWindow>, id: string, nowMs: number): MinuteWindow {
+    this.#sweep(nowMs);
+    const window = entry(windows, id, emptyWindow);
+    moveTo(window, this.#minuteOf(nowMs));
+    return window;
+  }
+
+  #accountsOf({ organizationId, keyId }: Pick<Hold, 'organizationId' | 'keyId'>, nowMs: number): Accounts {
+    const organization = entry(this.#organizations, organizationId, newOrganization);
+    const key = entry(organization.keys, keyId, newKey);
+    organization.usedAtMs = nowMs;
+    key.usedAtMs = nowMs;
+    return { organization, key };
   }
 
   /** Evicts idle organizations, keys and windows, so the maps stay bounded. */

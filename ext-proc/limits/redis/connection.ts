@@ -5,7 +5,7 @@ import { within } from '#core/within.ts';
 import { redisAddress, type ServerInfo, visitMasters } from './masters.ts';
 import { CONNECT_MS, connectToAny, type NodeOptions, nodeOptions, retryAfterMs } from './node-connection.ts';
 import { asStoreError, RedisRefused, unavailable } from './redis-errors.ts';
-import { allShardKeys } from './redis-keys.ts';
+import { SHARD_KEYS } from './redis-keys.ts';
 import { refuseMissingRights } from './rights.ts';
 import { callsOver, type ScriptCalls } from './script-calls.ts';
 
@@ -67,7 +67,7 @@ export async function evictingMasters(options: ConnectionOptions): Promise<strin
 
 /** Detects a proxy that looks like one server and refuses calls with keys of two slots. */
 async function requiresOneSlot(redis: Redis): Promise<boolean> {
-  const [one, other] = allShardKeys();
+  const [one, other] = SHARD_KEYS;
   try {
     await redis.call('EVAL', 'return 0', 2, `${one}`, `${other}`);
     return false;

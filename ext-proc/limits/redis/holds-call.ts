@@ -182,8 +182,9 @@ function admissionResult(
   const minuteEndsMs = (number(1) + 1) * MINUTE_MS + aheadMs;
   const windows = windowsLeft(
     request,
-    { requests: number(3), tokens: number(4), resetsAtMs: minuteEndsMs },
-    { requests: number(5), tokens: number(6), resetsAtMs: minuteEndsMs },
+    { requests: number(3), tokens: number(4) },
+    { requests: number(5), tokens: number(6) },
+    minuteEndsMs,
   );
   if (verdict === 'admitted') return { kind: 'admitted', day, windows };
   const resetsAtMs = resetOf(verdict, request.nowMs, minuteEndsMs, day, aheadMs);

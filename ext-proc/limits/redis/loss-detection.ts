@@ -3,7 +3,7 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
 import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
 import type { RedisLog } from './connection.ts';
-import { allShardKeys, STORE_KEY } from './redis-keys.ts';
+import { SHARD_KEYS, STORE_KEY } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 import { type Shard, ShardFencing } from './shard-fencing.ts';
 
@@ -45,11 +45,7 @@ interface Touched {
 export class LossDetection implements SharedStore {
   readonly renamedWithinMs = TOUCH_EVERY_MS + TOUCHED_WITHIN_MS;
   readonly #connection: ScriptCalls;
-  readonly #leaseMs: number;
-  readonly #clock: () => string;
-  readonly #fences: ShardFences;
-  readonly #log: RedisLog;
-  readonly #evictingMasters: LossDetectionOptions['evictingMasters'];
+  readonly #options: LossDetectionOptions;
   /** Groups of shards that one call may name. */
   readonly #shardGroups: readonly (readonly Shard[])[];
   readonly #fencing: ShardFencing;
@@ -60,16 +56,12 @@ export class LossDetection implements SharedStore {
   #loggedClosed = false;
   #fencedOffSinceMs: number | undefined;
 
-  constructor(connection: ScriptCalls, { leaseMs, clock, fences, log, evictingMasters }: LossDetectionOptions) {
-    const all = allShardKeys().map((key, number) => ({ key, number }));
+  constructor(connection: ScriptCalls, options: LossDetectionOptions) {
+    const all = SHARD_KEYS.map((key, number) => ({ key, number }));
     this.#connection = connection;
-    this.#leaseMs = leaseMs;
-    this.#clock = clock;
-    this.#fences = fences;
-    this.#log = log;
-    this.#evictingMasters = evictingMasters;
+    this.#options = options;
     this.#shardGroups = connection.oneSlot ? all.map((shard) => [shard]) : [all];
-    this.#fencing = new ShardFencing(connection, { shardGroups: this.#shardGroups, leaseMs, fences });
+    this.#fencing = new ShardFencing(connection, { ...options, shardGroups: this.#shardGroups });
   }
 
   /** Shards that admitted nothing at the last touch, because they were closed or did not answer. */
@@ -97,7 +89,7 @@ export class LossDetection implements SharedStore {
       .catch((error: unknown) => {
         // The connection reports an unavailable Redis.
         if (!(error instanceof StoreUnavailable))
-          this.#log.warn({ error: String(error) }, 'markers could not be written to Redis');
+          this.#options.log.warn({ error: String(error) }, 'markers could not be written to Redis');
       })
       .finally(() => {
         this.#touching = false;
@@ -148,7 +140,8 @@ export class LossDetection implements SharedStore {
       } catch (error) {
         if (begins === 'everywhere' || !(error instanceof StoreUnavailable)) throw error;
         away.push(error);
-        return { firstMs: this.#leaseMs, lastMs: this.#leaseMs, closed: shards.length, fencedOff: 0, evicts: false };
+        const { leaseMs } = this.#options;
+        return { firstMs: leaseMs, lastMs: leaseMs, closed: shards.length, fencedOff: 0, evicts: false };
       }
     };
     const touched = await Promise.all(this.#shardGroups.map(touch));
@@ -172,12 +165,13 @@ export class LossDetection implements SharedStore {
    * mistake must not raise one.
    */
   async #fenceIfOurs(begins: Begins): Promise<void> {
-    if (begins === 'everywhere' || (await this.#isOurs())) await this.fence(this.#clock());
+    if (begins === 'everywhere' || (await this.#isOurs())) await this.fence(this.#options.clock());
   }
 
   async #touch(shards: readonly Shard[], begins: Begins, nonce: string): Promise<Touched> {
-    const newest = shards.map(({ number }) => this.#fences.of(number));
-    const args = [this.#clock(), this.#leaseMs, nonce, begins === 'everywhere' ? 1 : 0, ...newest];
+    const { clock, leaseMs, fences } = this.#options;
+    const newest = shards.map(({ number }) => fences.of(number));
+    const args = [clock(), leaseMs, nonce, begins === 'everywhere' ? 1 : 0, ...newest];
     const reply = await this.#connection.run('touchShards', keysOf(shards), args);
     const [firstMs, lastMs, closed, fencedOff, evicts] = reply as [number, number, number, number, number];
     return { firstMs, lastMs, closed, fencedOff, evicts: evicts === 1 };
@@ -190,8 +184,8 @@ export class LossDetection implements SharedStore {
     const fields = { shards: this.#closedShards, ...(away && { reason: away.message }) };
     const isClosed = this.#closedShards > 0;
     if (isClosed && !this.#loggedClosed)
-      this.#log.warn(fields, 'shards of Redis are closed: their organizations get no_capacity');
-    if (!isClosed && this.#loggedClosed) this.#log.info({}, 'all shards of Redis are open');
+      this.#options.log.warn(fields, 'shards of Redis are closed: their organizations get no_capacity');
+    if (!isClosed && this.#loggedClosed) this.#options.log.info({}, 'all shards of Redis are open');
     this.#loggedClosed = isClosed;
   }
 
@@ -206,7 +200,7 @@ export class LossDetection implements SharedStore {
     const connectsAgain = nowMs - sinceMs >= FENCED_WITHIN_MS;
     this.#fencedOffSinceMs = isFencedOff && !connectsAgain ? sinceMs : undefined;
     if (connectsAgain) {
-      this.#log.warn({}, 'this Redis was a master, and another one was opened in its place: connecting again');
+      this.#options.log.warn({}, 'this Redis was a master, and another one was opened in its place: connecting again');
       this.#connection.reconnect();
     }
     return connectsAgain;
@@ -221,10 +215,11 @@ export class LossDetection implements SharedStore {
     this.#evicts = evicts;
     if (!begins) return;
     // Without a list if the cluster cannot be asked now. It may take seconds, and no touch waits.
-    void this.#evictingMasters()
+    void this.#options
+      .evictingMasters()
       .catch(() => undefined)
       .then((masters) =>
-        this.#log.warn(
+        this.#options.log.warn(
           { masters },
           'Redis evicts keys when its memory is full, and loses holds: set maxmemory-policy to noeviction',
         ),

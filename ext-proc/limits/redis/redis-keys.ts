@@ -8,7 +8,7 @@ export const STORE_KEY = 'gateway:{store}:name';
 export const RAISING_KEY = 'gateway:{store}:raising';
 
 const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);
-const SHARD_KEYS = TAGS.map((tag) => `${tag}:shard`);
+export const SHARD_KEYS: readonly string[] = TAGS.map((tag) => `${tag}:shard`);
 
 /** Names of an organization's keys. organization.lua makes the same names. */
 export function organizationKeys(organizationId: string) {
@@ -55,10 +55,6 @@ export function readsKey(keyId: string): string {
 /** Name of the count of refused requests, of an organization or an API key. */
 export function refusedKey(id: string): string {
   return `${tagOf(id)}:refused:${id}`;
-}
-
-export function allShardKeys(): readonly string[] {
-  return SHARD_KEYS;
 }
 
 function tagOf(id: string): string {
