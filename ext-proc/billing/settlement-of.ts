@@ -5,7 +5,7 @@ import type { ProviderOutput } from '../hold/delivery-hold.ts';
 import { providerCostNanoUsd } from './attempt-amounts.ts';
 import type { AskedTarget, Intent } from './charge-log/intent.ts';
 
-/** The settlement of an admitted request, without its claim. `asked`: the target that was called. */
+/** The settlement of an admitted request, without its claim. `asked`: the called target. */
 export function settlementOf(
   request: Omit<Intent, 'claim'>,
   produced: ProviderOutput,

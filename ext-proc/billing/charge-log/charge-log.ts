@@ -62,8 +62,8 @@ export class ChargeLog {
   #lastNumber = 0;
 
   /**
-   * Opens the log of this worker, and adopts those of workers whose processes have ended. The caller
-   * must have the lock of this worker (worker-lock.ts).
+   * Opens the log of this worker, and adopts those of workers whose processes have ended. The
+   * caller must have the lock of this worker (worker-lock.ts).
    */
   static async open(options: ChargeLogOptions): Promise<ChargeLog> {
     const { folder, workerIndex, clock, onDamage, onNotAdopted } = options;
