@@ -1,9 +1,3 @@
-/**
- * Fills the request log of an organization like weeks of traffic, directly in SQL, to try pages and
- * query plans at scale: `DATABASE_URL=postgres://… node test/load/fill-request-log.ts
- * --organization org-…`, with `--rows 1000000` and `--days 30`.
- */
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
 import { SUMS } from '#database/request-log/request-day-stats.ts';
@@ -209,26 +203,4 @@ async function moveIn(client: pg.Client, day: UtcDay): Promise<void> {
   await client.query(`create table ${name} (like request_log)`);
   await client.query(`insert into ${name} (${COLUMNS}) select ${COLUMNS} from filling order by id`);
   await client.query(`alter table request_log attach partition ${name} ${partitionBounds(day)}`);
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      organization: { type: 'string' },
-      rows: { type: 'string', default: '1000000' },
-      days: { type: 'string', default: '30' },
-    },
-  });
-  const { DATABASE_URL: databaseUrl } = process.env;
-  const { organization: organizationId } = values;
-  const [rows, days] = [Number(values.rows), Number(values.days)];
-  if (databaseUrl === undefined || organizationId === undefined || !(rows > 0) || !(days > 0)) {
-    process.stderr.write(
-      'DATABASE_URL=postgres://… node test/load/fill-request-log.ts --organization ID [--rows N] [--days N]\n',
-    );
-    process.exit(2);
-  }
-  const startedMs = performance.now();
-  await fillRequestLog(databaseUrl, { organizationId, rows, days });
-  process.stdout.write(`${rows} rows in ${((performance.now() - startedMs) / 1000).toFixed(1)} s\n`);
 }
