@@ -238,22 +238,8 @@ describe('a session', () => {
     expect((await session(browser)).body.problem).toBe('not_signed_in');
   });
 
-  it.each([
-    ['after 30 days', "expires_at = now() - interval '1 second'"],
-    ['after 7 days without use', "last_seen_at = now() - interval '7 days 1 second'"],
-  ])('ends %s', async (_, change) => {
-    const user = await addUser();
-    const browser = await dashboard.signedIn({ ...user, passwordHash });
-    expect((await session(browser)).status).toBe(200);
-    await sql(dashboard.databaseUrl, `update sessions set ${change} where user_id = '${user.id}'`);
-    expect((await session(browser)).status).toBe(401);
-  });
-
-  it('ends at once when its user is disabled, and does not exist for a cookie that we did not set', async () => {
-    const user = await addUser();
-    const browser = await dashboard.signedIn({ ...user, passwordHash });
-    await setDisabled(dashboard.database, user.id, true, BY);
-    expect((await session(browser)).status).toBe(401);
+  it('does not exist for a cookie that we did not set', async () => {
+    const browser = dashboard.browser();
     for (const token of ['', 'x', `${'A'.repeat(43)}'`, '%00', 'A'.repeat(5_000)]) {
       browser.cookies.set(COOKIE, token);
       expect((await session(browser)).status).toBe(401);
