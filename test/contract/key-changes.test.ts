@@ -132,13 +132,6 @@ describe('changes of keys', () => {
       expect((await database.events(id)).map(({ action }) => action)).toEqual(['key.created', 'key.revoked']);
     });
 
-    it('takes effect once when it is done concurrently', async () => {
-      const { id } = await addKey();
-      const all = await Promise.all(Array.from({ length: 6 }, () => database.administration.revokeKey(id, BY)));
-      expect(new Set(all.map((key) => key?.revokedAtMs)).size).toBe(1);
-      expect(await database.events(id)).toHaveLength(2);
-    });
-
     it('at once holds even if the clock of the database is set back', async () => {
       const { administration, url } = database;
       const { id, hash, organizationId } = await addKey();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
-import { BY, DAY, sql } from '../harness/database.ts';
+import { BY, DAY } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { ADA, openAudited } from './audited-database.ts';
 
@@ -62,21 +62,6 @@ describe('revoking several keys', () => {
       expect(await isRevoked(hash as Buffer)).toBe(false);
       expect(await actionsOf(id)).toEqual(['key.created']);
     }
-  });
-
-  it('revokes a key with a planned revocation at once, also if the clock is set back', async () => {
-    const { administration, url } = database;
-    const organizationId = await database.addOrganization();
-    const [key = { id: '', hash: Buffer.alloc(0) }] = await addKeys(organizationId, 1);
-    await sql(
-      url,
-      `update keys set revoked_at = now() + interval '1 hour', revocation_decided_at = now() where id = '${key.id}'`,
-    );
-    expect(await administration.revokeKeys({ ids: [key.id] }, BY)).toMatchObject({ newlyRevoked: 1 });
-    expect(await isRevoked(key.hash)).toBe(true);
-    const later = "now() + interval '1 hour'";
-    await sql(url, `update keys set revoked_at = ${later}, revocation_decided_at = ${later} where id = '${key.id}'`);
-    expect(await isRevoked(key.hash)).toBe(true);
   });
 
   it('revokes and logs each key once, also concurrently in any order', async () => {
