@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { NANO_PER_USD } from '#core/money.ts';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { reportCrossings } from '#database/alerts/crossings.ts';
-import { listDeliveries } from '#database/alerts/outbox-rows.ts';
 import { BY, settlementOf, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { openAudited } from './audited-database.ts';
@@ -49,15 +48,6 @@ test('a changed threshold begins another crossing', async () => {
   expect(await report(true)).toBe(1);
   await changeAlertSettings(database.pool, id, (now) => ({ ...now, balanceBelowNanoUsd: usd(2) }), BY);
   expect(await report(true)).toBe(1);
-});
-
-test('without a mail server no mail is stored, and none is for an organization without receivers', async () => {
-  const mailed = await organizationWith({ balanceBelowNanoUsd: usd(1) });
-  const none = await organizationWith({ balanceBelowNanoUsd: usd(1), emails: [] });
-  expect(await report(false)).toBe(0);
-  expect([await listDeliveries(database.pool, mailed), await listDeliveries(database.pool, none)]).toEqual([[], []]);
-  for (const id of [mailed, none])
-    await changeAlertSettings(database.pool, id, ({ balanceBelowNanoUsd: _, ...now }) => now, BY);
 });
 
 test('a condition without a receiver is reported once there is one', async () => {

@@ -114,16 +114,6 @@ describe('money that is returned', () => {
     await stripe.deliverAll();
     expect(await balance()).toBe(6);
   });
-
-  test('stays credited during an inquiry of a bank, and deducted after a lost dispute', async () => {
-    const payment = await paid();
-    stripe.world.dispute(payment, 1000, 'warning_needs_response');
-    await stripe.deliverAll();
-    expect(await balance()).toBe(10);
-    stripe.world.decide(stripe.world.dispute(payment, 1000), 'lost');
-    await stripe.deliverAll();
-    expect(await balance()).toBe(0);
-  });
 });
 
 describe('an event', () => {
