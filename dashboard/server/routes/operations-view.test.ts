@@ -1,30 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { ProcessReport, ReportedModel, ReportedProcess } from '#database/process-reports/report.ts';
-import { configurationWith, holdsOf, reportWith } from '#test/fixtures/process-report.ts';
+import type { ProcessReport, ReportedProcess } from '#database/process-reports/report.ts';
+import { configurationWith, holdsOf, reportedModel, reportWith } from '#test/fixtures/process-report.ts';
 import { mappingView, processView } from './operations-view.ts';
 import { modelView } from './own-organization-routes.ts';
 import { NO_LIST } from './price-table-view.ts';
 
-const MODEL: ReportedModel = {
-  id: 'small',
+const MODEL = reportedModel({
   capabilities: ['tools'],
   reasoningEfforts: ['low'],
-  contextWindow: 1_000,
-  maxOutputTokens: 100,
-  defaultOutputTokens: 50,
-  prices: {
-    inputPicoUsd: '250000',
-    cachedInputPicoUsd: '25000',
-    cacheWritePicoUsd: '0',
-    cacheWrite1hPicoUsd: '0',
-    outputPicoUsd: '2000000',
-  },
-  above: [],
-  serviceTiers: {},
-  disabled: false,
-  problem: null,
   targets: [{ provider: 'openai', model: 'small-1' }],
-};
+});
 
 function processWith(report: Partial<ProcessReport>, ageMs = 1_000): ReportedProcess {
   return {

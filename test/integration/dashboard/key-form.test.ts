@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { openProcessReports } from '#database/process-reports/process-reports.ts';
-import type { ReportedModel } from '#database/process-reports/report.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
-import { configurationWith, reportWith } from '../../fixtures/process-report.ts';
+import { configurationWith, reportedModel, reportWith } from '../../fixtures/process-report.ts';
+import { SILENT } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
@@ -107,10 +107,9 @@ describe('the form of a key', () => {
 describe('the models of a key', () => {
   it('are those that gateway processes report, including disabled ones, and those that it has already', async () => {
     const { id } = await created({ ...SIMPLE, models: ['gone'] });
-    const silent = { info: () => {}, warn: () => {}, error: () => {} };
-    const reports = openProcessReports(dashboard.databaseUrl, silent, PATIENT);
+    const reports = openProcessReports(dashboard.databaseUrl, SILENT, PATIENT);
     const process = { id: crypto.randomUUID(), host: 'h', worker: 0, pid: 1, startedAtMs: 1 };
-    const models = [modelWith('known', false), modelWith('disabled', true)];
+    const models = [reportedModel({ id: 'known' }), reportedModel({ id: 'disabled', disabled: true })];
     await reports.write(process, reportWith(), configurationWith({ models }));
     await reports.close();
     const unknown = await create({ ...SIMPLE, models: ['known', 'unknown'] });
@@ -122,19 +121,3 @@ describe('the models of a key', () => {
     expect((await edit(id, { models: ['gone'] })).body.fields).toHaveProperty('models');
   });
 });
-
-function modelWith(id: string, disabled: boolean): ReportedModel {
-  return {
-    ...{ id, disabled, capabilities: [], reasoningEfforts: [], problem: null, targets: [] },
-    ...{ contextWindow: 1_000, maxOutputTokens: 100, defaultOutputTokens: 100 },
-    prices: {
-      inputPicoUsd: '1',
-      cachedInputPicoUsd: '1',
-      cacheWritePicoUsd: '0',
-      cacheWrite1hPicoUsd: '0',
-      outputPicoUsd: '1',
-    },
-    above: [],
-    serviceTiers: {},
-  };
-}

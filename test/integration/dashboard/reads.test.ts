@@ -4,11 +4,10 @@ import type { OrganizationView } from '#contract/organization.ts';
 import type { RequestDetail, RequestPage } from '#contract/request-log.ts';
 import { newId } from '#core/ids.ts';
 import { openProcessReports } from '#database/process-reports/process-reports.ts';
-import type { ReportedModel } from '#database/process-reports/report.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { COST, PRICES, USAGE } from '../../fixtures/priced-usage.ts';
-import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
+import { configurationWith, holdsOf, reportedModel, reportWith } from '../../fixtures/process-report.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';
 import { addKey, BY, openStore, SILENT, settlementOf } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
@@ -23,26 +22,7 @@ const ABOVE = {
   outputPicoUsd: '4',
 };
 
-const MODEL: ReportedModel = {
-  id: 'small',
-  capabilities: [],
-  reasoningEfforts: [],
-  contextWindow: 1_000,
-  maxOutputTokens: 100,
-  defaultOutputTokens: 50,
-  prices: {
-    inputPicoUsd: '1',
-    cachedInputPicoUsd: '1',
-    cacheWritePicoUsd: '0',
-    cacheWrite1hPicoUsd: '0',
-    outputPicoUsd: '2',
-  },
-  above: [{ inputTokens: 500, prices: ABOVE }],
-  serviceTiers: {},
-  disabled: false,
-  problem: null,
-  targets: [],
-};
+const MODEL = reportedModel({ above: [{ inputTokens: 500, prices: ABOVE }] });
 
 describe('what the page reads', () => {
   const dashboard = opened(startDashboard);
