@@ -17,22 +17,31 @@ import { openAudited } from './audited-database.ts';
 
 const database = opened(openAudited);
 
-it('organizations at their daily limit, however many, do not delay the others', async () => {
-  const organizations: string[] = [];
-  for (let made = 0; made < 105; made++) organizations.push(await database.addOrganization());
-  const last = organizations.at(-1) ?? '';
-  await database.pool.query(
+/** Automatic top-ups of 10 dollars below a balance of 1 dollar, at most 15 dollars a day. */
+const switchOn = (organizations: readonly string[]) =>
+  database.pool.query(
     `insert into payment_accounts (organization_id, customer_id, payment_method_id, automatic, below_nano_usd, amount_cents, daily_cents)
      select id, 'cus_' || id, 'pm_1', true, 1000000000, 1000, 1500 from unnest($1::text[]) id`,
     [organizations],
   );
+const begin = () => beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+async function begunFor(id: string) {
+  await begin();
+  return sql(database.url, `select from top_ups where organization_id = '${id}'`);
+}
+
+it('organizations at their daily limit, however many, do not delay the others', async () => {
+  const organizations: string[] = [];
+  for (let made = 0; made < 105; made++) organizations.push(await database.addOrganization());
+  const last = organizations.at(-1) ?? '';
+  await switchOn(organizations);
   const spent = organizations.filter((id) => id !== last);
   await database.pool.query(
     `insert into top_ups (id, organization_id, automatic, amount_cents, state)
      select top, id, true, 1000, 'paid' from unnest($1::text[], $2::text[]) t (id, top)`,
     [spent, spent.map(() => newId('top', Date.now()))],
   );
-  await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+  await begin();
   expect(await sql(database.url, "select organization_id from top_ups where state = 'open'")).toEqual([
     { organization_id: last },
   ]);
@@ -44,38 +53,26 @@ it.each([
   { what: 'created yesterday, and made again after a restore', asked: 'null', paid: 'now()', today: false },
 ])('a top-up counts on one day: $what', async ({ asked, paid, today }) => {
   const id = await database.addOrganization();
-  await database.pool.query(
-    `insert into payment_accounts (organization_id, customer_id, payment_method_id, automatic, below_nano_usd, amount_cents, daily_cents)
-     values ($1, 'cus_' || $1, 'pm_1', true, 1000000000, 1000, 1500)`,
-    [id],
-  );
+  await switchOn([id]);
   await database.pool.query(
     `insert into top_ups (id, organization_id, automatic, amount_cents, state, created_at, asked_at, paid_at)
      select $1, $2, true, 1000, 'paid', yesterday, ${asked}, ${paid}
        from (select date_trunc('day', now()) - interval '1 second') t (yesterday)`,
     [newId('top', Date.now()), id],
   );
-  await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+  await begin();
   const begun = await sql(database.url, `select from top_ups where organization_id = '${id}' and state = 'open'`);
   expect(begun).toHaveLength(today ? 0 : 1);
 });
 
 it('begins when undecided dead letters owe what was above the threshold', async () => {
   const id = await database.addOrganization();
-  await database.pool.query(
-    `insert into payment_accounts (organization_id, customer_id, payment_method_id, automatic, below_nano_usd, amount_cents, daily_cents)
-     values ($1, 'cus_' || $1, 'pm_1', true, 1000000000, 1000, 1500)`,
-    [id],
-  );
+  await switchOn([id]);
   await database.administration.credit(id, { amountNanoUsd: 1_500_000_000n }, BY);
-  const begun = async () => {
-    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
-    return sql(database.url, `select from top_ups where organization_id = '${id}'`);
-  };
-  expect(await begun()).toHaveLength(0);
+  expect(await begunFor(id)).toHaveLength(0);
   const customer = { organizationId: id, keyId: 'key-1', hash: Buffer.alloc(32) };
   await database.ledger.deadLetter(settlementOf(customer, { costNanoUsd: 500_000_001n }), undefined, true);
-  expect(await begun()).toHaveLength(1);
+  expect(await begunFor(id)).toHaveLength(1);
 });
 
 it('none begins after a restore before an owner presses "Try again"', async () => {
@@ -88,14 +85,10 @@ it('none begins after a restore before an owner presses "Try again"', async () =
   const settings = { belowNanoUsd: 1_000_000_000n, amountCents: 1000n, dailyCents: 1500n };
   await setAutomaticTopUp(database.pool, id, settings, BY);
   await sql(database.url, statement);
-  const begun = async () => {
-    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
-    return sql(database.url, `select from top_ups where organization_id = '${id}'`);
-  };
-  expect(await begun()).toHaveLength(0);
+  expect(await begunFor(id)).toHaveLength(0);
   expect((await findPaymentAccount(database.pool, id))?.stopped?.reason).toBe('The database was restored.');
   await setAutomaticTopUp(database.pool, id, settings, BY);
-  expect(await begun()).toHaveLength(1);
+  expect(await begunFor(id)).toHaveLength(1);
 });
 
 it('organizations for which Stripe returns errors do not delay the others', async () => {
@@ -108,7 +101,7 @@ it('organizations for which Stripe returns errors do not delay the others', asyn
     await saveCard(database.pool, { customerId, paymentMethodId: 'pm_1', card: 'visa 4242', savedAtMs: Date.now() });
     const settings = { belowNanoUsd: 5_000_000_000n, amountCents: 2000n, dailyCents: 4000n };
     await setAutomaticTopUp(database.pool, id, settings, BY);
-    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+    await begin();
     return id;
   };
   const round = () =>
