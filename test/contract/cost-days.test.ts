@@ -12,7 +12,7 @@ import type { Settlement } from '#database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENCE_MS, PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
+import { lockWaits, openStore, SILENT, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const TODAY = utcDay(Date.now());
@@ -137,13 +137,7 @@ describe('sums of costs by day', () => {
     vi.spyOn(globalThis, 'setTimeout').mockImplementation(sooner as typeof setTimeout);
     const timeouts = { connectMs: 2_000, statementMs: 3_000 };
     const busy = await openStore(db.url, { timeouts, pool: { idempotency: 1, administration: 2 } });
-    const waiting = async (atOnce: number) => {
-      const [found] = await sql<{ n: number }>(
-        db.url,
-        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      expect(found?.n).toBe(atOnce);
-    };
+    const waiting = async (atOnce: number) => expect(await lockWaits(db.url)).toBe(atOnce);
     const client = await pool.connect();
     try {
       await client.query('begin; lock table cost_progress, daily_usage in access exclusive mode');

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, BY, waitsForLock } from '../harness/database.ts';
+import { addCustomer, BY, lockWaits } from '../harness/database.ts';
 import { COMPILE_CACHE } from '../harness/deployment.ts';
 import { withStore } from '../harness/with-store.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
@@ -95,7 +95,7 @@ describe('as a process', () => {
     await lock.query('begin');
     await lock.query('select 1 from accounts where organization_id = $1 for update', [organizationId]);
     const { command, ended } = credit(organizationId, 'pipe');
-    await expect.poll(() => waitsForLock(db.url)).toBe(true);
+    await expect.poll(() => lockWaits(db.url)).toBeGreaterThan(0);
     command.kill(signal);
     await sleep(100);
     await lock.query('commit');

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
@@ -10,7 +9,7 @@ import {
 } from '#database/sign-in/password-links.ts';
 import { createSession, findSession } from '#database/sign-in/sessions.ts';
 import { findCredentials, setDisabled, setPasswordHash } from '#database/users/users.ts';
-import { BY, sql } from '../harness/database.ts';
+import { BY, lockWaits, sql } from '../harness/database.ts';
 import { opened } from '../harness/opened.ts';
 import { ADA, openAudited, PASSWORD_HASH } from './audited-database.ts';
 
@@ -68,11 +67,7 @@ describe('links that set a password', () => {
     const { addUser, pool, url } = database;
     const { id } = await addUser({ isInvited: true });
     const link = await makeLink(id, 'invitation');
-    /** Resolves when this number of statements wait for a lock. */
-    const waiting = async (count: number) => {
-      const blocked = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      while ((await sql(url, blocked)).length < count) await setTimeout(5);
-    };
+    const waiting = (count: number) => expect.poll(() => lockWaits(url)).toBe(count);
     const holder = await pool.connect();
     await holder.query('begin');
     await holder.query('select from users where id = $1 for update', [id]);

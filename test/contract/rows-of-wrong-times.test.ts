@@ -9,7 +9,7 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { SILENT, settlementOf, sql, waitsForLock } from '../harness/database.ts';
+import { lockWaits, SILENT, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const db = withStore();
@@ -59,7 +59,7 @@ test('a charge of a month that is being made waits, and is in it', async () => {
   await maker.query('begin');
   await maker.query('select make_generations_month($1)', [`${month}-01`]);
   const charged = charge();
-  await expect.poll(() => waitsForLock(db.url)).toBe(true);
+  await expect.poll(() => lockWaits(db.url)).toBeGreaterThan(0);
   await maker.query('commit');
   await charged;
   const partition = `generations_${month.replace('-', '_')}`;

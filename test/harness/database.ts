@@ -33,13 +33,13 @@ export async function sql<R extends object = Record<string, unknown>>(url: strin
   }
 }
 
-/** True while a statement in this database waits for a lock. */
-export async function waitsForLock(url: string): Promise<boolean> {
-  const waiting = await sql(
-    url,
-    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-  );
-  return waiting.length > 0;
+/**
+ * The number of statements in this database that wait for a lock. Read on another connection,
+ * because a transaction always sees the same activity.
+ */
+export async function lockWaits(url: string): Promise<number> {
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  return (await sql(url, waiting)).length;
 }
 
 export interface LogLine {

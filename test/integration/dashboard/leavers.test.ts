@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { KeyView } from '#contract/keys.ts';
-import { sql } from '../../harness/database.ts';
+import { lockWaits, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
@@ -107,6 +107,8 @@ it('keys are revoked in every organization when the user is disabled, unless the
   expect(new Set((await states()).map(([state]) => state))).toEqual(new Set(['revoked']));
 });
 
+const waiting = (count: number) => expect.poll(() => lockWaits(dashboard.databaseUrl)).toBe(count);
+
 /** Begins `end`, and blocks it at the row lock of the key until `work` waits for it. */
 async function whileEnding<T>(key: string, end: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
   const slow = new pg.Client(dashboard.databaseUrl);
@@ -123,16 +125,6 @@ async function whileEnding<T>(key: string, end: () => Promise<unknown>, work: ()
   await ending;
   return working;
 }
-
-const waiting = (count: number) =>
-  expect
-    .poll(() =>
-      sql(
-        dashboard.databaseUrl,
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      ),
-    )
-    .toHaveLength(count);
 
 describe.each<[string, (user: string) => Promise<unknown>]>([
   ['a removal', (user) => remove(owner, user)],

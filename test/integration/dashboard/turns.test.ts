@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
-import { sql } from '../../harness/database.ts';
+import { lockWaits } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
@@ -32,13 +32,8 @@ async function whileUsageIsSlow(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Queries on a separate connection, because a transaction always sees the same activity. */
-async function untilWaiting(statements: number): Promise<void> {
-  const waiting = `select count(*)::integer as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-  await expect
-    .poll(async () => (await sql<{ n: number }>(dashboard.databaseUrl, waiting))[0]?.n, { timeout: 20_000 })
-    .toBe(statements);
-}
+const untilWaiting = (statements: number) =>
+  expect.poll(() => lockWaits(dashboard.databaseUrl), { timeout: 20_000 }).toBe(statements);
 
 it.each([6, 30])('%i slow requests of one user do not block anybody else', async (requests) => {
   const organizationId = await dashboard.addOrganization();

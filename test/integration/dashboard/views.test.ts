@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { SavedView } from '#contract/views.ts';
 import { VIEWS_LOCK } from '#database/connection/advisory-locks.ts';
 import { MAX_VIEWS } from '#database/organizations/saved-views.ts';
-import { sql } from '../../harness/database.ts';
+import { lockWaits, sql } from '../../harness/database.ts';
 import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard } from './dashboard-server.ts';
@@ -156,8 +156,7 @@ it('is not made by a user who is removed while it waits for its lock', async () 
   await slow.query('begin');
   await slow.query('select pg_advisory_xact_lock($1, hashtext($2))', [VIEWS_LOCK, organizationId]);
   const late = save(browser, { name: 'Late' });
-  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  await expect.poll(() => sql(dashboard.databaseUrl, waiting)).toHaveLength(1);
+  await expect.poll(() => lockWaits(dashboard.databaseUrl)).toBe(1);
   const removal = await owner.send('DELETE', `/api/organizations/${organizationId}/members/${leaver.id}`, {});
   expect(removal.status).toBe(200);
   await slow.query('commit');
