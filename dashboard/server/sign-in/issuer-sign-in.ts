@@ -105,7 +105,10 @@ function failed({ deps }: EntryCall, { issuer }: OidcConfig, reason: string, sho
   return shown;
 }
 
-/** `oidc` is the issuer that verified the user. The configuration may have another one by now. */
+/**
+ * `oidc` is the issuer that verified the user. The configuration may have another one by now, or
+ * another operator claim, which counts.
+ */
 async function enterAs(
   call: EntryCall,
   oidc: OidcConfig,
@@ -123,7 +126,7 @@ async function enterAs(
   // Amazon Cognito sends it as text.
   if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean))
     return failed(call, oidc, 'email is missing or not ASCII, or email_verified is not true', EMAIL_UNVERIFIED);
-  const { issuer, operatorClaim } = oidc;
+  const { issuer, operatorClaim } = signIn.oidc;
   const session = await findSignedIn(deps, cookies.session.value);
   const isFresh = session !== undefined && session.passwordAgeMs <= deps.settings().session.freshPasswordMs;
   const result = await signInByIdentity(deps.database, {

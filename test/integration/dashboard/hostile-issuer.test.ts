@@ -231,6 +231,19 @@ test('a subject of an issuer that is replaced during its sign-in is none of the 
   expect((await browser.get('/api/session')).status).toBe(401);
 });
 
+test('an operator claim that the configuration changes during a sign-in grants nothing', async () => {
+  const browser = dashboard.browser();
+  const query = await begin(browser, issuer, { sub: 'late', email: 'late@example.com' });
+  issuer.instead.set('/userinfo', (_, response) => {
+    const { oidc } = issuer.signIn;
+    if (oidc === undefined) throw new Error('the issuer signs nobody in');
+    const operatorClaim = { name: 'groups', value: 'others' };
+    dashboard.configure({ signIn: { ...issuer.signIn, oidc: { ...oidc, operatorClaim } } });
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ sub: 'late', groups: ['ops'] }));
+  });
+  expect((await finish(browser, query)).body.problem).toBe('no_account');
+});
+
 test('wrong passwords from an address do not block single sign-on from there', async () => {
   await untilQuarterIsYoung();
   const statuses = new Set<number>();
