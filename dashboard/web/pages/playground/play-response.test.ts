@@ -36,6 +36,21 @@ test('an error in the stream remains after the last event, with what came before
   expect(response.failure).toEqual({ code: 'upstream_error', message: 'Broken.', metadata: { a: 1 } });
 });
 
+test('nothing after its end makes a response complete or open again', () => {
+  const usage = { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, cost: 0.002 } };
+  const failed = after(delta({ content: 'One' }), FAILURE, usage, delta({ content: 'two' }));
+  expect([failed.state, done(failed).state]).toEqual(['failed', 'failed']);
+  const complete = done(after(delta({ content: 'One' })));
+  expect(responseAfter(complete, JSON.stringify(usage)).state).toBe('complete');
+});
+
+test('a call with an index that no list has is added to the first', () => {
+  const piece = (index: unknown) =>
+    delta({ tool_calls: [{ index, id: 'a', function: { name: 'f', arguments: '1' } }] });
+  const { calls } = after(piece(-1), piece('__proto__'), piece(-2));
+  expect(calls).toEqual([{ id: 'a', type: 'function', function: { name: 'f', arguments: '111' } }]);
+});
+
 test('a stream without its last event was cut off, unless the dashboard refused it', () => {
   expect(responseAtEnd(after(delta({ content: 'One' }))).state).toBe('cut');
   const problem = new ApiProblem({ problem: 'too_many_requests', message: 'Wait.' });

@@ -71,13 +71,13 @@ export function responseAfter(response: PlayResponse, data: string): PlayRespons
     ...(isObject(usage) && { usage: usageOf(usage) }),
   };
   const hasBegun = next.text !== '' || next.reasoning !== '' || next.calls.length > 0;
-  return { ...next, state: hasBegun ? 'streaming' : response.state };
+  return { ...next, state: hasBegun && response.state === 'waiting' ? 'streaming' : response.state };
 }
 
 /** Adds a piece of a tool call. Id and name come first, then its arguments. */
 function withCall(calls: readonly PlayToolCall[], piece: unknown): readonly PlayToolCall[] {
   if (!isObject(piece) || !isObject(piece.function)) return calls;
-  const index = Number(piece.index) || 0;
+  const index = Math.max(0, Number(piece.index) || 0);
   const { [index]: before = { id: '', type: 'function', function: { name: '', arguments: '' } } } = calls;
   const call: PlayToolCall = {
     id: before.id || textOf(piece.id),
