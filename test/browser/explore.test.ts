@@ -52,8 +52,14 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
     await openView(page, 'Save this view…');
     await page.getByLabel('Name').fill('That night');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
     await page.getByRole('button', { name: 'Save view' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const of = `/api/organizations/${organizationId}`;
+    await expect.poll(() => asked).toContain(`GET ${of}/views`);
+    // All pages of the log would be loaded again.
+    expect(asked).not.toContain(`GET ${of}/requests`);
     await page.goto(`/o/${organizationId}/overview?by=key&range=month`);
     await openView(page, 'That night');
     await page.waitForURL((url) => url.search === search);

@@ -97,7 +97,7 @@ export function useAskPages<E extends PagedEndpoint>(
     initialPageParam: undefined as Cursor | undefined,
     getNextPageParam: (page) => (page as { readonly next?: Cursor }).next,
     enabled,
-    ...(once ? { staleTime: Number.POSITIVE_INFINITY } : {}),
+    ...(once ? { staleTime: 'static' } : {}),
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
     // A refetch would load all pages, so only a single page is refreshed.
     refetchInterval: ({ state }) => (state.data?.pages.length === 1 && refreshMs) || false,
