@@ -9,7 +9,6 @@ import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/open-launcher.ts';
 import type { LoadTarget } from '../load/checks.ts';
 import { startMockProvider } from '../load/children.ts';
-import { LOAD_MODELS } from '../load/load-stack.ts';
 
 /**
  * A stack with the mock provider, an attacking customer, and another one that must not be affected.
@@ -43,6 +42,7 @@ export interface HostileOptions {
   readonly editEnvoy?: (yaml: string) => string;
 }
 
+const MODELS = ['json', 'paced-stream', 'big-stream', 'big-json'];
 const QUIET_MS = 30_000;
 
 export async function startHostileStack(options: HostileOptions): Promise<HostileStack> {
@@ -51,7 +51,7 @@ export async function startHostileStack(options: HostileOptions): Promise<Hostil
     postgresSocketDir: options.postgresSocketDir,
     config: {
       providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
-      models: Object.fromEntries(LOAD_MODELS.map((name) => [name, {}])),
+      models: Object.fromEntries(MODELS.map((name) => [name, {}])),
       timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s', ...options.timeouts },
       ...(options.tls ? { tls: options.tls } : {}),
       ...options.bounds,
@@ -60,7 +60,7 @@ export async function startHostileStack(options: HostileOptions): Promise<Hostil
   const envoy = options.editEnvoy ? await restartEnvoy(stack, options.editEnvoy) : stack.envoy;
   const customer = async (): Promise<LoadTarget> => {
     const { key } = await stack.operator.customer({ credit: '1000000', organization: { concurrency: 10_000 } });
-    return { origin: stack.origin, key, envoyPid: envoy.pid, gatewayPid: stack.gateway.pid };
+    return { origin: stack.origin, key };
   };
   const stat = async (name: string): Promise<number> => {
     const text = await askAdmin(stack.paths.envoyAdminSocket, `/stats?filter=^${encodeURIComponent(name)}$`);
