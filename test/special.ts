@@ -19,20 +19,20 @@ const RECORDS = inFolder(
   fill-ledger fill-request-log forgotten-payments ledger-checkpoints lost-answers outbox stripe-orders`,
 );
 
-/** Whole gateways: providers and prices of every kind, several processes, roles, deployments. */
+/** Whole gateways: providers and prices of every kind, several processes, deployments. */
 const GATEWAYS = [
-  ...inFolder('test/integration/chat', 'embeddings request-heads'),
+  ...inFolder('test/integration/chat', 'embeddings request-heads request-limits'),
   ...inFolder('test/integration/configuration', 'cluster-follower clusters'),
-  ...inFolder('test/integration/dashboard', 'csv database-away known-browsers'),
+  ...inFolder('test/integration/dashboard', 'alerts csv database-away forgotten-password known-browsers'),
   ...inFolder('test/integration/limits', 'refused-requests'),
   ...inFolder('test/integration/money', 'over-hold prices-in-time reported-usages shipped-models stored-answers'),
   ...inFolder('test/integration/observability', 'envoy-state process-reports'),
   ...inFolder(
     'test/integration/providers',
-    `aws-signing connections endpoint-picker endpoints envoy-egress imported-models oauth2-tokens provider-oddities
-    sent-members`,
+    `attempts aws-signing connections endpoint-picker endpoints envoy-egress imported-models oauth2-tokens
+    provider-oddities reasoning-memory sent-members`,
   ),
-  ...inFolder('test/integration/security', 'envoy-tls roles'),
+  ...inFolder('test/integration/security', 'envoy-tls'),
   ...inFolder('test/integration/transport', 'unread-frames uploads workers'),
   ...inFolder('test/deploy', 'manual'),
 ];
