@@ -47,8 +47,8 @@ test('nothing after its end makes a response complete or open again', () => {
 test('a call with an index that no list has is added to the first', () => {
   const piece = (index: unknown) =>
     delta({ tool_calls: [{ index, id: 'a', function: { name: 'f', arguments: '1' } }] });
-  const { calls } = after(piece(-1), piece('__proto__'), piece(-2));
-  expect(calls).toEqual([{ id: 'a', type: 'function', function: { name: 'f', arguments: '111' } }]);
+  const { calls } = after(piece(-1), piece('__proto__'), piece(-2), piece(0.5));
+  expect(calls).toEqual([{ id: 'a', type: 'function', function: { name: 'f', arguments: '1111' } }]);
 });
 
 test('a stream without its last event was cut off, unless the dashboard refused it', () => {

@@ -77,7 +77,7 @@ export function responseAfter(response: PlayResponse, data: string): PlayRespons
 /** Adds a piece of a tool call. Id and name come first, then its arguments. */
 function withCall(calls: readonly PlayToolCall[], piece: unknown): readonly PlayToolCall[] {
   if (!isObject(piece) || !isObject(piece.function)) return calls;
-  const index = Math.max(0, Number(piece.index) || 0);
+  const index = Math.max(0, Math.trunc(Number(piece.index)) || 0);
   const { [index]: before = { id: '', type: 'function', function: { name: '', arguments: '' } } } = calls;
   const call: PlayToolCall = {
     id: before.id || textOf(piece.id),
