@@ -77,7 +77,7 @@ const LONG = named(
   'contract/stripe-orders-many',
 );
 
-/** Files of folders of `unit`, `contract` and `integration` that are in projects of their own. */
+/** Files in the folders of `unit`, `contract` and `integration` that run in other projects. */
 const ELSEWHERE = [...INSTALLATIONS, ...SPECIAL, ...LONG];
 
 /**

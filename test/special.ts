@@ -12,7 +12,7 @@ const STORES = inFolder(
   redis-together shared-mode-lock single-charges transaction-pooler`,
 );
 
-/** What an operator or a provider of payments does rarely, and what comes of years of requests. */
+/** What operators and payment providers do rarely, and tables with years of requests. */
 const RECORDS = inFolder(
   'test/contract',
   `dead-letters doctor doctor-dashboard doctor-demo doctor-elsewhere doctor-ledger explored-rows explored-years
@@ -37,7 +37,7 @@ const GATEWAYS = [
   ...inFolder('test/deploy', 'manual'),
 ];
 
-/** Code without other processes, in sizes and with processes that cost more than a second. */
+/** Unit tests that compute for more than a second, or start processes. */
 const CODE = [
   ...inFolder('core', 'lock/file-lock log/log-destination'),
   ...inFolder('dashboard', 'web/connect/snippets'),

@@ -122,7 +122,7 @@ export interface CompletionHead {
 /** Head of a stream that has not named its response. */
 export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
 
-/** If the provider gives no time of creation, the present is taken. */
+/** `created` is the present if the provider sends no time of creation. */
 export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
   return {
     id: typeof id === 'string' ? cutText(id, LONGEST_NAME) : '',

@@ -1,4 +1,4 @@
-/** Patterns of names in one API, each with the name in another API from which it was made. */
+/** Patterns of parameters in one API, each with its replacement in the other API. */
 export type ParamNames = readonly (readonly [there: RegExp, here: string])[];
 
 /** The name in the other API. `undefined`: no pattern matches. */

@@ -3,7 +3,7 @@ import { askAdmin } from './envoy-admin.ts';
 import { tokenClusterName } from './provider-auth-filters.ts';
 import { clusterOf } from './provider-cluster.ts';
 
-/** Access tokens that Envoy fetches for providers with `auth.oauth2`. */
+/** The public members of EnvoyTokens, so that tests can have an object of their own. */
 export type ProviderTokens = Pick<EnvoyTokens, keyof EnvoyTokens>;
 
 /** `refused`: the token endpoint does not accept the credentials. */

@@ -25,7 +25,7 @@ function mailAdvice(wrong: string): string {
   return 'Check mail.smtp_url, its user and password, and firewalls.';
 }
 
-/** Reads the issuer's metadata, and shows the issuer the client's secret. */
+/** Reads the issuer's metadata, and tries the client's secret at the issuer. */
 export async function lookAtIssuer(oidc: OidcConfig): Promise<readonly Finding[]> {
   const { checkIssuer } = await import('#dashboard/server/oidc/issuers.ts');
   const wrong = await checkIssuer(oidc);

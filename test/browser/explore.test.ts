@@ -58,7 +58,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const of = `/api/organizations/${organizationId}`;
     await expect.poll(() => asked).toContain(`GET ${of}/views`);
-    // All pages of the log would be loaded again.
+    // A refetch would load all pages of the log again.
     expect(asked).not.toContain(`GET ${of}/requests`);
     await page.goto(`/o/${organizationId}/overview?by=key&range=month`);
     await openView(page, 'That night');

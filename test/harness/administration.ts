@@ -18,7 +18,7 @@ import {
   updateOrganization,
 } from '#database/organizations/organization-rows.ts';
 
-/** The changes of operators and the dashboard that tests make, on the connections of one pool. */
+/** Changes as operators and the dashboard make them, for tests, all with one pool. */
 export type Administration = ReturnType<typeof createAdministration>;
 
 export function createAdministration(pool: pg.Pool) {

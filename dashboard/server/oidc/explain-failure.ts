@@ -8,7 +8,7 @@ const CLIENT_REFUSED = ['invalid_client', 'unauthorized_client'];
 /** True if the issuer refuses the client itself, not what it asks for. */
 export function isClientRefused(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return CLIENT_REFUSED.includes(error.error);
-  // The user info refuses a token by the scheme Bearer.
+  // A Bearer challenge comes from the user info endpoint: it refuses the token, not the client.
   return error instanceof WWWAuthenticateChallengeError && error.cause.every(({ scheme }) => scheme !== 'bearer');
 }
 

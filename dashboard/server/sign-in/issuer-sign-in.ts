@@ -106,8 +106,8 @@ function failed({ deps }: EntryCall, { issuer }: OidcConfig, reason: string, sho
 }
 
 /**
- * `oidc` is the issuer that verified the user. The configuration may have another one by now, or
- * another operator claim, which counts.
+ * `oidc` is the issuer that verified the user. The configuration may have changed since: a user of
+ * a replaced issuer is refused, and the current operator claim decides who is an operator.
  */
 async function enterAs(
   call: EntryCall,

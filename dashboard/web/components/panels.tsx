@@ -226,7 +226,7 @@ interface StaleProps {
   readonly children: ReactNode;
 }
 
-/** Dims what belongs to the former choice while that of the new one loads. */
+/** Dims the data of the former choice while the data of the new one loads. */
 export function Stale({ isStale, children }: StaleProps): ReactNode {
   return (
     <div className={classNames(styles.fresh, isStale && styles.stale)} aria-busy={isStale}>

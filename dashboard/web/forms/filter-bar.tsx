@@ -89,7 +89,7 @@ interface SearchFilterProps {
   };
 }
 
-/** Searches a list with every letter. Only spaces count as no search. */
+/** Searches a list while the user types. A text of spaces only is no search. */
 export function SearchFilter({ label, url: { search, change } }: SearchFilterProps): ReactNode {
   const onSearch = (text?: string) => change({ search: text?.trim() ? text : undefined });
   return <SearchBox label={label} value={search.search} live onSearch={onSearch} />;

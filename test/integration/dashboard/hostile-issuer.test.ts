@@ -17,7 +17,7 @@ beforeEach(async () => {
   if (dashboards.length === 0) dashboards.push(dashboard);
   issuers.push(issuer);
   dashboard.configure({ signIn: issuer.signIn });
-  // All tests together fail more often than one address may.
+  // All tests together have more failed sign-ins than one address may have.
   await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
 });
 afterAll(async () => {
@@ -97,7 +97,7 @@ test.each<[string, number, object, object, RegExp]>([
   ['a secret', 401, {}, { error: 'invalid_client' }, /client_secret is refused.*invalid_client: status 401/],
   ['a secret by a challenge', 401, { 'www-authenticate': 'Basic realm="x"' }, {}, /client_secret is refused.*401/],
   ['a redirect URI', 400, {}, { error: 'invalid_request' }, /^OAUTH.*invalid_request: status 400/],
-  ['all by an error page', 502, {}, {}, /^OAUTH.*status 502/],
+  ['everything with an error page', 502, {}, {}, /^OAUTH.*status 502/],
 ])('an issuer that refuses %s is in the log with its error and status', async (_, status, headers, body, reason) => {
   const reasons = loggedReasons();
   issuer.instead.set('/token', (_request, response) => {

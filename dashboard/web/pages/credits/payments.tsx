@@ -94,7 +94,7 @@ export function Payments({ url: { search, change }, balanceNanoUsd }: PaymentsPr
 
 /** Makes the server read the payment: Stripe's event may be late or never arrive. */
 function CheckButton({ topUp }: { readonly topUp: string }): ReactNode {
-  const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check', {});
+  const check = useSend('POST /api/organizations/:organization/top-ups/:topUp/check');
   return (
     <Button busy={check.isPending} onClick={() => check.mutate({ params: { topUp } })}>
       Check now
