@@ -156,5 +156,5 @@ async function bookReversals(
 
 function noteOf({ kind }: Reversal, amountNanoUsd: bigint): string {
   if (kind === 'refund') return amountNanoUsd < 0n ? 'Refunded by Stripe' : 'A refund by Stripe failed';
-  return amountNanoUsd < 0n ? 'Disputed at the bank' : 'A dispute ended in your favour';
+  return amountNanoUsd < 0n ? 'Disputed at the bank' : 'A disputed amount came back';
 }

@@ -44,7 +44,7 @@ export async function beginTopUp(
         // top-up.
         adaptive_pricing: { enabled: false },
         client_reference_id: id,
-        ...present({ customer_email: work.billing.billingEmail ?? work.email }),
+        ...present({ customer_email: emailOf(work) }),
         ...(config.invoices ? invoiceWith(work.billing) : {}),
         line_items: [
           {
@@ -133,12 +133,19 @@ export function metadataOf(topUpId: string, organizationId: string, automatic: '
 
 /** The organization's customer at Stripe. If two processes create one, the first is kept. */
 async function customerOf(stripe: StripeClient, work: CheckoutFor): Promise<string> {
-  const { database, organizationId, organizationName: name, email } = work;
-  const contact = email === undefined ? { name } : { name, email };
+  const { database, organizationId, organizationName: name } = work;
   const known = await findPaymentAccount(database, organizationId);
   if (known) return known.customerId;
-  const made = await stripe.customers.create({ ...contact, metadata: { gateway_organization: organizationId } });
+  const made = await stripe.customers.create({
+    ...present({ name, email: emailOf(work) }),
+    metadata: { gateway_organization: organizationId },
+  });
   return (await openPaymentAccount(database, organizationId, made.id)).customerId;
+}
+
+/** The address to which Stripe sends receipts. */
+function emailOf({ billing, email }: CheckoutFor): string | undefined {
+  return billing.billingEmail ?? email;
 }
 
 function pageOf(origin: string, organizationId: string): string {

@@ -8,7 +8,7 @@ import {
 } from '#database/payments/open-top-ups.ts';
 import { followSession } from './follow-session.ts';
 import { type PaymentDeps, reportMissedEvent, settleFromStripe } from './settle.ts';
-import { isKeyRefused, isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
+import { isMissingAtStripe, isStripeError, stripeClient } from './stripe-client.ts';
 
 type OpenDeps = Pick<PaymentDeps, 'database' | 'log'>;
 
@@ -31,7 +31,7 @@ export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Pr
 
 /**
  * Reads the payment of a user who returns from paying. It is no error if Stripe is unavailable or
- * refuses the key.
+ * refuses the request.
  */
 export async function checkTopUp(
   config: StripeConfig,
@@ -42,7 +42,7 @@ export async function checkTopUp(
   const open = await takeOneOpenTopUp(deps.database, organizationId, topUpId);
   if (open === undefined) return;
   await read(config, deps, open).catch((error: unknown) => {
-    if (!isStripeAway(error) && !isKeyRefused(error)) throw error;
+    if (!isStripeError(error)) throw error;
     deps.log.warn({ topUpId, err: error }, 'a payment could not be read from Stripe');
   });
 }

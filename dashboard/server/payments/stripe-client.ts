@@ -87,11 +87,6 @@ export function isStripeAway(error: unknown): boolean {
   return isStripeError(error, AWAY) || (isStripeError(error) && error.statusCode === HTTP_CONFLICT);
 }
 
-/** True if Stripe refuses the operator's key, or the key lacks a right. */
-export function isKeyRefused(error: unknown): boolean {
-  return isStripeError(error, ['StripeAuthenticationError', 'StripePermissionError']);
-}
-
 /** True if Stripe has no such object. It may belong to another account or mode. */
 export function isMissingAtStripe(error: unknown): boolean {
   return isStripeError(error, ['StripeInvalidRequestError']) && error.code === 'resource_missing';

@@ -28,7 +28,7 @@ import { actorOf, type OrganizationCall, type Route, route } from '../http/route
 import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
 import { detachUnusedCards } from '../payments/follow-session.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
-import { isKeyRefused, isStripeAway, stripeClient } from '../payments/stripe-client.ts';
+import { isStripeAway, isStripeError, stripeClient } from '../payments/stripe-client.ts';
 
 const PAGE_ROWS = 20;
 
@@ -106,6 +106,13 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
 ];
 
+const EMAIL_PARAMETERS = ['email', 'customer_email'];
+/** Stripe's rules are narrower than ours: an address in a local network is none there. */
+const EMAIL_REFUSED = problem(
+  'conflict',
+  'Stripe does not accept the email address. Set another billing email in Settings, then try again.',
+);
+
 /** Does work that needs Stripe. If Stripe does not respond, the refusal contains this advice. */
 async function atStripe<T>(
   { deps }: OrganizationCall,
@@ -118,12 +125,13 @@ async function atStripe<T>(
     return await work(stripe);
   } catch (error) {
     if (isStripeAway(error)) return unavailable(`Stripe does not respond at the moment. ${advice}`);
-    if (!isKeyRefused(error)) throw error;
+    if (!isStripeError(error)) throw error;
+    if (error.param !== undefined && EMAIL_PARAMETERS.includes(error.param)) return EMAIL_REFUSED;
     deps.log.error(
-      { error: (error as Error).message },
-      'Stripe refuses payments.stripe.secret_key, or it lacks a right',
+      { error: error.message },
+      'Stripe refuses payments.stripe.secret_key, or it lacks a right, or the account is not ready',
     );
-    return unavailable(`Stripe refuses the key of this gateway: tell its operator. ${advice}`);
+    return unavailable(`Stripe refuses requests of this gateway: tell its operator. ${advice}`);
   }
 }
 

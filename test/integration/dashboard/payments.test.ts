@@ -53,13 +53,13 @@ describe('a payment in Checkout', () => {
     expect([asked.status, await states()]).toEqual([503, ['failed']]);
   });
 
-  test.each([401, 403])(
-    'is not possible with a secret key that Stripe refuses with %s, and costs nothing',
+  test.each([400, 401, 403])(
+    'is not possible while Stripe refuses the key or the account with %s, and costs nothing',
     async (status) => {
       const open = await scene.begin();
       const refused = {
         status,
-        body: { error: { type: 'invalid_request_error', message: 'Expired API Key provided' } },
+        body: { error: { type: 'invalid_request_error', message: 'Expired API Key, or an account without a name' } },
       };
       stripe.instead = () => refused;
       const errors = vi.spyOn(dashboard.log, 'error');
@@ -80,6 +80,24 @@ describe('a payment in Checkout', () => {
       expect([await balance(), await states()]).toEqual([10, ['failed', 'paid']]);
     },
   );
+});
+
+test("an address that Stripe does not accept is the owner's to correct", async () => {
+  const message = 'Invalid email address: owner@intranet';
+  const error = { type: 'invalid_request_error', code: 'email_invalid', message };
+  stripe.instead = ({ path }) => ({
+    status: 400,
+    body: { error: { ...error, param: path === '/v1/customers' ? 'email' : 'customer_email' } },
+  });
+  for (const what of ['top-ups', 'card']) {
+    const asked = await scene.owner.send('POST', at(what), what === 'card' ? {} : { amountUsd: 10 });
+    expect([asked.status, asked.body.message]).toEqual([409, expect.stringMatching(/other billing email in Settings/)]);
+  }
+  stripe.instead = undefined;
+  await scene.owner.send('PATCH', at('settings'), { billingEmail: 'billing@acme.example' });
+  await scene.saveCard();
+  const asked = stripe.calls.findLast(({ path }) => path === '/v1/customers');
+  expect(new URLSearchParams(asked?.body).get('email')).toBe('billing@acme.example');
 });
 
 describe('money that is returned', () => {
