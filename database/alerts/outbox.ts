@@ -88,7 +88,8 @@ const FORGET = sql('forget_outbox_messages')`
       or (kind = 'forgotten' and id < ${OLDEST_KEPT("kind = 'forgotten'")}))`;
 /**
  * Messages with fewer attempts come first, so receivers that keep failing delay no others.
- * Organizations that share an address do not wait for each other.
+ * Organizations that share an address do not wait for each other, and links for a forgotten
+ * password, which are needed at once, not for alerts.
  */
 const LEASE_DUE = sql('lease_outbox_messages')`
   with due as (
@@ -96,7 +97,7 @@ const LEASE_DUE = sql('lease_outbox_messages')`
       where o.finished_at is null and o.next_attempt_at <= now() and coalesce(o.leased_until < now(), true)
         and not exists (select from outbox e
           where e.channel = o.channel and e.receiver = o.receiver and e.organization_id is not distinct from o.organization_id
-            and e.id < o.id and e.finished_at is null)
+            and e.id < o.id and e.finished_at is null and (e.kind = 'forgotten') = (o.kind = 'forgotten'))
       order by o.attempts, o.next_attempt_at limit $1 for update skip locked
     ), leased as (
       update outbox o set attempts = attempts + 1, lease = gen_random_uuid(), leased_until = now() + ${LEASE}
@@ -120,6 +121,11 @@ const END_ATTEMPT = sql('end_outbox_attempt')`
     )
     update outbox_attempts a set took_ms = $5, result = left($6, 300) from held where a.outbox_id = held.id and a.attempt = $7
     returning a.attempt`;
+
+/** Ends mails that the mail server refused: their next attempt may be an hour away. */
+const END_FORMER = sql('end_former_forgotten_mails')`
+  update outbox set finished_at = now(), outcome = 'dropped'
+    where kind = 'forgotten' and receiver = $1 and finished_at is null and lease is null and attempts > 0`;
 
 /** Excludes invitations, which are replaced by a new one instead. */
 const FIND_FINISHED = sql('find_finished_message')`
@@ -149,6 +155,13 @@ export async function addMessages(client: pg.PoolClient, messages: readonly NewM
   }
   for (const owner of owners) await run(client, FORGET, [owner === '' ? null : owner]);
   return taken;
+}
+
+/** Adds a mail with a link for a forgotten password. It replaces those that failed. */
+export async function addForgottenMail(client: pg.PoolClient, mail: NewMessage): Promise<boolean> {
+  if ((await addMessages(client, [mail])) === 0) return false;
+  await run(client, END_FORMER, [mail.receiver]);
+  return true;
 }
 
 /** Counts a mail of an organization. False: its address has received the day's maximum. */

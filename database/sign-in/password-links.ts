@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { addMessages, type NewMessage } from '../alerts/outbox.ts';
+import { addForgottenMail, type NewMessage } from '../alerts/outbox.ts';
 import { type Actor, type AuditAction, SOMEBODY } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, only, run, sql } from '../connection/connection-pool.ts';
@@ -102,7 +102,7 @@ export async function mailForgottenPassword(
   address: string,
 ): Promise<void> {
   await inTransaction(pool, 'begin', async (client) => {
-    if ((await addMessages(client, [mail])) === 0) return;
+    if (!(await addForgottenMail(client, mail))) return;
     const event = { action: ACTION.forgotten, subjectId: user.id, subjectName: user.email, changes: {} };
     await addAuditEvent(client, event, { actor: SOMEBODY, address });
   });

@@ -161,6 +161,27 @@ describe('a forgotten password', () => {
     expect((await inspect(operators)).status).toBe(410);
   });
 
+  it.each([
+    ['an alert', 'operators.test'],
+    ['an earlier link', 'forgotten'],
+  ])('does not wait behind %s, which the mail server refused and gets again in an hour', async (_, kind) => {
+    await forgetCounts();
+    const { id, email } = await dashboard.addUser({ passwordHash });
+    const content = JSON.stringify({ user_id: id, origin: dashboard.origin });
+    await sql(
+      dashboard.databaseUrl,
+      `insert into outbox (channel, receiver, kind, content, attempts, next_attempt_at)
+        values ('mail', '${email}', '${kind}', '${content}', 9, now() + interval '1 hour')`,
+    );
+    expect((await inspect(await tokenFor(email))).status).toBe(200);
+    // Otherwise a later mail would end the link of this one.
+    const waits = await sql(
+      dashboard.databaseUrl,
+      `select kind from outbox where receiver = '${email}' and finished_at is null`,
+    );
+    expect(waits).toEqual(kind === 'forgotten' ? [] : [{ kind }]);
+  });
+
   it('is replaced too by a dashboard whose clock is an hour ahead of the database', async () => {
     await forgetCounts();
     const { email } = await dashboard.addUser({ passwordHash });
