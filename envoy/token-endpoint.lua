@@ -17,6 +17,14 @@ function envoy_on_request(handle)
   headers:remove("x-envoy-expected-rq-timeout-ms")
 end
 
+-- Some issuers escape "/", or "=" (Gson), although JSON does not require it.
+local function token_in(text)
+  local token = (text:match('"access_token"%s*:%s*"([^"]+)') or "")
+    :gsub("\\/", "/")
+    :gsub("\\u00(%x%x)", function(code) return string.char(tonumber(code, 16)) end)
+  return token:match('^[!-~]+$') and not token:find('["\\]') and token
+end
+
 -- Envoy never retries after a 200 that it cannot parse, fetches tokens without a pause if they are
 -- valid for a second, and logs the body of a response that it rejects.
 function envoy_on_response(handle)
@@ -25,8 +33,8 @@ function envoy_on_response(handle)
   local headers = handle:headers()
   local answer = ""
   if headers:get(":status") == "200" then
-    local token = text:gsub("\\/", "/"):match('"access_token"%s*:%s*"([%w%-%._~+/=]+)"')
-    local seconds = tonumber(text:match('"expires_in"%s*:%s*"?(%d+)')) or SECONDS_WITHOUT_EXPIRY
+    local token = token_in(text)
+    local seconds = tonumber(text:match('"expires_in"%s*:%s*"?([.%d][-+.%deE]*)')) or SECONDS_WITHOUT_EXPIRY
     if token then
       local bounded = math.min(math.max(seconds, LEAST_SECONDS), MOST_SECONDS)
       answer = string.format('{"access_token":"%s","expires_in":%d}', token, bounded)

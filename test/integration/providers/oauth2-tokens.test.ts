@@ -24,6 +24,8 @@ let client: GatewayClient;
 
 const gateway = withGateway(async (provider) => {
   tokens = await startTokenServer();
+  // Longer than Envoy can count, and in the form in which JSON writes it: 1e+21.
+  tokens.script('fine', token('fine', { expires_in: 1e21 }));
   tokens.script('short', token('short', { expires_in: 3 }));
   tokens.script('refused', tokenText('{"error":"invalid_client","secret":"client-sentinel"}', 401));
   tokens.script('broken', tokenText('out of order, client-sentinel', 503));
@@ -87,8 +89,9 @@ test('the first requests have a token, JSON and streams, and the token endpoint 
   expect(names).toEqual([]);
 });
 
-test('a token is renewed before it expires', async () => {
+test('a token is renewed before it expires, and none is as long as it is valid', async () => {
   await expect.poll(() => tokens.requests('short').length).toBeGreaterThan(2);
+  expect(tokens.requests('fine')).toHaveLength(1);
   expect(outcome(await client.chat({ model: 'short' }))).toBe('200');
   expect(authorizationAt('short')).toMatch(/^Bearer short-([2-9]|\d\d)/);
 });
@@ -116,12 +119,14 @@ test('without a token no request is sent, the next target is called, and nothing
 });
 
 test('a token endpoint that recovers is used within seconds, whatever it responded before', async () => {
-  for (const name of ['refused', 'broken', 'odd']) {
-    // RFC 6749 allows a response without a lifetime, and JSON on several lines.
-    tokens.script(name, tokenText(`{\n "token_type": "Bearer",\n "access_token": "${name}\\/+=~._-"\n}`));
+  const written = { refused: '\\/+=~._-', broken: '\\u002f+\\u003D~._-', odd: '!|:;<>{}' };
+  for (const [name, text] of Object.entries(written)) {
+    // RFC 6749 allows a response without a lifetime, every visible character, and JSON on several
+    // lines.
+    tokens.script(name, tokenText(`{\n "token_type": "Bearer",\n "access_token": "${name}${text}"\n}`));
     const answer = async () => outcome(await client.chat({ model: name }));
     await expect.poll(answer, { interval: 200 }).toBe('200');
-    expect(authorizationAt(name)).toBe(`Bearer ${name}/+=~._-`);
+    expect(authorizationAt(name)).toBe(`Bearer ${name}${name === 'odd' ? text : '/+=~._-'}`);
   }
 });
 
