@@ -5,7 +5,7 @@ import type { ProviderWords } from './provider-words.ts';
 const FUNDS_NAME =
   /quota|billing|balance|(?:^|_)credits?(?:_|$)|funds|payment|arrear|overdue|(?:^|_)spend|usage_limit|budget_exceeded/;
 const CREDENTIALS_NAME =
-  /api_?key|subscription_key|unauth|authentic|authoriz|credential|permission|access_?denied|^forbidden|organi[sz]ation|(?:^|_)project(?:_|$)|account|consumer_|service_disabled|security_?token|expired_token|unrecognized_client|territory/;
+  /api_?key|subscription_key|unauth|authentic|authoriz|credential|permission|access_?denied|^forbidden|organi[sz]ation|(?:^|_)project(?:_|$)|account|consumer_|service_disabled|security_?token|expired_token|unrecognized_client|invalid_signature_exception|incomplete_signature|signature_does_not_match|request_expired|territory/;
 const RATE_NAME = /rate_?limit|throttl|too_?many|per_?(?:minute|second)|^tokens$|^requests$|concurren/;
 /** Error names that are about the request itself. */
 const REQUEST_NAME =
@@ -32,6 +32,8 @@ const CREDENTIALS_WORDS = anyOf(
   /\bpermission[- ]denied\b|(?:\b(?:not|lacks?|without|no|insufficient|missing)|n't) (?:[\w-]+ ){0,3}permissions?\b|\bnot authori[sz]ed to\b|\baccess (?:is |was )?denied\b|(?:\bnot|n't) have access\b/,
   /\baccount (?:\S+ )?(?:is|has been|was) (?:not active|inactive|suspended|deactivated|disabled|blocked|restricted|terminated|locked|banned)\b|\b(?:your|this) account\b/,
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
+  // SigV4. A signature of thinking is the client's.
+  /\bsignature (?:expired|not yet current)\b|\brequest signature we calculated\b|\brequest has expired\b|\bauthorization header requires\b/,
 );
 /**
  * Names of errors that are about the client's content, although they look like account errors: xAI

@@ -111,6 +111,14 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
   ...credentials('Bedrock', 400, [
     { __type: 'UnrecognizedClientException', message: 'The security token included in the request is invalid.' },
     { message: "You don't have access to the model with the specified model ID." },
+    { __type: 'com.amazon.coral.service#InvalidSignatureException', message: 'It does not match.' },
+    { __type: 'IncompleteSignature', message: 'It is not complete.' },
+    { __type: 'RequestExpired', message: 'It came too late.' },
+    { message: 'Signature expired: 20261130T160000Z is now earlier than 20261130T163500Z (… - 5 min.)' },
+    { message: 'Signature not yet current: 20261130T170000Z is still later than 20261130T165500Z' },
+    { message: 'The request signature we calculated does not match the signature you provided.' },
+    { message: "Authorization header requires 'Credential' parameter." },
+    { message: 'Request has expired. Timestamp date is 2026-11-30T16:00:00Z.' },
   ]),
   ...funds('OpenRouter', 402, [{ error: { message: 'Insufficient credits. Add more using https://x.', code: 402 } }]),
   ...funds('Moonshot', 429, [

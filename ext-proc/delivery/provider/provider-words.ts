@@ -73,7 +73,7 @@ function fieldIn(places: readonly unknown[], depth = 0): string | undefined {
   return undefined;
 }
 
-const NAMED = ['code', 'type', 'status', 'reason', 'quotaId'] as const;
+const NAMED = ['code', 'type', 'status', 'reason', 'quotaId', '__type'] as const;
 /** Members with nested errors. Without `input` and `ctx`, which repeat the client's words. */
 const INSIDE = ['details', 'detail', 'message', 'violations', 'innererror', 'errors'] as const;
 
