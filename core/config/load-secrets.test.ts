@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { configFolder, MODEL } from './load.fixture.ts';
@@ -111,6 +111,26 @@ describe('looked for', () => {
       'tracing.headers.x-more: the file more cannot be read: there is no such file',
     ]);
   });
+});
+
+test('in a file that a program has emptied to write it again, one is still the former; removed, it is missing', async () => {
+  const one = 'providers: {one: {base_url: "http://127.0.0.1:1", api_key: "${file:token}"}}\n';
+  await write({ 'gateway.yaml': one, token: '' });
+  const keys: unknown[] = [];
+  for (const token of ['\n', 'first\n', '', 'second']) {
+    await write({ token });
+    const loaded = await loadConfig(path(), {});
+    keys.push(loaded.ok && loaded.config.providers.get('one')?.apiKey);
+  }
+  await rm(join(folder.path, 'token'));
+  const removed = await loadConfig(path(), {});
+  expect([...keys, removed.ok && removed.config.providers.get('one')?.apiKey]).toEqual([
+    undefined,
+    'first',
+    'first',
+    'second',
+    undefined,
+  ]);
 });
 
 test('all of them are where the calls need them', async () => {

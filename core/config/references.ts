@@ -117,6 +117,12 @@ export interface ReferenceSources {
   readonly secrets: Secrets;
 }
 
+/**
+ * By path, files that this process has used. A program that writes in place empties its file first,
+ * sometimes for seconds (`gcloud … > FILE`).
+ */
+const usedFiles = new Map<string, Lookup>();
+
 export function references({ env, files, contents, checked, secrets }: ReferenceSources): References {
   const missing = new Map<string, Missing>();
   const onlyChecked = new Set<string>();
@@ -128,9 +134,12 @@ export function references({ env, files, contents, checked, secrets }: Reference
     if (inner.startsWith(FILE_PREFIX)) {
       const name = inner.slice(FILE_PREFIX.length);
       const from = isOnlyChecked(path, secrets) ? checked : contents;
-      const found = asSecret(from.get(files.absolute(inner)) ?? { reason: 'there are too many files' });
+      const at = files.absolute(inner);
+      const found = asSecret(from.get(at) ?? { reason: 'there are too many files' });
       if ('reason' in found) return { ...found, reason: `the file ${name} cannot be read: ${found.reason}` };
-      return found.text === '' ? { reason: `the file ${name} is empty` } : found;
+      if (found.text === '') return usedFiles.get(at) ?? { reason: `the file ${name} is empty` };
+      if (from === contents) usedFiles.set(at, found);
+      return found;
     }
     const [, name = '', fallback] = VARIABLE.exec(inner) ?? [];
     (isOfDashboard(path) ? ofDashboard : isSecretElsewhere(path) ? ofSecrets : ofOthers).add(name);
