@@ -111,6 +111,7 @@ describe('modelChoice', () => {
     expect(modelChoice(model('gpt-5', { capabilities: ['tools', 'json_mode', 'files'] })).detail).toBe(
       'Tools · JSON mode · Files · $0.25 in, $2.00 out',
     );
+    expect(modelChoice(model('e', { capabilities: ['embeddings'] })).detail).toBe('Embeddings · $0.25 in');
     expect(modelChoice(model('b', { state: 'misconfigured', capabilities: ['telepathy'] })).detail).toBe(
       'Unavailable · telepathy · $0.25 in, $2.00 out',
     );
@@ -150,10 +151,12 @@ it('names the entry of a charge like that of the model', () => {
 it('shows no price that equals its fallback', () => {
   const ofOne = (changes: Partial<PricesJson>) => {
     const prices = { ...pricesOf('1'), ...changes };
-    return distinctPrices([
+    const entries = [
       { label: '', prices: pricesOf('2') },
       { label: '', prices },
-    ]);
+    ];
+    expect(distinctPrices(entries, { capabilities: ['embeddings'] })).toEqual(['inputPicoUsd']);
+    return distinctPrices(entries, { capabilities: ['tools'] });
   };
   expect(ofOne({})).toEqual(['inputPicoUsd', 'outputPicoUsd']);
   expect(ofOne({ cachedInputPicoUsd: '0' })).toEqual(['inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);

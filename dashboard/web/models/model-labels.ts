@@ -24,9 +24,10 @@ export function capabilityLabel(capability: string): string {
 }
 
 /** `$0.25 in, $2.00 out` per million tokens. */
-function priceLabel({ priceTable: { prices } }: Pick<ModelView, 'priceTable'>): string {
-  const { inputPicoUsd, outputPicoUsd } = prices;
-  return `${formatPricePerMillion(inputPicoUsd)} in, ${formatPricePerMillion(outputPicoUsd)} out`;
+function priceLabel(model: Pick<ModelView, 'priceTable' | 'capabilities'>): string {
+  const { inputPicoUsd, outputPicoUsd } = model.priceTable.prices;
+  const output = hasPrice(model, 'outputPicoUsd') ? `, ${formatPricePerMillion(outputPicoUsd)} out` : '';
+  return `${formatPricePerMillion(inputPicoUsd)} in${output}`;
 }
 
 export const MODEL_STATES = {
@@ -54,6 +55,7 @@ export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].headin
 
 export interface PricesOverTime extends PricesInTimeView {
   readonly priceTable: TableJson;
+  readonly capabilities: readonly string[];
 }
 
 interface LabelledPrices {
@@ -75,8 +77,12 @@ export function hasOtherPrices({ priceTable, priceWindows, priceChanges }: Price
 }
 
 /** The prices to show. A price that equals its fallback in all entries is left out. */
-export function distinctPrices(entries: readonly LabelledPrices[]): readonly PriceField[] {
+export function distinctPrices(
+  entries: readonly LabelledPrices[],
+  model: Pick<ModelView, 'capabilities'>,
+): readonly PriceField[] {
   return PRICE_FIELDS.filter((field) => {
+    if (!hasPrice(model, field)) return false;
     const kind = PRICE_KINDS[field];
     const other = 'fallsBackTo' in kind && PRICE_FIELDS.find((one) => PRICE_KINDS[one].name === kind.fallsBackTo);
     return !other || entries.some(({ prices }) => prices[field] !== prices[other]);
@@ -148,6 +154,11 @@ function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly st
 /** False for embedding models, which cannot chat. */
 export function chats({ capabilities }: Pick<ModelView, 'capabilities'>): boolean {
   return !capabilities.includes('embeddings');
+}
+
+/** False for prices that an embedding model never charges: it has input alone. */
+export function hasPrice(model: Pick<ModelView, 'capabilities'>, field: PriceField): boolean {
+  return field === 'inputPicoUsd' || chats(model);
 }
 
 /** A model for the first request with a key, or undefined. */

@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import type { PriceWindowView } from '#contract/money.ts';
 import type { TableJson } from '#core/price-table-text.ts';
 import { formatPricePerMillion, formatUtc } from '../format/format.ts';
 import {
@@ -22,7 +21,7 @@ export function FoldedPrices({ of: model }: ModelPricesProps): ReactNode {
   const { prices } = model.priceTable;
   return (
     <>
-      <PriceEntries of={{ prices, above: [], serviceTiers: {} }} />
+      <PriceEntries of={{ prices, above: [], serviceTiers: {} }} model={model} />
       {hasOtherPrices(model) && (
         <details>
           <summary className="muted small">{OTHER_PRICES}</summary>
@@ -34,34 +33,42 @@ export function FoldedPrices({ of: model }: ModelPricesProps): ReactNode {
 }
 
 /** Prices now, at other hours and scheduled ones, in USD per million tokens. */
-export function ModelPrices({ of: { priceTable, priceWindows, priceChanges } }: ModelPricesProps): ReactNode {
+export function ModelPrices({ of: model }: ModelPricesProps): ReactNode {
   return (
     <div className={styles.entries}>
-      <PriceEntries of={priceTable} />
-      <Windows of={priceWindows} />
-      {priceChanges.map((change) => (
+      <PricesByHour of={model} model={model} />
+      {model.priceChanges.map((change) => (
         <div key={change.fromMs}>
           <div className={styles.time}>From {formatUtc(change.fromMs)}</div>
-          <PriceEntries of={change.priceTable} />
-          <Windows of={change.priceWindows} />
+          <PricesByHour of={change} model={model} />
         </div>
       ))}
     </div>
   );
 }
 
-function Windows({ of: windows }: { readonly of: readonly PriceWindowView[] }): ReactNode {
-  return windows.map((window) => (
-    <div key={windowLabel(window)}>
-      <div className={styles.time}>{windowLabel(window)}</div>
-      <PriceEntries of={window.priceTable} />
-    </div>
-  ));
+interface OfModel<Of> {
+  readonly of: Of;
+  readonly model: PricesOverTime;
 }
 
-function PriceEntries({ of: table }: { readonly of: TableJson }): ReactNode {
+function PricesByHour({ of, model }: OfModel<Pick<PricesOverTime, 'priceTable' | 'priceWindows'>>): ReactNode {
+  return (
+    <>
+      <PriceEntries of={of.priceTable} model={model} />
+      {of.priceWindows.map((window) => (
+        <div key={windowLabel(window)}>
+          <div className={styles.time}>{windowLabel(window)}</div>
+          <PriceEntries of={window.priceTable} model={model} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+function PriceEntries({ of: table, model }: OfModel<TableJson>): ReactNode {
   const entries = priceEntries(table);
-  const fields = distinctPrices(entries);
+  const fields = distinctPrices(entries, model);
   return (
     <div className={styles.entries}>
       {entries.map(({ label, prices }) => (

@@ -15,6 +15,7 @@ import {
   ABILITY_LABELS,
   filterModels,
   hasOtherPrices,
+  hasPrice,
   OTHER_PRICES,
   SORTABLE_MODELS,
 } from '../../models/model-labels.ts';
@@ -80,7 +81,9 @@ export function ModelsPage(): ReactNode {
 }
 
 const price = (field: PriceField, header: string, id: string): Column<ModelView> =>
-  figureColumn(header, ({ priceTable: { prices } }) => formatPricePerMillion(prices[field]), { id });
+  figureColumn(header, (model) => hasPrice(model, field) && formatPricePerMillion(model.priceTable.prices[field]), {
+    id,
+  });
 
 const COLUMNS: readonly Column<ModelView>[] = [
   { id: 'name', header: 'Model', width: '44%', cell: (model) => <Named of={model} /> },
