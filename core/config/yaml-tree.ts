@@ -42,6 +42,8 @@ const MAX_DEPTH = 16;
 const MAX_NODES = 50_000;
 const MAX_ALIASES = 1000;
 
+const MERGE_KEY = 'YAML 1.2 has no merge keys; write the entries here, or give the whole value as an alias';
+
 type Data = string | number | boolean | null | Data[] | { [name: string]: Data };
 
 export class YamlTree {
@@ -119,6 +121,7 @@ export class YamlTree {
   #readName(pair: Pair): string | undefined {
     const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
     const name = isScalar(key) ? (typeof key.value === 'string' ? key.value : key.source) : undefined;
+    if (name === '<<') return this.#refuse(this.#position(pair.key), MERGE_KEY);
     if (name !== undefined && name !== '' && name !== '__proto__') return name;
     return this.#refuse(
       this.#position(pair.key) ?? this.#position(pair.value),
