@@ -5,7 +5,7 @@ import { POSTGRES_OF_FILE } from './stores.ts';
 const folder = configFolder();
 
 // `pg` throws for the first of these, and takes the second and the last for port 4 of a host `me`.
-test.each(['p/w', '4/w', 'p#w', '4#w', 'p?w', '4?w'])(
+test.each(['p/w', '4/w', 'p#w', '4#w', 'p?w', '4?w', '4?a=b'])(
   'the password %s is refused until it is escaped',
   async (password) => {
     const file = (text: string) =>

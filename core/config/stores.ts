@@ -5,7 +5,8 @@ import { duration, readText, section, whole } from './schema-fields.ts';
 import { isUnread, type Secrets } from './secret-places.ts';
 
 /** One host: `pg` supports no lists of hosts. An unescaped / ? or # ends the password too early. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\/[^?#@]*)?(?:\?(?![^=&]*@)[^#]*)?$/;
+const POSTGRES_URL =
+  /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?#]*@)?[^,/?#@]*(?:\?[^#@]*|\/[^?#@]*(?:\?(?![^=&]*@)[^#]*)?)?$/;
 const POSTGRES_URL_ACCEPTED =
   'a URL of one host such as postgres://user:password@host:5432/database; write / ? # % of the password as %2F %3F %23 %25';
 const REDIS_URL_ACCEPTED =
