@@ -170,7 +170,7 @@ async function disableOrEnable(
   const result = found && (await setDisabled(pool, found.id, disabled, operatorHere(), keys));
   switch (result?.kind) {
     case 'last_operator':
-      return refused(`${email} is the last operator who can sign in.`);
+      return refused(`${email} is the last operator who can sign in: make another first (user create --operator).`);
     case 'done':
       return {
         kind: 'done',

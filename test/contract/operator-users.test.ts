@@ -85,7 +85,9 @@ describe('users on the operator command line', () => {
     expect(await done('user', 'enable', 'd@example.com')).toMatchObject({ state: 'active' });
     await sql(database.url, 'update users set is_operator = false');
     await done('user', 'create', '--email', 'last@example.com', '--operator');
-    expect(await refusal('refused', 'user', 'disable', 'last@example.com')).toContain('the last operator');
+    expect(await refusal('refused', 'user', 'disable', 'last@example.com')).toBe(
+      'last@example.com is the last operator who can sign in: make another first (user create --operator).',
+    );
     expect(await listed('last@example.com')).toMatchObject({ state: 'active' });
   });
 

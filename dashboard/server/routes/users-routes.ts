@@ -86,7 +86,10 @@ async function disable(
   return result.kind === 'last_operator' ? LAST_OPERATOR : rowOf(result.user);
 }
 
-const LAST_OPERATOR = problem('conflict', 'This is the last operator: nobody could enable users again.');
+const LAST_OPERATOR = problem(
+  'conflict',
+  'This is the last operator: nobody could enable users again. Invite another operator first.',
+);
 
 const NOT_CREATED = {
   email_taken: conflictingField('email', 'There is already a user with this email address.'),

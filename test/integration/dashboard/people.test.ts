@@ -212,7 +212,13 @@ describe('users, for operators', () => {
     // The former session stays ended.
     expect((await browser.get('/api/session')).status).toBe(401);
     const last = await operator.send('POST', `/api/users/${operatorId}/disablement`);
-    expect([last.status, last.body.problem]).toEqual([409, 'conflict']);
+    expect([last.status, last.body]).toEqual([
+      409,
+      expect.objectContaining({
+        problem: 'conflict',
+        message: expect.stringContaining('Invite another operator first.'),
+      }),
+    ]);
     expect((await operator.send('POST', `/api/users/usr-${'0'.repeat(26)}/disablement`)).status).toBe(404);
   });
 });
