@@ -8,6 +8,12 @@ test('LOG_LEVEL may be absent, empty and in any case', () => {
   expect(levels).toEqual(['info', 'info', 'info', 'warn', 'silent']);
 });
 
+test('all logs of a process write their last lines by one listener', () => {
+  const before = process.listenerCount('exit');
+  createLog();
+  expect(process.listenerCount('exit')).toBe(before);
+});
+
 test('an unknown LOG_LEVEL is reported with what is accepted, and info is used', () => {
   const module = new URL('./log.ts', import.meta.url).href;
   const program = `import { createLog } from ${JSON.stringify(module)}; createLog('loud').info('shown');`;

@@ -10,11 +10,13 @@ export type Log = Logger;
 
 const FLUSH_MS = 250;
 const STANDARD_OUTPUT = 1;
+/** Of all logs of the process, with one listener. */
+const destination = createLogDestination(STANDARD_OUTPUT);
+process.on('exit', () => destination.end());
 const LEVELS = [...Object.keys(pino.levels.values), 'silent'];
 
 /** `given`: LOG_LEVEL. An unknown level is reported; a typing error stops no gateway. */
 export function createLog(given = ''): Log {
-  const destination = createLogDestination(STANDARD_OUTPUT);
   const isoTime = createIsoTime();
   const level = given.toLowerCase();
   const isKnown = LEVELS.includes(level);
@@ -34,7 +36,6 @@ export function createLog(given = ''): Log {
     destination.flush();
   }, FLUSH_MS);
   flusher.unref();
-  process.on('exit', () => destination.end());
   return log;
 }
 
