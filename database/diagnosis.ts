@@ -78,7 +78,7 @@ export async function openDiagnosis(url: string) {
       configuration: () => inTurn(() => currentConfiguration(client)),
       hasEnabledUser: (email: string) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
       priceLists: () => inTurn(() => run<NameUse>(client, PRICE_LISTS, [])),
-      /** At most 20 models that usable keys are bound to and that are none of `configured`. */
+      /** At most 1000 models that usable keys are bound to and that are none of `configured`. */
       modelsOfKeysBut: (configured: readonly string[]) =>
         inTurn(() => run<NameUse>(client, MODELS_OF_KEYS, [configured])),
       /** Payments of the last day that were read although Stripe had sent no event. */
@@ -177,7 +177,7 @@ const MODELS_OF_KEYS = sql('diagnose_models_of_keys')`
     from keys cross join unnest(models) model
     where model <> all ($1::text[]) and not playground
       and (revoked_at is null or revoked_at > now()) and (expires_at is null or expires_at > now())
-    group by model order by model limit 20`;
+    group by model order by model limit 1000`;
 
 const MISSED_EVENTS = sql('diagnose_missed_events')`
   select count(*)::integer as count from top_ups where ${EVENT_MISSED}`;

@@ -66,6 +66,8 @@ export async function lookAtPriceLists(
   });
 }
 
+const MODELS_SHOWN = 20;
+
 /** Compares the models that keys name with those of the configuration. */
 export async function lookAtModelsOfKeys(
   { models }: Pick<CheckedConfig, 'models'>,
@@ -75,9 +77,12 @@ export async function lookAtModelsOfKeys(
   const lacking = await database.modelsOfKeysBut([...models.keys()]);
   if (lacking.length === 0) return [ok(check, 'all are configured')];
   const advice = 'Add it to models, or correct the keys: key list --org ID, then key update ID --models a,b.';
-  return lacking.map((use) =>
-    warning(check, `keys of ${usersOf(use)} name the model ${use.name}, which is not in the configuration`, advice),
-  );
+  const shown = lacking
+    .slice(0, MODELS_SHOWN)
+    .map((use) => `keys of ${usersOf(use)} name the model ${use.name}, which is`);
+  const more = lacking.length - shown.length;
+  if (more > 0) shown.push(`keys name ${countOf(more, 'more model, which is', 'more models, which are')}`);
+  return shown.map((found) => warning(check, `${found} not in the configuration`, advice));
 }
 
 function usersOf({ count, organizations }: NameUse): string {

@@ -107,6 +107,11 @@ test('the doctor names the organizations whose usable keys are bound to an unkno
 models: {gone: {context_window: 100, max_output_tokens: 10, usd_per_million_tokens: {input: 1, output: 1}, targets: [{provider: p, model: m}]}}`,
   );
   expect(await doctor('models of keys')).toEqual([named('lost')]);
+  const several = Array.from({ length: 22 }, (_, at) => `m-${at}`);
+  await done('key', 'update', bound, '--models', several.join());
+  const found = await doctor('models of keys');
+  expect(found).toHaveLength(21);
+  expect(found.at(-1)).toBe('warning: keys name 2 more models, which are not in the configuration');
   await done('key', 'update', bound, '--models', 'none');
   expect(await doctor('models of keys')).toEqual(['ok: all are configured']);
 });
