@@ -119,9 +119,6 @@ export interface CompletionHead {
   readonly model: string;
 }
 
-/** Head of a stream that has not named its response. */
-export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
-
 /** `created` is the present if the provider sends no time of creation. */
 export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
   return {

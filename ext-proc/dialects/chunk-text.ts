@@ -1,18 +1,18 @@
 import type { JsonObject } from '#core/json-object.ts';
-import { type CompletionHead, UNKNOWN_HEAD } from './chat-message.ts';
+import { type CompletionHead, headOf } from './chat-message.ts';
 
 /**
  * Writes the chunks of one chat stream as text. The beginning of a chunk is prepared once, because
  * most chunks differ only in the text of their delta.
  */
 export class ChunkText {
-  #head: CompletionHead = UNKNOWN_HEAD;
+  #head: CompletionHead | undefined;
   #open: string | undefined;
   #hasBegun = false;
 
-  /** Sets id, time and model of the response. Only the first call has an effect. */
+  /** Sets id, time and model of the response. Only a first call before all chunks has an effect. */
   begin(head: CompletionHead): void {
-    if (this.#head === UNKNOWN_HEAD) this.#head = head;
+    this.#head ??= head;
   }
 
   /**
@@ -66,6 +66,7 @@ export class ChunkText {
   }
 
   #prefix(): string {
+    this.#head ??= headOf({});
     const { id, created, model } = this.#head;
     return `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},`;
   }

@@ -60,6 +60,14 @@ describe('an error', () => {
 });
 
 describe('other servers than OpenAI', () => {
+  test('send no event that begins the response', () => {
+    const [, , ...rest] = scripted(TEXT);
+    expect(rest.map(({ type }) => type)).not.toContain('response.in_progress');
+    const created = translated(rest.slice(0, -1)).map((data) => parseObject(data)?.created);
+    expect(new Set(created).size).toBe(1);
+    expect(created[0]).toBeGreaterThan(1_700_000_000);
+  });
+
   test('send no output_index (llama.cpp)', () => {
     const events = scripted(PARALLEL_CALLS).map((event) => {
       const { output_index: _, content_index: __, ...rest } = event as unknown as Record<string, unknown>;
