@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { compareClocks } from '#core/net/server-clock.ts';
 import { keepDoing } from '#core/retry/keep-doing.ts';
-import { only, sql } from './connection/connection-pool.ts';
+import { only, type StoreLog, sql } from './connection/connection-pool.ts';
 import { databaseClock } from './connection/database-clock.ts';
 import { DEAD_LETTERS } from './process-reports/database-figures.ts';
 
@@ -28,11 +28,11 @@ async function measure(pool: pg.Pool): Promise<Measured> {
   return { ...stored, clockAheadMs: -clockAheadMs };
 }
 
-/** Measures every minute. A failed measurement is skipped. Returns a function that stops it. */
-export function keepMeasuring(pool: pg.Pool, onMeasured: (measured: Measured) => void): () => void {
+/** Measures every minute. Returns a function that stops it. */
+export function keepMeasuring(pool: pg.Pool, onMeasured: (measured: Measured) => void, log: StoreLog): () => void {
   return keepDoing(
     MEASURE_EVERY_MS,
     () => measure(pool).then(onMeasured),
-    () => undefined,
+    (error) => log.warn({ err: error }, 'the database could not be measured'),
   );
 }

@@ -115,7 +115,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   });
   const stopSumming = keepCostDays(url, timeouts, log);
   const { onMeasured, onCallerFound: onFound } = options;
-  const stopMeasuring = onMeasured && keepMeasuring(others, onMeasured);
+  const stopMeasuring = onMeasured && keepMeasuring(others, onMeasured, log);
   const renewEpochAfter = async (seen: string): Promise<void> => {
     log.error({}, 'the database went back in time: its epoch is renewed');
     await run(others, RENEW_EPOCH_AFTER, [seen]);

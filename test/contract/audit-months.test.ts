@@ -111,6 +111,16 @@ describe('the audit log by months', () => {
     await again.close();
   });
 
+  it('is in the log if its measurement fails, or cannot be taken', async () => {
+    const onMeasured = () => {
+      throw new TypeError('a bug');
+    };
+    const store = await openStore(await createDatabase(), { onMeasured });
+    const line = { level: 'warn', message: 'the database could not be measured' };
+    await expect.poll(() => store.logged).toContainEqual(line);
+    await store.close();
+  });
+
   it('loses a month that its owner detaches, and keeps the others', async () => {
     const url = await createDatabase();
     const [old, kept] = [await addEvent(url, month(0)), await addEvent(url, month(1))];
