@@ -1,5 +1,6 @@
-import { type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
+import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
 import type { TcpAddress } from '#core/net/unix-socket.ts';
+import { errorBody } from '../dialects/anthropic/error-body.ts';
 import { type BudgetRefusal, SharedBudget } from '../fairness/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
@@ -68,7 +69,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
       const full = inFlight.size >= mostInFlight && !places.makeRoom();
       inFlight.add(exchange);
       const refusal = full ? NO_CAPACITY : refusalOf(head);
-      const handler = refusal ? () => exchange.respond(renderRefusal(refusal)) : options.handler;
+      const handler = refusal ? () => exchange.respond(rendered(refusal, exchange)) : options.handler;
       void run(exchange, handler, options.onFault);
     },
     onDone(exchange: ExtProcExchange) {
@@ -134,7 +135,15 @@ async function run(
 }
 
 function respondInternalError(exchange: ExtProcExchange): Promise<void> {
-  return exchange.respond(renderRefusal(refuse('internal_error')));
+  return exchange.respond(rendered(refuse('internal_error'), exchange));
+}
+
+/** Renders a refusal in the form of the API at the path, as Envoy's own responses. */
+function rendered(refusal: Refusal, { path, requestId }: ExtProcExchange): ReturnType<typeof renderRefusal> {
+  const chat = renderRefusal(refusal);
+  if (!/^\/v1\/messages(?:[/?]|$)/.test(path)) return chat;
+  const body = Buffer.from(JSON.stringify(errorBody(envelopeOf(refusal).error, requestId)));
+  return { ...chat, headers: { ...chat.headers, 'request-id': requestId }, body };
 }
 
 const NO_CAPACITY = refuse('no_capacity');
@@ -153,6 +162,6 @@ function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOpt
     // The set is ordered by start, so the first young exchange ends the search.
     if (exchange.startedAtMs > startedBeforeMs) return;
     if (!exchange.expired) options.onFault({ kind: 'deadline', requestId: exchange.requestId });
-    exchange.expire(renderRefusal(refuse('internal_error')));
+    exchange.expire(rendered(refuse('internal_error'), exchange));
   }
 }

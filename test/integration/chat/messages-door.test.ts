@@ -3,6 +3,7 @@ import {
   balanceOf,
   errorOf,
   type GatewayClient,
+  gatewayClient,
   jsonOf,
   outcome,
   settledGeneration,
@@ -84,6 +85,17 @@ describe('the door of Messages', () => {
     expect(JSON.parse(received.text)).toEqual({
       type: 'error',
       error: expect.objectContaining({ type: 'authentication_error', code: 'invalid_api_key', metadata: {} }),
+      request_id: received.headers['x-request-id'],
+    });
+  });
+
+  test.each(['http1', 'http2'] as const)('refuses large headers in the form of Messages: %s', async (protocol) => {
+    const client = gatewayClient(gateway.stack.origin, 'sk-gw-any', { protocol });
+    const received = await ask(client, {}, { headers: { 'x-large': 'v'.repeat(17_000) } });
+    client.close();
+    expect(JSON.parse(received.text)).toEqual({
+      type: 'error',
+      error: expect.objectContaining({ type: 'invalid_request_error', code: 'request_too_large', metadata: {} }),
       request_id: received.headers['x-request-id'],
     });
   });
