@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
@@ -79,6 +80,9 @@ const LONG = named(
 
 /** Files in the folders of `unit`, `contract` and `integration` that run in other projects. */
 const ELSEWHERE = [...INSTALLATIONS, ...SPECIAL, ...LONG];
+
+const moved = [...ELSEWHERE, ...MEASURING].filter((path) => !existsSync(join(import.meta.dirname, path)));
+if (moved.length > 0) throw new Error(`Lists of tests name files that do not exist: ${moved.join(', ')}`);
 
 /**
  * Tests that need Docker, Helm or a Kubernetes. In CI they are left out if the program is missing;
