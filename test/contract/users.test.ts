@@ -21,6 +21,14 @@ describe('users', () => {
     return { id, isAlive: async () => (await findSession(database.pool, tokenHash)) !== undefined };
   }
 
+  it('that an administrator disables by SQL have no session any more', async () => {
+    const { id } = await database.addUser();
+    const session = await signIn(id);
+    expect(await session.isAlive()).toBe(true);
+    await sql(database.url, `update users set disabled_at = now() where id = '${id}'`);
+    expect(await session.isAlive()).toBe(false);
+  });
+
   it('are created with their rights, and one email address is one user', async () => {
     const { pool, addOrganization, events } = database;
     const organizationId = await addOrganization();
