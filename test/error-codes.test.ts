@@ -102,7 +102,7 @@ describe('a refusal', () => {
     refuse('tpm_exceeded');
     // @ts-expect-error: when does the window open again?
     refuse('rpm_exceeded', { problem: 'x' }, {});
-    expect(refuse('tpm_exceeded', {}, { retryAfterSeconds: 3 }).retryAfterSeconds).toBe(3);
+    expect(refuse('tpm_exceeded', { key_or_organization: 'x' }, { retryAfterSeconds: 3 }).retryAfterSeconds).toBe(3);
   });
 
   it('has the envelope of the specification', () => {
@@ -119,7 +119,11 @@ describe('a refusal', () => {
       },
     });
     expect(renderRefusal(refuse('no_capacity')).headers['retry-after']).toBe('10');
-    expect(renderRefusal(refuse('tpm_exceeded', {}, { retryAfterSeconds: 7 })).headers['retry-after']).toBe('7');
+    expect(
+      renderRefusal(refuse('tpm_exceeded', { key_or_organization: 'x' }, { retryAfterSeconds: 7 })).headers[
+        'retry-after'
+      ],
+    ).toBe('7');
     // SDKs repeat every 429 and 500 unless this header forbids it.
     const forbidding = entries.filter(([, { mayRetry }]) => mayRetry === false).map(([code]) => code);
     expect(forbidding).toEqual(['daily_budget_exceeded', 'upstream_config_error']);

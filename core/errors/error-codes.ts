@@ -226,7 +226,7 @@ export const ERROR_CODES = {
   daily_budget_exceeded: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'The daily spend budget does not cover this request. It resets at 00:00 UTC.',
+    message: 'The daily spend budget of {key_or_organization} does not cover this request. It resets at 00:00 UTC.',
     retryAfter: 'window',
     mayRetry: false,
     advice: 'Raise the budget or wait until 00:00 UTC.',
@@ -241,7 +241,7 @@ export const ERROR_CODES = {
   tpm_exceeded: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'The token budget of this minute does not cover this request.',
+    message: 'The token budget of {key_or_organization} for this minute does not cover this request.',
     retryAfter: 'window',
     advice: 'Retry after the given seconds.',
   },

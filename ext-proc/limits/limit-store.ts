@@ -117,6 +117,8 @@ export interface Refused {
   readonly kind: 'refused';
   /** In the documented order: concurrency, requests, tokens, daily budget, funds. */
   readonly rule: 'concurrency' | 'requests' | 'tokens' | 'daily_budget' | FundsRule;
+  /** True if a limit of the key (requests, tokens, day) fails, and the organization's does not. */
+  readonly ofKey: boolean;
   /** End of the failing window, Unix milliseconds. */
   readonly resetsAtMs: number;
   /** Rest of the scarcest funds, holds deducted. */

@@ -159,19 +159,24 @@ function refusalFor(refused: Refused, request: AdmissionRequest, input: Admissio
   const { topUpUrl } = input.config;
   const headers = rateLimitHeaders(refused.windows, request.nowMs);
   const retryAfterSeconds = secondsUntil(refused.resetsAtMs, request.nowMs);
+  const whose = { key_or_organization: refused.ofKey ? 'this API key' : 'this organization' };
   switch (refused.rule) {
     case 'concurrency':
       return refuse(
         'rpm_exceeded',
-        { problem: `All ${request.concurrency} concurrency slots are in use at the moment.` },
+        { problem: `All ${request.concurrency} concurrency slots of this organization are in use at the moment.` },
         { headers, retryAfterSeconds: 1 },
       );
     case 'requests':
-      return refuse('rpm_exceeded', { problem: 'Too many requests in this minute.' }, { headers, retryAfterSeconds });
+      return refuse(
+        'rpm_exceeded',
+        { problem: `Too many requests of ${whose.key_or_organization} in this minute.` },
+        { headers, retryAfterSeconds },
+      );
     case 'tokens':
-      return refuse('tpm_exceeded', {}, { headers, retryAfterSeconds });
+      return refuse('tpm_exceeded', whose, { headers, retryAfterSeconds });
     case 'daily_budget':
-      return refuse('daily_budget_exceeded', {}, { headers, retryAfterSeconds });
+      return refuse('daily_budget_exceeded', whose, { headers, retryAfterSeconds });
     case 'monthly_budget':
     case 'lifetime_budget':
     case 'balance':

@@ -29,6 +29,21 @@ export function rulesContract(storeOf: () => LimitStore): void {
       });
     });
 
+    it.each([
+      ['requests', { requestsPerMinute: 1 }],
+      ['tokens', { tokensPerMinute: 10 }],
+      ['daily_budget', { dailyBudgetNanoUsd: 150n }],
+    ])('for %s say whether only the limit of the key fails', async (rule, limits) => {
+      const of = async (keyLimits: object, organizationLimits: object) => {
+        const result = await admitFresh(storeOf(), { keyLimits, organizationLimits });
+        return result.kind === 'refused' ? [result.rule, result.ofKey] : result.kind;
+      };
+      expect(await of(limits, limits)).toBe('admitted');
+      expect(await of(limits, {})).toEqual([rule, true]);
+      expect(await of({}, limits)).toEqual([rule, false]);
+      expect(await of(limits, limits)).toEqual([rule, false]);
+    });
+
     it('admit exactly ten of sixty concurrent requests with a balance for ten', async () => {
       const results = await Promise.all(Array.from({ length: 60 }, () => admitFresh(storeOf())));
       const kinds = results.map((result) => (result.kind === 'refused' ? result.rule : result.kind));

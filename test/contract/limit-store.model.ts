@@ -91,32 +91,35 @@ export function createLimitModel(leaseMs: number) {
     });
     const before = subjects();
     const [funds, available] = scarcestFunds(request, before[0].held, before[1].held);
-    const rules: readonly (readonly [Refused['rule'], boolean, number])[] = [
-      ['concurrency', before[1].live.length >= request.concurrency, nowMs],
+    const fundsResetMs = funds === 'monthly_budget' ? firstOfNextMonth(utcDay(nowMs)) * DAY_MS : nowMs;
+    /** Whether a rule fails for the key, and for the organization, to which other rules belong. */
+    const rules: readonly (readonly [Refused['rule'], readonly boolean[], number])[] = [
+      ['concurrency', [false, before[1].live.length >= request.concurrency], nowMs],
       [
         'requests',
-        before.some(({ limits, requests }) => requests + 1 > (limits.requestsPerMinute ?? Infinity)),
+        before.map(({ limits, requests }) => requests + 1 > (limits.requestsPerMinute ?? Infinity)),
         minuteEnd,
       ],
       [
         'tokens',
-        before.some((each) => each.tokens > 0 && each.tokens + tokens > (each.limits.tokensPerMinute ?? Infinity)),
+        before.map((each) => each.tokens > 0 && each.tokens + tokens > (each.limits.tokensPerMinute ?? Infinity)),
         minuteEnd,
       ],
       [
         'daily_budget',
-        before.some(({ limits, spent, heldToday }) => {
+        before.map(({ limits, spent, heldToday }) => {
           const budget = limits.dailyBudgetNanoUsd;
           return budget !== undefined && spent + heldToday + holdNanoUsd > budget;
         }),
         (utcDay(nowMs) + 1) * DAY_MS,
       ],
-      [funds, available < holdNanoUsd, funds === 'monthly_budget' ? firstOfNextMonth(utcDay(nowMs)) * DAY_MS : nowMs],
+      [funds, [false, available < holdNanoUsd], fundsResetMs],
     ];
-    const failing = rules.find(([, fails]) => fails);
+    const failing = rules.find(([, fails]) => fails.includes(true));
     if (failing) {
-      const [rule, , resetsAtMs] = failing;
-      return { kind: 'refused', rule, resetsAtMs, availableNanoUsd: available, windows: windows() };
+      const [rule, [, ofOrganization], resetsAtMs] = failing;
+      const ofKey = !ofOrganization;
+      return { kind: 'refused', rule, ofKey, resetsAtMs, availableNanoUsd: available, windows: windows() };
     }
     const day = utcDay(nowMs);
     const taken = { tokens, released: false, renewedAtMs: nowMs };

@@ -11,28 +11,27 @@ export function failingRule(
   organization: OrganizationState,
   key: KeyState,
   funds: Funds,
-): Pick<Refused, 'rule' | 'resetsAtMs'> | undefined {
+): Pick<Refused, 'rule' | 'ofKey' | 'resetsAtMs'> | undefined {
   const { organizationLimits: ofOrganization, keyLimits: ofKey, tokens, holdNanoUsd, nowMs } = request;
-  if (organization.slots >= request.concurrency) return { rule: 'concurrency', resetsAtMs: nowMs };
+  if (organization.slots >= request.concurrency) return { rule: 'concurrency', ofKey: false, resetsAtMs: nowMs };
   const windows = [
     [organization.window, ofOrganization],
     [key.window, ofKey],
   ] as const;
   for (const [window, limits] of windows) {
-    if (!hasRequest(window, limits.requestsPerMinute)) return { rule: 'requests', resetsAtMs: endOf(window) };
+    if (!hasRequest(window, limits.requestsPerMinute))
+      return { rule: 'requests', ofKey: window === key.window, resetsAtMs: endOf(window) };
   }
   for (const [window, limits] of windows) {
-    if (!hasTokens(window, limits.tokensPerMinute, tokens)) return { rule: 'tokens', resetsAtMs: endOf(window) };
+    if (!hasTokens(window, limits.tokensPerMinute, tokens))
+      return { rule: 'tokens', ofKey: window === key.window, resetsAtMs: endOf(window) };
   }
-  if (
-    isOverBudget(organization, day, holdNanoUsd, ofOrganization.dailyBudgetNanoUsd) ||
-    isOverBudget(key, day, holdNanoUsd, ofKey.dailyBudgetNanoUsd)
-  ) {
-    return { rule: 'daily_budget', resetsAtMs: (day + 1) * DAY_MS };
-  }
+  const isOver = isOverBudget(organization, day, holdNanoUsd, ofOrganization.dailyBudgetNanoUsd);
+  if (isOver || isOverBudget(key, day, holdNanoUsd, ofKey.dailyBudgetNanoUsd))
+    return { rule: 'daily_budget', ofKey: !isOver, resetsAtMs: (day + 1) * DAY_MS };
   if (funds.availableNanoUsd >= holdNanoUsd) return undefined;
   const { rule } = funds;
-  return { rule, resetsAtMs: rule === 'monthly_budget' ? firstOfNextMonth(day) * DAY_MS : nowMs };
+  return { rule, ofKey: false, resetsAtMs: rule === 'monthly_budget' ? firstOfNextMonth(day) * DAY_MS : nowMs };
 }
 
 export interface Funds {

@@ -145,24 +145,24 @@ local function admit(call, org, hold_id)
     return { 'read_again', call.today }
   end
 
-  local sum, funds, available, failing = tonumber(amount), 'balance', tonumber(org.balance) - org.held, nil
+  local sum, funds, available, failing, of_key = tonumber(amount), 'balance', tonumber(org.balance) - org.held, nil, false
   if longer ~= '' then
     funds, available = scarcest_funds(call, org, key, longer, available)
   end
   if org.live >= concurrency then
     failing = 'concurrency'
   elseif is_over(rpm, org.requests, 1) or is_over(key_rpm, key.requests, 1) then
-    failing = 'requests'
+    failing, of_key = 'requests', not is_over(rpm, org.requests, 1)
   elseif is_over_tokens(tpm, org.tokens, tokens) or is_over_tokens(key_tpm, key.tokens, tokens) then
-    failing = 'tokens'
+    failing, of_key = 'tokens', not is_over_tokens(tpm, org.tokens, tokens)
   elseif is_over_budget(budget, org, sum) or is_over_budget(key_budget, key, sum) then
-    failing = 'daily_budget'
+    failing, of_key = 'daily_budget', not is_over_budget(budget, org, sum)
   elseif available < sum then
     failing = funds
   end
   if failing then
     local refused = reply_with(failing, call.today, org, key)
-    refused[4] = text(available)
+    refused[4], refused[9] = text(available), of_key and 1 or 0
     return refused
   end
   org.requests, org.tokens, org.held_today, org.counts = org.requests + 1, org.tokens + tokens, org.held_today + sum, true

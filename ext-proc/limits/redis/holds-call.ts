@@ -162,8 +162,8 @@ type Verdict = 'done' | 'closed' | 'fenced_off' | 'failed' | 'read_again' | Deci
 /** Number of parts of a reply, the verdict included. */
 const LENGTHS: Readonly<Record<Verdict, number>> = {
   ...{ done: 1, closed: 1, fenced_off: 1, failed: 2, read_again: 2 },
-  ...{ admitted: 8, concurrency: 8, requests: 8, tokens: 8, daily_budget: 8, balance: 8 },
-  ...{ monthly_budget: 8, lifetime_budget: 8 },
+  ...{ admitted: 8, concurrency: 9, requests: 9, tokens: 9, daily_budget: 9, balance: 9 },
+  ...{ monthly_budget: 9, lifetime_budget: 9 },
 };
 
 function admissionResult(
@@ -188,7 +188,8 @@ function admissionResult(
   );
   if (verdict === 'admitted') return { kind: 'admitted', day, windows };
   const resetsAtMs = resetOf(verdict, request.nowMs, minuteEndsMs, day, aheadMs);
-  return { kind: 'refused', rule: verdict, resetsAtMs, availableNanoUsd: BigInt(reply[at + 3] as string), windows };
+  const availableNanoUsd = BigInt(reply[at + 3] as string);
+  return { kind: 'refused', rule: verdict, ofKey: number(7) === 1, resetsAtMs, availableNanoUsd, windows };
 }
 
 function resetOf(rule: Refused['rule'], nowMs: number, minuteEndsMs: number, day: UtcDay, aheadMs: number): number {

@@ -98,6 +98,7 @@ test('50 at once at rpm 10: exactly 10 are served, the rest get the retry-after 
     expect(one.headers['x-ratelimit-reset-requests']).toMatch(/^\d+s$/);
     expect(one.headers['x-ratelimit-limit-tokens']).toBeUndefined();
     if (one.status === 200) continue;
+    expect(errorOf(one).message).toBe('Too many requests of this organization in this minute.');
     expect(one.headers['x-ratelimit-remaining-requests']).toBe('0');
     expect(one.headers['x-should-retry']).toBeUndefined();
     expectRetryAfter(one, minuteEnd(), sentAtMs);
@@ -141,6 +142,9 @@ test('tpm counts estimate and output limit at admission, and the usage once it i
   const sentAtMs = clock.nowMs();
   const refused = await ask(client, 400);
   expect(outcome(refused)).toBe('429 tpm_exceeded');
+  expect(errorOf(refused).message).toBe(
+    'The token budget of this organization for this minute does not cover this request.',
+  );
   expectRetryAfter(refused, minuteEnd(), sentAtMs);
   gate.open();
   const answers = await Promise.all(inFlight);
@@ -174,6 +178,8 @@ test.each(['key', 'organization'] as const)(
     expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
     for (const one of received.filter(({ status }) => status === 429)) {
       expect(one.headers['x-should-retry']).toBe('false');
+      const whose = owner === 'key' ? 'this API key' : 'this organization';
+      expect(errorOf(one).message).toContain(`The daily spend budget of ${whose} does not cover`);
       expectRetryAfter(one, nextMidnight(), sentAtMs);
     }
     clock.set(nextMidnight() - SOON_MS);
