@@ -3,10 +3,13 @@ import type { StripeConfig } from '#core/config/dashboard-config.ts';
 
 export type StripeClient = Stripe;
 
-/** A page waits for the response. Stripe usually responds within a second. */
+/** Stripe usually responds within a second. */
 const TIMEOUT_MS = 8_000;
-/** Each retry carries the idempotency key of the first request. */
-const RETRIES = 2;
+/**
+ * A retry carries the idempotency key of the first request. Two would end after the 20 s for which
+ * a page waits.
+ */
+const RETRIES = 1;
 
 const HTTP_CONFLICT = 409;
 

@@ -43,8 +43,11 @@ function answersTo(method: string, ...answers: readonly (ApiAnswer | 'never')[])
   };
 }
 
-/** Three calls of up to eight seconds each, and the pauses between them. */
+/** Two calls of up to eight seconds each, and the pause between them. */
 const IN_TIME_MS = 40_000;
+
+/** As in dashboard/web/api/api.ts. */
+const PAGE_WAITS_MS = 20_000;
 
 describe('an automatic top-up', () => {
   test('whose charge gets no response times out, and is found later without a second charge', {
@@ -82,6 +85,18 @@ describe('an automatic top-up', () => {
       expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 20, ['paid']]);
     },
   );
+});
+
+test('a payment that cannot begin is refused while the page still waits, with the reason', {
+  timeout: IN_TIME_MS,
+}, async () => {
+  stripe.instead = () => 'never';
+  const begun = performance.now();
+  const asked = await scene.owner.send('POST', at('top-ups'), { amountUsd: 10 });
+  expect(performance.now() - begun).toBeLessThan(PAGE_WAITS_MS);
+  stripe.instead = undefined;
+  expect([asked.status, asked.body.message]).toEqual([503, expect.stringContaining('Nothing was paid.')]);
+  expect(await states()).toEqual(['failed']);
 });
 
 test('an event whose payment Stripe does not know is received, and logged for the operator', async () => {
