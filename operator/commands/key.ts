@@ -15,9 +15,10 @@ import type {
 } from '#database/keys/key-records.ts';
 import { findKey, listKeys } from '#database/keys/key-rows.ts';
 import { revokeKeys } from '#database/keys/revoke-keys.ts';
+import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
-import { withDatabase } from '../command-line/database.ts';
+import { type Pool, withDatabase } from '../command-line/database.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { readSettingFlags, settingFlags } from '../command-line/setting-flags.ts';
@@ -48,7 +49,11 @@ const create: Command = {
     return onDatabase(
       call,
       (values) => readSettings(organizationId, values),
-      async (pool, settings) => created(await createKeyWithSecret(pool, settings, operatorHere()), organizationId),
+      async (pool, settings) => {
+        const outcome = await createKeyWithSecret(pool, settings, operatorHere());
+        const result = created(outcome, organizationId);
+        return outcome.kind === 'created' ? withWarning(pool, outcome.key, result) : result;
+      },
     );
   },
 };
@@ -120,7 +125,7 @@ const update: Command = {
       const result = await updateKey(pool, key.organizationId, id, change, operatorHere());
       switch (result.kind) {
         case 'updated':
-          return shown(result.key);
+          return withWarning(pool, result.key, shown(result.key));
         case 'revoked':
           return refused(`The key ${id} is revoked: create another one.`);
         case 'above_organization':
@@ -160,6 +165,18 @@ export const KEY_COMMANDS: readonly Command[] = [create, list, show, update, rev
 function shown(key: KeyRecord): Result {
   const nowMs = Date.now();
   return { kind: 'done', json: keyJson(key, nowMs), text: table(keyLines(key, nowMs)) };
+}
+
+/** Warns of an unknown model, which may be added later, and of an expiry in the past. */
+async function withWarning(pool: Pool, key: KeyRecord, result: Result): Promise<Result> {
+  const known = key.models && (await currentConfiguration(pool))?.models.map(({ id }) => id);
+  const unknown = known ? key.models.filter((id) => !known.includes(id)) : [];
+  const warning = [
+    ...(unknown.length === 0 ? [] : [`The configuration in force has no model ${unknown.join(', ')}.`]),
+    ...(keyStateAt(key, Date.now()) === 'expired' ? ['The key has expired already.'] : []),
+  ].join(' ');
+  if (warning === '' || result.kind !== 'done') return result;
+  return { ...result, json: { ...result.json, warning }, text: `${result.text}\nwarning: ${warning}` };
 }
 
 function readSettings(organizationId: string, values: ValueReader): KeySettings {

@@ -57,6 +57,27 @@ describe('keys on the operator command line', () => {
     expect((await database.keys.findByHash(hash, DAY))?.key.revokedAtMs).toBeDefined();
   });
 
+  it('warns of models that the gateway does not have, and of an expiry in the past', async () => {
+    const org = await newOrganization();
+    const key = ['--org', org, '--name', 'CI', '--scopes', 'chat', '--models', 'known,typo', '--expires', '2020-01-31'];
+    const expired = 'The key has expired already.';
+    // No process has reported its configuration.
+    expect(await done('key', 'create', ...key)).toHaveProperty('warning', expired);
+    await sql(
+      database.url,
+      `insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
+       values (gen_random_uuid(), 'h', 0, 1, now(), now(), '{}', '{"models":[{"id":"known"}]}', now())`,
+    );
+    const warning = `The configuration in force has no model typo. ${expired}`;
+    const created = await run('key', 'create', ...key);
+    expect(created).toMatchObject({ json: { warning }, text: expect.stringMatching(`\nwarning: ${warning}$`) });
+    const { id } = await done('key', 'create', ...key);
+    const models = ['--models', 'known', '--expires', 'none'];
+    expect(await done('key', 'update', String(id), '--expires', 'none')).toHaveProperty('warning');
+    expect(await done('key', 'update', String(id), ...models)).not.toHaveProperty('warning');
+    await sql(database.url, 'delete from gateway_processes');
+  });
+
   it('revokes all of several keys or none, and lists keys as CSV', async () => {
     const org = await newOrganization();
     const make = async (name: string) =>
