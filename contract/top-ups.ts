@@ -28,7 +28,7 @@ export interface TopUpView {
   readonly amountNanoUsd: string;
   /** `refused`: the payment does not match what Stripe has. An operator has to look at it. */
   readonly state: 'open' | 'paid' | 'failed' | 'expired' | 'refused';
-  /** Reason of the failure or refusal. */
+  /** Reason of the failure or refusal, or why it is open for days. */
   readonly failure?: string;
   /** Amount that refunds and disputes returned. */
   readonly returnedNanoUsd: string;

@@ -11,8 +11,8 @@ export interface PaymentFacts {
 }
 
 export type PaymentOutcome =
-  /** Not paid yet. */
-  | { readonly kind: 'open' }
+  /** Not paid yet. `reason`: why that takes long, shown to people. */
+  | { readonly kind: 'open'; readonly reason?: string }
   | { readonly kind: 'paid'; readonly amountCents: bigint; readonly receiptUrl?: string }
   /** The payment ended unpaid. `reason` is shown to people. */
   | { readonly kind: 'failed'; readonly reason: string };

@@ -19,7 +19,7 @@ const LOCK = sql('lock_top_up')`
   select t.organization_id, t.automatic, t.amount_cents, t.state, t.payment_intent_id, t.reads_applied, o.name
     from top_ups t join organizations o on o.id = t.organization_id where t.id = $1 for update of t`;
 const APPLY = sql('apply_payment')`
-  update top_ups set state = case when $2 = 'open' then state else $2 end, failure = case when $2 = 'open' then failure else $3 end,
+  update top_ups set state = case when $2 = 'open' then state else $2 end, failure = case when $2 = 'open' then coalesce($3, failure) else $3 end,
       payment_intent_id = $4, receipt_url = coalesce($5, receipt_url), reads_applied = $6,
       paid_at = case when $2 = 'paid' then coalesce(paid_at, now()) end
     where id = $1`;
@@ -90,9 +90,9 @@ async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bi
     const entries = booked && currency === 'usd' ? await bookReversals(client, booked, facts) : 0;
     return { kind: 'refused', reason, entries };
   }
-  const failure = outcome.kind === 'failed' ? outcome.reason : null;
+  const failure = outcome.kind === 'paid' ? undefined : outcome.reason;
   const receiptUrl = outcome.kind === 'paid' ? outcome.receiptUrl : undefined;
-  await run(client, APPLY, [topUpId, outcome.kind, failure, paymentIntentId, receiptUrl ?? null, readNumber]);
+  await run(client, APPLY, [topUpId, outcome.kind, failure ?? null, paymentIntentId, receiptUrl ?? null, readNumber]);
   // Stops only once, because a person may have acted since.
   if (outcome.kind === 'failed' && row.state !== 'failed') {
     await run(client, STOP, [topUpId, outcome.reason]);

@@ -977,7 +977,7 @@ create table top_ups (
   amount_cents bigint not null check (amount_cents between 1 and 99999900),
   -- refused: Stripe's payment differs from ours, and an operator must decide.
   state text not null default 'open' check (state in ('open', 'paid', 'failed', 'expired', 'refused')),
-  -- For people to read, of a failed or refused top-up.
+  -- For people to read: why it failed, was refused, or is open for days.
   failure text check (length(failure) between 1 and 500),
   session_id text collate "C" unique check (length(session_id) <= 200),
   payment_intent_id text collate "C" unique check (length(payment_intent_id) <= 190),

@@ -17,6 +17,8 @@ const MOST_REVERSALS = 1_000;
 const PAGE = 100;
 const MAX_URL = 2_000;
 const MAX_REASON = 300;
+/** Of a bank debit, for example. Who reads "not paid yet" might pay again. */
+const DELAYED = 'You have paid, but the bank has not confirmed it yet. That may take days.';
 
 /** The top-up that a payment names. `undefined`: the payment is not of this dashboard. */
 export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<DescribedTopUp | undefined> {
@@ -61,7 +63,8 @@ function outcomeOf(payment: Stripe.PaymentIntent, isCheckoutOver: boolean): Paym
     metadata?.gateway_automatic === 'true'
       ? isObject(error) || status === 'requires_action'
       : isCheckoutOver && status === 'requires_payment_method';
-  return isOver ? { kind: 'failed', reason: refusalText(error?.message) } : { kind: 'open' };
+  if (isOver) return { kind: 'failed', reason: refusalText(error?.message) };
+  return isCheckoutOver && status === 'processing' ? { kind: 'open', reason: DELAYED } : { kind: 'open' };
 }
 
 /** Stripe's message, shown to people. */

@@ -34,6 +34,28 @@ describe('a payment in Checkout', () => {
     expect(await balance()).toBe(10);
   });
 
+  test.each([
+    ['days later', 10, { state: 'paid' }],
+    ['never', 0, { state: 'failed', failure: 'The account has no funds.' }],
+  ])('that the bank confirms %s is not asked for again meanwhile', async (_, credited, end) => {
+    const session = stripe.world.sessions.get(await begin());
+    if (session === undefined) throw new Error('there is no session');
+    const payment = stripe.world.addPayment({ ...session.asked, customer: null });
+    Object.assign(session, { status: 'complete', payment_intent: payment.id });
+    await stripe.deliverAll();
+    expect(await view()).toMatchObject({ topUps: [{ state: 'open' }] });
+    const tell = (type: string) => stripe.deliver({ id: type, type: `checkout.session.${type}`, object: session });
+    expect(await tell('completed')).toBe(200);
+    const failure = expect.stringMatching(/^You have paid, but the bank has not confirmed it/);
+    expect(await view()).toMatchObject({ topUps: [{ state: 'open', failure }] });
+    if (credited > 0) stripe.world.succeed(payment);
+    else stripe.world.decline(payment, 'The account has no funds.');
+    await stripe.deliverAll();
+    expect(await tell(credited > 0 ? 'async_payment_succeeded' : 'async_payment_failed')).toBe(200);
+    const [{ state, failure: told } = {}] = (await view()).topUps;
+    expect([await balance(), { state, failure: told }]).toEqual([credited, end]);
+  });
+
   test('that nobody makes in time expires, and costs nothing', async () => {
     stripe.world.expire(await begin());
     await stripe.deliverAll();

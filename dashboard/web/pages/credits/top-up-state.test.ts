@@ -3,17 +3,19 @@ import type { TopUpView } from '#contract/top-ups.ts';
 import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
 
 it('shows the state of a payment', () => {
-  const wordOf = (state: TopUpView['state'], { automatic = false, returnedNanoUsd = '0' } = {}) =>
-    topUpState({ state, automatic, returnedNanoUsd }).word;
+  const wordOf = (state: TopUpView['state'], more: Partial<TopUpView> = {}) =>
+    topUpState({ state, automatic: false, returnedNanoUsd: '0', ...more }).word;
   expect(wordOf('paid')).toBe('Paid');
   expect(wordOf('paid', { returnedNanoUsd: '1' })).toBe('Returned');
   expect(wordOf('expired')).toBe('Not paid');
   expect(wordOf('open')).toBe('Not paid yet');
   expect(wordOf('open', { automatic: true })).toBe('In progress');
+  expect(wordOf('open', { failure: 'The bank takes days.' })).toBe('In progress');
 });
 
 it('has a message for a user who returns from paying', () => {
   expect(topUpNews({ state: 'open' }).title).toBe('Waiting for the payment');
+  expect(topUpNews({ state: 'open', failure: 'The bank takes days.' }).text).toBe('The bank takes days.');
   expect(topUpNews({ state: 'failed', failure: 'Declined.' }).text).toBe('Declined.');
   expect(topUpNews({ state: 'expired' }).text).toBe('Nothing was charged.');
   expect(topUpNews({ state: 'refused', failure: 'Another amount.' }).text).toMatch(/^Another amount\. .*operator/);

@@ -8,11 +8,11 @@ interface StateLabel {
   readonly word: string;
 }
 
-type Told = Pick<TopUpView, 'state' | 'automatic' | 'returnedNanoUsd'>;
+type Told = Pick<TopUpView, 'state' | 'automatic' | 'returnedNanoUsd' | 'failure'>;
 
-export function topUpState({ state, automatic, returnedNanoUsd }: Told): StateLabel {
+export function topUpState({ state, automatic, returnedNanoUsd, failure }: Told): StateLabel {
   if (state === 'paid' && BigInt(returnedNanoUsd) > 0n) return { tone: 'warn', word: 'Returned' };
-  if (state === 'open' && !automatic) return { tone: 'neutral', word: 'Not paid yet' };
+  if (state === 'open' && !automatic && failure === undefined) return { tone: 'neutral', word: 'Not paid yet' };
   return STATES[state];
 }
 
@@ -52,7 +52,7 @@ export function topUpNews({ state, failure }: Pick<TopUpView, 'state' | 'failure
       return {
         tone: 'neutral',
         title: 'Waiting for the payment',
-        text: 'The balance updates as soon as Stripe confirms it, usually within seconds.',
+        text: failure ?? 'The balance updates as soon as Stripe confirms it, usually within seconds.',
       };
     case 'refused':
       return {
