@@ -4,6 +4,8 @@
 local SECONDS_WITHOUT_EXPIRY = 300
 local LEAST_SECONDS = 2
 local MOST_SECONDS = 86400
+-- The search in 100 MB holds up Envoy's main thread for two seconds.
+local MOST_BYTES = 262144
 
 -- Envoy does not encode "+" and " " in a form, and adds headers with addresses of this machine.
 function envoy_on_request(handle)
@@ -29,7 +31,7 @@ end
 -- valid for a second, and logs the body of a response that it rejects.
 function envoy_on_response(handle)
   local body = handle:body(true)
-  local text = body:getBytes(0, body:length())
+  local text = body:length() > MOST_BYTES and "" or body:getBytes(0, body:length())
   local headers = handle:headers()
   local answer = ""
   if headers:get(":status") == "200" then

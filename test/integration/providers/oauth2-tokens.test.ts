@@ -17,7 +17,7 @@ const AWS: AwsIdentity = {
   ...{ region: 'eu-central-1', service: 'bedrock', accessKeyId: 'AKIDENVIRONMENT' },
   ...{ secretAccessKey: 'environmentsentinel', sessionToken: 'environment-token-sentinel' },
 };
-const NAMES = ['fine', 'short', 'refused', 'broken', 'odd', 'silent', 'away', 'rotated'];
+const NAMES = ['fine', 'short', 'refused', 'broken', 'odd', 'large', 'silent', 'away', 'rotated'];
 
 let tokens: TokenServer;
 let client: GatewayClient;
@@ -30,6 +30,7 @@ const gateway = withGateway(async (provider) => {
   tokens.script('refused', tokenText('{"error":"invalid_client","secret":"client-sentinel"}', 401));
   tokens.script('broken', tokenText('out of order, client-sentinel', 503));
   tokens.script('silent', () => undefined);
+  tokens.script('large', token('large', { padding: 'x'.repeat(300_000) }));
   tokens.script('odd', tokenText('<html>client-sentinel</html>'));
   return { config: configFor(provider.baseUrl), env: { ROTATED: 'client-sentinel-1', SECRET } };
 });
@@ -101,7 +102,7 @@ test('without a token no request is sent, the next target is called, and nothing
   const client = gatewayClient(gateway.stack.origin, customer.key);
   expect(outcome(await client.chat({ model: 'refused' }))).toBe('500 upstream_config_error');
   expect(outcome(await client.chat({ model: 'refused', stream: true }))).toBe('500 upstream_config_error');
-  const withoutToken = ['broken', 'odd', 'silent', 'away'];
+  const withoutToken = ['broken', 'odd', 'large', 'silent', 'away'];
   const outcomes = await Promise.all(withoutToken.map(async (model) => outcome(await client.chat({ model }))));
   expect(outcomes).toEqual(withoutToken.map(() => '503 no_capacity'));
   expect(await gateway.stack.operator.balance(customer.organizationId)).toBe(1);
